@@ -1,0 +1,478 @@
+"""Pass descriptors: configuration words for one processing pass of a layer.
+
+Each builder takes the geometry of the layer, where its tensors lie in the GLB, and the blocks of
+pixels and filters that the pass works through, and returns a `Descriptor`. Loop levels of the streams
+are listed innermost first; the loops are those of docs/machine.md.
+"""
+
+from dataclasses import dataclass, field
+
+from compiler.layout import FeatureMap
+from compiler.scan_ids import ScanIds, block_ids, convolution_ids
+from model import encoding as enc
+from model.arithmetic import average_reciprocal
+from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.descriptor import Descriptor, Level, StreamDescriptor
+from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
+
+OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
+
+
+@dataclass(frozen=True)
+class Window:
+    """Kernel, stride and padding of a layer. pads: top, bottom, left, right."""
+
+    kernel: tuple[int, int] = (1, 1)
+    stride: int = 1
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Requantised range: zero point, clamp."""
+
+    zero_point: int = 0
+    act_min: int = -128
+    act_max: int = 127
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The output pixels of a pass.
+
+    rows x cols  columns of the array: output rows, blocks of pixels in a row
+    pixels       F, pixels of a block
+    down, along  outer blocks: number of row blocks, of column blocks
+    inner        neighbouring column blocks done in turn within a filter tile
+    first_row    first output row of the pass
+    """
+
+    rows: int
+    cols: int
+    pixels: int
+    down: int = 1
+    along: int = 1
+    inner: int = 1
+    first_row: int = 0
+
+    @property
+    def width(self) -> int:
+        """Output columns in flight."""
+        return self.cols * self.pixels
+
+    @property
+    def outer_width(self) -> int:
+        """Output columns of an outer block."""
+        return self.width * self.inner
+
+    @property
+    def outer(self) -> int:
+        return self.down * self.along
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Filter tiles of a pass, and where their words and tables begin in the GLB.
+
+    ring: (end address, words) where the filters pass through a ring; chunk_groups: channel groups
+    (GLB words per filter) of a chunk, 0 for a whole tile, None for no chunks.
+    """
+
+    count: int  # filters of a tile, with padding
+    tiles: int
+    address: int
+    table_address: int
+    ring: tuple[int, int] | None = None
+    chunk_groups: int | None = None
+    last_channels: int = 8  # valid channels of the last block
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass with pointwise or depthwise work.
+
+    depthwise_address: 18 words a group; None: no depthwise half. residual: (address of the second
+    operand, FeatureMap like the ofmap, three packed PPU words).
+    """
+
+    ifmap: FeatureMap
+    ofmap: FeatureMap | None
+    window: Window
+    blocks: Blocks
+    ifmap_zero_point: int
+    output: Output
+    filters: Filters | None = None
+    depthwise_address: int | None = None
+    middle: Output = field(default_factory=Output)
+    pool: PoolMode = PoolMode.NONE
+    pool_count: int = 1
+
+
+def _offset(zero_point: int) -> int:
+    return int(zero_point == OFFSET_ZERO_POINT)
+
+
+def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], words: int, x: int,
+                  tile_level: bool, to_pixels: bool) -> StreamDescriptor:
+    """The ifmap stream: pairs of words of a block's row, then `inner_levels`, then groups and blocks.
+
+    words: ifmap words of a row of a block, from column x on; pairs begin at even columns.
+    """
+    ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride
+    odd = x % 2
+    split = machine.sets > 1
+    levels = [Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2), *inner_levels]
+    if not split:  # one set: the two halves of a word are two groups
+        levels.append(Level(2, tag=enc.TAG.pack(half=1)))
+    levels.append(Level(ifmap.groups, ifmap.pitch))
+    if blocks.inner > 1 or not to_pixels:
+        levels.append(Level(blocks.inner, blocks.width * stride, Axis.COLUMN, blocks.width * stride))
+    if tile_level:
+        levels.append(Level(p.filters.tiles))
+    along = blocks.outer_width * stride
+    levels.append(Level(blocks.along, along, Axis.COLUMN, along))
+    levels.append(_rows(ifmap, blocks.down, blocks.rows * stride))
+    y = blocks.first_row * stride - p.window.pads[0]
+    return StreamDescriptor(
+        {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **_ring(ifmap)},
+        {"y": y, "x": x - odd, "rows": ifmap.rows, "cols": ifmap.cols},
+        {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
+         "to_pixels": int(to_pixels), "half_by_set": int(split)},
+        tuple(levels),
+    )
+
+
+def _rows(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -> Level:
+    """A loop over rows, `step` at a time, around the ring."""
+    stride = step * feature_map.row_words % feature_map.words
+    return Level(count, stride, Axis.ROW, step, enc.TAG.pack(column=column_tag))
+
+
+def _ring(feature_map: FeatureMap) -> dict[str, int]:
+    return {"ring_end": feature_map.address + feature_map.words, "ring_size": feature_map.words}
+
+
+def _ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int) -> StreamDescriptor:
+    """The ofmap stream: words of the columns, of a block's pixels, of channel blocks, of tiles.
+
+    Pooling leaves one word per block of filters (average), or one per 2 x 2 words (max).
+    """
+    ofmap, blocks = p.ofmap, p.blocks
+    rows, cols, pixels, width, y = blocks.rows, blocks.cols, blocks.pixels, blocks.width, blocks.first_row
+    if p.pool == PoolMode.AVERAGE:
+        rows = cols = pixels = width = 1
+    elif p.pool == PoolMode.MAX:
+        rows, pixels, width, y = rows // 2, pixels // 2, width // 2, y // 2
+    return StreamDescriptor(
+        {"row_address": ofmap.row_address(y), **_ring(ofmap)},
+        {"y": y, "rows": ofmap.rows, "cols": ofmap.cols},
+        {"last_strobe": (1 << last_channels) - 1},
+        (
+            Level(cols, pixels, Axis.COLUMN, pixels),
+            _rows(ofmap, rows, 1),
+            Level(pixels, 1, Axis.COLUMN, 1),
+            Level(channel_blocks, ofmap.pitch),
+            Level(blocks.inner, width, Axis.COLUMN, width),
+            Level(tiles, channel_blocks * ofmap.pitch),
+            Level(blocks.along, width * blocks.inner, Axis.COLUMN, width * blocks.inner),
+            _rows(ofmap, blocks.down, rows),
+        ),
+    )
+
+
+def _filter_stream(machine: MachineConfig, p: "Pass") -> StreamDescriptor:
+    """Pointwise filters, dealt in turn over the rows of a set."""
+    filters, blocks, groups = p.filters, p.blocks, p.ifmap.groups
+    size = filters.ring[1] if filters.ring else 0
+
+    def along(count: int, words: int, **tags: int) -> Level:
+        return Level(count, words % size if size else words, Axis.ROW, 0, **tags)
+
+    split = machine.sets > 1
+    chunked = filters.chunk_groups is not None
+    chunk = filters.chunk_groups or groups
+    if groups % chunk:
+        raise ValueError(f"chunks of {chunk} groups do not divide {groups}")
+    if size and not chunked and size < filters.tiles * groups * filters.count:
+        raise ValueError("a filter ring smaller than the filters needs chunks")
+    levels = [along(filters.count, 1, tag=enc.TAG.pack(row=1))]
+    if not split:
+        levels.append(Level(2, tag=enc.TAG.pack(half=1)))
+    levels.append(along(chunk, filters.count))
+    levels.append(along(groups // chunk, chunk * filters.count))
+    if not filters.chunk_groups:
+        chunk_level = len(levels) + 1  # a whole tile, after its last inner block
+    else:
+        chunk_level = len(levels) - 1
+        if blocks.inner > 1 or blocks.outer > 1:
+            raise ValueError("filters in chunks smaller than a tile are used only once")
+    levels.append(Level(blocks.inner))
+    levels.append(along(filters.tiles, groups * filters.count))
+    levels.append(Level(blocks.outer))
+    ring = {"ring_end": filters.ring[0], "ring_size": size} if filters.ring else {}
+    return StreamDescriptor(
+        {"row_address": filters.address, **ring},
+        {"tag_wrap": enc.TAG.pack(row=SET_ROWS), "rows": 1, "cols": 1},
+        {"half_by_set": int(split), "chunk": int(chunked), "chunk_level": chunk_level if chunked else 0},
+        tuple(levels),
+    )
+
+
+def _linear(address: int, *levels: Level, **options: int) -> StreamDescriptor:
+    """A stream that is nowhere outside."""
+    return StreamDescriptor({"offset": address}, {"rows": 1, "cols": 1}, options, levels)
+
+
+def _common(machine: MachineConfig, descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks,
+            window: Window, zero_points: tuple[int, int], filters: tuple[int, int, int], groups: int,
+            tiles: int) -> None:
+    """The array's words: shape, loops, IDs. zero_points: of the ifmap, of the depthwise words."""
+    descriptor.set_ids(ids.rows, ids.columns)
+    descriptor.set(
+        enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=mode, taps=window.kernel[1], stride_2=window.stride - 1,
+        ifmap_offset=_offset(zero_points[0]), word_offset=_offset(zero_points[1]), pixels=blocks.pixels,
+        filters_0=filters[0], filters_1=filters[1], filters_2=filters[2],
+    )
+    descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=groups, inner=blocks.inner, tiles=tiles,
+                   outer=blocks.outer, ln=ids.ln)
+
+
+def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
+    """A fused, pointwise or depthwise pass. Raises ValueError where the mapping does not fit."""
+    descriptor = Descriptor()
+    blocks, depthwise = p.blocks, p.depthwise_address is not None
+    mode = (ArrayMode.FUSED if p.filters else ArrayMode.DEPTHWISE) if depthwise else ArrayMode.POINTWISE
+    _check(machine, p, mode)
+    split = machine.sets > 1
+    groups = p.ifmap.groups * (1 if split else 2)
+    ids = block_ids(machine, blocks.rows, blocks.cols, p.window.stride if depthwise else None)
+    window = Window((SET_ROWS, 3), p.window.stride, p.window.pads) if depthwise else p.window
+    dealt = tuple(-(-(p.filters.count - row) // SET_ROWS) for row in range(SET_ROWS)) if p.filters else (0, 0, 0)
+    zero_points = (p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point)
+    _common(machine, descriptor, ids, mode, blocks, window, zero_points, dealt, groups,
+            p.filters.tiles if p.filters else 1)
+
+    x = -p.window.pads[2]
+    if depthwise:
+        span = (blocks.rows - 1) * window.stride + SET_ROWS
+        step = blocks.pixels * window.stride
+        rows = [_rows(p.ifmap, span, 1, column_tag=1),
+                Level(blocks.cols, step, Axis.COLUMN, step, tag=enc.TAG.pack(column=span))]
+        words = (blocks.pixels - 1) * window.stride + 3
+        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, rows, words, x, False, False))
+        _set_depthwise(machine, descriptor, p)
+    else:
+        columns = [Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
+                   _rows(p.ifmap, blocks.rows, 1, column_tag=blocks.cols)]
+        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, columns, blocks.pixels, x, True, True))
+
+    if p.filters:
+        descriptor.set_stream(Stream.FILTER, _filter_stream(machine, p))
+        channel_blocks, tiles = p.filters.count // 8, p.filters.tiles
+        descriptor.set_stream(Stream.TABLE, _linear(
+            p.filters.table_address, Level(enc.TABLE_WORDS, 1), Level(channel_blocks, enc.TABLE_WORDS),
+            Level(blocks.inner), Level(tiles, channel_blocks * enc.TABLE_WORDS), Level(blocks.outer)))
+        last_channels = p.filters.last_channels
+    else:
+        channel_blocks, tiles, last_channels = p.ifmap.groups, 1, 8
+    descriptor.set_stream(Stream.OFMAP, _ofmap_stream(p, channel_blocks, tiles, last_channels))
+    _set_output(machine, descriptor, p, channel_blocks)
+    return descriptor
+
+
+def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: Pass) -> None:
+    halves = [Level(2, tag=enc.TAG.pack(half=1))] if machine.sets == 1 else []
+    descriptor.set_stream(Stream.DEPTHWISE, _linear(
+        p.depthwise_address,
+        Level(enc.DEPTHWISE_RUN, 1),
+        Level(enc.DEPTHWISE_GROUP_WORDS // enc.DEPTHWISE_RUN, enc.DEPTHWISE_RUN, tag=enc.TAG.pack(row=1)),
+        *halves,
+        Level(p.ifmap.groups, enc.DEPTHWISE_GROUP_WORDS),
+        Level(p.blocks.inner * p.blocks.outer),
+        half_by_set=int(machine.sets > 1),
+    ))
+    descriptor.set(enc.DEPTHWISE_INDEX, enc.DEPTHWISE, **vars(p.middle))
+
+
+def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel_blocks: int) -> None:
+    columns = p.blocks.rows * p.blocks.cols
+    if p.filters:
+        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7}
+    else:  # the words of both sets, which are the halves of a GLB word
+        drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1}
+        loops = descriptor.loops
+        loops["ln"] &= ~(1 << (SET_ROWS - 1))
+        descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, **loops)
+    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=columns,
+                   to_ppu=1, **drain)
+    reciprocal, shift = average_reciprocal(p.pool_count)
+    descriptor.set(enc.PPU_INDEX, enc.PPU, raw=int(p.filters is None), pool=p.pool, pool_count=p.pool_count,
+                   pool_reciprocal=reciprocal, pool_shift=shift, **vars(p.output))
+
+
+def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
+    """Raises ValueError, naming demand and bound, where a pass does not fit the PEs."""
+    blocks, stride = p.blocks, p.window.stride
+    limits = [("pixels of a column", blocks.pixels, machine.pixel_words // 2)]
+    if mode != ArrayMode.POINTWISE:
+        limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + 3, machine.ifmap_words))
+    if p.filters:
+        dealt = -(-p.filters.count // SET_ROWS)
+        limits.append(("partial sums of a PE", dealt * blocks.pixels, machine.psum_words))
+    if mode == ArrayMode.FUSED and p.filters.tiles > 1:
+        words = blocks.inner * p.ifmap.groups * blocks.pixels * (2 if machine.sets == 1 else 1)
+        limits.append(("depthwise words of a SUPER", words, machine.word_buffer_words))
+    for what, demand, bound in limits:
+        if demand > bound:
+            raise ValueError(f"{what}: needs {demand}, has {bound}")
+    if mode == ArrayMode.DEPTHWISE and machine.sets != 2:
+        raise ValueError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
+    many = blocks.cols * blocks.inner * blocks.along > 1
+    if many and blocks.pixels * stride % 2:
+        raise ValueError(f"blocks of {blocks.pixels} pixels at stride {stride} begin at odd columns")
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A row-stationary convolution pass with a free mapping.
+
+    e, p, q, r, t as in the Eyeriss taxonomy; filters and ipsum lie in stream order
+    (`layout.pack_convolution`, drain order); without ofmap the sums only leave the array.
+    """
+
+    ifmap: FeatureMap
+    window: Window
+    blocks: Blocks  # rows = e, cols = 1, pixels = F
+    ifmap_zero_point: int
+    p: int
+    q: int
+    r: int
+    t: int
+    tiles: int
+    filter_address: int
+    ipsum_address: int | None = None
+    table_address: int | None = None
+    ofmap: FeatureMap | None = None
+    output: Output = field(default_factory=Output)
+    last_channels: int = 8
+
+
+@dataclass(frozen=True)
+class Sets:
+    """How the PE sets of a convolution share the work."""
+
+    folds: int  # row groups one set is folded over
+    down: int  # sets over filters, stacked
+    across: int  # sets over filters, side by side
+    split: bool  # the sets of a pair split channels
+    by_set: bool  # filter words hold a half for each set of a pair
+
+    @property
+    def pairs(self) -> int:
+        return max(1, self.down // (1 if self.split else 2))
+
+
+def convolution_sets(machine: MachineConfig, c: Convolution) -> Sets:
+    folds = -(-c.blocks.rows // machine.cols)
+    down = min(c.t, machine.sets // c.r) if folds == 1 else 1
+    return Sets(folds, down, c.t // down, c.r > 1, c.r * down > 1)
+
+
+def convolution_groups(c: Convolution) -> tuple[int, int]:
+    """(groups of a pass, halves of a word that are groups of their own)."""
+    halves = 1 if c.r > 1 else 2
+    return c.ifmap.groups * halves, halves
+
+
+def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor:
+    """Raises ValueError where the mapping does not fit the machine."""
+    descriptor = Descriptor()
+    rows, taps = c.window.kernel
+    blocks, stride = c.blocks, c.window.stride
+    sets = convolution_sets(machine, c)
+    ids = convolution_ids(machine, blocks.rows, c.r, c.t, rows, stride)
+    groups, halves = convolution_groups(c)
+    for what, demand, bound in (
+        ("channels of a PE", c.q, WORD_CHANNELS),
+        ("filter words of a PE", c.p * taps, machine.filter_words // 2),
+        ("partial sums of a PE", c.p * blocks.pixels, machine.psum_words),
+    ):
+        if demand > bound:
+            raise ValueError(f"{what}: needs {demand}, has {bound}")
+    zero_points = (c.ifmap_zero_point, c.ifmap_zero_point)
+    _common(machine, descriptor, ids, ArrayMode.CONVOLUTION, blocks, c.window, zero_points,
+            tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
+
+    x, odd = -c.window.pads[2], c.window.pads[2] % 2
+    words, y = (blocks.pixels - 1) * stride + taps, blocks.first_row * stride - c.window.pads[0]
+    span = (blocks.rows - 1) * stride + rows
+    step = blocks.pixels * stride
+    descriptor.set_stream(Stream.IFMAP, StreamDescriptor(
+        {"row_address": c.ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **_ring(c.ifmap)},
+        {"y": y, "x": x - odd, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
+        {"pad": c.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
+         "half_by_set": int(sets.split)},
+        (
+            Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2),
+            _rows(c.ifmap, span, 1, column_tag=1),
+            Level(halves, tag=enc.TAG.pack(half=1)),
+            Level(c.ifmap.groups, c.ifmap.pitch),
+            Level(c.tiles),
+            Level(blocks.along, step, Axis.COLUMN, step),
+            _rows(c.ifmap, blocks.down, blocks.rows * stride),
+        ),
+    ))
+    _set_convolution_filters(descriptor, c, sets, halves)
+    _set_convolution_output(descriptor, c, sets)
+    return descriptor
+
+
+def _set_convolution_filters(descriptor: Descriptor, c: Convolution, sets: Sets, halves: int) -> None:
+    """Order: tile, group, set across, pair of sets and row, filter, tap."""
+    rows, taps = c.window.kernel
+    run = c.p * taps
+    pair_words = rows * run
+    across_words = sets.pairs * pair_words
+    group_words = sets.across * across_words
+    # Words by set pair hold one group for each half; others hold both halves' groups.
+    twice = 1 if sets.by_set else halves
+    stored = c.ifmap.groups * halves // twice
+    descriptor.set_stream(Stream.FILTER, _linear(
+        c.filter_address,
+        Level(run, 1),
+        Level(rows, run, tag=enc.TAG.pack(row=1)),
+        Level(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
+        Level(sets.across, across_words, tag=enc.TAG.pack(column=1)),
+        Level(twice, tag=enc.TAG.pack(half=1)),
+        Level(stored, group_words),
+        Level(c.tiles, stored * group_words),
+        Level(c.blocks.outer),
+        half_by_set=int(sets.by_set),
+    ))
+
+
+def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) -> None:
+    blocks, fold = c.blocks, sets.folds > 1
+    heads = sets.folds if fold else sets.down
+    block = c.p if fold else c.p * sets.down
+    columns = min(blocks.rows, blocks.rows // sets.folds) * sets.across
+    descriptor.set(
+        enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
+        heads=heads, head_sets=c.r, fold=int(fold), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
+        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None),
+    )
+    beats = blocks.outer * c.tiles * (heads if fold else 1) * blocks.pixels * block
+    if c.ipsum_address is not None:
+        pairs = -(-columns // 2)
+        descriptor.set_stream(Stream.IPSUM, _linear(
+            c.ipsum_address, Level(pairs, 1), Level(blocks.pixels * block, pairs),
+            Level(beats // (blocks.pixels * block), blocks.pixels * block * pairs)))
+    if c.ofmap is None:
+        return
+    if fold or sets.across > 1 or block != 8:
+        raise ValueError("an int8 ofmap needs p * t = 8 filters, stacked, in one block of columns")
+    descriptor.set_stream(Stream.TABLE, _linear(
+        c.table_address, Level(enc.TABLE_WORDS, 1), Level(c.tiles, enc.TABLE_WORDS), Level(blocks.outer)))
+    place = Pass(c.ifmap, c.ofmap, c.window, blocks, c.ifmap_zero_point, c.output)
+    descriptor.set_stream(Stream.OFMAP, _ofmap_stream(place, 1, c.tiles, c.last_channels))
+    descriptor.set(enc.PPU_INDEX, enc.PPU, **vars(c.output))

@@ -1,0 +1,134 @@
+"""How tensors lie in the GLB: 64-bit words, and the order in which they are read.
+
+A word is two halves of q channels each (q = 4 but for test mappings with q < 4; unused lanes are
+zero): word g of a pixel holds channels 2qg to 2qg + q - 1 in its low half, the next q in its high half.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.config import SET_ROWS, WORD_CHANNELS
+from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+
+
+def words_of(values: np.ndarray) -> np.ndarray:
+    """int8 [..., 8] -> uint64 [...]."""
+    return np.ascontiguousarray(values, np.int8).view(np.uint64)[..., 0]
+
+
+def split_channels(values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
+    """int8 [..., C] -> [..., words, 8], channels in halves of q, missing ones zero."""
+    channels = values.shape[-1]
+    words = -(-channels // (2 * q))
+    padded = np.zeros((*values.shape[:-1], words * 2 * q), np.int8)
+    padded[..., :channels] = values
+    halves = np.zeros((*values.shape[:-1], words, 2, WORD_CHANNELS), np.int8)
+    halves[..., :q] = padded.reshape(*values.shape[:-1], words, 2, q)
+    return halves.reshape(*values.shape[:-1], words, 2 * WORD_CHANNELS)
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """A feature map in the GLB: rows of [word group][x].
+
+    rows, cols   size of the map in pixels
+    groups       words per pixel
+    address      GLB word where the storage begins
+    ring_rows    rows of storage; row y lies in slot y mod ring_rows
+    """
+
+    rows: int
+    cols: int
+    groups: int
+    address: int
+    ring_rows: int
+
+    @property
+    def pitch(self) -> int:
+        """Words from one group of a row to the next; even, because pairs of words are read."""
+        return self.cols + self.cols % 2
+
+    @property
+    def row_words(self) -> int:
+        return self.groups * self.pitch
+
+    @property
+    def words(self) -> int:
+        return self.ring_rows * self.row_words
+
+    def row_address(self, y: int) -> int:
+        return self.address + y % self.ring_rows * self.row_words
+
+    def pack(self, values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
+        """int8 [rows, cols, C] -> uint64 [rows, groups, pitch]."""
+        words = words_of(split_channels(values, q)).transpose(0, 2, 1)
+        out = np.zeros((self.rows, self.groups, self.pitch), np.uint64)
+        out[:, : words.shape[1], : self.cols] = words
+        return out
+
+    def unpack(self, words: np.ndarray, channels: int) -> np.ndarray:
+        """uint64 [rows, groups, pitch] -> int8 [rows, cols, channels]."""
+        pixels = np.ascontiguousarray(words[:, :, : self.cols].transpose(0, 2, 1))
+        return pixels.view(np.int8).reshape(self.rows, self.cols, -1)[..., :channels]
+
+
+def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """int [C] each -> uint64 [ceil(C / 8), 9]; missing channels are zero."""
+    blocks = -(-len(bias) // 8)
+
+    def padded(values: np.ndarray, kind: type) -> np.ndarray:
+        out = np.zeros(blocks * 8, kind)
+        out[: len(values)] = values
+        return out.reshape(blocks, 8)
+
+    table = np.empty((blocks, TABLE_WORDS), np.uint64)
+    table[:, 0:4] = padded(bias, np.int32).view(np.uint64)
+    table[:, 4:8] = padded(multiplier, np.int32).view(np.uint64)
+    table[:, 8:9] = padded(shift, np.int8).view(np.uint64)
+    return table
+
+
+def pack_depthwise(filters: np.ndarray, tables: np.ndarray) -> np.ndarray:
+    """int8 [R, S, C] (R, S <= 3) and tables [groups, 9] -> uint64 [groups, 18].
+
+    Smaller kernels are the top left of a 3 x 3 one.
+    """
+    rows, taps, _ = filters.shape
+    full = np.zeros((SET_ROWS, 3, filters.shape[2]), np.int8)
+    full[:rows, :taps] = filters
+    words = words_of(split_channels(full)).reshape(9, -1).T
+    out = np.empty((len(words), DEPTHWISE_GROUP_WORDS), np.uint64)
+    out[:, :9], out[:, 9:] = words, tables
+    return out
+
+
+def pack_pointwise(filters: np.ndarray, tile: int) -> np.ndarray:
+    """int8 [M, C] -> uint64 [tiles, groups, tile]; missing filters are zero."""
+    words = words_of(split_channels(filters))
+    tiles = -(-len(words) // tile)
+    padded = np.zeros((tiles * tile, words.shape[1]), np.uint64)
+    padded[: len(words)] = words
+    return np.ascontiguousarray(padded.reshape(tiles, tile, -1).transpose(0, 2, 1))
+
+
+def pack_convolution(filters: np.ndarray, q: int, p: int, across: int, pairs: int, split: bool) -> np.ndarray:
+    """int8 [M, C, R, S] -> uint64 [tiles, groups, across, pairs, R, p, S].
+
+    A tile is p filters for each of `across` x `pairs` x (1 or 2) PE sets. split: the two sets of a pair
+    take the two channel halves of the same filters, and a group is 2q channels. Otherwise they take
+    the same q channels of two runs of p filters: with half_by_set words of filters (m, m + p).
+    """
+    count, channels, rows, taps = filters.shape
+    per_pair = p if split else 2 * p
+    tile = across * pairs * per_pair
+    tiles, words = -(-count // tile), -(-channels // (2 * q))
+    padded = np.zeros((tiles * tile, rows, taps, channels), np.int8)
+    padded[:count] = filters.transpose(0, 2, 3, 1)
+    values = split_channels(padded, q)  # [M, R, S, words, 8]
+    if split:
+        values = values.reshape(tiles, across, pairs, p, rows, taps, words, 8)
+        return words_of(values.transpose(0, 6, 1, 2, 4, 3, 5, 7))
+    halves = values.reshape(tiles, across, pairs, 2, p, rows, taps, words * 2, WORD_CHANNELS)
+    ordered = halves.transpose(0, 7, 1, 2, 5, 4, 6, 3, 8)  # [t, group, across, pair, R, p, S, set, lane]
+    return words_of(ordered.reshape(*ordered.shape[:-2], 8))

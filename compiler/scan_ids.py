@@ -1,0 +1,78 @@
+"""Row and column IDs of the multicast networks, and the LN word, for a mapping."""
+
+from dataclasses import dataclass
+
+from model.config import SET_ROWS, MachineConfig
+from model.encoding import NO_COLUMN
+
+
+@dataclass(frozen=True)
+class ScanIds:
+    """IDs of the array: `rows` one dict per row, `columns` one dict per PE, row by row; `ln`: bit i
+    joins row i to row i + 1."""
+
+    rows: list[dict[str, int]]
+    columns: list[list[dict[str, int]]]
+    ln: int
+
+
+def ln_word(machine: MachineConfig, joined_sets: int) -> int:
+    """LN of chains over `joined_sets` sets each."""
+    cuts = range(joined_sets * SET_ROWS, machine.rows, joined_sets * SET_ROWS)
+    return ((1 << (machine.rows - 1)) - 1) & ~sum(1 << (cut - 1) for cut in cuts)
+
+
+def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows: int, stride: int) -> ScanIds:
+    """IDs of a row-stationary convolution: PE sets of `e` columns, r of them over channels (stacked),
+    t over filters (stacked where there is room, then side by side). e larger than the array is wide:
+    one set folded over several row groups.
+
+    ifmap column ID: the ifmap row that a PE needs, counted within the pass. Filter row ID: filter row,
+    plus 3 for each pair of sets with filters of their own; filter column ID: which of the sets side by
+    side. Raises ValueError where the mapping does not fit.
+    """
+    folds = -(-e // machine.cols)
+    width = min(e, machine.cols)
+    down = min(t, machine.sets // r) if folds == 1 else 1
+    across = t // max(down, 1)
+    if folds * r * down > machine.sets or across * width > machine.cols or down * across != t:
+        raise ValueError(f"e = {e}, r = {r}, t = {t} does not fit {machine.rows} x {machine.cols} PEs")
+    if folds > 1 and (r > 1 or t > 1):
+        raise ValueError(f"e = {e} is folded over the rows: r and t must be 1, are {r} and {t}")
+    rows, columns = [], []
+    for row in range(machine.rows):
+        set_, set_row = divmod(row, SET_ROWS)
+        pair = set_ // 2 if folds == 1 and r * down > 1 else 0
+        rows.append({"ifmap": 0, "filter": pair * SET_ROWS + set_row})
+        used = set_ < folds * r * down and set_row < kernel_rows
+        first = set_ * machine.cols if folds > 1 else 0
+        columns.append([
+            {"ifmap": (first + col % width) * stride + set_row if used and col < across * width else NO_COLUMN,
+             "filter": col // width if col < across * width else 0}
+            for col in range(machine.cols)
+        ])
+    return ScanIds(rows, columns, ln_word(machine, r))
+
+
+def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: int | None) -> ScanIds:
+    """IDs of pixel blocks: column j holds output row j // block_cols, block j % block_cols.
+
+    stride: depthwise work, the PEs of a column need three ifmap rows; None: pointwise, all PEs of a
+    column need the same pixels. Two sets share a word's channels; further sets rest.
+    """
+    if block_rows * block_cols > machine.cols:
+        raise ValueError(f"{block_rows} x {block_cols} blocks do not fit {machine.cols} columns")
+    span = 0 if stride is None else (block_rows - 1) * stride + SET_ROWS
+
+    def column_id(row: int, col: int) -> int:
+        if row >= 2 * SET_ROWS or col >= block_rows * block_cols:
+            return NO_COLUMN
+        block_row, block = divmod(col, block_cols)
+        return col if stride is None else block * span + block_row * stride + row % SET_ROWS
+
+    rows = [{"ifmap": 0, "filter": row % SET_ROWS} for row in range(machine.rows)]
+    columns = [
+        [{"ifmap": column_id(row, col), "filter": 0} for col in range(machine.cols)]
+        for row in range(machine.rows)
+    ]
+    return ScanIds(rows, columns, ln_word(machine, min(machine.sets, 2)))

@@ -1,0 +1,199 @@
+"""The array at pass level: from the words each PE receives to the sums that leave, bit for bit."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model import encoding as enc
+from model.arithmetic import multiply_by_quantized_multiplier, wrap_int32
+from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.descriptor import Descriptor
+from model.encoding import ArrayMode, DrainMode
+from model.streams import Beats
+
+
+@dataclass(frozen=True)
+class DrainBeats:
+    """The beats of one tile, in order: for each, the set its chain starts at, the set rows that add,
+    the psum index, whether it takes a depthwise word. Shape of the order: [chains, blocks, pixels,
+    block]."""
+
+    set: np.ndarray
+    rows: np.ndarray  # bool [beats, SET_ROWS]
+    index: np.ndarray
+    order: tuple[int, int, int, int]
+
+
+def drain_beats(descriptor: Descriptor) -> DrainBeats:
+    """The beats of a tile; see docs/machine.md, "Drain order"."""
+    drain, pixels = descriptor.drain, descriptor.shape["pixels"]
+    order = (drain["heads"] if drain["fold"] else 1, drain["blocks"], pixels, drain["block"])
+    chain, block, pixel, slot = (axis.ravel() for axis in np.indices(order))
+    rows = np.zeros((chain.size, SET_ROWS), bool)
+    if drain["mode"] == DrainMode.POINTWISE:
+        filter_ = block * drain["block"] + slot
+        rows[np.arange(chain.size), filter_ % SET_ROWS] = True
+        head, index = chain, filter_ // SET_ROWS * pixels + pixel
+    else:
+        head = chain if drain["fold"] else slot // drain["set_filters"]
+        index = slot % drain["set_filters"] * pixels + pixel
+        if drain["mode"] == DrainMode.CONVOLUTION:
+            rows[:] = [drain["rows"] >> row & 1 for row in range(SET_ROWS)]
+    return DrainBeats(head * drain["head_sets"], rows, index, order)
+
+
+def _channels(words: np.ndarray, offset: int) -> np.ndarray:
+    """int32 [..., 4] of 32-bit words; offset: activations read as q ^ 0x80, unsigned."""
+    values = np.ascontiguousarray(words, np.uint32).view(np.uint8).reshape(*words.shape, WORD_CHANNELS)
+    if offset:
+        return (values ^ 0x80).astype(np.int32)
+    return values.view(np.int8).astype(np.int32)
+
+
+class ArrayModel:
+    """One pass of the array, from its descriptor and the beats of its streams."""
+
+    def __init__(self, config: MachineConfig, descriptor: Descriptor) -> None:
+        self.config, self.descriptor = config, descriptor
+        self.shape, self.loops = descriptor.shape, descriptor.loops
+        self.mode = ArrayMode(self.shape["mode"])
+        self.row_ids, self.column_ids = descriptor.ids(config.rows, config.cols)
+        self.outer, self.tiles = self.loops["outer"], self.loops["tiles"]
+        self.inner, self.groups = self.loops["inner"], self.loops["groups"]
+        self.pixels = self.shape["pixels"]
+
+    def takes_part(self, row: int, col: int) -> bool:
+        return self.column_ids[row][col]["ifmap"] != enc.NO_COLUMN
+
+    def _ifmap_words(self, beats: Beats, row: int, col: int) -> np.ndarray:
+        ids = self.row_ids[row]["ifmap"], self.column_ids[row][col]["ifmap"]
+        return beats.words(*ids, odd_set=row // SET_ROWS % 2 == 1)
+
+    def _filter_words(self, beats: Beats, row: int, col: int) -> np.ndarray:
+        ids = self.row_ids[row]["filter"], self.column_ids[row][col]["filter"]
+        return beats.words(*ids, odd_set=row // SET_ROWS % 2 == 1, column_bits=2)
+
+    def _windows(self, words: np.ndarray) -> np.ndarray:
+        """[..., words of a row] -> [..., pixels, taps]."""
+        stride, taps = self.shape["stride_2"] + 1, self.shape["taps"]
+        at = np.arange(self.pixels)[:, None] * stride + np.arange(taps)
+        return words[..., at]
+
+    @property
+    def row_words(self) -> int:
+        """ifmap words a PE needs for its pixels."""
+        return (self.pixels - 1) * (self.shape["stride_2"] + 1) + self.shape["taps"]
+
+    def depthwise_words(self, ifmap: Beats, depthwise: Beats) -> np.ndarray:
+        """Finished depthwise words: int8 [sets, cols, outer, inner, groups, pixels, 4]."""
+        loops = (self.outer, self.inner, self.groups)
+        shape = (self.config.sets, self.config.cols, *loops, self.pixels, WORD_CHANNELS)
+        result = np.zeros(shape, np.int8)
+        tag_row = depthwise.tag >> 6 & 0xF
+        for set_ in range(self.config.sets):
+            tables = self._tables(depthwise, tag_row >= SET_ROWS, set_).reshape(*loops, 3, WORD_CHANNELS)
+            for col in range(self.config.cols):
+                if not self.takes_part(set_ * SET_ROWS, col):
+                    continue
+                sums = np.zeros((*loops, self.pixels, WORD_CHANNELS), np.int64)
+                for set_row in range(SET_ROWS):
+                    row = set_ * SET_ROWS + set_row
+                    words = self._ifmap_words(ifmap, row, col).reshape(*loops, self.row_words)
+                    pixels = _channels(self._windows(words), self.shape["ifmap_offset"])
+                    taps = self._taps(depthwise, tag_row == set_row, set_).reshape(*loops, 1, 3, WORD_CHANNELS)
+                    sums += (pixels * taps).sum(axis=-2)
+                result[set_, col] = self._finish(sums, tables[..., None, :, :])
+        return result
+
+    @staticmethod
+    def _half(beats: Beats, mine: np.ndarray, set_: int) -> np.ndarray:
+        if beats.half_by_set:
+            return np.full(int(mine.sum()), set_ % 2 == 1)
+        return beats.tag[mine] >> 10 & 1 == 1
+
+    def _taps(self, beats: Beats, mine: np.ndarray, set_: int) -> np.ndarray:
+        half = self._half(beats, mine, set_)
+        data = beats.data[mine, 0]
+        words = np.where(half, data >> np.uint64(32), data & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+        return _channels(words, 0)
+
+    def _tables(self, beats: Beats, mine: np.ndarray, set_: int) -> np.ndarray:
+        """int32 [groups of tables, 3, 4]: bias, multiplier, shift of the set's channels."""
+        raw = np.ascontiguousarray(beats.data[mine, 0]).reshape(-1, enc.TABLE_WORDS)
+        half = self._half(beats, mine, set_).reshape(-1, enc.TABLE_WORDS)[:, 0].astype(int)
+        values = unpack_tables(raw)
+        channel = half[:, None] * WORD_CHANNELS + np.arange(WORD_CHANNELS)
+        return np.take_along_axis(values, channel[:, None, :], axis=2)
+
+    def _finish(self, sums: np.ndarray, table: np.ndarray) -> np.ndarray:
+        bias, multiplier, shift = table[..., 0, :], table[..., 1, :], table[..., 2, :]
+        output = self.descriptor.depthwise
+        scaled = multiply_by_quantized_multiplier(wrap_int32(sums + bias), multiplier, shift)
+        return np.clip(scaled + output["zero_point"], output["act_min"], output["act_max"]).astype(np.int8)
+
+    def psums(self, ifmap: Beats, filters: Beats, words: np.ndarray | None) -> np.ndarray:
+        """Finished partial sums: int32 [rows, cols, tiles of the pass, psum index]."""
+        loops = (self.outer, self.tiles, self.inner, self.groups)
+        result = np.zeros((self.config.rows, self.config.cols, self.outer * self.tiles * self.inner,
+                           self.config.psum_words), np.int32)
+        for row in range(self.config.rows):
+            count = self.shape[f"filters_{row % SET_ROWS}"]
+            for col in range(self.config.cols):
+                if not count or not self.takes_part(row, col):
+                    continue
+                filter_words = _channels(self._filter_words(filters, row, col), 0)
+                if self.mode == ArrayMode.CONVOLUTION:
+                    row_words = self._ifmap_words(ifmap, row, col).reshape(*loops, self.row_words)
+                    pixels = _channels(self._windows(row_words), self.shape["ifmap_offset"])
+                    weights = filter_words.reshape(*loops, count, self.shape["taps"], WORD_CHANNELS)
+                    sums = np.einsum("otigfsc,otigmsc->otimf", pixels, weights, optimize=True)
+                else:
+                    if words is None:
+                        own = self._ifmap_words(ifmap, row, col).reshape(*loops, self.pixels)
+                        pixels = _channels(own, self.shape["word_offset"])
+                    else:
+                        own = np.ascontiguousarray(words[row // SET_ROWS, col]).view(np.uint32)[..., 0]
+                        pixels = _channels(own, self.shape["word_offset"])[:, None]
+                        pixels = np.broadcast_to(pixels, (*loops, self.pixels, WORD_CHANNELS))
+                    weights = filter_words.reshape(*loops, count, WORD_CHANNELS)
+                    sums = np.einsum("otigfc,otigmc->otimf", pixels, weights, optimize=True)
+                result[row, col, :, : count * self.pixels] = sums.reshape(-1, count * self.pixels)
+        return result
+
+    def drain(self, psums: np.ndarray, ipsum: np.ndarray | None = None) -> np.ndarray:
+        """Sums in the order in which they leave: int32 [tiles of the pass, beats, cols].
+
+        ipsum: int32 of the same shape, where the chains start with one.
+        """
+        beats = drain_beats(self.descriptor)
+        chain_of = self._chain_ends()
+        result = np.zeros((psums.shape[2], beats.set.size, self.config.cols), np.int32)
+        for row in range(self.config.rows):
+            set_, set_row = divmod(row, SET_ROWS)
+            mine = beats.rows[:, set_row] & (beats.set == chain_of[set_])
+            result[:, mine] += psums[row].transpose(1, 2, 0)[:, beats.index[mine]]
+        return result if ipsum is None else result + ipsum
+
+    def _chain_ends(self) -> list[int]:
+        """For each set, the set at which its chain starts."""
+        start = [0]
+        for set_ in range(1, self.config.sets):
+            joined = self.loops["ln"] >> (set_ * SET_ROWS - 1) & 1
+            start.append(start[-1] if joined else set_)
+        return start
+
+    def drain_words(self, words: np.ndarray) -> np.ndarray:
+        """Depthwise words in the order in which they leave: int32 [outer * inner, beats, cols]."""
+        sets = self.descriptor.drain["block"]
+        raw = np.ascontiguousarray(words[:sets]).view(np.int32)[..., 0]  # [set, col, o, i, g, f]
+        ordered = raw.transpose(2, 3, 4, 5, 0, 1)  # [o, i, g, f, set, col]
+        return ordered.reshape(self.outer * self.inner, -1, self.config.cols)
+
+
+def unpack_tables(words: np.ndarray) -> np.ndarray:
+    """Table words uint64 [n, 9] -> int32 [n, 3, 8]: bias, multiplier, shift of 8 channels."""
+    words = np.ascontiguousarray(words, np.uint64)
+    bias = words[:, 0:4].copy().view(np.int32)
+    multiplier = words[:, 4:8].copy().view(np.int32)
+    shift = words[:, 8:9].copy().view(np.int8).astype(np.int32)
+    return np.stack([bias, multiplier, shift], axis=1)

@@ -1,0 +1,94 @@
+"""Machine parameters: the sizes that can differ from one Eyrie to another.
+
+Every RTL parameter of the same name is given its value from here; the widths of command and
+configuration fields do not depend on them and live in `model/encoding.py`.
+"""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+SET_ROWS = 3  # rows of a PE set, in every size: one filter row each
+WORD_CHANNELS = 4  # int8 channels in the 32-bit word that a PE consumes
+GLB_WORD_BYTES = 8  # a GLB word holds 8 channels of one pixel, or of one filter tap
+
+
+@dataclass(frozen=True)
+class MachineConfig:
+    """Sizes of one machine.
+
+    rows, cols          PEs; rows is a multiple of 3
+    multipliers         per PE: 4 (a word in one cycle) or 1 (a word in four)
+    glb_banks           single-port banks, a power of two; word addresses are interleaved over them
+    glb_bank_words      64-bit words in a bank
+    psum_words          32-bit partial sums in one half of a PE's psum buffer
+    filter_words        32-bit filter words a PE holds (two copies of 4 filters x 3 taps)
+    ifmap_words         32-bit ifmap words a PE prefetches for depthwise and convolution
+    pixel_words         32-bit ifmap words a PE holds for pointwise work (4 in use, 4 in the shadow)
+    word_buffer_words   32-bit depthwise results a SUPER keeps
+    clock_hz            nominal clock, for time and energy
+    """
+
+    rows: int = 6
+    cols: int = 8
+    multipliers: int = 4
+    glb_banks: int = 8
+    glb_bank_words: int = 1024
+    psum_words: int = 128
+    filter_words: int = 24
+    ifmap_words: int = 9
+    pixel_words: int = 8
+    word_buffer_words: int = 256
+    clock_hz: int = 200_000_000
+
+    def __post_init__(self) -> None:
+        if self.rows % SET_ROWS or self.rows < SET_ROWS:
+            raise ValueError(f"rows = {self.rows}: must be a positive multiple of {SET_ROWS}")
+        if self.multipliers not in (1, WORD_CHANNELS):
+            raise ValueError(f"multipliers = {self.multipliers}: must be 1 or {WORD_CHANNELS}")
+        for name in ("glb_banks", "glb_bank_words"):
+            value = getattr(self, name)
+            if value < 2 or value & (value - 1):
+                raise ValueError(f"{name} = {value}: must be a power of two")
+
+    @property
+    def sets(self) -> int:
+        """PE sets stacked vertically."""
+        return self.rows // SET_ROWS
+
+    @property
+    def glb_words(self) -> int:
+        return self.glb_banks * self.glb_bank_words
+
+    @property
+    def glb_bytes(self) -> int:
+        return self.glb_words * GLB_WORD_BYTES
+
+    @property
+    def total_multipliers(self) -> int:
+        return self.rows * self.cols * self.multipliers
+
+    @classmethod
+    def load(cls, path: str | Path) -> "MachineConfig":
+        """Reads a JSON object of parameters; those not given keep their default.
+
+        Raises ValueError, in one line, for an unknown name, a value that is not an integer or one
+        that is out of range.
+        """
+        try:
+            values = json.loads(Path(path).read_text())
+        except (OSError, json.JSONDecodeError) as error:
+            raise ValueError(f"{path}: not a readable JSON configuration: {error}") from error
+        known = {field.name for field in fields(cls)}
+        for name, value in values.items():
+            if name not in known:
+                raise ValueError(f"{path}: unknown parameter {name!r}; known: {', '.join(sorted(known))}")
+            if not isinstance(value, int):
+                raise ValueError(f"{path}: {name} must be an integer, is {value!r}")
+        return cls(**values)
+
+    def as_dict(self) -> dict[str, int]:
+        return asdict(self)
+
+
+DEFAULT = MachineConfig()

@@ -1,0 +1,339 @@
+"""The bits of the machine: commands, configuration words, registers, counters, error codes.
+
+This module is the only place where they are defined. `scripts/gen_pkg.py` writes the same facts as
+`rtl/encoding_pkg.sv`; a test holds the two equal. Fields are listed from bit 0 upwards.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+WORD_BITS = 64
+
+
+@dataclass(frozen=True)
+class Field:
+    """`width` bits of a word, two's complement where `signed`."""
+
+    name: str
+    width: int
+    signed: bool = False
+
+
+@dataclass(frozen=True)
+class Word:
+    """A 64-bit word: fields packed from bit 0 upwards, unused bits zero."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    def __post_init__(self) -> None:
+        if sum(field.width for field in self.fields) > WORD_BITS:
+            raise ValueError(f"{self.name} has more than {WORD_BITS} bits")
+
+    def pack(self, **values: int) -> int:
+        """The word with the given field values; fields not given are zero.
+
+        Raises ValueError for an unknown field or a value that does not fit.
+        """
+        word, position = 0, 0
+        for field in self.fields:
+            value = int(values.pop(field.name, 0))
+            low, high = (
+                (-(1 << (field.width - 1)), (1 << (field.width - 1)) - 1)
+                if field.signed
+                else (0, (1 << field.width) - 1)
+            )
+            if not low <= value <= high:
+                raise ValueError(f"{self.name}.{field.name} = {value}: must be in {low} to {high}")
+            word |= (value & ((1 << field.width) - 1)) << position
+            position += field.width
+        if values:
+            raise ValueError(f"{self.name} has no field {', '.join(values)}")
+        return word
+
+    def unpack(self, word: int) -> dict[str, int]:
+        """The field values of a packed word."""
+        values, position = {}, 0
+        for field in self.fields:
+            value = (word >> position) & ((1 << field.width) - 1)
+            if field.signed and value >> (field.width - 1):
+                value -= 1 << field.width
+            values[field.name] = value
+            position += field.width
+        return values
+
+
+def _fields(text: str) -> tuple[Field, ...]:
+    """Fields from "name:width" (unsigned) or "name:sWIDTH" (signed), separated by blanks."""
+    pairs = (item.split(":") for item in text.split())
+    return tuple(Field(name, int(width.lstrip("s")), width[0] == "s") for name, width in pairs)
+
+
+# --- Commands -------------------------------------------------------------------------------------
+
+
+class Opcode(IntEnum):
+    """First four bits of a command."""
+
+    END = 1  # stop when both queues are empty
+    CONFIG = 2  # `count` words follow, for the shadow descriptor from `index` on
+    PASS = 3  # run one processing pass with the shadow descriptor
+    LOAD = 4  # DRAM to GLB; a second word follows, and two more where `block` is set
+    STORE = 5  # GLB to DRAM; likewise
+
+
+# `wait_transfers`, `wait_passes` and `wait_chunks` are timeline tokens: the command waits until the
+# number of transfers (LOAD and STORE) done, passes done and filter chunks freed since the start has
+# reached the value (counts modulo 2**16).
+END = Word("EndCommand", _fields("opcode:4"))
+CONFIG = Word("ConfigCommand", _fields("opcode:4 index:12 count:12"))
+PASS = Word("PassCommand", _fields("opcode:4 wait_transfers:16 wait_passes:16"))
+# A transfer moves `words` contiguous 64-bit words, or a block of `rows` x `planes` of such rows.
+# `chunk` marks the arrival of one filter chunk.
+TRANSFER = Word(
+    "TransferCommand",
+    _fields("opcode:4 chunk:1 block:1 unused:2 words:16 wait_passes:16 wait_chunks:16"),
+)
+TRANSFER_ADDRESS = Word("TransferAddress", _fields("dram_address:32 glb_address:16"))
+TRANSFER_ROWS = Word("TransferRows", _fields("dram_stride:s32 glb_stride:s16 count:12"))
+TRANSFER_PLANES = Word("TransferPlanes", _fields("dram_stride:s32 glb_stride:s16 count:12"))
+COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES)
+
+# --- Configuration words --------------------------------------------------------------------------
+
+
+class ArrayMode(IntEnum):
+    """What the PEs do in a pass."""
+
+    CONVOLUTION = 0  # filters stay, ifmap rows stream by
+    POINTWISE = 1  # pixels stay, filters stream by; pixels come from the GLB
+    FUSED = 2  # depthwise, then pointwise on its words
+    DEPTHWISE = 3  # depthwise alone; its words leave through the chain
+
+
+class DrainMode(IntEnum):
+    """In which order finished sums leave the array."""
+
+    CONVOLUTION = 0  # all rows of a set add up
+    POINTWISE = 1  # filters are dealt in turn over the rows
+    WORDS = 2  # depthwise words of the SUPERs
+
+
+class PoolMode(IntEnum):
+    """What the PPU does between requantisation and packing."""
+
+    NONE = 0
+    AVERAGE = 1  # over all pixels in flight
+    MAX = 2  # 2x2, stride 2: columns (2j, 2j + 1) are rows, pixels (2i, 2i + 1) are columns
+
+
+# pixels: F, in flight in a PE; filters_N: p of set row N;
+# ifmap_offset / word_offset: read activations as q ^ 0x80, unsigned.
+ARRAY_SHAPE = Word(
+    "ArrayShape",
+    _fields(
+        "mode:2 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:8 "
+        "filters_0:8 filters_1:8 filters_2:8"
+    ),
+)
+# A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups.
+# ln: bit i joins the sum chain of row i to row i + 1.
+ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:12 inner:12 tiles:12 outer:12 ln:15"))
+DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
+# block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words:
+# channel groups); set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains hold different pixels, not filters;
+# columns: in use, from column 0; rows: of a set, that take part.
+DRAIN = Word(
+    "Drain",
+    _fields(
+        "mode:2 block:4 blocks:8 set_filters:3 heads:3 head_sets:3 fold:1 "
+        "columns:5 rows:3 ipsum:1 to_ppu:1"
+    ),
+)
+# pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is
+# pool_reciprocal / 2^(17 + pool_shift) (model.arithmetic.average_reciprocal).
+PPU = Word(
+    "PpuConfig",
+    _fields(
+        "zero_point:s8 act_min:s8 act_max:s8 raw:1 pool:2 pool_count:11 "
+        "pool_reciprocal:18 pool_shift:4"
+    ),
+)
+# Residual addition, on the words that leave the PPU: an addend each (first what the PPU computed,
+# then the word of the residual stream), and the result. Factors are multiplier / 2^(31 + right_shift).
+PPU_ADDEND = Word("PpuAddend", _fields("multiplier:31 right_shift:5 zero_point:s8"))
+PPU_ADD_RESULT = Word(
+    "PpuAddResult",
+    _fields("enable:1 multiplier:31 right_shift:5 zero_point:s8 act_min:s8 act_max:s8"),
+)
+# One byte per row / per PE, row by row; 8 per word.
+ROW_ID = Word("RowId", _fields("ifmap:4 filter:4"))
+COLUMN_ID = Word("ColumnId", _fields("ifmap:6 filter:2"))
+IDS_PER_WORD = 8
+NO_COLUMN = 63  # ifmap column ID of a PE that takes no part
+
+ARRAY_SHAPE_INDEX = 0
+ARRAY_LOOPS_INDEX = 1
+DEPTHWISE_INDEX = 2
+DRAIN_INDEX = 3
+PPU_INDEX = 4
+PPU_ADD_FIRST_INDEX = 5
+PPU_ADD_SECOND_INDEX = 6
+PPU_ADD_RESULT_INDEX = 7
+ROW_IDS_INDEX = 8
+COLUMN_IDS_INDEX = 10
+STREAMS_INDEX = 32
+STREAM_WORDS = 12
+CONFIG_WORDS = 128
+
+
+class Stream(IntEnum):
+    """The address generators, in the order of their descriptors."""
+
+    IFMAP = 0
+    FILTER = 1
+    DEPTHWISE = 2  # depthwise filters and their requantisation tables
+    TABLE = 3  # requantisation tables of the PPU
+    IPSUM = 4
+    OFMAP = 5
+    RESIDUAL = 6  # second operand of the PPU's addition, in the order of the ofmap words
+
+
+LEVELS = 8  # nested loops of an address generator, level 0 innermost
+
+
+class Axis(IntEnum):
+    """What a loop level steps along."""
+
+    NONE = 0  # adds `stride` to the offset
+    ROW = 1  # adds `step` to y and `stride` to the row address, modulo the ring
+    COLUMN = 2  # adds `step` to x and `stride` to the offset
+
+
+# A GLB word address is row_address + offset. The row address wraps: where it reaches ring_end,
+# ring_size is subtracted (ring_size 0: no ring).
+STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_end:16 ring_size:16"))
+# (y, x) is inside where 0 <= y < rows and 0 <= x < cols. A tag that reaches tag_wrap (if not 0) has
+# it subtracted.
+STREAM_RANGE = Word("StreamRange", _fields("y:s12 x:s12 rows:12 cols:12 tag_wrap:11"))
+# chunk: wait for a filter chunk at each iteration of level chunk_level, free it at its end.
+# trim_first / trim_last: the first word of the first pair and the last word of the last pair of
+# level 0 are not sent. to_pixels: the words are pointwise pixels. half_by_set: even sets take the
+# low half of each word, odd sets the high half; else the tag's half bit says which.
+# last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
+# OFMAP_BLOCK_LEVEL counts blocks and level OFMAP_TILE_LEVEL tiles).
+STREAM_OPTIONS = Word(
+    "StreamOptions",
+    _fields(
+        "enable:1 chunk:1 chunk_level:3 pad:s8 trim_first:1 trim_last:1 to_pixels:1 "
+        "half_by_set:1 last_strobe:8"
+    ),
+)
+STREAM_LEVEL = Word("StreamLevel", _fields("count:12 stride:s16 step:s8 axis:2 tag:11"))
+TAG = Word("Tag", _fields("column:6 row:4 half:1"))
+
+OFMAP_BLOCK_LEVEL = 3
+OFMAP_TILE_LEVEL = 5
+
+STREAM_ADDRESS_OFFSET = 0
+STREAM_RANGE_OFFSET = 1
+STREAM_OPTIONS_OFFSET = 2
+STREAM_LEVELS_OFFSET = 4
+
+TABLE_WORDS = 9  # GLB words of 8 channels' table: 4 of biases, 4 of multipliers, 1 of shifts
+DEPTHWISE_GROUP_WORDS = 18  # 9 taps of 8 channels, then their table
+DEPTHWISE_RUN = 3  # words that share a row tag: tags 0-2 are filter rows, 3-5 the table
+
+CONFIG_FORMATS = (
+    ARRAY_SHAPE,
+    ARRAY_LOOPS,
+    DEPTHWISE,
+    DRAIN,
+    PPU,
+    PPU_ADDEND,
+    PPU_ADD_RESULT,
+    ROW_ID,
+    COLUMN_ID,
+    STREAM_ADDRESS,
+    STREAM_RANGE,
+    STREAM_OPTIONS,
+    STREAM_LEVEL,
+    TAG,
+)
+
+# --- Registers and counters -----------------------------------------------------------------------
+
+
+class ErrorCode(IntEnum):
+    """Why the machine stopped."""
+
+    NONE = 0
+    ILLEGAL_COMMAND = 1
+    DRAM_ADDRESS = 2  # outside the window, or not a multiple of 8
+    AXI_RESPONSE = 3
+    WATCHDOG = 4
+    GLB_ADDRESS = 5
+
+
+class Register(IntEnum):
+    """Byte addresses of the 32-bit registers."""
+
+    IDENTITY = 0x00  # reads 0x45595249, "EYRI"
+    CONTROL = 0x04  # bit 0: start, bit 1: soft reset, bit 2: clear the interrupt
+    STATUS = 0x08  # bit 0: busy, bit 1: done, bit 2: error, bit 3: interrupt
+    ERROR_CODE = 0x0C
+    ERROR_ADDRESS = 0x10  # DRAM address of the command that failed
+    PROGRAM_BASE = 0x14
+    WINDOW_BASE = 0x18  # first byte of DRAM the machine may touch
+    WINDOW_LIMIT = 0x1C  # first byte after it
+    WATCHDOG_LIMIT = 0x20  # cycles without progress until it stops; 0: never
+    INTERRUPT_ENABLE = 0x24
+    COUNTERS = 0x100  # Counter n at COUNTERS + 4 * n
+
+
+IDENTITY = 0x45595249
+
+
+class Counter(IntEnum):
+    """Performance counters, since the start."""
+
+    CYCLES = 0
+    PASSES = 1
+    TRANSFERS = 2
+    MACS = 3  # multiplications issued, gated ones included
+    GATED = 4  # of these, with a zero operand: the multiplier's inputs were held
+    DRAM_READ_BYTES = 5
+    DRAM_WRITE_BYTES = 6
+    COMMAND_BYTES = 7  # part of DRAM_READ_BYTES
+    GLB_IFMAP_BYTES = 8
+    GLB_FILTER_BYTES = 9
+    GLB_DEPTHWISE_BYTES = 10
+    GLB_TABLE_BYTES = 11
+    GLB_IPSUM_BYTES = 12
+    GLB_STORE_BYTES = 13
+    GLB_OFMAP_BYTES = 14
+    GLB_LOAD_BYTES = 15
+    GLB_CONFLICTS = 16  # client cycles lost to bank conflicts
+    ARRAY_BUSY = 17  # cycles in which at least one PE multiplied
+    ARRAY_STALL = 18  # cycles in which a pass ran and none did
+    IFMAP_STALL = 19  # cycles in which the stream had a word that the array did not take
+    FILTER_STALL = 20
+    DRAIN_BUSY = 21  # cycles in which a beat of sums entered the PPU
+    DRAIN_STALL = 22  # cycles in which the PPU did not take one
+    DMA_BUSY = 23
+    DMA_WAIT = 24  # cycles in which a transfer waited for its tokens
+    PASS_WAIT = 25  # cycles in which a pass waited for its tokens
+    GLB_RESIDUAL_BYTES = 26
+
+
+_GLB_READERS = ("IFMAP", "FILTER", "DEPTHWISE", "TABLE", "IPSUM", "RESIDUAL", "STORE")
+
+
+def glb_read_bytes(counters: dict[str, int]) -> int:
+    """Bytes read from the GLB, from the counters by name."""
+    return sum(counters[f"GLB_{c}_BYTES"] for c in _GLB_READERS)
+
+
+def glb_write_bytes(counters: dict[str, int]) -> int:
+    """Bytes written into the GLB, from the counters by name."""
+    return counters["GLB_OFMAP_BYTES"] + counters["GLB_LOAD_BYTES"]

@@ -1,0 +1,190 @@
+"""The machine at command level: executes the command list of a DRAM image, as the RTL does.
+
+Passes and transfers are carried out in the order of the list. A pass that waits for filter chunks lets
+the transfers behind it go on, as the two queues of the machine do; where nothing can go on, the list is
+not a serial execution and the machine says so.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model import encoding as enc
+from model import streams
+from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from model.descriptor import Descriptor, StreamDescriptor
+from model.encoding import ErrorCode, Opcode, Stream
+from model.passes import PassTrace, run_pass
+
+
+class MachineError(Exception):
+    """The machine stopped with an error code.
+
+    code: what happened; address: DRAM byte address of the command.
+    """
+
+    def __init__(self, code: ErrorCode, address: int, reason: str) -> None:
+        super().__init__(f"{code.name} at command 0x{address:08x}: {reason}")
+        self.code, self.address = code, address
+
+
+@dataclass
+class Machine:
+    """GLB, DRAM and token counts; `run` executes a program.
+
+    dram     uint8 array; a copy is not made
+    observe  called with a PassTrace after each pass
+    """
+
+    dram: np.ndarray
+    config: MachineConfig = DEFAULT
+    window: tuple[int, int] | None = None
+    observe: Callable[[PassTrace], None] | None = None
+    glb: np.ndarray = field(init=False)
+    counters: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.glb = np.zeros(self.config.glb_words, np.uint64)
+        self.window = self.window or (0, len(self.dram))
+        self.counters = dict.fromkeys(
+            ("TRANSFERS", "PASSES", "DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "COMMAND_BYTES",
+             "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES"), 0)
+        self._shadow = Descriptor()
+        self._chunks_loaded = self._chunks_freed = 0
+        self._pass: Iterator[None] | None = None  # waits for a chunk
+
+    # ---- Commands ----
+
+    def run(self, base: int) -> None:
+        """Executes the list at DRAM address `base` until END. Raises MachineError."""
+        self._next = base
+        while True:
+            address = self._next
+            word = self._fetch(address)
+            opcode = word & 0xF
+            if opcode == Opcode.END:
+                self._resume(address, finish=True)
+                return
+            if opcode == Opcode.CONFIG:
+                self._configure(address, enc.CONFIG.unpack(word))
+            elif opcode == Opcode.PASS:
+                self._start_pass(address, enc.PASS.unpack(word))
+            elif opcode in (Opcode.LOAD, Opcode.STORE):
+                self._transfer(address, enc.TRANSFER.unpack(word))
+            else:
+                raise MachineError(ErrorCode.ILLEGAL_COMMAND, address, f"opcode {opcode}")
+
+    def _fetch(self, command: int) -> int:
+        data = self._dram_words(self._next, 1, command)
+        self._next += GLB_WORD_BYTES
+        self.counters["DRAM_READ_BYTES"] += GLB_WORD_BYTES
+        self.counters["COMMAND_BYTES"] += GLB_WORD_BYTES
+        return int(data[0])
+
+    def _dram_words(self, address: int, count: int, command: int) -> np.ndarray:
+        end = address + count * GLB_WORD_BYTES
+        if address % GLB_WORD_BYTES or address < self.window[0] or end > self.window[1]:
+            raise MachineError(ErrorCode.DRAM_ADDRESS, command,
+                               f"0x{address:08x} to 0x{end:08x} is not aligned or not in the window")
+        return self.dram[address:end].view(np.uint64)
+
+    def _configure(self, address: int, command: dict[str, int]) -> None:
+        if command["index"] + command["count"] > enc.CONFIG_WORDS:
+            raise MachineError(ErrorCode.ILLEGAL_COMMAND, address, "CONFIG beyond the descriptor")
+        for n in range(command["count"]):
+            self._shadow.words[command["index"] + n] = self._fetch(address)
+
+    def _transfer(self, address: int, command: dict[str, int]) -> None:
+        where = enc.TRANSFER_ADDRESS.unpack(self._fetch(address))
+        rows = {"count": 1, "dram_stride": 0, "glb_stride": 0}
+        planes = dict(rows)
+        if command["block"]:
+            rows = enc.TRANSFER_ROWS.unpack(self._fetch(address))
+            planes = enc.TRANSFER_PLANES.unpack(self._fetch(address))
+        while not self._tokens(command):
+            if not self._resume(address):
+                raise MachineError(ErrorCode.WATCHDOG, address, "the transfer's tokens never come")
+        load = command["opcode"] == Opcode.LOAD
+        for plane in range(planes["count"]):
+            for row in range(rows["count"]):
+                dram = where["dram_address"] + plane * planes["dram_stride"] + row * rows["dram_stride"]
+                glb = where["glb_address"] + plane * planes["glb_stride"] + row * rows["glb_stride"]
+                self._move(address, load, dram, glb, command["words"])
+        self.counters["TRANSFERS"] += 1
+        self._chunks_loaded += command["chunk"]
+
+    def _tokens(self, command: dict[str, int]) -> bool:
+        return (_reached(self.counters["PASSES"], command["wait_passes"])
+                and _reached(self._chunks_freed, command["wait_chunks"]))
+
+    def _move(self, command: int, load: bool, dram: int, glb: int, words: int) -> None:
+        if glb < 0 or glb + words > self.config.glb_words:
+            raise MachineError(ErrorCode.GLB_ADDRESS, command, f"GLB words {glb} to {glb + words}")
+        outside = self._dram_words(dram, words, command)
+        inside = self.glb[glb : glb + words]
+        if load:
+            inside[:] = outside
+        else:
+            outside[:] = inside
+        moved = words * GLB_WORD_BYTES
+        self.counters["DRAM_READ_BYTES" if load else "DRAM_WRITE_BYTES"] += moved
+        self.counters["GLB_LOAD_BYTES" if load else "GLB_STORE_BYTES"] += moved
+
+    # ---- Passes ----
+
+    def _start_pass(self, address: int, command: dict[str, int]) -> None:
+        self._resume(address, finish=True)
+        if not _reached(self.counters["TRANSFERS"], command["wait_transfers"]):
+            raise MachineError(ErrorCode.WATCHDOG, address, "the pass waits for transfers behind it")
+        if not _reached(self.counters["PASSES"], command["wait_passes"]):
+            raise MachineError(ErrorCode.WATCHDOG, address, "the pass waits for passes behind it")
+        self._pass = self._execute(Descriptor(self._shadow.words))
+        self._resume(address)
+
+    def _resume(self, address: int, finish: bool = False) -> bool:
+        """Goes on with a pass that waited for a chunk; says whether it could go on at all."""
+        if self._pass is None:
+            return False
+        before = self._chunks_freed
+        try:
+            next(self._pass)
+        except StopIteration:
+            self._pass = None
+            return True
+        if finish:
+            raise MachineError(ErrorCode.WATCHDOG, address, "a pass waits for filter chunks behind it")
+        return self._chunks_freed != before
+
+    def _execute(self, descriptor: Descriptor) -> Iterator[None]:
+        """One pass; yields where it has to wait for a filter chunk."""
+        filters = yield from self._read_filters(descriptor.stream(Stream.FILTER))
+        trace = run_pass(self.config, descriptor, self.glb, filters)
+        self.counters["GLB_OFMAP_BYTES"] += trace.written
+        self.counters["PASSES"] += 1
+        if self.observe:
+            self.observe(trace)
+
+    def _read_filters(self, program: StreamDescriptor) -> Generator[None, None, streams.Beats | None]:
+        """The filter beats of a pass whose filters come in chunks; yields for those not there."""
+        if not (program.options["enable"] and program.options["chunk"]):
+            return None
+        at = streams.positions(program)
+        size = int(np.prod([v.count for v in program.levels[: program.options["chunk_level"]]]))
+        parts = []
+        for first in range(0, len(at.address), size):
+            while self._chunks_freed == self._chunks_loaded:
+                yield
+            chunk = slice(first, first + size)
+            part = streams.Positions(**{name: values[chunk] for name, values in vars(at).items()})
+            parts.append(streams.read(program, self.glb, where=part))
+            self._chunks_freed += 1
+        return streams.Beats(
+            np.concatenate([part.data for part in parts]), np.concatenate([part.lanes for part in parts]),
+            at.tag, parts[0].half_by_set)
+
+
+def _reached(count: int, value: int) -> bool:
+    """Whether a 16-bit timeline count has reached a value."""
+    return (count - value) & 0x8000 == 0
+

@@ -1,0 +1,117 @@
+"""What the address generators produce: positions, beats, and the words behind them.
+
+The same walk as `rtl/pass/address_generator.sv`, for all positions at once.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model import encoding as enc
+from model.descriptor import StreamDescriptor
+from model.encoding import Axis
+
+
+@dataclass(frozen=True)
+class Positions:
+    """All positions of a generator, in order; every array has one entry per position.
+
+    first_pair / last_pair: first or last iteration of level 0. digits: iteration of each level,
+    innermost first, [positions, levels].
+    """
+
+    address: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    tag: np.ndarray
+    first_pair: np.ndarray
+    last_pair: np.ndarray
+    digits: np.ndarray
+
+
+def positions(stream: StreamDescriptor) -> Positions:
+    """Walks through the loops of a descriptor."""
+    counts = [level.count for level in stream.levels]
+    index = np.arange(stream.length, dtype=np.int64)
+    digits = np.empty((stream.length, len(counts)), np.int64)
+    for n, count in enumerate(counts):
+        digits[:, n] = index % count
+        index = index // count
+
+    def walk(start: int, steps: list[int]) -> np.ndarray:
+        return start + digits @ np.array(steps, np.int64)
+
+    on_row = [level.axis == Axis.ROW for level in stream.levels]
+    row = walk(stream.address["row_address"], [v.stride * on for v, on in zip(stream.levels, on_row)])
+    if ring := stream.address["ring_size"]:
+        base = stream.address["ring_end"] - ring
+        row = base + (row - base) % ring
+    offset = walk(stream.address["offset"], [v.stride * (not on) for v, on in zip(stream.levels, on_row)])
+    tag = walk(0, [v.tag for v in stream.levels])
+    if wrap := stream.range["tag_wrap"]:
+        tag %= wrap
+    return Positions(
+        address=(row + offset) & 0xFFFF,
+        x=walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels]),
+        y=walk(stream.range["y"], [v.step * on for v, on in zip(stream.levels, on_row)]),
+        tag=tag,
+        first_pair=digits[:, 0] == 0,
+        last_pair=digits[:, 0] == counts[0] - 1,
+        digits=digits,
+    )
+
+
+@dataclass(frozen=True)
+class Beats:
+    """What a read stream hands on: data uint64 [beats, lanes], lanes bool [beats, lanes], tags."""
+
+    data: np.ndarray
+    lanes: np.ndarray
+    tag: np.ndarray
+    half_by_set: bool
+
+    def words(self, row: int, column: int, odd_set: bool, column_bits: int = 6) -> np.ndarray:
+        """The 32-bit PE words (uint32) that a PE with these IDs gets."""
+        tag_column = self.tag & ((1 << column_bits) - 1)
+        mine = (tag_column == column) & (((self.tag >> 6) & 0xF) == row)
+        data, lanes = self.data[mine], self.lanes[mine]
+        half = np.full(len(data), odd_set) if self.half_by_set else (self.tag[mine] >> 10) & 1 == 1
+        words = np.where(half[:, None], data >> np.uint64(32), data & np.uint64(0xFFFFFFFF))
+        return words[lanes].astype(np.uint32)
+
+
+def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Positions | None = None) -> Beats:
+    """Reads a stream from the GLB (uint64 words). Out of range is the pad value."""
+    at = where or positions(stream)
+    data = np.empty((len(at.address), lanes), np.uint64)
+    sent = np.ones((len(at.address), lanes), bool)
+    pad = np.uint64(int.from_bytes(bytes([stream.options["pad"] & 0xFF]) * 8, "little"))
+    for lane in range(lanes):
+        x = at.x + lane
+        inside = (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
+        address = np.where(inside, at.address + lane, 0)
+        data[:, lane] = np.where(inside, memory[address], pad)
+    if lanes == 2:
+        sent[:, 0] = ~(at.first_pair & bool(stream.options["trim_first"]))
+        sent[:, 1] = ~(at.last_pair & bool(stream.options["trim_last"]))
+    return Beats(data, sent, at.tag, bool(stream.options["half_by_set"]))
+
+
+def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray) -> int:
+    """Writes ofmap words (uint64, one per position) into the GLB; returns the bytes written."""
+    at = positions(stream)
+    if len(words) != len(at.address):
+        raise ValueError(f"{len(words)} ofmap words for {len(at.address)} positions")
+    inside = (at.y >= 0) & (at.y < stream.range["rows"]) & (at.x >= 0) & (at.x < stream.range["cols"])
+    last = np.ones(len(words), bool)
+    for level in (enc.OFMAP_BLOCK_LEVEL, enc.OFMAP_TILE_LEVEL):
+        last &= at.digits[:, level] == stream.levels[level].count - 1
+    strobe = np.where(last, stream.options["last_strobe"], 0xFF)
+    target = memory.view(np.uint8).reshape(-1, 8)
+    source = np.ascontiguousarray(words, np.uint64).view(np.uint8).reshape(-1, 8)
+    written = 0
+    for byte in range(8):
+        use = inside & ((strobe >> byte) & 1 == 1)
+        target[at.address[use], byte] = source[use, byte]
+        written += int(use.sum())
+    return written

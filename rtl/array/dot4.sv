@@ -1,0 +1,121 @@
+// The multipliers of a PE: 4 products of a 9-bit activation and an 8-bit weight, and their sum.
+//
+// An operand word is taken where valid_i && ready_o. With MULTIPLIERS = 4 its products come out in the
+// next cycle, a word per cycle; with MULTIPLIERS = 1 one multiplier makes them in turn, a word in four
+// cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
+//
+// Zero gating: where an operand is zero, the multiplier's input registers keep their value and the
+// product is masked; gated_o counts such lanes in the cycle the word is taken.
+module dot4
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned MULTIPLIERS = 4
+) (
+  input  logic                                     clk_i,
+  input  logic                                     rst_ni,
+  input  logic                                     valid_i,
+  output logic                                     ready_o,
+  input  logic [WordChannels-1:0][8:0]             activations_i,
+  input  logic [WordChannels-1:0][7:0]             weights_i,
+  output logic                                     valid_o,
+  output logic signed [WordChannels-1:0][16:0]     products_o,
+  output logic signed [18:0]                       sum_o,
+  output logic [2:0]                               gated_o
+);
+
+  logic [WordChannels-1:0] nonzero;
+  logic                    take;
+
+  assign take = valid_i && ready_o;
+
+  always_comb begin : count_gated
+    gated_o = '0;
+    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
+      nonzero[lane] = activations_i[lane] != '0 && weights_i[lane] != '0;
+      if (take && !nonzero[lane]) gated_o += 3'd1;
+    end
+  end
+
+  if (MULTIPLIERS == WordChannels) begin : gen_parallel
+    logic                                valid_q;
+    logic        [WordChannels-1:0]      nonzero_q;
+    logic signed [8:0]                   activation_q [WordChannels];
+    logic signed [7:0]                   weight_q     [WordChannels];
+
+    assign ready_o = 1'b1;
+    assign valid_o = valid_q;
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) valid_q <= 1'b0;
+      else         valid_q <= take;
+    end
+
+    for (genvar lane = 0; lane < WordChannels; lane++) begin : gen_lane
+      always_ff @(posedge clk_i) begin
+        if (take) nonzero_q[lane] <= nonzero[lane];
+        if (take && nonzero[lane]) begin
+          activation_q[lane] <= activations_i[lane];
+          weight_q[lane]     <= weights_i[lane];
+        end
+      end
+      assign products_o[lane] = nonzero_q[lane] ? 17'(activation_q[lane] * weight_q[lane]) : '0;
+    end
+  end else begin : gen_serial
+    localparam logic [1:0] LastLane = 2'(WordChannels - 1);
+
+    logic                               busy_q;
+    logic [1:0]                         lane_q;
+    logic [WordChannels-1:0]            nonzero_q;
+    logic [WordChannels-1:0][8:0]       activations_q;
+    logic [WordChannels-1:0][7:0]       weights_q;
+    logic signed [16:0]                 product;
+    logic [WordChannels-1:0][16:0]      products_q;
+
+    // Operands of the one multiplier: they move only where the product is not zero.
+    logic signed [8:0] activation_q, activation;
+    logic signed [7:0] weight_q, weight;
+
+    assign ready_o    = !busy_q || lane_q == LastLane;
+    assign valid_o    = busy_q && lane_q == LastLane;
+    assign activation = nonzero_q[lane_q] ? $signed(activations_q[lane_q]) : activation_q;
+    assign weight     = nonzero_q[lane_q] ? $signed(weights_q[lane_q]) : weight_q;
+    assign product    = nonzero_q[lane_q] ? 17'(activation * weight) : '0;
+
+    always_comb begin : gather_products
+      products_o           = products_q;
+      products_o[LastLane] = product;
+    end
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        busy_q <= 1'b0;
+        lane_q <= '0;
+      end else if (take) begin
+        busy_q <= 1'b1;
+        lane_q <= '0;
+      end else if (busy_q) begin
+        busy_q <= lane_q != LastLane;
+        lane_q <= lane_q + 2'd1;
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (take) begin
+        activations_q <= activations_i;
+        weights_q     <= weights_i;
+        nonzero_q     <= nonzero;
+      end
+      if (busy_q) begin
+        products_q[lane_q] <= product;
+        activation_q       <= activation;
+        weight_q           <= weight;
+      end
+    end
+  end
+
+  always_comb begin : add_products
+    sum_o = '0;
+    for (int unsigned lane = 0; lane < WordChannels; lane++) sum_o += 19'($signed(products_o[lane]));
+  end
+
+endmodule

@@ -1,0 +1,48 @@
+// Brings depthwise filters and tables to the columns that take part: taps with row tag 0 to 2 to that
+// row of every set, words with a higher row tag (the requantisation table) to the SUPERs.
+module depthwise_network
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8,
+  localparam int unsigned Sets = ROWS / SetRows
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
+  input  logic                      swap_i,
+  input  logic [ROWS-1:0][COLS-1:0] takes_part_i,  // in the pass to come, noted by swap_i
+
+  input  logic                      valid_i,
+  output logic                      ready_o,
+  input  logic [3:0]                row_tag_i,
+
+  output logic [ROWS-1:0][COLS-1:0] tap_valid_o,
+  input  logic [ROWS-1:0][COLS-1:0] tap_ready_i,
+  output logic [Sets-1:0][COLS-1:0] table_valid_o,
+  input  logic [Sets-1:0][COLS-1:0] table_ready_i
+);
+
+  logic [ROWS-1:0][COLS-1:0] takes_part_q, tap_target;
+  logic [Sets-1:0][COLS-1:0] table_target;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) takes_part_q <= '0;
+    else if (swap_i) takes_part_q <= takes_part_i;
+  end
+
+  for (genvar row = 0; row < ROWS; row++) begin : gen_row
+    assign tap_target[row] = (row_tag_i == 4'(row % SetRows)) ? takes_part_q[row] : '0;
+  end
+  for (genvar set = 0; set < Sets; set++) begin : gen_set
+    assign table_target[set] =
+        (row_tag_i >= 4'(SetRows)) ? takes_part_q[set*SetRows+SetRows-1] : '0;
+  end
+
+  multicast_fork #(.TARGETS((ROWS + Sets) * COLS)) u_fork (
+    .clk_i, .rst_ni, .valid_i, .ready_o,
+    .targets_i({table_target, tap_target}),
+    .valid_o  ({table_valid_o, tap_valid_o}),
+    .ready_i  ({table_ready_i, tap_ready_i})
+  );
+
+endmodule

@@ -1,0 +1,59 @@
+// Collects the sums that leave the chains: one beat is a sum from each column in use.
+//
+// Chains end at the bottom row of a set. Beats leave in the order in which they were sent into the
+// chains: note_* records, for each beat sent, at the end of which set it comes out, and what the PPU
+// has to know of it.
+module gather_network
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned SETS = 2,
+  parameter int unsigned COLS = 8,
+  parameter int unsigned BEATS = 16,  // that can be on their way
+  localparam int unsigned SetWidth = (SETS > 1) ? $clog2(SETS) : 1
+) (
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+
+  input  logic                       note_valid_i,
+  output logic                       note_ready_o,
+  input  logic [SetWidth-1:0]        note_set_i,
+  input  drain_beat_t                note_beat_i,
+  output logic                       empty_o,   // no beat is on its way
+
+  input  logic [COLS-1:0]            columns_i,
+  input  logic [SETS-1:0][COLS-1:0]  chain_valid_i,
+  output logic [SETS-1:0][COLS-1:0]  chain_ready_o,
+  input  sum_t [SETS-1:0][COLS-1:0]  chain_sum_i,
+
+  output logic                       sums_valid_o,
+  input  logic                       sums_ready_i,
+  output sum_t [COLS-1:0]            sums_o,
+  output drain_beat_t                beat_o
+);
+
+  logic                note_valid;
+  logic [$clog2(BEATS+1)-1:0] unused_count;
+  logic [SetWidth-1:0] set;
+
+  fifo #(.WIDTH(SetWidth + $bits(drain_beat_t)), .DEPTH(BEATS)) u_notes (
+    .clk_i, .rst_ni,
+    .in_valid_i (note_valid_i),
+    .in_ready_o (note_ready_o),
+    .in_data_i  ({note_set_i, note_beat_i}),
+    .out_valid_o(note_valid),
+    .out_ready_i(sums_valid_o && sums_ready_i),
+    .out_data_o ({set, beat_o}),
+    .count_o    (unused_count)
+  );
+
+  assign empty_o      = !note_valid;
+  assign sums_valid_o = note_valid && (chain_valid_i[set] | ~columns_i) == '1;
+  assign sums_o       = chain_sum_i[set];
+
+  // A column may leave only when all of them can: the beat is one.
+  always_comb begin : accept
+    chain_ready_o = '0;
+    if (sums_valid_o && sums_ready_i) chain_ready_o[set] = '1;
+  end
+
+endmodule

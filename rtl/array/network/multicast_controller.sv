@@ -1,0 +1,32 @@
+// One ID of a multicast network: a link of a scan chain, and the comparison with a tag.
+//
+// IDs are shifted in behind the one in use (scan_*) and come into force together (swap_i).
+module multicast_controller #(
+  parameter int unsigned ID_WIDTH = 6
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                scan_enable_i,
+  input  logic [ID_WIDTH-1:0] scan_id_i,
+  output logic [ID_WIDTH-1:0] scan_id_o,
+  input  logic                swap_i,
+  input  logic [ID_WIDTH-1:0] tag_i,
+  output logic                match_o
+);
+
+  logic [ID_WIDTH-1:0] scan_q, id_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      scan_q <= '1;
+      id_q   <= '1;
+    end else begin
+      if (scan_enable_i) scan_q <= scan_id_i;
+      if (swap_i) id_q <= scan_q;
+    end
+  end
+
+  assign scan_id_o = scan_q;
+  assign match_o   = tag_i == id_q;
+
+endmodule

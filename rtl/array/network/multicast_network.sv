@@ -1,0 +1,75 @@
+// Delivers a beat to every PE whose row ID and column ID equal the beat's tag.
+//
+// A beat without targets is dropped.
+//
+// The column IDs form one scan chain, row by row: the first ID shifted in ends up at the last PE. The
+// row IDs form another.
+module multicast_network #(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8,
+  parameter int unsigned ROW_ID_WIDTH = 4,
+  parameter int unsigned COLUMN_ID_WIDTH = 6
+) (
+  input  logic                                     clk_i,
+  input  logic                                     rst_ni,
+
+  input  logic                                     row_scan_i,
+  input  logic [ROW_ID_WIDTH-1:0]                  row_id_i,
+  input  logic                                     column_scan_i,
+  input  logic [COLUMN_ID_WIDTH-1:0]               column_id_i,
+  input  logic                                     swap_i,
+  output logic [ROWS-1:0][COLS-1:0][COLUMN_ID_WIDTH-1:0] next_column_ids_o,  // in the scan chain
+
+  input  logic                                     valid_i,
+  output logic                                     ready_o,
+  input  logic [ROW_ID_WIDTH-1:0]                  row_tag_i,
+  input  logic [COLUMN_ID_WIDTH-1:0]               column_tag_i,
+
+  output logic [ROWS-1:0][COLS-1:0]                target_valid_o,
+  input  logic [ROWS-1:0][COLS-1:0]                target_ready_i
+);
+
+  logic [ROWS:0][ROW_ID_WIDTH-1:0]         row_chain;
+  logic [ROWS*COLS:0][COLUMN_ID_WIDTH-1:0] column_chain;
+  logic [ROWS-1:0]                         row_match;
+  logic [ROWS-1:0][COLS-1:0]               column_match, target;
+
+  assign row_chain[0]    = row_id_i;
+  assign column_chain[0] = column_id_i;
+
+  for (genvar row = 0; row < ROWS; row++) begin : gen_row
+    multicast_controller #(.ID_WIDTH(ROW_ID_WIDTH)) u_row (
+      .clk_i, .rst_ni, .swap_i,
+      .scan_enable_i(row_scan_i),
+      .scan_id_i    (row_chain[row]),
+      .scan_id_o    (row_chain[row+1]),
+      .tag_i        (row_tag_i),
+      .match_o      (row_match[row])
+    );
+
+    for (genvar col = 0; col < COLS; col++) begin : gen_column
+      multicast_controller #(.ID_WIDTH(COLUMN_ID_WIDTH)) u_column (
+        .clk_i, .rst_ni, .swap_i,
+        .scan_enable_i(column_scan_i),
+        .scan_id_i    (column_chain[row*COLS+col]),
+        .scan_id_o    (column_chain[row*COLS+col+1]),
+        .tag_i        (column_tag_i),
+        .match_o      (column_match[row][col])
+      );
+      assign next_column_ids_o[row][col] = column_chain[row*COLS+col+1];
+    end
+
+    assign target[row] = {COLS{row_match[row]}} & column_match[row];
+  end
+
+  logic unused_chain_end;
+  assign unused_chain_end = ^row_chain[ROWS];
+
+  multicast_fork #(.TARGETS(ROWS * COLS)) u_fork (
+    .clk_i, .rst_ni, .valid_i, .ready_o,
+    .targets_i(target),
+    .valid_o  (target_valid_o),
+    .ready_i  (target_ready_i)
+  );
+
+endmodule

@@ -1,0 +1,85 @@
+// A queue of 32-bit operand words that can be read at an offset from its head, for words that are
+// used several times before they leave.
+//
+// Up to PUSH adjacent words enter per cycle: lane l is taken where push_lanes_i[l] is set. They enter
+// all or none: push_ready_o says whether there is room for them. Any number up to count_o leaves.
+// read_data_o is the word read_offset_i after the head; it is valid if count_o > read_offset_i.
+module operand_queue
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned DEPTH = 8,
+  parameter int unsigned PUSH = 1,
+  localparam int unsigned CountWidth = $clog2(DEPTH + 1)
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+
+  input  logic                  push_valid_i,
+  output logic                  push_ready_o,
+  input  logic [PUSH-1:0]       push_lanes_i,
+  input  word_t [PUSH-1:0]      push_data_i,
+
+  output logic [CountWidth-1:0] count_o,
+  input  logic [CountWidth-1:0] read_offset_i,
+  output word_t                 read_data_o,
+  input  logic [CountWidth-1:0] pop_i
+);
+
+  localparam logic [CountWidth-1:0] Depth = CountWidth'(DEPTH);
+  localparam int unsigned SlotWidth = $clog2(DEPTH);
+
+  word_t                 words_q [DEPTH];
+  logic [SlotWidth-1:0]  head_d, head_q;
+  logic [CountWidth-1:0] count_d, count_q, pushed;
+  logic [SlotWidth-1:0]  lane_slot [PUSH];
+
+  // Position `offset` words after `start` in the circular storage.
+  function automatic logic [SlotWidth-1:0] advance(logic [SlotWidth-1:0] start,
+                                                   logic [CountWidth-1:0] offset);
+    logic [CountWidth:0] sum;
+    sum = (CountWidth + 1)'(start) + {1'b0, offset};
+    return (sum >= {1'b0, Depth}) ? SlotWidth'(sum - {1'b0, Depth}) : SlotWidth'(sum);
+  endfunction
+
+  always_comb begin : place_lanes
+    pushed = '0;
+    for (int unsigned lane = 0; lane < PUSH; lane++) begin
+      lane_slot[lane] = advance(head_q, count_q + pushed);
+      pushed += CountWidth'(push_lanes_i[lane]);
+    end
+  end
+
+  assign push_ready_o = pushed <= Depth - count_q;
+  assign count_o      = count_q;
+  assign read_data_o  = words_q[advance(head_q, read_offset_i)];
+
+  always_comb begin : next_state
+    head_d  = advance(head_q, pop_i);
+    count_d = count_q - pop_i;
+    if (push_valid_i && push_ready_o) count_d += pushed;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      head_q  <= '0;
+      count_q <= '0;
+    end else begin
+      head_q  <= head_d;
+      count_q <= count_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned lane = 0; lane < PUSH; lane++) begin
+      if (push_valid_i && push_ready_o && push_lanes_i[lane]) begin
+        words_q[lane_slot[lane]] <= push_data_i[lane];
+      end
+    end
+  end
+
+  `ifndef SYNTHESIS
+  PopWithinCount: assert property (@(posedge clk_i) disable iff (!rst_ni) pop_i <= count_q)
+    else $error("operand_queue: %0d words popped, %0d there", pop_i, count_q);
+  `endif
+
+endmodule

@@ -1,0 +1,45 @@
+// Where a unit stands in the loops of a pass: outer blocks, filter tiles, inner blocks, groups.
+//
+// start_i goes to the first group; step_i goes on by one group. TILES = 0 leaves the tile loop out
+// (depthwise work is done once for all tiles).
+module pass_loops
+  import encoding_pkg::*;
+#(
+  parameter bit TILES = 1'b1
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  array_loops_t loops_i,
+  input  logic         start_i,
+  input  logic         step_i,
+  output logic         group_first_o,   // first group: sums start
+  output logic         group_last_o,    // last group: sums are finished
+  output logic         replay_last_o,   // last group of the last inner block: the tile ends
+  output logic         tile_last_o,     // in the last tile: words are used for the last time
+  output logic         outer_last_o
+);
+
+  logic [11:0] group_q, inner_q, tile_q, outer_q;
+  logic        inner_last;
+
+  assign group_first_o = group_q == '0;
+  assign group_last_o  = group_q == loops_i.groups - 12'd1;
+  assign inner_last    = inner_q == loops_i.inner - 12'd1;
+  assign replay_last_o = group_last_o && inner_last;
+  assign tile_last_o   = !TILES || tile_q == loops_i.tiles - 12'd1;
+  assign outer_last_o  = outer_q == loops_i.outer - 12'd1;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {outer_q, tile_q, inner_q, group_q} <= '0;
+    end else if (start_i) begin
+      {outer_q, tile_q, inner_q, group_q} <= '0;
+    end else if (step_i) begin
+      group_q <= group_last_o ? '0 : group_q + 12'd1;
+      if (group_last_o) inner_q <= inner_last ? '0 : inner_q + 12'd1;
+      if (replay_last_o) tile_q <= tile_last_o ? '0 : tile_q + 12'd1;
+      if (replay_last_o && tile_last_o) outer_q <= outer_last_o ? '0 : outer_q + 12'd1;
+    end
+  end
+
+endmodule

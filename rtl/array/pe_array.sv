@@ -1,0 +1,400 @@
+// The PE array: rows of PEs in sets of three, the bottom row of each set SUPERs; the networks that
+// bring ifmap, filters and depthwise tables; the sum chains and the gather network that takes sums out.
+//
+// Columns are independent of each other. Along a column the sum chain runs from the top of a joined
+// stretch of sets to its bottom: ln_i[row] joins row to row + 1 (always set within a set). Beats enter
+// at the top of set drain_set_i, in all columns in use, and come out at sums_*, in order, after the
+// PEs they name have added their sums. ln_i and drain_columns_i change only while drain_empty_o.
+//
+// Each PE and SUPER takes cfg_i by itself when it is done with its pass; taken_o: all have taken the
+// configuration of epoch cfg_epoch_i. IDs are shifted in behind those in use; each network swaps
+// (*_swap_i) when its stream goes on to the next pass.
+module pe_array
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8,
+  parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned IFMAP_WORDS = 9,
+  parameter int unsigned FILTER_WORDS = 24,
+  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned WORD_BUFFER_WORDS = 256,
+  localparam int unsigned Sets = ROWS / SetRows,
+  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
+  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+
+  input  array_config_t         cfg_i,
+  input  logic                  cfg_epoch_i,
+  output logic                  taken_o,
+
+  input  logic                  row_scan_i,
+  input  row_id_t               row_id_i,
+  input  logic                  column_scan_i,
+  input  column_id_t            column_id_i,
+
+  input  logic                  ifmap_swap_i,
+  input  logic                  ifmap_valid_i,
+  output logic                  ifmap_ready_o,
+  input  ifmap_beat_t           ifmap_i,
+
+  input  logic                  filter_swap_i,
+  input  logic                  filter_valid_i,
+  output logic                  filter_ready_o,
+  input  filter_beat_t          filter_i,
+
+  input  logic                  depthwise_swap_i,
+  input  logic                  depthwise_valid_i,
+  output logic                  depthwise_ready_o,
+  input  filter_beat_t          depthwise_i,
+
+  input  logic [ROWS-2:0]       ln_i,
+  input  logic [COLS-1:0]       drain_columns_i,
+  output logic                  drain_empty_o,
+  input  logic                  drain_valid_i,
+  output logic                  drain_ready_o,
+  input  logic [SetWidth-1:0]   drain_set_i,
+  input  chain_phase_t          drain_phase_i,
+  input  drain_beat_t           drain_beat_i,
+  input  sum_t [COLS-1:0]       drain_sums_i,   // where the chain starts: ipsum or 0
+
+  output logic                  sums_valid_o,
+  input  logic                  sums_ready_i,
+  output sum_t [COLS-1:0]       sums_o,
+  output drain_beat_t           sums_beat_o,
+
+  output logic [CountWidth-1:0] macs_o,
+  output logic [CountWidth-1:0] gated_o
+);
+
+  // ---- Networks ----
+
+  logic [ROWS-1:0][COLS-1:0]      ifmap_valid, ifmap_ready, filter_valid, filter_ready;
+  logic [ROWS-1:0][COLS-1:0]      tap_valid, tap_ready, takes_part;
+  logic [Sets-1:0][COLS-1:0]      table_valid, table_ready;
+  logic [ROWS-1:0][COLS-1:0][5:0] next_ifmap_ids;
+  logic [ROWS-1:0][COLS-1:0][1:0] next_filter_ids;
+
+  multicast_network #(
+    .ROWS(ROWS), .COLS(COLS),
+    .ROW_ID_WIDTH($bits(row_id_i.ifmap)), .COLUMN_ID_WIDTH($bits(column_id_i.ifmap))
+  ) u_ifmap_network (
+    .clk_i, .rst_ni, .row_scan_i, .column_scan_i,
+    .row_id_i         (row_id_i.ifmap),
+    .column_id_i      (column_id_i.ifmap),
+    .swap_i           (ifmap_swap_i),
+    .next_column_ids_o(next_ifmap_ids),
+    .valid_i          (ifmap_valid_i),
+    .ready_o          (ifmap_ready_o),
+    .row_tag_i        (ifmap_i.tag.row),
+    .column_tag_i     (ifmap_i.tag.column),
+    .target_valid_o   (ifmap_valid),
+    .target_ready_i   (ifmap_ready)
+  );
+
+  multicast_network #(
+    .ROWS(ROWS), .COLS(COLS),
+    .ROW_ID_WIDTH($bits(row_id_i.filter)), .COLUMN_ID_WIDTH($bits(column_id_i.filter))
+  ) u_filter_network (
+    .clk_i, .rst_ni, .row_scan_i, .column_scan_i,
+    .row_id_i         (row_id_i.filter),
+    .column_id_i      (column_id_i.filter),
+    .swap_i           (filter_swap_i),
+    .next_column_ids_o(next_filter_ids),
+    .valid_i          (filter_valid_i),
+    .ready_o          (filter_ready_o),
+    .row_tag_i        (filter_i.tag.row),
+    .column_tag_i     (filter_i.tag.column[1:0]),
+    .target_valid_o   (filter_valid),
+    .target_ready_i   (filter_ready)
+  );
+
+  for (genvar row = 0; row < ROWS; row++) begin : gen_takes_part
+    for (genvar col = 0; col < COLS; col++) begin : gen_column
+      assign takes_part[row][col] = next_ifmap_ids[row][col] != 6'(NoColumn);
+    end
+  end
+
+  depthwise_network #(.ROWS(ROWS), .COLS(COLS)) u_depthwise_network (
+    .clk_i, .rst_ni,
+    .swap_i       (depthwise_swap_i),
+    .takes_part_i (takes_part),
+    .valid_i      (depthwise_valid_i),
+    .ready_o      (depthwise_ready_o),
+    .row_tag_i    (depthwise_i.tag.row),
+    .tap_valid_o  (tap_valid),
+    .tap_ready_i  (tap_ready),
+    .table_valid_o(table_valid),
+    .table_ready_i(table_ready)
+  );
+
+  // ---- Columns of PEs ----
+
+  logic         [ROWS-1:0][COLS-1:0] epoch_taken;
+  logic         [ROWS-1:0][COLS-1:0] chain_in_valid, chain_in_ready, chain_valid, chain_ready;
+  chain_phase_t [ROWS-1:0][COLS-1:0] chain_in_phase, chain_phase;
+  sum_t         [ROWS-1:0][COLS-1:0] chain_in_sum, chain_sum;
+  logic         [ROWS-1:0][COLS-1:0] dw_valid, dw_ready;
+  dw_sums_t     [ROWS-1:0][COLS-1:0] dw_sums;
+  logic         [ROWS-1:0][COLS-1:0] word_valid, word_ready;
+  word_t        [Sets-1:0][COLS-1:0] word_data;
+  logic         [ROWS-1:0][COLS-1:0][2:0] macs, gated;
+
+  for (genvar row = 0; row < ROWS; row++) begin : gen_row
+    localparam int unsigned Set = row / SetRows;
+    localparam int unsigned SetRow = row % SetRows;
+    localparam bit SetOdd = Set % 2 == 1;  // takes the high half of a word, where sets split it
+
+    word_t [1:0] ifmap_words;
+    word_t       filter_word, tap_word;
+    logic        ifmap_half, filter_half, tap_half;
+
+    assign ifmap_half  = ifmap_i.half_by_set ? SetOdd : ifmap_i.tag.half;
+    assign filter_half = filter_i.half_by_set ? SetOdd : filter_i.tag.half;
+    assign tap_half    = depthwise_i.half_by_set ? SetOdd : depthwise_i.tag.half;
+    assign filter_word = filter_half ? filter_i.data[63:32] : filter_i.data[31:0];
+    assign tap_word    = tap_half ? depthwise_i.data[63:32] : depthwise_i.data[31:0];
+    for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
+      assign ifmap_words[lane] = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
+    end
+
+    for (genvar col = 0; col < COLS; col++) begin : gen_column
+      if (SetRow == SetRows - 1) begin : gen_super
+        logic [1:0] epoch;
+
+        super_pe #(
+          .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS)
+        ) u_super_pe (
+          .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
+          .cfg_epoch_o      (epoch),
+          .enable_i         (takes_part[row][col]),
+          .ifmap_valid_i    (ifmap_valid[row][col]),
+          .ifmap_ready_o    (ifmap_ready[row][col]),
+          .ifmap_lanes_i    (ifmap_i.lanes),
+          .ifmap_to_pixels_i(ifmap_i.to_pixels),
+          .ifmap_data_i     (ifmap_words),
+          .filter_valid_i   (filter_valid[row][col]),
+          .filter_ready_o   (filter_ready[row][col]),
+          .filter_data_i    (filter_word),
+          .tap_valid_i      (tap_valid[row][col]),
+          .tap_ready_o      (tap_ready[row][col]),
+          .tap_data_i       (tap_word),
+          .table_valid_i    (table_valid[Set][col]),
+          .table_ready_o    (table_ready[Set][col]),
+          .table_data_i     (depthwise_i.data),
+          .table_half_i     (tap_half),
+          .word_valid_o     ({word_valid[row-1][col], word_valid[row-2][col]}),
+          .word_ready_i     ({word_ready[row-1][col], word_ready[row-2][col]}),
+          .word_data_o      (word_data[Set][col]),
+          .dw_valid_i       (dw_valid[row-1][col]),
+          .dw_ready_o       (dw_ready[row-1][col]),
+          .dw_sums_i        (dw_sums[row-1][col]),
+          .chain_valid_i    (chain_in_valid[row][col]),
+          .chain_ready_o    (chain_in_ready[row][col]),
+          .chain_phase_i    (chain_in_phase[row][col]),
+          .chain_sum_i      (chain_in_sum[row][col]),
+          .chain_valid_o    (chain_valid[row][col]),
+          .chain_ready_i    (chain_ready[row][col]),
+          .chain_phase_o    (chain_phase[row][col]),
+          .chain_sum_o      (chain_sum[row][col]),
+          .macs_o           (macs[row][col]),
+          .gated_o          (gated[row][col])
+        );
+        assign epoch_taken[row][col] = epoch == {2{cfg_epoch_i}};
+        // The bottom row sends no depthwise sums or words further.
+        assign dw_valid[row][col]   = 1'b0;
+        assign dw_ready[row][col]   = 1'b0;
+        assign dw_sums[row][col]    = '0;
+        assign word_valid[row][col] = 1'b0;
+        assign word_ready[row][col] = 1'b0;
+      end else begin : gen_pe
+        logic     epoch, dw_in_valid;
+        dw_sums_t dw_in_sums;
+        logic     dw_in_ready;
+
+        if (SetRow == 0) begin : gen_top
+          logic unused_ready;
+          assign dw_in_valid  = 1'b1;
+          assign dw_in_sums   = '0;
+          assign unused_ready = dw_in_ready;
+        end else begin : gen_below
+          assign dw_in_valid          = dw_valid[row-1][col];
+          assign dw_in_sums           = dw_sums[row-1][col];
+          assign dw_ready[row-1][col] = dw_in_ready;
+        end
+
+        pe #(
+          .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .ROW(2'(SetRow))
+        ) u_pe (
+          .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
+          .cfg_epoch_o      (epoch),
+          .enable_i         (takes_part[row][col]),
+          .ifmap_valid_i    (ifmap_valid[row][col]),
+          .ifmap_ready_o    (ifmap_ready[row][col]),
+          .ifmap_lanes_i    (ifmap_i.lanes),
+          .ifmap_to_pixels_i(ifmap_i.to_pixels),
+          .ifmap_data_i     (ifmap_words),
+          .filter_valid_i   (filter_valid[row][col]),
+          .filter_ready_o   (filter_ready[row][col]),
+          .filter_data_i    (filter_word),
+          .tap_valid_i      (tap_valid[row][col]),
+          .tap_ready_o      (tap_ready[row][col]),
+          .tap_data_i       (tap_word),
+          .word_valid_i     (word_valid[row][col]),
+          .word_ready_o     (word_ready[row][col]),
+          .word_data_i      (word_data[Set][col]),
+          .dw_valid_i       (dw_in_valid),
+          .dw_ready_o       (dw_in_ready),
+          .dw_sums_i        (dw_in_sums),
+          .dw_valid_o       (dw_valid[row][col]),
+          .dw_ready_i       (dw_ready[row][col]),
+          .dw_sums_o        (dw_sums[row][col]),
+          .chain_valid_i    (chain_in_valid[row][col]),
+          .chain_ready_o    (chain_in_ready[row][col]),
+          .chain_phase_i    (chain_in_phase[row][col]),
+          .chain_sum_i      (chain_in_sum[row][col]),
+          .chain_valid_o    (chain_valid[row][col]),
+          .chain_ready_i    (chain_ready[row][col]),
+          .chain_phase_o    (chain_phase[row][col]),
+          .chain_sum_o      (chain_sum[row][col]),
+          .macs_o           (macs[row][col]),
+          .gated_o          (gated[row][col])
+        );
+        assign epoch_taken[row][col] = epoch == cfg_epoch_i;
+      end
+    end
+  end
+
+  assign taken_o = epoch_taken == '1;
+
+  // ---- Sum chains ----
+
+  logic [Sets-1:0][COLS-1:0] head_valid, head_ready, end_valid, end_ready;
+  sum_t [Sets-1:0][COLS-1:0] end_sum;
+  logic [COLS-1:0]           fork_valid, fork_ready;
+  logic                      fork_done, note_ready, beat_valid;
+  logic [SetWidth-1:0]       end_set;
+
+  // Sets joined to the one above: their chains start higher up.
+  logic [Sets-1:0] joined;
+  assign joined[0] = 1'b0;
+  for (genvar set = 1; set < Sets; set++) begin : gen_joined
+    assign joined[set] = ln_i[set*SetRows-1];
+  end
+
+  // A beat that enters at drain_set_i leaves at the last set of its stretch.
+  always_comb begin : find_end
+    end_set = drain_set_i;
+    for (int unsigned set = 1; set < Sets; set++) begin
+      if (SetWidth'(set - 1) == end_set && joined[set]) end_set = SetWidth'(set);
+    end
+  end
+
+  assign beat_valid    = drain_valid_i && note_ready;
+  assign drain_ready_o = note_ready && fork_done;
+
+  multicast_fork #(.TARGETS(COLS)) u_fork (
+    .clk_i, .rst_ni,
+    .valid_i  (beat_valid),
+    .ready_o  (fork_done),
+    .targets_i(drain_columns_i),
+    .valid_o  (fork_valid),
+    .ready_i  (fork_ready)
+  );
+
+  always_comb begin : select_head
+    head_valid = '0;
+    head_valid[drain_set_i] = fork_valid;
+  end
+  assign fork_ready = head_ready[drain_set_i];
+
+  for (genvar col = 0; col < COLS; col++) begin : gen_chain
+    for (genvar row = 0; row < ROWS; row++) begin : gen_link
+      localparam int unsigned Set = row / SetRows;
+      localparam bit Top = row % SetRows == 0;
+      localparam bit Bottom = row % SetRows == SetRows - 1;
+
+      // Into the row: from the row above, or at the head of a stretch.
+      if (row == 0) begin : gen_first
+        assign chain_in_valid[row][col] = head_valid[Set][col];
+        assign chain_in_phase[row][col] = drain_phase_i;
+        assign chain_in_sum[row][col]   = drain_sums_i[col];
+      end else if (Top) begin : gen_top
+        assign chain_in_valid[row][col] = joined[Set] ? chain_valid[row-1][col] : head_valid[Set][col];
+        assign chain_in_phase[row][col] = joined[Set] ? chain_phase[row-1][col] : drain_phase_i;
+        assign chain_in_sum[row][col]   = joined[Set] ? chain_sum[row-1][col] : drain_sums_i[col];
+      end else begin : gen_inner
+        assign chain_in_valid[row][col] = chain_valid[row-1][col];
+        assign chain_in_phase[row][col] = chain_phase[row-1][col];
+        assign chain_in_sum[row][col]   = chain_sum[row-1][col];
+      end
+      if (Top) begin : gen_head
+        assign head_ready[Set][col] = !joined[Set] && chain_in_ready[row][col];
+      end
+
+      // Out of the row: to the row below, or out of the array.
+      if (Bottom && row == ROWS - 1) begin : gen_last
+        assign chain_ready[row][col] = end_ready[Set][col];
+        assign end_valid[Set][col]   = chain_valid[row][col];
+      end else if (Bottom) begin : gen_bottom
+        assign chain_ready[row][col] = joined[Set+1] ? chain_in_ready[row+1][col] : end_ready[Set][col];
+        assign end_valid[Set][col]   = chain_valid[row][col] && !joined[Set+1];
+      end else begin : gen_out
+        assign chain_ready[row][col] = chain_in_ready[row+1][col];
+      end
+      if (Bottom) begin : gen_end
+        assign end_sum[Set][col] = chain_sum[row][col];
+      end
+    end
+  end
+
+  gather_network #(.SETS(Sets), .COLS(COLS)) u_gather (
+    .clk_i, .rst_ni,
+    .note_valid_i (beat_valid && fork_done),
+    .note_ready_o (note_ready),
+    .note_set_i   (end_set),
+    .note_beat_i  (drain_beat_i),
+    .empty_o      (drain_empty_o),
+    .columns_i    (drain_columns_i),
+    .chain_valid_i(end_valid),
+    .chain_ready_o(end_ready),
+    .chain_sum_i  (end_sum),
+    .sums_valid_o, .sums_ready_i, .sums_o,
+    .beat_o       (sums_beat_o)
+  );
+
+  // ---- Activity ----
+
+  always_comb begin : count_macs
+    macs_o  = '0;
+    gated_o = '0;
+    for (int unsigned row = 0; row < ROWS; row++) begin
+      for (int unsigned col = 0; col < COLS; col++) begin
+        macs_o  += CountWidth'(macs[row][col]);
+        gated_o += CountWidth'(gated[row][col]);
+      end
+    end
+  end
+
+  logic unused_signals;
+  assign unused_signals = ^{next_filter_ids, ln_i, chain_phase, depthwise_i.tag.column,
+                            filter_i.tag.column, dw_valid, dw_ready, dw_sums, word_valid, word_ready};
+
+  `ifndef SYNTHESIS
+  // Within a set the chain is always joined.
+  for (genvar row = 0; row < ROWS - 1; row++) begin : gen_ln_check
+    if (row % SetRows != SetRows - 1) begin : gen_within
+      LnWithinSet: assert property (@(posedge clk_i) disable iff (!rst_ni)
+          drain_valid_i |-> ln_i[row])
+        else $error("pe_array: sum chain of row %0d is cut within a set", row);
+    end
+  end
+  `endif
+
+endmodule

@@ -1,0 +1,208 @@
+// SUPER PE, the bottom PE of a set: a PE, and three things besides. It finishes the depthwise sums of
+// its column (dw_finisher), keeps the resulting words (word_buffer), and in the pointwise half of a
+// fused pass sends them up its column (word_sender), to itself and the two PEs above. In a depthwise
+// pass the words leave through the sum chain: a beat whose phase says `word` takes the next one.
+//
+// The PE and the SUPER's own part take a pass's configuration each when it is done with the one before.
+module super_pe
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned IFMAP_WORDS = 9,
+  parameter int unsigned FILTER_WORDS = 24,
+  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned WORD_BUFFER_WORDS = 256
+) (
+  input  logic               clk_i,
+  input  logic               rst_ni,
+
+  input  array_config_t      cfg_i,
+  input  logic               cfg_epoch_i,
+  output logic [1:0]         cfg_epoch_o,   // of the PE, of the SUPER's own part
+  input  logic               enable_i,
+
+  input  logic               ifmap_valid_i,
+  output logic               ifmap_ready_o,
+  input  logic [1:0]         ifmap_lanes_i,
+  input  logic               ifmap_to_pixels_i,
+  input  word_t [1:0]        ifmap_data_i,
+
+  input  logic               filter_valid_i,
+  output logic               filter_ready_o,
+  input  word_t              filter_data_i,
+
+  input  logic               tap_valid_i,
+  output logic               tap_ready_o,
+  input  word_t              tap_data_i,
+
+  input  logic               table_valid_i,
+  output logic               table_ready_o,
+  input  glb_word_t          table_data_i,
+  input  logic               table_half_i,
+
+  // Words to the other PEs of the set (row 0 first).
+  output logic [SetRows-2:0] word_valid_o,
+  input  logic [SetRows-2:0] word_ready_i,
+  output word_t              word_data_o,
+
+  input  logic               dw_valid_i,
+  output logic               dw_ready_o,
+  input  dw_sums_t           dw_sums_i,
+
+  input  logic               chain_valid_i,
+  output logic               chain_ready_o,
+  input  chain_phase_t       chain_phase_i,
+  input  sum_t               chain_sum_i,
+  output logic               chain_valid_o,
+  input  logic               chain_ready_i,
+  output chain_phase_t       chain_phase_o,
+  output sum_t               chain_sum_o,
+
+  output logic [2:0]         macs_o,
+  output logic [2:0]         gated_o
+);
+
+  // ---- The PE ----
+
+  logic     own_word_valid, own_word_ready;
+  logic     dw_valid, dw_ready;
+  dw_sums_t dw_sums;
+  logic     chain_valid, chain_ready;
+  sum_t     chain_sum;
+
+  pe #(
+    .MULTIPLIERS (MULTIPLIERS),
+    .IFMAP_WORDS (IFMAP_WORDS),
+    .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS (PIXEL_WORDS),
+    .PSUM_WORDS  (PSUM_WORDS),
+    .ROW         (2'(SetRows - 1))
+  ) u_pe (
+    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .enable_i,
+    .cfg_epoch_o  (cfg_epoch_o[0]),
+    .ifmap_valid_i, .ifmap_ready_o, .ifmap_lanes_i, .ifmap_to_pixels_i, .ifmap_data_i,
+    .filter_valid_i, .filter_ready_o, .filter_data_i,
+    .tap_valid_i, .tap_ready_o, .tap_data_i,
+    .word_valid_i (own_word_valid),
+    .word_ready_o (own_word_ready),
+    .word_data_i  (word_data_o),
+    .dw_valid_i, .dw_ready_o, .dw_sums_i,
+    .dw_valid_o   (dw_valid),
+    .dw_ready_i   (dw_ready),
+    .dw_sums_o    (dw_sums),
+    .chain_valid_i, .chain_ready_o, .chain_phase_i, .chain_sum_i,
+    .chain_valid_o(chain_valid),
+    .chain_ready_i(chain_ready),
+    .chain_phase_o,
+    .chain_sum_o  (chain_sum),
+    .macs_o, .gated_o
+  );
+
+  // ---- Configuration of the SUPER's own part ----
+
+  array_config_t cfg_q;
+  logic          epoch_q, issuing_q, popping_q;
+  logic          take, start, finisher_busy, sending, read_valid;
+  logic          group_issued, replay_last, outer_last;
+
+  assign take  = cfg_epoch_i != epoch_q && !issuing_q && !finisher_busy && !sending && !popping_q;
+  assign start = take && enable_i && (cfg_i.shape.mode == ArrayFused ||
+                                      cfg_i.shape.mode == ArrayDepthwise);
+  assign cfg_epoch_o[1] = epoch_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      epoch_q   <= 1'b0;
+      issuing_q <= 1'b0;
+      popping_q <= 1'b0;
+    end else begin
+      if (take) epoch_q <= cfg_epoch_i;
+      if (start) issuing_q <= 1'b1;
+      else if (group_issued && replay_last && outer_last) issuing_q <= 1'b0;
+      // A depthwise pass is through when all its words are made and have left.
+      if (start) popping_q <= cfg_i.shape.mode == ArrayDepthwise;
+      else if (!issuing_q && !finisher_busy && !read_valid) popping_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) cfg_q <= cfg_i;
+  end
+
+  logic group_first, group_last, tile_last, unused_flags;
+  pass_loops #(.TILES(1'b0)) u_loops (
+    .clk_i, .rst_ni,
+    .loops_i      (cfg_q.loops),
+    .start_i      (start),
+    .step_i       (group_issued),
+    .group_first_o(group_first),
+    .group_last_o (group_last),
+    .replay_last_o(replay_last),
+    .tile_last_o  (tile_last),
+    .outer_last_o (outer_last)
+  );
+  assign unused_flags = ^{group_first, group_last, tile_last, cfg_q};
+
+  // ---- Depthwise words: made, kept, sent ----
+
+  logic        full, reserve, write, sender_free, pop;
+  word_t       write_data;
+  logic [15:0] sender_offset, sender_step;
+
+  dw_finisher u_finisher (
+    .clk_i, .rst_ni,
+    .cfg_i       (cfg_q.depthwise),
+    .pixels_i    (cfg_q.shape.pixels),
+    .enable_i    (issuing_q),
+    .group_issued_o(group_issued),
+    .busy_o      (finisher_busy),
+    .table_valid_i, .table_ready_o, .table_data_i, .table_half_i,
+    .sums_valid_i(dw_valid),
+    .sums_ready_o(dw_ready),
+    .sums_i      (dw_sums),
+    .full_i      (full),
+    .reserve_o   (reserve),
+    .write_o     (write),
+    .write_data_o(write_data)
+  );
+
+  word_buffer #(.WORDS(WORD_BUFFER_WORDS)) u_word_buffer (
+    .clk_i, .rst_ni,
+    .reserve_i    (reserve),
+    .full_o       (full),
+    .write_i      (write),
+    .write_data_i (write_data),
+    .read_offset_i(sender_offset),
+    .read_valid_o (read_valid),
+    .read_data_o  (word_data_o),
+    .free_i       (sender_free || pop),
+    .base_step_i  (pop ? 16'd1 : sender_step)
+  );
+
+  word_sender u_sender (
+    .clk_i, .rst_ni,
+    .loops_i      (cfg_q.loops),
+    .pixels_i     (cfg_q.shape.pixels),
+    .start_i      (start && cfg_i.shape.mode == ArrayFused),
+    .busy_o       (sending),
+    .read_offset_o(sender_offset),
+    .read_valid_i (read_valid),
+    .free_o       (sender_free),
+    .base_step_o  (sender_step),
+    .word_valid_o ({own_word_valid, word_valid_o}),
+    .word_ready_i ({own_word_ready, word_ready_i})
+  );
+
+  // ---- Words on the chain: in a depthwise pass the sender rests and the base is the next word ----
+
+  logic takes_word;
+
+  assign takes_word    = chain_phase_o.word;
+  assign chain_valid_o = chain_valid && (!takes_word || read_valid);
+  assign chain_ready   = chain_ready_i && (!takes_word || read_valid);
+  assign chain_sum_o   = takes_word ? sum_t'(word_data_o) : chain_sum;
+  assign pop           = takes_word && chain_valid_o && chain_ready_i;
+
+endmodule

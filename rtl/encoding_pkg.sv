@@ -1,0 +1,308 @@
+// Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not
+// edit here.
+
+package encoding_pkg;
+
+  typedef enum logic [3:0] {
+    OpEnd = 4'd1,
+    OpConfig = 4'd2,
+    OpPass = 4'd3,
+    OpLoad = 4'd4,
+    OpStore = 4'd5
+  } opcode_e;
+
+  typedef enum logic [1:0] {
+    ArrayConvolution = 2'd0,
+    ArrayPointwise = 2'd1,
+    ArrayFused = 2'd2,
+    ArrayDepthwise = 2'd3
+  } array_mode_e;
+
+  typedef enum logic [1:0] {
+    DrainConvolution = 2'd0,
+    DrainPointwise = 2'd1,
+    DrainWords = 2'd2
+  } drain_mode_e;
+
+  typedef enum logic [1:0] {
+    PoolNone = 2'd0,
+    PoolAverage = 2'd1,
+    PoolMax = 2'd2
+  } pool_mode_e;
+
+  typedef enum logic [1:0] {
+    AxisNone = 2'd0,
+    AxisRow = 2'd1,
+    AxisColumn = 2'd2
+  } axis_e;
+
+  typedef enum logic [3:0] {
+    ErrorNone = 4'd0,
+    ErrorIllegalCommand = 4'd1,
+    ErrorDramAddress = 4'd2,
+    ErrorAxiResponse = 4'd3,
+    ErrorWatchdog = 4'd4,
+    ErrorGlbAddress = 4'd5
+  } error_code_e;
+
+  localparam int unsigned WordBits = 64;
+  localparam int unsigned IdsPerWord = 8;
+  localparam int unsigned NoColumn = 63;
+  localparam int unsigned ArrayShapeIndex = 0;
+  localparam int unsigned ArrayLoopsIndex = 1;
+  localparam int unsigned DepthwiseIndex = 2;
+  localparam int unsigned DrainIndex = 3;
+  localparam int unsigned PpuIndex = 4;
+  localparam int unsigned PpuAddFirstIndex = 5;
+  localparam int unsigned PpuAddSecondIndex = 6;
+  localparam int unsigned PpuAddResultIndex = 7;
+  localparam int unsigned RowIdsIndex = 8;
+  localparam int unsigned ColumnIdsIndex = 10;
+  localparam int unsigned StreamsIndex = 32;
+  localparam int unsigned StreamWords = 12;
+  localparam int unsigned ConfigWords = 128;
+  localparam int unsigned Levels = 8;
+  localparam int unsigned OfmapBlockLevel = 3;
+  localparam int unsigned OfmapTileLevel = 5;
+  localparam int unsigned StreamAddressOffset = 0;
+  localparam int unsigned StreamRangeOffset = 1;
+  localparam int unsigned StreamOptionsOffset = 2;
+  localparam int unsigned StreamLevelsOffset = 4;
+  localparam int unsigned TableWords = 9;
+  localparam int unsigned DepthwiseGroupWords = 18;
+  localparam int unsigned DepthwiseRun = 3;
+  localparam int unsigned Identity = 1163481673;
+
+  localparam int unsigned StreamIfmap = 0;
+  localparam int unsigned StreamFilter = 1;
+  localparam int unsigned StreamDepthwise = 2;
+  localparam int unsigned StreamTable = 3;
+  localparam int unsigned StreamIpsum = 4;
+  localparam int unsigned StreamOfmap = 5;
+  localparam int unsigned StreamResidual = 6;
+
+  localparam int unsigned CounterCycles = 0;
+  localparam int unsigned CounterPasses = 1;
+  localparam int unsigned CounterTransfers = 2;
+  localparam int unsigned CounterMacs = 3;
+  localparam int unsigned CounterGated = 4;
+  localparam int unsigned CounterDramReadBytes = 5;
+  localparam int unsigned CounterDramWriteBytes = 6;
+  localparam int unsigned CounterCommandBytes = 7;
+  localparam int unsigned CounterGlbIfmapBytes = 8;
+  localparam int unsigned CounterGlbFilterBytes = 9;
+  localparam int unsigned CounterGlbDepthwiseBytes = 10;
+  localparam int unsigned CounterGlbTableBytes = 11;
+  localparam int unsigned CounterGlbIpsumBytes = 12;
+  localparam int unsigned CounterGlbStoreBytes = 13;
+  localparam int unsigned CounterGlbOfmapBytes = 14;
+  localparam int unsigned CounterGlbLoadBytes = 15;
+  localparam int unsigned CounterGlbConflicts = 16;
+  localparam int unsigned CounterArrayBusy = 17;
+  localparam int unsigned CounterArrayStall = 18;
+  localparam int unsigned CounterIfmapStall = 19;
+  localparam int unsigned CounterFilterStall = 20;
+  localparam int unsigned CounterDrainBusy = 21;
+  localparam int unsigned CounterDrainStall = 22;
+  localparam int unsigned CounterDmaBusy = 23;
+  localparam int unsigned CounterDmaWait = 24;
+  localparam int unsigned CounterPassWait = 25;
+  localparam int unsigned CounterGlbResidualBytes = 26;
+
+  localparam logic [11:0] RegisterIdentity = 12'h000;
+  localparam logic [11:0] RegisterControl = 12'h004;
+  localparam logic [11:0] RegisterStatus = 12'h008;
+  localparam logic [11:0] RegisterErrorCode = 12'h00C;
+  localparam logic [11:0] RegisterErrorAddress = 12'h010;
+  localparam logic [11:0] RegisterProgramBase = 12'h014;
+  localparam logic [11:0] RegisterWindowBase = 12'h018;
+  localparam logic [11:0] RegisterWindowLimit = 12'h01C;
+  localparam logic [11:0] RegisterWatchdogLimit = 12'h020;
+  localparam logic [11:0] RegisterInterruptEnable = 12'h024;
+  localparam logic [11:0] RegisterCounters = 12'h100;
+
+  localparam int unsigned Streams = 7;
+  localparam int unsigned Counters = 27;
+
+  localparam int unsigned EndCommandWidth = 4;
+  typedef struct packed {
+    logic [3:0] opcode;
+  } end_command_t;
+
+  localparam int unsigned ConfigCommandWidth = 28;
+  typedef struct packed {
+    logic [11:0] count;
+    logic [11:0] index;
+    logic [3:0] opcode;
+  } config_command_t;
+
+  localparam int unsigned PassCommandWidth = 36;
+  typedef struct packed {
+    logic [15:0] wait_passes;
+    logic [15:0] wait_transfers;
+    logic [3:0] opcode;
+  } pass_command_t;
+
+  localparam int unsigned TransferCommandWidth = 56;
+  typedef struct packed {
+    logic [15:0] wait_chunks;
+    logic [15:0] wait_passes;
+    logic [15:0] words;
+    logic [1:0] unused;
+    logic block;
+    logic chunk;
+    logic [3:0] opcode;
+  } transfer_command_t;
+
+  localparam int unsigned TransferAddressWidth = 48;
+  typedef struct packed {
+    logic [15:0] glb_address;
+    logic [31:0] dram_address;
+  } transfer_address_t;
+
+  localparam int unsigned TransferRowsWidth = 60;
+  typedef struct packed {
+    logic [11:0] count;
+    logic signed [15:0] glb_stride;
+    logic signed [31:0] dram_stride;
+  } transfer_rows_t;
+
+  localparam int unsigned TransferPlanesWidth = 60;
+  typedef struct packed {
+    logic [11:0] count;
+    logic signed [15:0] glb_stride;
+    logic signed [31:0] dram_stride;
+  } transfer_planes_t;
+
+  localparam int unsigned ArrayShapeWidth = 39;
+  typedef struct packed {
+    logic [7:0] filters_2;
+    logic [7:0] filters_1;
+    logic [7:0] filters_0;
+    logic [7:0] pixels;
+    logic word_offset;
+    logic ifmap_offset;
+    logic stride_2;
+    logic [1:0] taps;
+    logic [1:0] mode;
+  } array_shape_t;
+
+  localparam int unsigned ArrayLoopsWidth = 63;
+  typedef struct packed {
+    logic [14:0] ln;
+    logic [11:0] outer;
+    logic [11:0] tiles;
+    logic [11:0] inner;
+    logic [11:0] groups;
+  } array_loops_t;
+
+  localparam int unsigned DepthwiseOutputWidth = 24;
+  typedef struct packed {
+    logic signed [7:0] act_max;
+    logic signed [7:0] act_min;
+    logic signed [7:0] zero_point;
+  } depthwise_output_t;
+
+  localparam int unsigned DrainWidth = 34;
+  typedef struct packed {
+    logic to_ppu;
+    logic ipsum;
+    logic [2:0] rows;
+    logic [4:0] columns;
+    logic fold;
+    logic [2:0] head_sets;
+    logic [2:0] heads;
+    logic [2:0] set_filters;
+    logic [7:0] blocks;
+    logic [3:0] block;
+    logic [1:0] mode;
+  } drain_t;
+
+  localparam int unsigned PpuConfigWidth = 60;
+  typedef struct packed {
+    logic [3:0] pool_shift;
+    logic [17:0] pool_reciprocal;
+    logic [10:0] pool_count;
+    logic [1:0] pool;
+    logic raw;
+    logic signed [7:0] act_max;
+    logic signed [7:0] act_min;
+    logic signed [7:0] zero_point;
+  } ppu_config_t;
+
+  localparam int unsigned PpuAddendWidth = 44;
+  typedef struct packed {
+    logic signed [7:0] zero_point;
+    logic [4:0] right_shift;
+    logic [30:0] multiplier;
+  } ppu_addend_t;
+
+  localparam int unsigned PpuAddResultWidth = 61;
+  typedef struct packed {
+    logic signed [7:0] act_max;
+    logic signed [7:0] act_min;
+    logic signed [7:0] zero_point;
+    logic [4:0] right_shift;
+    logic [30:0] multiplier;
+    logic enable;
+  } ppu_add_result_t;
+
+  localparam int unsigned RowIdWidth = 8;
+  typedef struct packed {
+    logic [3:0] filter;
+    logic [3:0] ifmap;
+  } row_id_t;
+
+  localparam int unsigned ColumnIdWidth = 8;
+  typedef struct packed {
+    logic [1:0] filter;
+    logic [5:0] ifmap;
+  } column_id_t;
+
+  localparam int unsigned StreamAddressWidth = 64;
+  typedef struct packed {
+    logic [15:0] ring_size;
+    logic [15:0] ring_end;
+    logic [15:0] offset;
+    logic [15:0] row_address;
+  } stream_address_t;
+
+  localparam int unsigned StreamRangeWidth = 59;
+  typedef struct packed {
+    logic [10:0] tag_wrap;
+    logic [11:0] cols;
+    logic [11:0] rows;
+    logic signed [11:0] x;
+    logic signed [11:0] y;
+  } stream_range_t;
+
+  localparam int unsigned StreamOptionsWidth = 25;
+  typedef struct packed {
+    logic [7:0] last_strobe;
+    logic half_by_set;
+    logic to_pixels;
+    logic trim_last;
+    logic trim_first;
+    logic signed [7:0] pad;
+    logic [2:0] chunk_level;
+    logic chunk;
+    logic enable;
+  } stream_options_t;
+
+  localparam int unsigned StreamLevelWidth = 49;
+  typedef struct packed {
+    logic [10:0] tag;
+    logic [1:0] axis;
+    logic signed [7:0] step;
+    logic signed [15:0] stride;
+    logic [11:0] count;
+  } stream_level_t;
+
+  localparam int unsigned TagWidth = 11;
+  typedef struct packed {
+    logic half;
+    logic [3:0] row;
+    logic [5:0] column;
+  } tag_t;
+
+endpackage

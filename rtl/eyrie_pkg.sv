@@ -1,0 +1,82 @@
+// Types that travel between blocks inside the machine. What software sees (commands, configuration
+// words, registers) is in encoding_pkg.
+package eyrie_pkg;
+
+  localparam int unsigned SetRows = 3;        // rows of a PE set: one filter row each
+  localparam int unsigned WordChannels = 4;   // int8 channels of a PE's 32-bit word
+  localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
+  localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
+  localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
+
+  typedef logic [31:0] word_t;        // 4 channels, channel 0 in the low byte
+  typedef logic [63:0] glb_word_t;    // 8 channels, channel 0 in the low byte
+  typedef logic [15:0] glb_address_t; // in GLB words
+  typedef logic signed [31:0] sum_t;
+  typedef logic [WordChannels-1:0][DwSumWidth-1:0] dw_sums_t;
+
+  // Everything a PE needs to know of a pass; taken at once, at its start.
+  typedef struct packed {
+    encoding_pkg::array_shape_t      shape;
+    encoding_pkg::array_loops_t      loops;
+    encoding_pkg::depthwise_output_t depthwise;
+  } array_config_t;
+
+  // A beat of the sum chain: which rows of the set add the sum at `index`, and which rows are
+  // drained with it. `word`: the SUPER at the end of the chain replaces the sum by a depthwise word.
+  typedef struct packed {
+    logic [SetRows-1:0] add;
+    logic [SetRows-1:0] free;
+    logic [6:0]         index;
+    logic               word;
+  } chain_phase_t;
+
+  // What the PPU has to know of a beat of sums: its channel within the block of at most 8, and
+  // whether it ends the block (a pixel of 8 channels), the block's pixels, the tile, the pass.
+  // to_ppu: else the sums are only looked at, by a test bench.
+  typedef struct packed {
+    logic       to_ppu;
+    logic [2:0] channel;
+    logic       block_last;
+    logic       pixel_last;
+    logic       tile_last;
+    logic       pass_last;
+  } drain_beat_t;
+
+  // Two adjacent ifmap words on their way to the PEs: lane 0 is the left one.
+  typedef struct packed {
+    glb_word_t [1:0]     data;
+    logic [1:0]          lanes;
+    logic                to_pixels;
+    logic                half_by_set;
+    encoding_pkg::tag_t  tag;
+  } ifmap_beat_t;
+
+  typedef struct packed {
+    glb_word_t          data;
+    logic               half_by_set;
+    encoding_pkg::tag_t tag;
+  } filter_beat_t;
+
+  // Descriptor of an address generator, level 0 innermost.
+  typedef struct packed {
+    encoding_pkg::stream_address_t                          address;
+    encoding_pkg::stream_range_t                            range;
+    encoding_pkg::stream_options_t                          options;
+    encoding_pkg::stream_level_t [encoding_pkg::Levels-1:0] levels;
+  } stream_config_t;
+
+  // A GLB access: lane 0 at `address`, lane 1 at `address` + 1 (`address` even if lane 1 is used).
+  // Bytes with a strobe are accessed; reads take whole words.
+  typedef struct packed {
+    logic              write;
+    glb_address_t      address;
+    logic [1:0][7:0]   strobe;
+    glb_word_t [1:0]   data;
+  } glb_request_t;
+
+  // GLB clients: the streams of encoding_pkg, then the two sides of the DMA.
+  localparam int unsigned ClientStore = encoding_pkg::Streams;
+  localparam int unsigned ClientLoad = encoding_pkg::Streams + 1;
+  localparam int unsigned Clients = encoding_pkg::Streams + 2;
+
+endpackage

@@ -1,0 +1,161 @@
+// The global buffer: single-port banks, interleaved word by word (bank = address mod BANKS), behind
+// a fixed-priority arbiter.
+//
+// A request (glb_request_t) accesses lane 0 at `address` and lane 1 at `address` + 1, each only
+// where its strobe is not zero; `address` is even where lane 1 is used. It is done in the cycle in
+// which request_ready_o grants it; both lanes or none. A read's words are in read_data_o with
+// read_valid_o in the next cycle and have to be taken then (lanes not accessed read 0).
+//
+// A request beyond the last word is granted, reads 0, writes nothing and pulses error_o.
+//
+// bytes_o: bytes that each client's strobes accessed in this cycle; conflicts_o: clients that wait.
+`include "assertions.svh"
+
+module glb
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned BANKS = 8,
+  parameter int unsigned BANK_WORDS = 1024
+) (
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+
+  input  glb_request_t [Clients-1:0]   request_i,
+  input  logic [Clients-1:0]           request_valid_i,
+  output logic [Clients-1:0]           request_ready_o,
+  output glb_word_t [Clients-1:0][1:0] read_data_o,
+  output logic [Clients-1:0]           read_valid_o,
+
+  output logic                         error_o,
+  output logic [Clients-1:0][4:0]      bytes_o,
+  output logic [3:0]                   conflicts_o
+);
+
+  localparam int unsigned BankWidth = $clog2(BANKS);
+  localparam int unsigned RowWidth = $clog2(BANK_WORDS);
+  localparam int unsigned Words = BANKS * BANK_WORDS;
+
+  typedef logic [BankWidth-1:0] bank_t;
+
+  bank_t [Clients-1:0][1:0]     bank;        // of each lane
+  logic [Clients-1:0][1:0]      access;      // lanes that are there and used
+  logic [Clients-1:0]           outside;
+  logic [Clients-1:0][BANKS-1:0] banks;      // needed
+  logic [Clients-1:0]           granted;
+
+  // Decode: which banks does each request need?
+  always_comb begin : decode
+    banks = '0;
+    for (int unsigned c = 0; c < Clients; c++) begin
+      outside[c] = 32'(request_i[c].address) >= Words;
+      for (int unsigned lane = 0; lane < 2; lane++) begin
+        bank[c][lane]   = bank_t'(request_i[c].address + 16'(lane));
+        access[c][lane] = (request_i[c].strobe[lane] != '0) && !outside[c];
+        if (access[c][lane]) banks[c][bank[c][lane]] = 1'b1;
+      end
+    end
+  end
+
+  glb_arbiter #(.BANKS(BANKS)) u_arbiter (
+    .valid_i(request_valid_i),
+    .banks_i(banks),
+    .grant_o(request_ready_o)
+  );
+
+  assign granted = request_valid_i & request_ready_o;
+
+  // Banks: at most one lane of one client reaches each, so the selection is an OR of ANDs.
+  logic [BANKS-1:0]               bank_enable, bank_write;
+  logic [BANKS-1:0][RowWidth-1:0] bank_row;
+  logic [BANKS-1:0][7:0]          bank_strobe;
+  glb_word_t [BANKS-1:0]          bank_write_data, bank_read_data;
+
+  always_comb begin : select
+    bank_enable     = '0;
+    bank_write      = '0;
+    bank_row        = '0;
+    bank_strobe     = '0;
+    bank_write_data = '0;
+    for (int unsigned b = 0; b < BANKS; b++) begin
+      for (int unsigned c = 0; c < Clients; c++) begin
+        for (int unsigned lane = 0; lane < 2; lane++) begin
+          if (granted[c] && access[c][lane] && bank[c][lane] == bank_t'(b)) begin
+            bank_enable[b]     = 1'b1;
+            bank_write[b]      = bank_write[b] | request_i[c].write;
+            // lane 1 is in the row of lane 0: its address is even
+            bank_row[b]        = bank_row[b] | request_i[c].address[BankWidth +: RowWidth];
+            bank_strobe[b]     = bank_strobe[b] | request_i[c].strobe[lane];
+            bank_write_data[b] = bank_write_data[b] | request_i[c].data[lane];
+          end
+        end
+      end
+    end
+  end
+
+  for (genvar b = 0; b < BANKS; b++) begin : g_bank
+    glb_bank #(.WORDS(BANK_WORDS)) u_bank (
+      .clk_i,
+      .enable_i(bank_enable[b]),
+      .write_i(bank_write[b]),
+      .row_i(bank_row[b]),
+      .strobe_i(bank_strobe[b]),
+      .write_data_i(bank_write_data[b]),
+      .read_data_o(bank_read_data[b])
+    );
+  end
+
+  // Reads come back one cycle later: remember whose word lies where.
+  logic [Clients-1:0]       read_valid_q;
+  logic [Clients-1:0][1:0]  read_access_q;
+  bank_t [Clients-1:0][1:0] read_bank_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_valid_q  <= '0;
+      read_access_q <= '0;
+      read_bank_q   <= '0;
+    end else begin
+      for (int unsigned c = 0; c < Clients; c++) begin
+        read_valid_q[c]  <= granted[c] && !request_i[c].write;
+        read_access_q[c] <= access[c];
+        read_bank_q[c]   <= bank[c];
+      end
+    end
+  end
+
+  assign read_valid_o = read_valid_q;
+
+  always_comb begin : return_words
+    for (int unsigned c = 0; c < Clients; c++) begin
+      for (int unsigned lane = 0; lane < 2; lane++) begin
+        read_data_o[c][lane] = read_access_q[c][lane] ? bank_read_data[read_bank_q[c][lane]] : '0;
+      end
+    end
+  end
+
+  always_comb begin : count
+    conflicts_o = '0;
+    for (int unsigned c = 0; c < Clients; c++) begin
+      bytes_o[c]  = (granted[c] && !outside[c]) ? 5'($countones(request_i[c].strobe)) : '0;
+      conflicts_o += 4'(request_valid_i[c] && !request_ready_o[c]);
+    end
+  end
+
+  assign error_o = |(granted & outside);
+
+  for (genvar c = 0; c < Clients; c++) begin : g_check
+    `EYRIE_ASSERT(EvenPair,
+        request_valid_i[c] && request_i[c].strobe[1] != '0 |-> !request_i[c].address[0],
+        "lane 1 is used at an odd address")
+    `EYRIE_STABLE(Request, request_valid_i[c], request_ready_o[c], request_i[c])
+  end
+  for (genvar b = 0; b < BANKS; b++) begin : g_check_bank
+    logic [Clients-1:0] users;
+    for (genvar c = 0; c < Clients; c++) begin : g_user
+      assign users[c] = granted[c] && banks[c][b];
+    end
+    `EYRIE_ASSERT(OneUser, $onehot0(users), "a bank is granted twice")
+  end
+  `EYRIE_COVER(Conflict, conflicts_o > 4'd1)
+
+endmodule

@@ -1,0 +1,40 @@
+// Who gets which GLB banks in this cycle: clients in a fixed order, each all of its banks or none.
+//
+// banks_i[c]: the banks that client c's request needs (none for a request that touches no bank,
+// which is then always granted). grant_o[c] does not depend on valid_i[c]: it says that no client
+// before c takes one of its banks. Purely combinational.
+module glb_arbiter
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned BANKS = 8
+) (
+  input  logic [Clients-1:0]            valid_i,
+  input  logic [Clients-1:0][BANKS-1:0] banks_i,
+  output logic [Clients-1:0]            grant_o
+);
+
+  // Highest priority first. DRAM is the scarcest port, so its two sides come first; then whoever
+  // can stop the drain, then the streams in the order of the words they need per cycle.
+  localparam int unsigned Order [Clients] = '{
+    ClientLoad,
+    ClientStore,
+    encoding_pkg::StreamOfmap,
+    encoding_pkg::StreamIfmap,
+    encoding_pkg::StreamFilter,
+    encoding_pkg::StreamResidual,
+    encoding_pkg::StreamTable,
+    encoding_pkg::StreamDepthwise,
+    encoding_pkg::StreamIpsum
+  };
+
+  always_comb begin : grant_in_order
+    logic [BANKS-1:0] taken;
+    taken   = '0;
+    grant_o = '0;
+    for (int unsigned place = 0; place < Clients; place++) begin
+      grant_o[Order[place]] = (banks_i[Order[place]] & taken) == '0;
+      if (valid_i[Order[place]] && grant_o[Order[place]]) taken |= banks_i[Order[place]];
+    end
+  end
+
+endmodule

@@ -1,0 +1,113 @@
+// Nested counters: walks through a descriptor's loop levels and says where it is.
+//
+// A position is a row address (which wraps in a ring), an offset, coordinates (y, x) and a tag. Going on
+// at level l adds that level's stride, step and tag to the position at which its present iteration
+// started, and restarts all levels inside. start_i loads the first position; step_i goes on by one.
+// Counts are numbers of iterations, at least 1. All outputs belong to the present position.
+module address_generator
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+(
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  input  stream_config_t     cfg_i,
+  input  logic               start_i,
+  input  logic               step_i,
+  output glb_address_t       address_o,
+  output logic signed [11:0] x_o,
+  output logic               y_inside_o,    // 0 <= y < rows
+  output tag_t               tag_o,
+  output logic [Levels:0]    inner_first_o, // [l]: all levels below l are in their first iteration
+  output logic [Levels:0]    inner_last_o,  // [l]: all levels below l are in their last iteration
+  output logic [Levels-1:0]  at_last_o      // [l]: level l is in its last iteration
+);
+
+  typedef struct packed {
+    logic [15:0]        row_address;
+    logic [15:0]        offset;
+    logic signed [11:0] y;
+    logic signed [11:0] x;
+    logic [10:0]        tag;
+  } position_t;
+
+  position_t         base_q [Levels];   // where the present iteration of a level started
+  position_t         from, next, first;
+  logic [11:0]       count_q [Levels];
+  logic [Levels-1:0] at_first;
+  logic [2:0]        level;             // the innermost one that is not in its last iteration
+  stream_level_t     go;
+
+  assign first = '{
+    row_address: cfg_i.address.row_address,
+    offset:      cfg_i.address.offset,
+    y:           cfg_i.range.y,
+    x:           cfg_i.range.x,
+    tag:         '0
+  };
+
+  assign inner_first_o[0] = 1'b1;
+  assign inner_last_o[0]  = 1'b1;
+
+  for (genvar l = 0; l < Levels; l++) begin : gen_compare
+    assign at_first[l]        = count_q[l] == '0;
+    assign at_last_o[l]       = count_q[l] == cfg_i.levels[l].count - 12'd1;
+    assign inner_first_o[l+1] = inner_first_o[l] && at_first[l];
+    assign inner_last_o[l+1]  = inner_last_o[l] && at_last_o[l];
+  end
+
+  always_comb begin : find_level
+    level = '0;
+    for (int l = Levels - 1; l >= 0; l--) begin
+      if (!at_last_o[l]) level = 3'(l);
+    end
+  end
+
+  assign go   = cfg_i.levels[level];
+  assign from = base_q[level];
+
+  always_comb begin : next_position
+    logic [15:0] row_address, tag_sum;
+    next        = from;
+    row_address = from.row_address + go.stride;
+    if (go.axis == AxisRow) begin
+      next.y           = from.y + 12'($signed(go.step));
+      next.row_address = row_address;
+      if (cfg_i.address.ring_size != '0 && row_address >= cfg_i.address.ring_end) begin
+        next.row_address = row_address - cfg_i.address.ring_size;
+      end
+    end else begin
+      next.offset = from.offset + go.stride;
+      if (go.axis == AxisColumn) next.x = from.x + 12'($signed(go.step));
+    end
+    tag_sum  = 16'(from.tag) + 16'(go.tag);
+    next.tag = tag_sum[10:0];
+    if (cfg_i.range.tag_wrap != '0 && tag_sum >= 16'(cfg_i.range.tag_wrap)) begin
+      next.tag = 11'(tag_sum - 16'(cfg_i.range.tag_wrap));
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned l = 0; l < Levels; l++) begin
+      if (start_i) begin
+        base_q[l]  <= first;
+        count_q[l] <= '0;
+      end else if (step_i) begin
+        if (l <= 32'(level)) base_q[l] <= next;
+        if (l < 32'(level)) count_q[l] <= '0;
+        else if (l == 32'(level)) count_q[l] <= count_q[l] + 12'd1;
+      end
+    end
+  end
+
+  assign address_o  = base_q[0].row_address + base_q[0].offset;
+  assign x_o        = base_q[0].x;
+  assign y_inside_o = !base_q[0].y[11] && base_q[0].y < $signed(cfg_i.range.rows);
+  assign tag_o      = base_q[0].tag;
+
+  `ifndef SYNTHESIS
+  NoStepBeyondEnd: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      step_i && !start_i |-> !inner_last_o[Levels])
+    else $error("address_generator: step beyond the last position");
+  `endif
+
+endmodule

@@ -1,0 +1,68 @@
+// The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands, and
+// the views of them that the units take.
+module descriptor
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8
+) (
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  logic                       write_i,
+  input  logic [6:0]                 index_i,
+  input  logic [63:0]                data_i,
+  output logic                       ids_written_o,  // this write changes IDs
+
+  output array_config_t              array_o,
+  output drain_t                     drain_o,
+  output ppu_config_t                ppu_o,
+  output ppu_addend_t                ppu_add_first_o,
+  output ppu_addend_t                ppu_add_second_o,
+  output ppu_add_result_t            ppu_add_result_o,
+  output row_id_t [ROWS-1:0]         row_ids_o,
+  output column_id_t [ROWS*COLS-1:0] column_ids_o,
+  output stream_config_t             streams_o [Streams]
+);
+
+  logic [63:0] words_q [ConfigWords];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      for (int unsigned word = 0; word < ConfigWords; word++) words_q[word] <= '0;
+    end else if (write_i) begin
+      words_q[index_i] <= data_i;
+    end
+  end
+
+  assign ids_written_o = write_i && index_i >= 7'(RowIdsIndex) && index_i < 7'(StreamsIndex);
+
+  assign array_o = '{
+    shape:     array_shape_t'(words_q[ArrayShapeIndex]),
+    loops:     array_loops_t'(words_q[ArrayLoopsIndex]),
+    depthwise: depthwise_output_t'(words_q[DepthwiseIndex])
+  };
+  assign drain_o = drain_t'(words_q[DrainIndex]);
+  assign ppu_o   = ppu_config_t'(words_q[PpuIndex]);
+  assign ppu_add_first_o  = ppu_addend_t'(words_q[PpuAddFirstIndex]);
+  assign ppu_add_second_o = ppu_addend_t'(words_q[PpuAddSecondIndex]);
+  assign ppu_add_result_o = ppu_add_result_t'(words_q[PpuAddResultIndex]);
+  for (genvar row = 0; row < ROWS; row++) begin : gen_row
+    assign row_ids_o[row] = words_q[RowIdsIndex+row/IdsPerWord][8*(row%IdsPerWord) +: 8];
+  end
+  for (genvar pe = 0; pe < ROWS * COLS; pe++) begin : gen_column
+    assign column_ids_o[pe] = words_q[ColumnIdsIndex+pe/IdsPerWord][8*(pe%IdsPerWord) +: 8];
+  end
+
+  for (genvar stream = 0; stream < Streams; stream++) begin : gen_stream
+    localparam int unsigned First = StreamsIndex + stream * StreamWords;
+    assign streams_o[stream].address = stream_address_t'(words_q[First+StreamAddressOffset]);
+    assign streams_o[stream].range   = stream_range_t'(words_q[First+StreamRangeOffset]);
+    assign streams_o[stream].options = stream_options_t'(words_q[First+StreamOptionsOffset]);
+    for (genvar level = 0; level < Levels; level++) begin : gen_level
+      assign streams_o[stream].levels[level] =
+          stream_level_t'(words_q[First+StreamLevelsOffset+level]);
+    end
+  end
+
+endmodule

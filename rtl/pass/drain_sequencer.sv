@@ -1,0 +1,235 @@
+// Sends beats into the sum chains in the order in which finished sums leave the array (docs/machine.md,
+// "Drain order"): for each tile and block of pixels, for each block of up to 8 filters, for each pixel,
+// each filter. A beat names the rows that add and the psum they add, and carries along what the PPU has
+// to know. Where there is an ipsum, a beat waits for its GLB words (two columns each).
+//
+// A pass is taken when the beats of the one before have left the array, since the joints of the chain
+// may change. done_o: the last beat of a pass has been taken out of the array.
+module drain_sequencer
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8,
+  localparam int unsigned Sets = ROWS / SetRows,
+  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  input  drain_t              cfg_i,
+  input  array_loops_t        loops_i,
+  input  logic [7:0]          pixels_i,
+  input  logic                cfg_epoch_i,
+  output logic                cfg_epoch_o,
+  output logic                done_o,
+
+  input  logic                ipsum_valid_i,
+  output logic                ipsum_ready_o,
+  input  glb_word_t           ipsum_i,
+
+  output logic [ROWS-2:0]     ln_o,
+  output logic [COLS-1:0]     columns_o,
+  input  logic                empty_i,      // no beat in the chains
+  output logic                valid_o,
+  input  logic                ready_i,
+  output logic [SetWidth-1:0] set_o,
+  output chain_phase_t        phase_o,
+  output drain_beat_t         beat_o,
+  output sum_t [COLS-1:0]     sums_o
+);
+
+  drain_t       cfg_q;
+  array_loops_t loops_q, tile_loops;
+  logic [7:0]   pixels_q;
+  logic         epoch_q, running_q, emptying_q;
+  logic         take, sent;
+
+  // ---- Pass ----
+
+  assign take        = !running_q && !emptying_q && cfg_epoch_i != epoch_q;
+  assign cfg_epoch_o = epoch_q;
+  assign done_o      = emptying_q && empty_i;
+  assign ln_o        = loops_q.ln[ROWS-2:0];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      epoch_q    <= 1'b0;
+      running_q  <= 1'b0;
+      emptying_q <= 1'b0;
+    end else begin
+      if (take) begin
+        epoch_q   <= cfg_epoch_i;
+        running_q <= 1'b1;
+      end else if (sent && beat_o.pass_last) begin
+        running_q  <= 1'b0;
+        emptying_q <= 1'b1;
+      end else if (done_o) begin
+        emptying_q <= 1'b0;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      cfg_q    <= cfg_i;
+      loops_q  <= loops_i;
+      pixels_q <= pixels_i;
+    end
+  end
+
+  for (genvar col = 0; col < COLS; col++) begin : gen_column
+    assign columns_o[col] = 5'(col) < cfg_q.columns;
+  end
+
+  // ---- Loops: tile, (chain,) block, pixel, filter of the block ----
+
+  logic [7:0] block_q, pixel_q;
+  logic [3:0] slot_q;           // filter, or set, within the block
+  logic [2:0] chain_q;          // outer loop where chains hold different pixels
+  logic       slot_last, pixel_last, block_last, chain_last, tile_end;
+  logic       group_first, group_last, replay_last, tile_last, outer_last;
+
+  assign slot_last  = slot_q == cfg_q.block - 4'd1;
+  assign pixel_last = pixel_q == pixels_q - 8'd1;
+  assign block_last = block_q == cfg_q.blocks - 8'd1;
+  assign chain_last = !cfg_q.fold || chain_q == cfg_q.heads - 3'd1;
+  assign tile_end   = slot_last && pixel_last && block_last && chain_last;
+
+  // A tile's sums are finished once per pass through its groups.
+  always_comb begin : tiles_only
+    tile_loops        = loops_q;
+    tile_loops.groups = 12'd1;
+  end
+
+  pass_loops u_loops (
+    .clk_i, .rst_ni,
+    .loops_i      (tile_loops),
+    .start_i      (take),
+    .step_i       (sent && tile_end),
+    .group_first_o(group_first),
+    .group_last_o (group_last),
+    .replay_last_o(replay_last),
+    .tile_last_o  (tile_last),
+    .outer_last_o (outer_last)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {chain_q, block_q, pixel_q, slot_q} <= '0;
+    end else if (sent) begin
+      slot_q <= slot_last ? '0 : slot_q + 4'd1;
+      if (slot_last) pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
+      if (slot_last && pixel_last) block_q <= block_last ? '0 : block_q + 8'd1;
+      if (slot_last && pixel_last && block_last) chain_q <= chain_last ? '0 : chain_q + 3'd1;
+    end
+  end
+
+  // ---- Which chain, rows and psum ----
+
+  logic [2:0] head;         // chain the beat goes into
+  logic [1:0] row_q, row_start_q;        // pointwise: filters are dealt in turn over the rows
+  logic [6:0] base_q, base_start_q;      // psum index of the filter's first pixel
+  logic [2:0] set_filter_q;              // convolution: filter within its set
+  logic [2:0] head_q;
+  logic       head_filter_last;
+
+  assign head_filter_last = set_filter_q == cfg_q.set_filters - 3'd1;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {row_q, row_start_q, base_q, base_start_q, set_filter_q, head_q} <= '0;
+    end else if (take) begin
+      {row_q, row_start_q, base_q, base_start_q, set_filter_q, head_q} <= '0;
+    end else if (sent) begin
+      unique case (cfg_q.mode)
+        DrainPointwise: begin
+          // Within a block the filters go on over the rows; each pixel starts the block again.
+          if (tile_end) begin
+            {row_q, row_start_q, base_q, base_start_q} <= '0;
+          end else if (slot_last && !pixel_last) begin
+            row_q  <= row_start_q;
+            base_q <= base_start_q;
+          end else begin
+            row_q  <= next_row;
+            base_q <= next_base;
+            if (slot_last) begin
+              row_start_q  <= next_row;
+              base_start_q <= next_base;
+            end
+          end
+        end
+        default: begin
+          set_filter_q <= head_filter_last ? '0 : set_filter_q + 3'd1;
+          base_q       <= head_filter_last ? '0 : base_q + pixels_q[6:0];
+          if (slot_last) head_q <= '0;
+          else if (head_filter_last) head_q <= head_q + 3'd1;
+        end
+      endcase
+    end
+  end
+
+  logic [1:0] next_row;
+  logic [6:0] next_base;
+  assign next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
+  assign next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
+
+  assign head = cfg_q.fold ? chain_q : head_q;
+
+  always_comb begin : build_phase
+    phase_o       = '0;
+    phase_o.index = base_q + pixel_q[6:0];
+    unique case (cfg_q.mode)
+      DrainPointwise: begin
+        phase_o.add[row_q] = 1'b1;
+        if (tile_end) phase_o.free = cfg_q.rows;
+      end
+      DrainWords: phase_o.word = 1'b1;
+      default: begin
+        phase_o.add = cfg_q.rows;
+        if (head_filter_last && pixel_last && block_last) phase_o.free = cfg_q.rows;
+      end
+    endcase
+  end
+
+  assign set_o  = SetWidth'(head * cfg_q.head_sets);
+  assign beat_o = '{
+    to_ppu:     cfg_q.to_ppu,
+    channel:    slot_q[2:0],
+    block_last: slot_last,
+    pixel_last: pixel_last,
+    tile_last:  tile_end,
+    pass_last:  tile_end && replay_last && tile_last && outer_last
+  };
+
+  // ---- Ipsum: COLS / 2 words for each beat ----
+
+  logic [COLS-1:0][31:0] ipsum_q;
+  logic [4:0]            ipsum_columns_q;  // there
+  logic                  ipsum_there;
+
+  assign ipsum_there   = ipsum_columns_q >= cfg_q.columns;
+  assign ipsum_ready_o = running_q && cfg_q.ipsum && !ipsum_there;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ipsum_columns_q <= '0;
+    else if (sent || take) ipsum_columns_q <= '0;
+    else if (ipsum_valid_i && ipsum_ready_o) ipsum_columns_q <= ipsum_columns_q + 5'd2;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (ipsum_valid_i && ipsum_ready_o) begin
+      for (int unsigned col = 0; col < COLS; col++) begin
+        if (ipsum_columns_q == 5'(col & ~1)) ipsum_q[col] <= col[0] ? ipsum_i[63:32] : ipsum_i[31:0];
+      end
+    end
+  end
+
+  assign valid_o = running_q && (!cfg_q.ipsum || ipsum_there);
+  assign sent    = valid_o && ready_i;
+  assign sums_o  = cfg_q.ipsum ? ipsum_q : '0;
+
+  logic unused_signals;
+  assign unused_signals = ^{group_first, group_last, loops_q.ln};
+
+endmodule

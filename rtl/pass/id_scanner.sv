@@ -1,0 +1,46 @@
+// Shifts the row and column IDs of the shadow descriptor into the scan chains of the array, one of each
+// a cycle, the last PE's first.
+module id_scanner
+  import encoding_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8
+) (
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  logic                       start_i,
+  output logic                       busy_o,
+  input  row_id_t [ROWS-1:0]         row_ids_i,
+  input  column_id_t [ROWS*COLS-1:0] column_ids_i,
+  output logic                       row_scan_o,
+  output row_id_t                    row_id_o,
+  output logic                       column_scan_o,
+  output column_id_t                 column_id_o
+);
+
+  localparam int unsigned Width = $clog2(ROWS * COLS);
+  localparam int unsigned RowWidth = $clog2(ROWS);
+
+  logic             busy_q;
+  logic [Width-1:0] left_q;  // column IDs still to go, less one; also the index of the next
+
+  assign busy_o        = busy_q;
+  assign column_scan_o = busy_q;
+  assign column_id_o   = column_ids_i[left_q];
+  assign row_scan_o    = busy_q && left_q < Width'(ROWS);
+  assign row_id_o      = row_ids_i[RowWidth'(left_q)];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q <= 1'b0;
+      left_q <= '0;
+    end else if (start_i) begin
+      busy_q <= 1'b1;
+      left_q <= Width'(ROWS * COLS - 1);
+    end else if (busy_q) begin
+      busy_q <= left_q != '0;
+      left_q <= left_q - Width'(1);
+    end
+  end
+
+endmodule

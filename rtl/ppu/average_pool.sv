@@ -1,0 +1,99 @@
+// Average pooling of int8 beats (one channel of every column) over the columns in use and all
+// pixels of a block; integer average of TensorFlow Lite's reference kernel, halves away from zero.
+//
+// One value per channel comes out, for the beats of the block's last pixel, Latency cycles after
+// them. All stages move together where enable_i is set.
+//
+// The division by count is (|sum| + count / 2) * reciprocal >> (17 + shift), which is exact for
+// every reachable sum if reciprocal and shift are those of model.arithmetic.average_reciprocal; at
+// most 1024 values are summed. Configuration holds still while values are in flight.
+//
+// Stages: 1 sum over columns, 2 sum over pixels, 3 product, 4 shift and sign.
+`include "assertions.svh"
+
+module average_pool
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned COLS = 8,
+  localparam int unsigned Latency = 4
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  logic                  enable_i,
+  input  logic [4:0]            columns_i,
+  input  logic [10:0]           count_i,
+  input  logic [17:0]           reciprocal_i,
+  input  logic [3:0]            shift_i,
+
+  input  logic                  valid_i,
+  input  logic [COLS-1:0][7:0]  values_i,
+  input  drain_beat_t           beat_i,
+
+  output logic                  valid_o,
+  output logic [7:0]            value_o,
+  output drain_beat_t           beat_o
+);
+
+  localparam int unsigned RowWidth = 8 + $clog2(COLS);  // sum of COLS int8 values
+  localparam int unsigned TotalWidth = 18;              // sum of 1024 int8 values
+  localparam int unsigned FractionBits = 17;
+
+  logic [Latency:1]              valid_q;
+  drain_beat_t                   beat_q [1:Latency];
+  logic signed [RowWidth-1:0]    row, row_q;
+  logic signed [TotalWidth-1:0]  totals_q [BlockChannels];
+  logic signed [TotalWidth-1:0]  total, total_q;
+  logic                          first_q;  // first pixel of a block
+  logic [TotalWidth-1:0]         magnitude;
+  logic [TotalWidth+17:0]        product_q, quotient;
+  logic                          negative_q;
+  logic [7:0]                    value_q;
+
+  always_comb begin : sum_columns
+    row = '0;
+    for (int unsigned column = 0; column < COLS; column++) begin
+      if (5'(column) < columns_i) row += RowWidth'($signed(values_i[column]));
+    end
+  end
+
+  assign total     = TotalWidth'(row_q) + (first_q ? '0 : totals_q[beat_q[1].channel]);
+  assign magnitude = (total_q[TotalWidth-1] ? -total_q : total_q) + TotalWidth'(count_i[10:1]);
+  assign quotient  = product_q >> (5'(FractionBits) + 5'(shift_i));
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= '0;
+      first_q <= 1'b1;
+    end else if (enable_i) begin
+      valid_q[1] <= valid_i;
+      valid_q[2] <= valid_q[1] && beat_q[1].pixel_last;
+      valid_q[3] <= valid_q[2];
+      valid_q[4] <= valid_q[3];
+      if (valid_q[1] && beat_q[1].block_last) first_q <= beat_q[1].pixel_last;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (enable_i) begin
+      beat_q[1] <= beat_i;
+      for (int unsigned stage = 2; stage <= Latency; stage++) beat_q[stage] <= beat_q[stage-1];
+      row_q      <= row;
+      total_q    <= total;
+      product_q  <= (TotalWidth + 18)'(magnitude) * (TotalWidth + 18)'(reciprocal_i);
+      negative_q <= total_q[TotalWidth-1];
+      value_q    <= negative_q ? -quotient[7:0] : quotient[7:0];
+      if (valid_q[1]) totals_q[beat_q[1].channel] <= total;
+    end
+  end
+
+  assign valid_o = valid_q[Latency];
+  assign value_o = value_q;
+  assign beat_o  = beat_q[Latency];
+
+  `EYRIE_ASSERT(QuotientIsInt8,
+                enable_i && valid_q[3] |-> quotient <= (negative_q ? 36'd128 : 36'd127),
+                "reciprocal does not fit the count")
+  `EYRIE_ASSERT(CountInRange, valid_i |-> (count_i != '0) && (count_i <= 11'd1024),
+                "average over 0 or more than 1024 pixels")
+
+endmodule

@@ -1,0 +1,56 @@
+// 2x2 max pooling, stride 2, of int8 beats (one channel of every column).
+//
+// Columns 2j and 2j + 1 are vertically adjacent, pixels 2i and 2i + 1 of a block horizontally. The
+// beats of an even pixel are kept; those of the odd one come out (combinationally, output j is the
+// maximum of columns 2j and 2j + 1 of both pixels). A block has an even number of pixels.
+`include "assertions.svh"
+
+module max_pool #(
+  parameter int unsigned COLS = 8,
+  localparam int unsigned Pairs = COLS / 2
+) (
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  input  logic                        enable_i,  // beats are taken in cycles with enable_i
+
+  input  logic                        valid_i,
+  input  logic [COLS-1:0][7:0]        values_i,
+  input  logic [2:0]                  channel_i,
+  input  logic                        block_last_i,  // last channel of a pixel
+  input  logic                        pixel_last_i,  // last pixel of a block
+
+  output logic                        valid_o,
+  output logic [Pairs-1:0][7:0]       values_o
+);
+
+  logic [Pairs-1:0][7:0] kept_q [eyrie_pkg::BlockChannels];
+  logic [Pairs-1:0][7:0] pairs;
+  logic                  odd_q;
+  logic                  take;
+
+  function automatic logic [7:0] larger(logic [7:0] a, logic [7:0] b);
+    return ($signed(a) > $signed(b)) ? a : b;
+  endfunction
+
+  always_comb begin : reduce
+    for (int unsigned j = 0; j < Pairs; j++) begin
+      pairs[j]    = larger(values_i[2*j], values_i[2*j+1]);
+      values_o[j] = larger(pairs[j], kept_q[channel_i][j]);
+    end
+  end
+
+  assign take    = enable_i && valid_i;
+  assign valid_o = valid_i && odd_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) odd_q <= 1'b0;
+    else if (take && block_last_i) odd_q <= !odd_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take && !odd_q) kept_q[channel_i] <= pairs;
+  end
+
+  `EYRIE_ASSERT(PixelPairs, take && pixel_last_i |-> odd_q, "a block with an odd number of pixels")
+
+endmodule

@@ -1,0 +1,349 @@
+// Post-processing unit: sums of one channel of every column in, int8 GLB words out.
+//
+//   sums -> bias, requantise, clamp (one lane per column) -> max or average pooling
+//        -> transposer (a block of up to 8 channels becomes a word per column) -> residual addition
+//
+// Sums come in drain order: for each block of filters, each pixel, each filter a beat. beat_i:
+//   channel     0, 1, ... within the block, without gaps
+//   block_last  on the last channel of every (block, pixel)
+//   pixel_last  on every beat of the last pixel of a block; the table advances after the beat with
+//               block_last and pixel_last
+//   tile_last   on the very last beat of a tile (not used here)
+//   pass_last   on the very last beat of a pass
+//   to_ppu      else the beat is taken at once, whatever the PPU is doing, and dropped
+// Every block of filters uses one table of 9 words (table_buffer) for each time it comes by.
+// Raw passes (cfg_i.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of the
+// GLB word) and 1 (high half), and no table.
+//
+// Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block. Max pooling:
+// columns / 2 per pair of pixels. word_last_o is set on the last word of a pass.
+//
+// Passes: a pass is offered by toggling cfg_epoch_i with cfg_i, the add_*_i words, columns_i and
+// to_ppu_i stable until cfg_epoch_o equals cfg_epoch_i. It is taken when the last word of the pass
+// before has left; a pass without to_ppu_i is taken and that is all (its beats are those dropped).
+// No other beat is taken between passes. Tables may come at any time.
+//
+// Everything before the transposer moves together and stops while the transposer has no bank free.
+// sums_ready_o is a function of registers and beat_i.to_ppu; valid never depends on ready.
+`include "assertions.svh"
+
+module ppu
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned COLS = 8
+) (
+  input  logic                          clk_i,
+  input  logic                          rst_ni,
+
+  input  encoding_pkg::ppu_config_t     cfg_i,
+  input  encoding_pkg::ppu_addend_t     add_first_i,
+  input  encoding_pkg::ppu_addend_t     add_second_i,
+  input  encoding_pkg::ppu_add_result_t add_result_i,
+  input  logic [4:0]                    columns_i,
+  input  logic                          to_ppu_i,
+  input  logic                          cfg_epoch_i,
+  output logic                          cfg_epoch_o,
+
+  input  logic                          sums_valid_i,
+  output logic                          sums_ready_o,
+  input  sum_t [COLS-1:0]               sums_i,
+  input  drain_beat_t                   beat_i,
+
+  input  logic                          table_valid_i,
+  output logic                          table_ready_o,
+  input  glb_word_t                     table_i,
+
+  input  logic                          residual_valid_i,
+  output logic                          residual_ready_o,
+  input  glb_word_t                     residual_i,
+
+  output logic                          word_valid_o,
+  input  logic                          word_ready_i,
+  output glb_word_t                     word_o,
+  output logic                          word_last_o,
+
+  output logic                          busy_o,   // a beat entered
+  output logic                          stall_o   // a beat was offered and not taken
+);
+
+  typedef struct packed {
+    encoding_pkg::ppu_config_t     ppu;
+    encoding_pkg::ppu_addend_t     add_first;
+    encoding_pkg::ppu_addend_t     add_second;
+    encoding_pkg::ppu_add_result_t add_result;
+    logic [4:0]                    columns;
+  } pass_config_t;
+
+  typedef enum logic [1:0] {
+    StIdle,  // between passes
+    StRun,   // takes beats
+    StFlush  // the pass's last beat is in, its last word is not out
+  } state_e;
+
+  state_e       state_d, state_q;
+  logic         epoch_q, take_config;
+  pass_config_t cfg_q;
+  logic         average, maximum;
+
+  logic               ready, push, advance;
+  logic               table_valid;
+  sum_t               entry_bias, bias_q;
+  logic signed [31:0] entry_multiplier, multiplier_q;
+  logic signed [7:0]  entry_shift, shift_q;
+  logic               entered_q;
+  sum_t [COLS-1:0]    sums_q;
+  drain_beat_t        beat_q;
+
+  logic [COLS-1:0]        lane_valid;
+  drain_beat_t [COLS-1:0] lane_beat;
+  logic [COLS-1:0][7:0]   lane_value;
+
+  logic                   max_valid, average_valid;
+  logic [COLS/2-1:0][7:0] max_values;
+  logic [7:0]             average_value;
+  drain_beat_t            average_beat;
+
+  logic             pack_valid, pack_ready;
+  word_t [COLS-1:0] pack_values;
+  logic [2:0]       pack_channel;
+  logic             pack_block_last, pack_pass_last;
+  logic [4:0]       pack_columns;
+  logic             packed_valid, packed_ready, packed_last;
+  glb_word_t        packed_word;
+
+  // --- Passes ------------------------------------------------------------------------------------
+
+  assign take_config = (state_q == StIdle) && (cfg_epoch_i != epoch_q);
+  assign cfg_epoch_o = epoch_q;
+
+  always_comb begin : next_state
+    state_d = state_q;
+    case (state_q)
+      StIdle:  if (take_config && to_ppu_i) state_d = StRun;
+      StRun:   if (push && beat_i.pass_last) state_d = StFlush;
+      StFlush: if (word_valid_o && word_ready_i && word_last_o) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      epoch_q <= 1'b0;
+      cfg_q   <= '0;
+    end else begin
+      state_q <= state_d;
+      if (take_config) begin
+        epoch_q <= cfg_epoch_i;
+        cfg_q   <= '{ppu: cfg_i, add_first: add_first_i, add_second: add_second_i,
+                     add_result: add_result_i, columns: columns_i};
+      end
+    end
+  end
+
+  assign average = cfg_q.ppu.pool == encoding_pkg::PoolAverage;
+  assign maximum = cfg_q.ppu.pool == encoding_pkg::PoolMax;
+
+  // --- Entry: a beat meets its table entry -------------------------------------------------------
+
+  assign ready        = (state_q == StRun) && advance && (cfg_q.ppu.raw || table_valid);
+  assign push         = sums_valid_i && beat_i.to_ppu && ready;
+  assign sums_ready_o = ready || !beat_i.to_ppu;
+  assign busy_o       = push;
+  assign stall_o      = sums_valid_i && !sums_ready_o;
+
+  table_buffer u_table (
+    .clk_i,
+    .rst_ni,
+    .table_valid_i,
+    .table_ready_o,
+    .table_i,
+    .channel_i   (beat_i.channel),
+    .valid_o     (table_valid),
+    .bias_o      (entry_bias),
+    .multiplier_o(entry_multiplier),
+    .shift_o     (entry_shift),
+    .pop_i       (push && beat_i.block_last && beat_i.pixel_last && !cfg_q.ppu.raw)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) entered_q <= 1'b0;
+    else if (advance) entered_q <= push;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (push) begin
+      sums_q       <= sums_i;
+      beat_q       <= beat_i;
+      bias_q       <= entry_bias;
+      multiplier_q <= entry_multiplier;
+      shift_q      <= entry_shift;
+    end
+  end
+
+  // --- Requantisation and pooling ----------------------------------------------------------------
+
+  for (genvar column = 0; column < int'(COLS); column++) begin : gen_lanes
+    requantizer #(
+      .TAG_WIDTH($bits(drain_beat_t))
+    ) u_requantizer (
+      .clk_i,
+      .rst_ni,
+      .enable_i    (advance),
+      .zero_point_i(cfg_q.ppu.zero_point),
+      .act_min_i   (cfg_q.ppu.act_min),
+      .act_max_i   (cfg_q.ppu.act_max),
+      .valid_i     (entered_q && !cfg_q.ppu.raw),
+      .tag_i       (beat_q),
+      .sum_i       (sums_q[column]),
+      .bias_i      (bias_q),
+      .multiplier_i(multiplier_q),
+      .shift_i     (shift_q),
+      .valid_o     (lane_valid[column]),
+      .tag_o       (lane_beat[column]),
+      .result_o    (lane_value[column])
+    );
+  end
+
+  max_pool #(
+    .COLS(COLS)
+  ) u_max_pool (
+    .clk_i,
+    .rst_ni,
+    .enable_i    (advance),
+    .valid_i     (lane_valid[0] && maximum),
+    .values_i    (lane_value),
+    .channel_i   (lane_beat[0].channel),
+    .block_last_i(lane_beat[0].block_last),
+    .pixel_last_i(lane_beat[0].pixel_last),
+    .valid_o     (max_valid),
+    .values_o    (max_values)
+  );
+
+  average_pool #(
+    .COLS(COLS)
+  ) u_average_pool (
+    .clk_i,
+    .rst_ni,
+    .enable_i    (advance),
+    .columns_i   (cfg_q.columns),
+    .count_i     (cfg_q.ppu.pool_count),
+    .reciprocal_i(cfg_q.ppu.pool_reciprocal),
+    .shift_i     (cfg_q.ppu.pool_shift),
+    .valid_i     (lane_valid[0] && average),
+    .values_i    (lane_value),
+    .beat_i      (lane_beat[0]),
+    .valid_o     (average_valid),
+    .value_o     (average_value),
+    .beat_o      (average_beat)
+  );
+
+  // --- Packing and residual addition -------------------------------------------------------------
+
+  // The averages are column 0 of a block with one column, the maxima the lower half of the columns.
+  always_comb begin : select_packed
+    pack_valid      = lane_valid[0];
+    pack_channel    = lane_beat[0].channel;
+    pack_block_last = lane_beat[0].block_last;
+    pack_pass_last  = lane_beat[0].pass_last;
+    pack_columns    = cfg_q.columns;
+    for (int unsigned column = 0; column < COLS; column++) begin
+      pack_values[column] = word_t'(lane_value[column]);
+    end
+    if (cfg_q.ppu.raw) begin
+      pack_valid      = entered_q;
+      pack_channel    = beat_q.channel;
+      pack_block_last = beat_q.block_last;
+      pack_pass_last  = beat_q.pass_last;
+      pack_values     = sums_q;
+    end else if (average) begin
+      pack_valid      = average_valid;
+      pack_channel    = average_beat.channel;
+      pack_block_last = average_beat.block_last;
+      pack_pass_last  = average_beat.pass_last;
+      pack_columns    = 5'd1;
+      pack_values[0]  = word_t'(average_value);
+    end else if (maximum) begin
+      pack_valid   = max_valid;
+      pack_columns = cfg_q.columns >> 1;
+      for (int unsigned j = 0; j < COLS / 2; j++) pack_values[j] = word_t'(max_values[j]);
+    end
+  end
+
+  assign advance = !pack_valid || pack_ready;
+
+  transposer #(
+    .COLS(COLS)
+  ) u_transposer (
+    .clk_i,
+    .rst_ni,
+    .columns_i   (pack_columns),
+    .raw_i       (cfg_q.ppu.raw),
+    .beat_valid_i(pack_valid),
+    .beat_ready_o(pack_ready),
+    .beat_i      (pack_values),
+    .channel_i   (pack_channel),
+    .last_i      (pack_block_last),
+    .pass_last_i (pack_pass_last),
+    .word_valid_o(packed_valid),
+    .word_ready_i(packed_ready),
+    .word_o      (packed_word),
+    .word_last_o (packed_last)
+  );
+
+  residual_add u_residual_add (
+    .clk_i,
+    .rst_ni,
+    .first_i     (cfg_q.add_first),
+    .second_i    (cfg_q.add_second),
+    .result_i    (cfg_q.add_result),
+    .word_valid_i(packed_valid),
+    .word_ready_o(packed_ready),
+    .word_i      (packed_word),
+    .word_last_i (packed_last),
+    .residual_valid_i,
+    .residual_ready_o,
+    .residual_i,
+    .word_valid_o,
+    .word_ready_i,
+    .word_o,
+    .word_last_o
+  );
+
+  `EYRIE_ASSERT(LanesTogether,
+                lane_valid == {COLS{lane_valid[0]}} &&
+                (!lane_valid[0] || lane_beat == {COLS{lane_beat[0]}}),
+                "lanes out of step")
+  `EYRIE_STABLE(SumsStable, sums_valid_i, sums_ready_o, {sums_i, beat_i})
+  `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
+  `EYRIE_ASSERT(OfferStable, cfg_epoch_i != epoch_q |=> $stable(cfg_epoch_i),
+                "a pass was offered before the one before was taken")
+  `EYRIE_ASSERT(PassEndsBlock,
+                push && (beat_i.tile_last || beat_i.pass_last)
+                |-> beat_i.block_last && beat_i.pixel_last,
+                "a tile or pass ends within a block")
+  `EYRIE_ASSERT(PassEndsTile, push && beat_i.pass_last |-> beat_i.tile_last,
+                "a pass ends within a tile")
+  `EYRIE_ASSERT(ConfigLegal,
+                state_q == StRun |-> !(cfg_q.ppu.raw && (average || maximum)) &&
+                !(maximum && cfg_q.columns[0]),
+                "raw words with pooling, or maxima of an odd number of columns")
+  `EYRIE_ASSERT(AverageEndsBlock,
+                average_valid |-> average_beat.pixel_last && average_beat.to_ppu &&
+                (average_beat.tile_last || !average_beat.pass_last),
+                "an average before the last pixel of its block")
+  `EYRIE_ASSERT(AverageWithinClamp,
+                average_valid |-> ($signed(average_value) >= cfg_q.ppu.act_min) &&
+                ($signed(average_value) <= cfg_q.ppu.act_max),
+                "average of clamped values outside the clamp")
+  `EYRIE_ASSERT(IdleIsEmpty,
+                state_q == StIdle |-> !entered_q && !pack_valid && !packed_valid && !word_valid_o,
+                "a pass ended with values in flight")
+  `EYRIE_COVER(Run, (state_q == StIdle) && (state_d == StRun))
+  `EYRIE_COVER(Flush, (state_q == StRun) && (state_d == StFlush))
+  `EYRIE_COVER(Finish, (state_q == StFlush) && (state_d == StIdle))
+  `EYRIE_COVER(SkipPass, take_config && !to_ppu_i)
+  `EYRIE_COVER(WaitTable, stall_o && (state_q == StRun) && !table_valid)
+  `EYRIE_COVER(WaitPacker, stall_o && (state_q == StRun) && !advance)
+
+endmodule

@@ -1,0 +1,215 @@
+// Takes the words of the command list apart and hands commands to the two queues: LOAD and STORE to
+// the DMA's, CONFIG words and PASS, in their order, to the pass queue. Stops at END (ended_o stays
+// high).
+//
+// Illegal are: an unknown opcode, a bit set that has no meaning (the chunk bit of a STORE is one),
+// a count of 0, CONFIG words beyond the descriptor. fault_o.code is then not ErrorNone and stays,
+// with the address of the command's first word; the word is not taken. command_o: that address,
+// always.
+
+`include "assertions.svh"
+
+module command_decoder
+  import encoding_pkg::*;
+  import tiling_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  logic        word_valid_i,
+  output logic        word_ready_o,
+  input  logic [63:0] word_i,
+  input  logic [31:0] word_address_i,
+  input  error_code_e word_error_i,
+
+  output logic        transfer_valid_o,
+  input  logic        transfer_ready_i,
+  output transfer_t   transfer_o,
+
+  output logic        entry_valid_o,
+  input  logic        entry_ready_i,
+  output pass_entry_t entry_o,
+
+  output logic        ended_o,
+  output logic [31:0] command_o,
+  output fault_t      fault_o
+);
+
+  typedef enum logic [2:0] {
+    StCommand, // first word of a command
+    StConfig,  // words of a CONFIG
+    StAddress, // second word of a transfer
+    StRows,
+    StPlanes,
+    StEnd
+  } state_e;
+
+  state_e            state_d, state_q;
+  logic [31:0]       command_q;
+  logic [6:0]        index_d, index_q;       // of the next CONFIG word
+  logic [7:0]        left_d, left_q;         // CONFIG words to come
+  transfer_command_t header_q;
+  transfer_address_t address_q;
+  transfer_rows_t    rows_q;
+
+  // The word as each of the formats
+  opcode_e           opcode;
+  config_command_t   as_config;
+  pass_command_t     as_pass;
+  transfer_command_t as_transfer;
+  assign opcode      = opcode_e'(word_i[3:0]);
+  assign as_config   = word_i[ConfigCommandWidth-1:0];
+  assign as_pass     = word_i[PassCommandWidth-1:0];
+  assign as_transfer = word_i[TransferCommandWidth-1:0];
+
+  logic config_legal, transfer_legal;
+  assign config_legal   = word_i[63:ConfigCommandWidth] == '0 && as_config.count != '0
+                          && 13'(as_config.index) + 13'(as_config.count) <= 13'(ConfigWords);
+  assign transfer_legal = word_i[63:TransferCommandWidth] == '0 && as_transfer.unused == '0
+                          && as_transfer.words != '0 && !(as_transfer.chunk && opcode == OpStore);
+
+  logic legal;
+  always_comb begin : check
+    legal = 1'b1;
+    case (state_q)
+      StCommand: begin
+        case (opcode)
+          OpEnd:           legal = word_i[63:EndCommandWidth] == '0;
+          OpConfig:        legal = config_legal;
+          OpPass:          legal = word_i[63:PassCommandWidth] == '0;
+          OpLoad, OpStore: legal = transfer_legal;
+          default:         legal = 1'b0;
+        endcase
+      end
+      StAddress:        legal = word_i[63:TransferAddressWidth] == '0;
+      StRows, StPlanes: legal = word_i[63:TransferRowsWidth] == '0
+                                && word_i[TransferRowsWidth-1 -: 12] != '0;
+      default: ;
+    endcase
+  end
+
+  logic good;                                // a word that can be used
+  assign good = word_valid_i && word_error_i == ErrorNone && legal;
+
+  assign command_o = (state_q == StCommand) ? word_address_i : command_q;
+  assign ended_o   = state_q == StEnd;
+  always_comb begin : report
+    fault_o.command = command_o;
+    fault_o.code    = ErrorNone;
+    if (word_valid_i && state_q != StEnd) begin
+      if (word_error_i != ErrorNone) fault_o.code = word_error_i;
+      else if (!legal)               fault_o.code = ErrorIllegalCommand;
+    end
+  end
+
+  // Hand over: the last word of a command completes it.
+  assign entry_valid_o = good && (state_q == StConfig
+                                  || (state_q == StCommand && opcode == OpPass));
+  always_comb begin : entry
+    pass_t pass;
+    pass = '{command: command_o, wait_passes: as_pass.wait_passes,
+             wait_transfers: as_pass.wait_transfers};
+    entry_o = '{is_pass: state_q == StCommand, index: index_q,
+                data: (state_q == StCommand) ? pass : word_i};
+  end
+
+  assign transfer_valid_o = good && ((state_q == StAddress && !header_q.block)
+                                     || state_q == StPlanes);
+  always_comb begin : transfer
+    transfer_o = '{
+      command:     command_q,
+      store:       header_q.opcode == OpStore,
+      chunk:       header_q.chunk,
+      words:       header_q.words,
+      wait_passes: header_q.wait_passes,
+      wait_chunks: header_q.wait_chunks,
+      address:     address_q,
+      rows:        rows_q,
+      planes:      word_i[TransferPlanesWidth-1:0]
+    };
+    if (state_q == StAddress) begin
+      transfer_o.address      = word_i[TransferAddressWidth-1:0];
+      transfer_o.rows         = '0;
+      transfer_o.rows.count   = 12'd1;
+      transfer_o.planes       = '0;
+      transfer_o.planes.count = 12'd1;
+    end
+  end
+
+  always_comb begin : next_state
+    state_d      = state_q;
+    index_d      = index_q;
+    left_d       = left_q;
+    word_ready_o = 1'b0;
+    case (state_q)
+      StCommand: if (good) begin
+        word_ready_o = 1'b1;
+        case (opcode)
+          OpEnd:           state_d = StEnd;
+          OpConfig: begin
+            state_d = StConfig;
+            index_d = as_config.index[6:0];
+            left_d  = as_config.count[7:0];
+          end
+          OpPass:          word_ready_o = entry_ready_i;
+          OpLoad, OpStore: state_d = StAddress;
+          default: ;
+        endcase
+      end
+      StConfig: if (good) begin
+        word_ready_o = entry_ready_i;
+        if (entry_ready_i) begin
+          index_d = index_q + 7'd1;
+          left_d  = left_q - 8'd1;
+          if (left_q == 8'd1) state_d = StCommand;
+        end
+      end
+      StAddress: if (good) begin
+        word_ready_o = header_q.block || transfer_ready_i;
+        if (header_q.block)        state_d = StRows;
+        else if (transfer_ready_i) state_d = StCommand;
+      end
+      StRows: if (good) begin
+        word_ready_o = 1'b1;
+        state_d      = StPlanes;
+      end
+      StPlanes: if (good) begin
+        word_ready_o = transfer_ready_i;
+        if (transfer_ready_i) state_d = StCommand;
+      end
+      default: ;                             // StEnd: until the reset
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q   <= StCommand;
+      index_q   <= '0;
+      left_q    <= '0;
+      command_q <= '0;
+      header_q  <= '0;
+      address_q <= '0;
+      rows_q    <= '0;
+    end else begin
+      state_q <= state_d;
+      index_q <= index_d;
+      left_q  <= left_d;
+      if (word_ready_o && state_q == StCommand) begin
+        command_q <= word_address_i;
+        header_q  <= as_transfer;
+      end
+      if (word_ready_o && state_q == StAddress) address_q <= word_i[TransferAddressWidth-1:0];
+      if (word_ready_o && state_q == StRows)    rows_q    <= word_i[TransferRowsWidth-1:0];
+    end
+  end
+
+  logic unused_fields;
+  assign unused_fields = ^{as_config.opcode, as_pass.opcode, header_q.unused};
+
+  `EYRIE_STATIC(RowsLikePlanes, TransferRowsWidth == TransferPlanesWidth, "formats differ")
+  `EYRIE_ASSERT(ConfigCounted, state_q == StConfig |-> left_q != '0, "a CONFIG word too many")
+  `EYRIE_ASSERT(EndStays, state_q == StEnd |=> state_q == StEnd, "something after END")
+  `EYRIE_COVER(BlockTransfer, state_q == StPlanes && transfer_valid_o && transfer_ready_i)
+  `EYRIE_COVER(PassQueueFull, entry_valid_o && !entry_ready_i)
+
+endmodule

@@ -1,0 +1,190 @@
+// Executes LOADs and STOREs, as if one after the other in list order.
+//
+// A transfer starts when its tokens have been reached. Its rows are checked against the window (by
+// the AXI port: legal) and the GLB's size before anything of the row is issued. LOADs follow each
+// other without a gap: the reads of the next are issued while data of the one before arrives;
+// likewise STOREs. Only a change of direction waits until everything before is done, so a LOAD may
+// fetch what a STORE before it wrote, and a STORE may send what a LOAD before it brought.
+//
+// A LOAD is done when its last word is in the GLB, a STORE when its last response has come;
+// transfers are done in list order. fault_o.code stays until halt_i, after which nothing new
+// starts.
+
+`include "assertions.svh"
+
+module dma
+  import encoding_pkg::*;
+  import eyrie_pkg::*;
+  import tiling_pkg::*;
+#(
+  parameter int unsigned GLB_WORDS = 8192
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic         halt_i,
+
+  input  logic         transfer_valid_i,
+  output logic         transfer_ready_o,
+  input  transfer_t    transfer_i,
+  input  logic [15:0]  passes_done_i,
+  input  logic [15:0]  chunks_freed_i,
+
+  // AXI reader
+  output logic         read_valid_o,
+  input  logic         read_ready_i,
+  input  logic         read_legal_i,
+  input  logic         read_data_valid_i,
+  output logic         read_data_ready_o,
+  input  logic [63:0]  read_data_i,
+  input  logic         read_error_i,
+
+  // AXI writer; the tag that comes back is {last row of its transfer, command address}
+  output logic         write_valid_o,
+  input  logic         write_ready_i,
+  input  logic         write_legal_i,
+  output logic [32:0]  write_tag_o,
+  output logic         write_data_valid_o,
+  input  logic         write_data_ready_i,
+  output logic [63:0]  write_data_o,
+  input  logic         response_valid_i,
+  input  logic         response_error_i,
+  input  logic [32:0]  response_tag_i,
+
+  // Address and length of the request, for both
+  output logic [31:0]  dram_address_o,
+  output logic [15:0]  dram_words_o,
+
+  // GLB clients
+  output logic         load_valid_o,
+  input  logic         load_ready_i,
+  output glb_request_t load_request_o,
+  output logic         store_valid_o,
+  input  logic         store_ready_i,
+  output glb_request_t store_request_o,
+  input  logic         store_read_valid_i,
+  input  glb_word_t    store_read_data_i,
+
+  output logic         transfer_done_o,
+  output logic         chunk_loaded_o,
+  output logic         waiting_o,  // for tokens
+  output logic         busy_o,     // a transfer is under way
+  output logic [31:0]  command_o,  // the oldest transfer that waits or is being asked for
+  output fault_t       fault_o
+);
+
+  localparam int unsigned InFlightWidth = 6;
+
+  // Start: tokens, and the same direction as what is under way.
+  logic [InFlightWidth-1:0] in_flight_d, in_flight_q; // transfers
+  logic                     store_q;                  // their direction
+  logic                     reached, start, walker_ready;
+
+  assign reached = token_reached(passes_done_i, transfer_i.wait_passes)
+                   && token_reached(chunks_freed_i, transfer_i.wait_chunks);
+  assign start   = transfer_valid_i && transfer_ready_o;
+  assign transfer_ready_o = walker_ready && reached && !halt_i
+                            && (in_flight_q == '0 || store_q == transfer_i.store);
+  assign in_flight_d = in_flight_q + InFlightWidth'(start) - InFlightWidth'(transfer_done_o);
+  assign waiting_o   = transfer_valid_i && !reached;
+  assign busy_o      = in_flight_q != '0;
+
+  // Rows: each goes to its AXI port and to its GLB side at once.
+  logic        row_valid, row_ready, row_store, row_legal, row_in_glb, row_good;
+  logic [31:0] row_dram;
+  row_t        row;
+  logic        load_row_ready, store_row_ready;
+
+  dma_rows u_rows (
+    .clk_i,
+    .rst_ni,
+    .transfer_valid_i(start),
+    .transfer_ready_o(walker_ready),
+    .transfer_i,
+    .row_valid_o(row_valid),
+    .row_ready_i(row_ready),
+    .row_store_o(row_store),
+    .row_dram_o(row_dram),
+    .row_o(row)
+  );
+
+  assign row_in_glb = 17'(row.address) + 17'(row.words) <= 17'(GLB_WORDS);
+  assign row_legal  = row_store ? write_legal_i : read_legal_i;
+  assign row_good   = row_valid && row_legal && row_in_glb && !halt_i;
+  assign row_ready  = row_good && (row_store ? write_ready_i && store_row_ready
+                                             : read_ready_i && load_row_ready);
+
+  assign read_valid_o   = row_good && !row_store && load_row_ready;
+  assign write_valid_o  = row_good && row_store && store_row_ready;
+  assign write_tag_o    = {row.last, row.command};
+  assign dram_address_o = row_dram;
+  assign dram_words_o   = row.words;
+
+  logic   load_done;
+  fault_t load_fault;
+
+  dma_load u_load (
+    .clk_i,
+    .rst_ni,
+    .row_valid_i(row_ready && !row_store),
+    .row_ready_o(load_row_ready),
+    .row_i(row),
+    .data_valid_i(read_data_valid_i),
+    .data_ready_o(read_data_ready_o),
+    .data_i(read_data_i),
+    .data_error_i(read_error_i),
+    .glb_valid_o(load_valid_o),
+    .glb_ready_i(load_ready_i),
+    .glb_request_o(load_request_o),
+    .done_o(load_done),
+    .chunk_o(chunk_loaded_o),
+    .fault_o(load_fault)
+  );
+
+  dma_store u_store (
+    .clk_i,
+    .rst_ni,
+    .row_valid_i(row_ready && row_store),
+    .row_ready_o(store_row_ready),
+    .row_i(row),
+    .glb_valid_o(store_valid_o),
+    .glb_ready_i(store_ready_i),
+    .glb_request_o(store_request_o),
+    .read_valid_i(store_read_valid_i),
+    .read_data_i(store_read_data_i),
+    .data_valid_o(write_data_valid_o),
+    .data_ready_i(write_data_ready_i),
+    .data_o(write_data_o)
+  );
+
+  logic store_done;
+  assign store_done      = response_valid_i && response_tag_i[32] && !response_error_i;
+  assign transfer_done_o = load_done || store_done;
+
+  // What went out first fails first.
+  always_comb begin : report
+    fault_o = '{code: ErrorNone, command: row.command};
+    if (load_fault.code != ErrorNone)              fault_o = load_fault;
+    else if (response_valid_i && response_error_i)
+      fault_o = '{code: ErrorAxiResponse, command: response_tag_i[31:0]};
+    else if (row_valid && !row_legal)              fault_o.code = ErrorDramAddress;
+    else if (row_valid && !row_in_glb)             fault_o.code = ErrorGlbAddress;
+  end
+  assign command_o = row_valid ? row.command : transfer_i.command;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      in_flight_q <= '0;
+      store_q     <= 1'b0;
+    end else begin
+      in_flight_q <= in_flight_d;
+      if (start) store_q <= transfer_i.store;
+    end
+  end
+
+  `EYRIE_ASSERT(DoneStarted, transfer_done_o |-> in_flight_q != '0, "a transfer done twice")
+  `EYRIE_ASSERT(OneDirection, !(load_done && store_done), "LOAD and STORE done at once")
+  `EYRIE_ASSERT(CountFits, start |-> in_flight_q != '1, "too many transfers under way")
+  `EYRIE_COVER(BackToBack, start && in_flight_q > 1)
+  `EYRIE_COVER(Turn, transfer_valid_i && reached && busy_o && store_q != transfer_i.store)
+
+endmodule

@@ -1,0 +1,110 @@
+// The landing side of LOADs: words that come from DRAM go to the GLB addresses of the rows that
+// were asked for, in that order.
+//
+// A transfer is done (done_o, with chunk_o where it brought a chunk) in the cycle in which its last
+// word is written. A word that came with an AXI error is not written: fault_o.
+
+`include "assertions.svh"
+
+module dma_load
+  import eyrie_pkg::*;
+  import tiling_pkg::*;
+#(
+  parameter int unsigned ROWS = 16           // asked for and not yet landed
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+
+  input  logic         row_valid_i,
+  output logic         row_ready_o,
+  input  row_t         row_i,
+
+  input  logic         data_valid_i,
+  output logic         data_ready_o,
+  input  logic [63:0]  data_i,
+  input  logic         data_error_i,
+
+  output logic         glb_valid_o,
+  input  logic         glb_ready_i,
+  output glb_request_t glb_request_o,
+
+  output logic         done_o,
+  output logic         chunk_o,
+  output fault_t       fault_o
+);
+
+  typedef struct packed {
+    logic         done;
+    logic         chunk;
+    glb_address_t address;
+    glb_word_t    data;
+  } landing_t;
+
+  logic                      row_valid, row_end;
+  row_t                      row;
+  logic [15:0]               word_q;         // of the row
+  logic                      land, landing_ready, landed;
+  landing_t                  landing_in, landing;
+  logic [$clog2(ROWS+1)-1:0] unused_count;
+
+  fifo #(.WIDTH($bits(row_t)), .DEPTH(ROWS)) u_rows (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(row_valid_i),
+    .in_ready_o(row_ready_o),
+    .in_data_i(row_i),
+    .out_valid_o(row_valid),
+    .out_ready_i(land && row_end),
+    .out_data_o(row),
+    .count_o(unused_count)
+  );
+
+  assign row_end      = word_q == row.words - 16'd1;
+  assign data_ready_o = row_valid && landing_ready && !data_error_i;
+  assign land         = data_valid_i && data_ready_o;
+  assign landing_in   = '{
+    done:    row_end && row.last,
+    chunk:   row.chunk,
+    address: row.address + word_q,
+    data:    data_i
+  };
+
+  // Cuts the path from the AXI port into the GLB, and lets a word that is on its way arrive
+  // whatever happens to the port.
+  skid_buffer #(.WIDTH($bits(landing_t))) u_landing (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(land),
+    .in_ready_o(landing_ready),
+    .in_data_i(landing_in),
+    .out_valid_o(glb_valid_o),
+    .out_ready_i(glb_ready_i),
+    .out_data_o(landing)
+  );
+
+  assign glb_request_o = '{
+    write:   1'b1,
+    address: landing.address,
+    strobe:  {8'h00, 8'hff},
+    data:    {64'd0, landing.data}
+  };
+
+  assign landed  = glb_valid_o && glb_ready_i;
+  assign done_o  = landed && landing.done;
+  assign chunk_o = done_o && landing.chunk;
+
+  always_comb begin : report
+    fault_o.command = row.command;
+    fault_o.code    = (data_valid_i && data_error_i) ? encoding_pkg::ErrorAxiResponse
+                                                     : encoding_pkg::ErrorNone;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni)   word_q <= '0;
+    else if (land) word_q <= row_end ? '0 : word_q + 16'd1;
+  end
+
+  `EYRIE_ASSERT(DataHasRow, data_valid_i |-> row_valid, "data without a row that it belongs to")
+  `EYRIE_STABLE(Write, glb_valid_o, glb_ready_i, glb_request_o)
+
+endmodule

@@ -1,0 +1,90 @@
+// The GLB side of STOREs: reads the words of the rows that were asked for, in order, and hands them
+// to the AXI writer. A read is asked for only when there is space for its word.
+
+`include "assertions.svh"
+
+module dma_store
+  import eyrie_pkg::*;
+  import tiling_pkg::*;
+#(
+  parameter int unsigned ROWS = 4,           // asked for and not yet read
+  parameter int unsigned WORDS = 4           // read and not yet handed over
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+
+  input  logic         row_valid_i,
+  output logic         row_ready_o,
+  input  row_t         row_i,
+
+  output logic         glb_valid_o,
+  input  logic         glb_ready_i,
+  output glb_request_t glb_request_o,
+  input  logic         read_valid_i,
+  input  glb_word_t    read_data_i,
+
+  output logic         data_valid_o,
+  input  logic         data_ready_i,
+  output logic [63:0]  data_o
+);
+
+  localparam int unsigned CountWidth = $clog2(WORDS + 1);
+
+  logic                      row_valid, row_end, granted, pending_q, words_ready;
+  row_t                      row;
+  logic [15:0]               word_q;         // of the row
+  logic [CountWidth-1:0]     count;
+  logic [$clog2(ROWS+1)-1:0] unused_count;
+
+  fifo #(.WIDTH($bits(row_t)), .DEPTH(ROWS)) u_rows (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(row_valid_i),
+    .in_ready_o(row_ready_o),
+    .in_data_i(row_i),
+    .out_valid_o(row_valid),
+    .out_ready_i(granted && row_end),
+    .out_data_o(row),
+    .count_o(unused_count)
+  );
+
+  assign row_end       = word_q == row.words - 16'd1;
+  assign glb_valid_o   = row_valid && count + CountWidth'(pending_q) < CountWidth'(WORDS);
+  assign granted       = glb_valid_o && glb_ready_i;
+  assign glb_request_o = '{
+    write:   1'b0,
+    address: row.address + word_q,
+    strobe:  {8'h00, 8'hff},
+    data:    '0
+  };
+
+  fifo #(.WIDTH(64), .DEPTH(WORDS)) u_words (
+    .clk_i,
+    .rst_ni,
+    .in_valid_i(read_valid_i),
+    .in_ready_o(words_ready),
+    .in_data_i(read_data_i),
+    .out_valid_o(data_valid_o),
+    .out_ready_i(data_ready_i),
+    .out_data_o(data_o),
+    .count_o(count)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      word_q    <= '0;
+      pending_q <= 1'b0;
+    end else begin
+      pending_q <= granted;
+      if (granted) word_q <= row_end ? '0 : word_q + 16'd1;
+    end
+  end
+
+  `EYRIE_ASSERT(ReadExpected, read_valid_i == pending_q, "read data does not follow the grant")
+  `EYRIE_ASSERT(SpaceKept, read_valid_i |-> words_ready, "a word was read without space for it")
+  `EYRIE_STABLE(Read, glb_valid_o, glb_ready_i, glb_request_o)
+
+  logic unused_row;
+  assign unused_row = ^{row.command, row.chunk, row.last};
+
+endmodule

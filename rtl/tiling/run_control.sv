@@ -1,0 +1,122 @@
+// Start, end, error, soft reset: the machine as software sees it.
+//
+//   idle -> clear -> run -> finish -> done -> clear -> run ...
+//                     |        |
+//                     +--------+--> error        any state --soft reset--> drain -> clear -> idle
+//
+// Every run begins with a reset of all units (unit_rst_no: a register and rst_ni, so that it has no
+// glitches and may be used as an asynchronous reset). Finish, error and drain halt the AXI ports:
+// nothing new is issued, and what has begun is brought to its end as AXI demands; only then is the
+// machine done, or reset. start_i is ignored while busy and after an error. The first fault of a
+// run is kept; fault_i[0] goes before fault_i[1] and so on.
+
+`include "assertions.svh"
+
+module run_control
+  import encoding_pkg::*;
+  import tiling_pkg::*;
+#(
+  parameter int unsigned FAULTS = 2
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  input  logic                start_i,
+  input  logic                soft_reset_i,
+  input  logic                finished_i,  // END reached and everything before it done
+  input  logic                axi_idle_i,
+  input  fault_t [FAULTS-1:0] fault_i,
+
+  output logic                unit_rst_no,
+  output logic                clear_o,     // a run begins
+  output logic                run_o,
+  output logic                halt_o,
+  output logic                watch_o,     // watchdog on
+  output logic                busy_o,
+  output logic                done_o,
+  output logic                error_o,
+  output fault_t              fault_o
+);
+
+  typedef enum logic [2:0] {
+    StIdle,
+    StClear,
+    StRun,
+    StFinish,
+    StDone,
+    StError,
+    StDrain
+  } state_e;
+
+  state_e state_d, state_q;
+  logic   starting_d, starting_q;          // what follows StClear
+  logic   unit_rst_n_q;
+  fault_t fault_d, fault_q;
+
+  always_comb begin : next_state
+    state_d    = state_q;
+    starting_d = starting_q;
+    fault_d    = fault_q;
+    case (state_q)
+      StIdle, StDone: if (start_i) begin
+        state_d    = StClear;
+        starting_d = 1'b1;
+        fault_d    = '{code: ErrorNone, command: '0};
+      end
+      StClear:  state_d = starting_q ? StRun : StIdle;
+      StRun:    if (finished_i) state_d = StFinish;
+      StFinish: if (axi_idle_i) state_d = StDone;
+      StDrain: if (axi_idle_i) begin
+        state_d    = StClear;
+        starting_d = 1'b0;
+        fault_d    = '{code: ErrorNone, command: '0};
+      end
+      default: ;                           // StError: until the soft reset
+    endcase
+    if (state_q == StRun || (state_q == StFinish && !axi_idle_i)) begin
+      for (int unsigned f = FAULTS; f > 0; f--) begin
+        if (fault_i[f-1].code != ErrorNone) begin
+          state_d = StError;
+          fault_d = fault_i[f-1];
+        end
+      end
+    end
+    if (soft_reset_i) state_d = StDrain;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q      <= StIdle;
+      starting_q   <= 1'b0;
+      fault_q      <= '{code: ErrorNone, command: '0};
+      unit_rst_n_q <= 1'b0;
+    end else begin
+      state_q      <= state_d;
+      starting_q   <= starting_d;
+      fault_q      <= fault_d;
+      unit_rst_n_q <= state_d != StClear;
+    end
+  end
+
+  assign unit_rst_no = unit_rst_n_q && rst_ni;
+  assign clear_o     = state_q == StClear && starting_q;
+  assign run_o       = state_q == StRun;
+  assign halt_o      = state_q inside {StFinish, StError, StDrain};
+  assign watch_o     = state_q inside {StRun, StFinish};
+  assign busy_o      = state_q inside {StClear, StRun, StFinish, StDrain};
+  assign done_o      = state_q == StDone;
+  assign error_o     = state_q == StError;
+  assign fault_o     = fault_q;
+
+  `EYRIE_ASSERT(ResetWhenIdle, state_q == StClear |-> axi_idle_i, "a reset while AXI is active")
+  `EYRIE_ASSERT(ErrorNamed, error_o |-> fault_o.code != ErrorNone, "an error without a code")
+  `EYRIE_COVER(StartToRun, state_q == StClear && state_d == StRun)
+  `EYRIE_COVER(RunToFinish, state_q == StRun && state_d == StFinish)
+  `EYRIE_COVER(FinishToDone, state_q == StFinish && state_d == StDone)
+  `EYRIE_COVER(RunToError, state_q == StRun && state_d == StError)
+  `EYRIE_COVER(FinishToError, state_q == StFinish && state_d == StError)
+  `EYRIE_COVER(ErrorToDrain, state_q == StError && state_d == StDrain)
+  `EYRIE_COVER(RunToDrain, state_q == StRun && state_d == StDrain)
+  `EYRIE_COVER(DrainToClear, state_q == StDrain && state_d == StClear)
+
+endmodule

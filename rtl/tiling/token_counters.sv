@@ -1,0 +1,39 @@
+// The timelines that tokens refer to: how many of each event there were since the start, modulo
+// 2**16. An event pulses its input for one cycle and counts from the next cycle on.
+module token_counters (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  logic        transfer_done_i,
+  input  logic        pass_done_i,
+  input  logic        chunk_loaded_i,
+  input  logic        chunk_freed_i,
+
+  output logic [15:0] transfers_done_o,
+  output logic [15:0] passes_done_o,
+  output logic [15:0] chunks_loaded_o,
+  output logic [15:0] chunks_freed_o
+);
+
+  logic [15:0] transfers_q, passes_q, loaded_q, freed_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      transfers_q <= '0;
+      passes_q    <= '0;
+      loaded_q    <= '0;
+      freed_q     <= '0;
+    end else begin
+      transfers_q <= transfers_q + 16'(transfer_done_i);
+      passes_q    <= passes_q + 16'(pass_done_i);
+      loaded_q    <= loaded_q + 16'(chunk_loaded_i);
+      freed_q     <= freed_q + 16'(chunk_freed_i);
+    end
+  end
+
+  assign transfers_done_o = transfers_q;
+  assign passes_done_o    = passes_q;
+  assign chunks_loaded_o  = loaded_q;
+  assign chunks_freed_o   = freed_q;
+
+endmodule

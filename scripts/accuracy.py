@@ -1,0 +1,59 @@
+"""Top-1 accuracy on the CIFAR-10 test images: the float network and the int8 network.
+
+    python scripts/accuracy.py --cifar10 DIR [--images 10000] [--model X.tflite] [--float X.pt]
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import cifar10
+from network import float_logits, load_float
+from tflite_reference import run as run_int8  # (model path, int8 inputs) -> int8 logits [N, 10]
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "mobilenetv1_cifar10"
+
+
+def report(name: str, logits: np.ndarray, labels: np.ndarray, seconds: float) -> float:
+    """Print one line and return top-1 in percent (of equal logits the first counts)."""
+    right = int((logits.argmax(1) == labels).sum())
+    top1 = 100 * right / len(labels)
+    print(f"{name:5} top-1 {top1:.2f} % ({right} of {len(labels)}), "
+          f"{1000 * seconds / len(labels):.1f} ms per image", flush=True)
+    return top1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Top-1 accuracy, float against int8.")
+    parser.add_argument("--cifar10", type=Path, required=True, help="directory with CIFAR-10")
+    parser.add_argument("--images", type=int, default=10_000, help="the first N test images")
+    parser.add_argument("--model", type=Path, default=DATA / "mobilenetv1_cifar10.tflite")
+    parser.add_argument("--float", type=Path, default=DATA / "mobilenetv1_cifar10_float.pt")
+    args = parser.parse_args()
+    for path in (args.model, args.float):
+        if not path.is_file():
+            raise ValueError(f"{path}: no such file")
+    images, labels = cifar10.load(args.cifar10, "test")
+    if not 0 < args.images <= len(images):
+        raise ValueError(f"--images {args.images}: must be 1 to {len(images)}")
+    images, labels = images[: args.images], labels[: args.images]
+
+    start = time.perf_counter()
+    real = float_logits(load_float(args.float), images).numpy()
+    real_top1 = report("float", real, labels, time.perf_counter() - start)
+    start = time.perf_counter()
+    quantised = run_int8(args.model, cifar10.preprocess(images))
+    int8_top1 = report("int8", quantised, labels, time.perf_counter() - start)
+    same = int((real.argmax(1) == quantised.argmax(1)).sum())
+    print(f"int8 is {real_top1 - int8_top1:+.2f} points below float; "
+          f"same class for {same} of {len(labels)} images")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (OSError, ValueError) as error:
+        sys.exit(f"accuracy: {error}")

@@ -1,0 +1,105 @@
+"""CIFAR-10 from the official archive: images, labels, class names and the input's number format.
+
+    python scripts/fetch_cifar10.py DIR   downloads it (163 MB)
+    python scripts/cifar10.py DIR         checks what is in DIR
+
+DIR holds `cifar-10-python.tar.gz`, or `cifar-10-batches-py/` unpacked from it, or is that folder.
+"""
+
+import io
+import pickle
+import sys
+import tarfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+ARCHIVE = "cifar-10-python.tar.gz"
+FOLDER = "cifar-10-batches-py"
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+MEAN = (0.4914, 0.4822, 0.4465)  # of the training images, per channel, pixels scaled to 0..1
+STD = (0.2470, 0.2435, 0.2616)
+BATCHES = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
+IMAGES_PER_BATCH = 10_000
+
+
+def preprocess(images: np.ndarray) -> np.ndarray:
+    """uint8 RGB images [..., 32, 32, 3] -> the int8 network's input, same shape: pixel - 128.
+
+    Mean and standard deviation live in the first layer's weights, so this is all the host does.
+    Raises ValueError for another shape or type.
+    """
+    images = np.asarray(images)
+    if images.dtype != np.uint8 or images.shape[-3:] != (32, 32, 3):
+        got = f"{images.dtype} {list(images.shape)}"
+        raise ValueError(f"an image must be uint8 [..., 32, 32, 3], this is {got}")
+    return (images ^ 0x80).view(np.int8)
+
+
+class _BatchUnpickler(pickle.Unpickler):
+    """Reads what a batch needs, NumPy arrays, and nothing that could run code."""
+
+    allowed = {
+        "_reconstruct": np.empty(0).__reduce__()[0],  # moved between NumPy versions; ask for it
+        "ndarray": np.ndarray,
+        "dtype": np.dtype,
+    }
+
+    def find_class(self, module: str, name: str):
+        if module.split(".")[0] == "numpy" and name in self.allowed:
+            return self.allowed[name]
+        raise pickle.UnpicklingError(f"unexpected {module}.{name}")
+
+
+def _read_batches(directory: Path, names: list[str]) -> list[bytes]:
+    """Return the batch files' bytes, from the unpacked folder if there is one, else the archive."""
+    for folder in (directory / FOLDER, directory):
+        if (folder / names[0]).is_file():
+            return [(folder / name).read_bytes() for name in names]
+    archive = directory / ARCHIVE
+    if not archive.is_file():
+        raise ValueError(
+            f"{directory}: neither {ARCHIVE} nor {FOLDER}/ there; get it with "
+            f"python scripts/fetch_cifar10.py {directory}"
+        )
+    try:
+        with tarfile.open(archive, "r:gz") as tar:
+            return [tar.extractfile(f"{FOLDER}/{name}").read() for name in names]
+    except (tarfile.TarError, EOFError, KeyError, AttributeError, zlib.error) as error:
+        raise ValueError(f"{archive}: truncated or damaged ({error}); fetch it again") from None
+
+
+def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return images uint8 [N, 32, 32, 3] (RGB) and labels uint8 [N] of `split`, "train" or "test".
+
+    N is 50,000 or 10,000, in the official order. Raises ValueError if the data is missing,
+    truncated or damaged, OSError if it cannot be read.
+    """
+    images, labels = [], []
+    for name, raw in zip(BATCHES[split], _read_batches(Path(directory), BATCHES[split])):
+        try:
+            batch = _BatchUnpickler(io.BytesIO(raw), encoding="bytes").load()
+            data, label = batch[b"data"], np.array(batch[b"labels"], np.uint8)
+            images.append(data.reshape(IMAGES_PER_BATCH, 3, 32, 32).transpose(0, 2, 3, 1))
+            labels.append(label.reshape(IMAGES_PER_BATCH))
+        except Exception as error:  # a damaged pickle can raise nearly anything
+            raise ValueError(
+                f"{directory}: {name} is truncated or damaged ({error}); fetch it again"
+            ) from None
+    return np.concatenate(images), np.concatenate(labels)
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        raise ValueError("usage: cifar10.py DIR")
+    for split in BATCHES:
+        images, labels = load(sys.argv[1], split)
+        print(f"{split}: {len(images)} images, per class {np.bincount(labels).tolist()}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (OSError, ValueError) as error:
+        sys.exit(f"cifar10: {error}")

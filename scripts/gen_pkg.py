@@ -1,0 +1,94 @@
+"""Writes rtl/encoding_pkg.sv from model/encoding.py.
+
+Usage: python scripts/gen_pkg.py [--check]; with --check nothing is written and the exit code says
+whether the file is up to date.
+"""
+
+import re
+import sys
+from enum import IntEnum
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from model import encoding  # noqa: E402
+
+TARGET = ROOT / "rtl" / "encoding_pkg.sv"
+ENUMS = {
+    encoding.Opcode: ("opcode_e", 4, "Op"),
+    encoding.ArrayMode: ("array_mode_e", 2, "Array"),
+    encoding.DrainMode: ("drain_mode_e", 2, "Drain"),
+    encoding.PoolMode: ("pool_mode_e", 2, "Pool"),
+    encoding.Axis: ("axis_e", 2, "Axis"),
+    encoding.ErrorCode: ("error_code_e", 4, "Error"),
+}
+INDICES = {
+    encoding.Stream: ("Stream", "int unsigned"),
+    encoding.Counter: ("Counter", "int unsigned"),
+    encoding.Register: ("Register", "logic [11:0]"),
+}
+
+
+def camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def enum_text(kind: type[IntEnum], name: str, width: int, prefix: str) -> str:
+    rows = ",\n".join(f"    {prefix}{camel(item.name)} = {width}'d{item.value}" for item in kind)
+    return f"  typedef enum logic [{width - 1}:0] {{\n{rows}\n  }} {name};\n"
+
+
+def struct_text(word: encoding.Word) -> str:
+    width = sum(field.width for field in word.fields)
+    rows = "".join(
+        f"    logic{' signed' if field.signed else ''}{f' [{field.width - 1}:0]' if field.width > 1 else ''} {field.name};\n"
+        for field in reversed(word.fields)
+    )
+    name = snake(word.name)
+    return (
+        f"  localparam int unsigned {word.name}Width = {width};\n"
+        f"  typedef struct packed {{\n{rows}  }} {name}_t;\n"
+    )
+
+
+def package_text() -> str:
+    parts = [
+        "// Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not\n"
+        "// edit here.\n\npackage encoding_pkg;\n"
+    ]
+    parts += [enum_text(kind, *rest) for kind, rest in ENUMS.items()]
+    constants = {
+        camel(name): value
+        for name, value in vars(encoding).items()
+        if name.isupper() and isinstance(value, int) and not isinstance(value, IntEnum)
+    }
+    parts.append("".join(f"  localparam int unsigned {n} = {v};\n" for n, v in constants.items()))
+    for kind, (prefix, sv_type) in INDICES.items():
+        value = (lambda item: f"12'h{item.value:03X}") if kind is encoding.Register else (lambda item: str(item.value))
+        parts.append("".join(f"  localparam {sv_type} {prefix}{camel(item.name)} = {value(item)};\n" for item in kind))
+    parts.append(
+        f"  localparam int unsigned Streams = {len(encoding.Stream)};\n"
+        f"  localparam int unsigned Counters = {len(encoding.Counter)};\n"
+    )
+    parts += [struct_text(word) for word in encoding.COMMAND_WORDS + encoding.CONFIG_FORMATS]
+    return "\n".join(parts) + "\nendpackage\n"
+
+
+def main() -> int:
+    text = package_text()
+    if "--check" in sys.argv[1:]:
+        if TARGET.read_text() != text:
+            print(f"{TARGET}: not what model/encoding.py says; run scripts/gen_pkg.py", file=sys.stderr)
+            return 1
+        return 0
+    TARGET.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

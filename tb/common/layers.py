@@ -1,0 +1,103 @@
+"""Random layers as single-pass cases, drawn from one generator, with what they must compute according
+to the operators of the golden model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.cases import Case, Table, convolution_cases, output_size, separable_case
+from compiler.descriptors import Blocks, Output, Window
+from model import operators
+from model.config import DEFAULT, MachineConfig
+
+OFFSET = -128
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer cut into passes.
+
+    parts  (case, filters, output rows) of each pass
+    sums   int32 [M, E, F] that have to leave the array; ofmap int8 [E, F, C], where there is one
+    """
+
+    parts: list[tuple[Case, slice, slice]]
+    sums: np.ndarray | None
+    ofmap: np.ndarray | None
+
+
+def int8(rng: np.random.Generator, *shape: int, zeros: float = 0.2) -> np.ndarray:
+    """Random int8 values, some of them zero and some at the ends of the range."""
+    values = rng.integers(-128, 128, shape)
+    values[rng.random(shape) < zeros] = 0
+    extreme = rng.random(shape) < 0.05
+    values[extreme] = rng.choice([-128, 127], int(extreme.sum()))
+    return values.astype(np.int8)
+
+
+def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, kernel: int = 3,
+                stride: int = 1, pads: tuple[int, int, int, int] = (1, 1, 1, 1),
+                machine: MachineConfig = DEFAULT, extra: int = 1, with_ipsum: bool = True) -> Layer:
+    """A convolution with a given mapping e, p, q, r, t, larger than one pass by `extra` in C, M and E.
+
+    width: F, output columns.
+    """
+    window = Window((kernel, kernel), stride, pads)
+    channels = 3 * mapping["q"] * mapping["r"] + extra
+    filters = 2 * mapping["p"] * mapping["t"] + extra
+    height = 2 * mapping["e"] + extra
+    rows = (height - 1) * stride + kernel - pads[0] - pads[1]
+    cols = (width - 1) * stride + kernel - pads[2] - pads[3]
+    ifmap, weights = int8(rng, channels, rows, cols), int8(rng, filters, channels, kernel, kernel)
+    ipsum = rng.integers(-(2**24), 2**24, (filters, height, width)).astype(np.int32) if with_ipsum else None
+    zero_point = int(rng.integers(-127, 128))
+    parts = convolution_cases(ifmap, weights, window, mapping, zero_point, ipsum, machine)
+    sums = operators.conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
+    sums = sums.transpose(2, 0, 1)
+    return Layer(parts, sums if ipsum is None else sums + ipsum, None)
+
+
+def table(rng: np.random.Generator, channels: int, terms: int) -> Table:
+    """A requantisation that spreads sums of `terms` products over the int8 range."""
+    spread = np.log2(127 * 74 * np.sqrt(terms)) - 6.5
+    shift = -np.round(spread + rng.normal(0, 0.7, channels)).astype(np.int8) + 1
+    low, high = sorted(rng.choice(np.arange(-128, 128), 2, replace=False)) if rng.random() < 0.3 else (-128, 127)
+    return Table(
+        rng.integers(-(1 << 12), 1 << 12, channels).astype(np.int32),
+        rng.integers(1 << 30, 1 << 31, channels).astype(np.int32),
+        shift, Output(int(rng.choice([OFFSET, rng.integers(-128, 128)])), int(low), int(high)),
+    )
+
+
+def raw(values: np.ndarray, zero_point: int) -> tuple[np.ndarray, int]:
+    """Activations as the multipliers see them, and the padding value."""
+    return (values.view(np.uint8) ^ 0x80, 0) if zero_point == OFFSET else (values, zero_point)
+
+
+def requantize(sums: np.ndarray, t: Table) -> np.ndarray:
+    limits = operators.Requantization(t.multiplier, t.shift, t.output.zero_point, t.output.act_min, t.output.act_max)
+    return operators.requantize(sums + t.bias, limits)
+
+
+def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, rows: int, cols: int,
+              stride: int = 1, pads: tuple[int, int, int, int] = (1, 1, 1, 1), kernel: int = 3,
+              blocks: Blocks | None = None, tile: int | None = None,
+              machine: MachineConfig = DEFAULT) -> Layer:
+    """kind: "fused", "depthwise" or "pointwise"."""
+    ifmap, zero_point = int8(rng, channels, rows, cols), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
+    window = Window((kernel, kernel), stride, pads)
+    depthwise = int8(rng, channels, kernel, kernel) if kind != "pointwise" else None
+    pointwise = int8(rng, filters, channels) if kind != "depthwise" else None
+    middle, output = table(rng, channels, kernel * kernel), table(rng, filters, channels)
+    case = separable_case(ifmap, window, zero_point, depthwise, middle, pointwise, output, blocks, tile, machine)
+
+    values, sums = ifmap.transpose(1, 2, 0), None
+    if depthwise is not None:
+        seen, pad = raw(values, zero_point)
+        values = requantize(operators.depthwise_conv2d_sums(seen, depthwise.transpose(1, 2, 0), stride, pads, pad), middle)
+        zero_point = middle.output.zero_point
+    if pointwise is not None:
+        seen, _ = raw(values, zero_point)
+        result = operators.conv2d_sums(seen, pointwise[:, None, None, :])
+        values, sums = requantize(result, output), result.transpose(2, 0, 1)
+    return Layer([(case, slice(0, case.shape[0]), slice(0, case.shape[1]))], sums, values)

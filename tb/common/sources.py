@@ -1,0 +1,78 @@
+"""Finds the files a top module needs: one module per file, each named after it.
+
+A file needs every file whose name its code mentions (an instance, a package, an included header), so
+no file list has to be kept, and a change or an error in a file that a top does not need leaves its
+model alone. A signal that has a module's name adds a file too many, which is harmless.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_WORD = re.compile(r"\w+")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class SourceError(Exception):
+    """A module without a file, or two files of one name; the message is one line."""
+
+
+@cache
+def _index() -> dict[str, list[Path]]:
+    """Every SystemVerilog file of rtl/ and tb/ by its name without suffix."""
+    index: dict[str, list[Path]] = {}
+    for folder in ("rtl", "tb"):
+        for path in sorted((ROOT / folder).rglob("*.sv*")):
+            if path.suffix in (".sv", ".svh"):
+                index.setdefault(path.stem, []).append(path)
+    return index
+
+
+def _locate(name: str) -> Path:
+    paths = _index().get(name, [])
+    if len(paths) != 1:
+        found = ", ".join(str(path.relative_to(ROOT)) for path in paths) or "no file"
+        raise SourceError(f"module {name} needs exactly one file {name}.sv under rtl/ or tb/: {found}")
+    return paths[0]
+
+
+def code(path: Path) -> str:
+    """A file's text without its comments."""
+    return _COMMENT.sub(" ", path.read_text())
+
+
+@cache
+def _mentions(path: Path) -> tuple[str, ...]:
+    """The known names in a file, without its own, in order of appearance."""
+    words = dict.fromkeys(_WORD.findall(code(path)))
+    return tuple(word for word in words if word in _index() and word != path.stem)
+
+
+def closure(top: str) -> list[Path]:
+    """The files of module `top`, headers included, each after the files it needs (packages first).
+
+    Raises SourceError if a file is missing or ambiguous.
+    """
+    order: dict[Path, None] = {}
+    entered = set()
+
+    def visit(name: str) -> None:
+        if name not in entered:
+            entered.add(name)
+            path = _locate(name)
+            for mention in _mentions(path):
+                visit(mention)
+            order[path] = None
+
+    visit(top)
+    return list(order)
+
+
+def arguments(files: list[Path]) -> list[str]:
+    """Files as Verilator's and slang's arguments: include folders of the headers, then the sources."""
+    folders = dict.fromkeys(path.parent for path in files if path.suffix == ".svh")
+    return [f"+incdir+{folder}" for folder in folders] + [
+        str(path) for path in files if path.suffix == ".sv"
+    ]

@@ -1,0 +1,61 @@
+"""The scoreboard itself: every kind of planted error is found and located."""
+
+import numpy as np
+import pytest
+
+from tb.common.scoreboard import Scoreboard
+
+
+def filled(expected: list[int], observed: list[int]) -> Scoreboard:
+    board = Scoreboard("board")
+    board.expect_all(expected, "pass 3")
+    for item in observed:
+        board.observe(item)
+    return board
+
+
+def test_equal_sequences_pass() -> None:
+    board = filled([1, 2, 3], [1, 2, 3])
+    board.finish()
+    assert (board.comparisons, board.mismatches, board.done) == (3, 0, True)
+
+
+def test_first_difference_is_reported_with_context() -> None:
+    board = filled([1, 2, 3, 4], [1, 2, 9, 8])
+    message = r"board: pass 3 \(comparison 3\): expected 3, got 9; before it: 1, 2"
+    with pytest.raises(AssertionError, match=message):
+        board.finish()
+    assert board.mismatches == 2
+
+
+@pytest.mark.parametrize(
+    ("expected", "observed", "message"),
+    [
+        ([1, 2], [1], "1 items missing, the first: pass 3 2"),
+        ([1], [1, 2], "after the last item .*: expected nothing, got 2"),
+        ([1, 2], [2, 1], "expected 1, got 2"),
+        ([], [], "nothing was compared"),
+    ],
+)
+def test_planted_errors_are_found(expected, observed, message) -> None:
+    with pytest.raises(AssertionError, match=message):
+        filled(expected, observed).finish()
+
+
+def test_arrays_count_every_element() -> None:
+    board = Scoreboard("sums")
+    expected = np.arange(12).reshape(3, 4)
+    got = expected.copy()
+    board.compare(expected, got)
+    got[1, 2], got[2, 0] = -1, -2
+    board.compare(expected, got, "tile 1")
+    assert (board.comparisons, board.mismatches) == (24, 2)
+    with pytest.raises(AssertionError, match=r"tile 1 \[1, 2\], 2 of 12 differ .*: expected 6, got -1"):
+        board.finish()
+
+
+def test_arrays_of_different_shape_differ() -> None:
+    board = Scoreboard("sums")
+    board.compare(np.zeros((2, 3)), np.zeros((3, 2)))
+    with pytest.raises(AssertionError, match=r"expected shape \(2, 3\), got shape \(3, 2\)"):
+        board.finish()

@@ -1,0 +1,27 @@
+"""The shared RTL blocks, and the bench's own alarms."""
+
+from tb.catalogue import Bench
+
+_MODULE = "tb.common_blocks.common_blocks_tests"
+
+
+def _stream(name: str, about: str, top: str, capacity: int, **parameters: int) -> Bench:
+    arguments = {"capacity": capacity}
+    return Bench(name, about, top, _MODULE, "moves_words", parameters, arguments)
+
+
+def _alarm(name: str, about: str, testcase: str, message: str) -> Bench:
+    return Bench(name, about, "assertion_tb", _MODULE, testcase, expect_fail=message)
+
+
+BENCHES = [
+    _stream("fifo0", "FIFO of 5 words: order, capacity, handshakes", "fifo", 5, WIDTH=13, DEPTH=5),
+    _stream("fifo1", "FIFO of 1 word", "fifo", 1, WIDTH=32, DEPTH=1),
+    _stream("fifo2", "FIFO of 8 words of 128 bits", "fifo", 8, WIDTH=128, DEPTH=8),
+    _stream("skid0", "skid buffer: order, capacity, handshakes", "skid_buffer", 2, WIDTH=24),
+    _alarm("assert0", "a false assertion fails the run", "breaks_property", "planted: the bit rose"),
+    _alarm("assert1", "unstable data fails the run", "changes_data", "data changed while stalled"),
+    _alarm("assert2", "a dropped valid fails the run", "drops_valid", "valid dropped before ready"),
+    _alarm("assert3", "a difference fails the run", "differs", "expected 1, got 2"),
+    _alarm("assert4", "a test that compares nothing fails", "idles", "nothing was compared"),
+]

@@ -1,0 +1,25 @@
+"""The GLB's simulation tests."""
+
+from tb.catalogue import Bench
+
+_MODULE = "tb.glb.glb_tests"
+
+BENCHES = [
+    Bench(
+        "glb0",
+        "GLB: random clients against a model: arbitration, strobes, pairs, errors, counters",
+        "tb_glb",
+        _MODULE,
+        "random_clients",
+    ),
+    Bench(
+        "glb1",
+        "GLB of 4 banks, likewise",
+        "tb_glb",
+        _MODULE,
+        "random_clients",
+        {"BANKS": 4, "BANK_WORDS": 128},
+        {"banks": 4, "words": 512},
+    ),
+    Bench("glb2", "GLB: sweeping clients do not collide", "tb_glb", _MODULE, "sweeps"),
+]

@@ -1,0 +1,202 @@
+"""The GLB, cycle by cycle, against a model of its arbiter and its memory."""
+
+from dataclasses import dataclass
+
+import cocotb
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from model.encoding import Stream
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+
+CLIENTS = len(Stream) + 2
+STORE, LOAD = len(Stream), len(Stream) + 1
+PRIORITY = [
+    *[LOAD, STORE, Stream.OFMAP, Stream.IFMAP, Stream.FILTER],
+    *[Stream.RESIDUAL, Stream.TABLE, Stream.DEPTHWISE, Stream.IPSUM],
+]
+CYCLES = 3000
+PHASES = [(0.1, 512), (0.5, 512), (0.9, 40), (0.95, 520)]  # chance of a request, address range
+STROBES = [0x0000, 0x00FF, 0xFF00, 0xFFFF]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One access: 16 strobe bits and bytes, lane 0 in the low half."""
+
+    write: bool
+    address: int
+    strobe: int
+    data: bytes
+
+    def lanes(self) -> list[int]:
+        return [lane for lane in range(2) if self.strobe >> (8 * lane) & 0xFF]
+
+
+class Model:
+    """The memory as bytes, and who is granted what."""
+
+    def __init__(self, banks: int, words: int) -> None:
+        self.banks = banks
+        self.words = words
+        self.memory = np.zeros((words, 8), np.uint8)
+
+    def grants(self, requests: list[Request | None]) -> list[bool]:
+        taken: set[int] = set()
+        granted = [False] * CLIENTS
+        for client in PRIORITY:
+            request = requests[client]
+            if request is None:
+                continue
+            inside = request.address < self.words
+            banks = {(request.address + lane) % self.banks for lane in request.lanes() if inside}
+            granted[client] = not banks & taken
+            if granted[client]:
+                taken |= banks
+        return granted
+
+    def access(self, request: Request) -> bytes:
+        """Performs a request; returns the 16 bytes that a read brings."""
+        result = np.zeros((2, 8), np.uint8)
+        if request.address >= self.words:
+            return result.tobytes()
+        strobe = np.unpackbits(np.array([request.strobe], "<u2").view(np.uint8), bitorder="little")
+        data = np.frombuffer(request.data, np.uint8).reshape(2, 8)
+        for lane in request.lanes():
+            word = self.memory[request.address + lane]
+            mask = strobe[8 * lane : 8 * lane + 8].astype(bool)
+            if request.write:
+                word[mask] = data[lane][mask]
+            result[lane] = word
+        return result.tobytes()
+
+
+class Ports:
+    """Drives all clients at once and reads what comes back."""
+
+    def __init__(self, tb: Testbench) -> None:
+        self.dut = tb.dut
+        self.drive([None] * CLIENTS)
+
+    def drive(self, requests: list[Request | None]) -> None:
+        def vector(values: list[int], width: int) -> int:
+            return sum(value << (width * place) for place, value in enumerate(values))
+
+        known = [request or Request(True, 0xFFFF, 0xFFFF, b"\xa5" * 16) for request in requests]
+        self.dut.valid_i.value = vector([request is not None for request in requests], 1)
+        self.dut.write_i.value = vector([request.write for request in known], 1)
+        self.dut.address_i.value = vector([request.address for request in known], 16)
+        self.dut.strobe_i.value = vector([request.strobe for request in known], 16)
+        self.dut.data_i.value = vector(
+            [int.from_bytes(request.data, "little") for request in known], 128
+        )
+
+    def bits(self, name: str) -> list[bool]:
+        value = int(getattr(self.dut, name).value)
+        return [bool(value >> client & 1) for client in range(CLIENTS)]
+
+    def fields(self, name: str, width: int) -> list[int]:
+        value = int(getattr(self.dut, name).value)
+        return [value >> (width * client) & ((1 << width) - 1) for client in range(CLIENTS)]
+
+
+def draw(rng: np.random.Generator, reach: int) -> Request:
+    strobe = int(rng.choice(STROBES)) if rng.random() < 0.5 else int(rng.integers(1 << 16))
+    address = int(rng.integers(reach)) if rng.random() < 0.97 else int(rng.integers(1 << 16))
+    if strobe >> 8:
+        address &= ~1
+    return Request(bool(rng.random() < 0.5), address, strobe, rng.bytes(16))
+
+
+@cocotb.test()
+async def random_clients(dut):
+    tb = Testbench(dut)
+    model = Model(tb.arguments.get("banks", 8), tb.arguments.get("words", 512))
+    board = Scoreboard("glb")
+    ports = Ports(tb)
+    await tb.reset()
+    requests: list[Request | None] = [None] * CLIENTS
+    reads: dict[int, bytes] = {}  # due in this cycle
+    fill = [Request(True, place, 0xFFFF, tb.rng.bytes(16)) for place in range(0, model.words, 2)]
+    waits = 0
+    for cycle in range(CYCLES + len(fill)):
+        if fill:  # start values are random: write every word first
+            requests = [None] * CLIENTS
+            requests[LOAD] = fill.pop()
+        else:
+            chance, reach = PHASES[cycle * len(PHASES) // (CYCLES + 600) % len(PHASES)]
+            for client in range(CLIENTS):
+                if requests[client] is None and tb.rng.random() < chance:
+                    requests[client] = draw(tb.rng, reach)
+        await RisingEdge(dut.clk_i)
+        ports.drive(requests)
+        await FallingEdge(dut.clk_i)
+        where = f"cycle {cycle}"
+        granted = model.grants(requests)
+        ready = ports.bits("ready_o")
+        for client, request in enumerate(requests):
+            if request is not None:
+                board.expect(granted[client], f"{where}: grant of client {client}")
+                board.observe(ready[client])
+        valid = ports.bits("read_valid_o")
+        words = ports.fields("read_data_o", 128)
+        for client in range(CLIENTS):
+            board.expect(client in reads, f"{where}: read_valid of client {client}")
+            board.observe(valid[client])
+            if client in reads:
+                board.expect(reads[client].hex(), f"{where}: read data of client {client}")
+                board.observe(words[client].to_bytes(16, "little").hex())
+        reads = {}
+        outside, counted = False, [0] * CLIENTS
+        # Granted requests touch different banks, so their order does not matter.
+        for client, request in enumerate(requests):
+            if request is not None and granted[client]:
+                result = model.access(request)
+                if request.address >= model.words:
+                    outside = True
+                else:
+                    counted[client] = request.strobe.bit_count()
+                if not request.write:
+                    reads[client] = result
+        conflicts = sum(request is not None for request in requests) - sum(granted)
+        waits += conflicts
+        board.expect((outside, counted, conflicts), f"{where}: error, bytes, conflicts")
+        board.observe(
+            (bool(dut.error_o.value), ports.fields("bytes_o", 5), int(dut.conflicts_o.value))
+        )
+        requests = [None if granted[c] else requests[c] for c in range(CLIENTS)]
+    assert waits > CYCLES // 10, "too few conflicts to call this a test"
+    await tb.finish(board)
+
+
+@cocotb.test()
+async def sweeps(dut):
+    """Clients that sweep the banks at one word a cycle meet once and then follow each other."""
+    tb = Testbench(dut)
+    board = Scoreboard("sweeps")
+    ports = Ports(tb)
+    await tb.reset()
+    sweepers = [LOAD, Stream.IFMAP, Stream.FILTER, Stream.TABLE]
+    widths = {client: 2 if client == Stream.IFMAP else 1 for client in sweepers}
+    place = {client: 2 * int(tb.rng.integers(100)) for client in sweepers}
+    late, late_pair = 0, False
+    for cycle in range(400):
+        requests: list[Request | None] = [None] * CLIENTS
+        for client in sweepers:
+            if widths[client] == 1 or cycle % 2 == 0 or late_pair:
+                strobe = 0xFFFF if widths[client] == 2 else 0x00FF
+                requests[client] = Request(client == LOAD, place[client] % 512, strobe, bytes(16))
+        await RisingEdge(dut.clk_i)
+        ports.drive(requests)
+        await FallingEdge(dut.clk_i)
+        ready = ports.bits("ready_o")
+        late_pair = requests[Stream.IFMAP] is not None and not ready[Stream.IFMAP]
+        for client in sweepers:
+            if requests[client] is not None and ready[client]:
+                place[client] += widths[client]
+        if cycle >= 40:
+            late += int(dut.conflicts_o.value)
+    board.expect(0, "conflicts after the first 40 cycles")
+    board.observe(late)
+    await tb.finish(board, conflicts=late)

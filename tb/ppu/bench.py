@@ -1,0 +1,27 @@
+"""The PPU's simulation tests."""
+
+from tb.catalogue import Bench
+
+
+def _bench(name: str, about: str, testcase: str, columns: int = 8, **arguments: object) -> Bench:
+    return Bench(
+        name=name,
+        about=about,
+        top="tb_ppu",
+        module="tb.ppu.ppu_tests",
+        testcase=testcase,
+        parameters={"COLS": columns},
+        arguments=arguments,
+    )
+
+
+BENCHES = [
+    _bench("ppu0", "requantisation, ragged blocks, passes back to back", "mix", kinds=["plain"]),
+    _bench("ppu1", "average pooling up to 1024 values", "mix", kinds=["average"]),
+    _bench("ppu2", "raw words of a depthwise layer", "mix", kinds=["raw"]),
+    _bench("ppu3", "2x2 max pooling", "mix", kinds=["max"]),
+    _bench("ppu4", "residual addition after everything else", "mix", kinds=["residual"]),
+    _bench("ppu5", "all kinds of passes in turn, 4 columns", "mix", columns=4),
+    _bench("ppu6", "all kinds of passes in turn, 14 columns", "mix", columns=14),
+    _bench("ppu7", "one beat and one word per cycle, latency", "throughput"),
+]

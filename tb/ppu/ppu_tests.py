@@ -1,0 +1,118 @@
+"""cocotb tests of the PPU; bench.py lists them."""
+
+import cocotb
+from cocotb.triggers import ClockCycles, with_timeout
+
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
+from tb.ppu.passes import KINDS, Pass, draw_pass
+
+PASSES = 24
+RATES = (0.0, 0.0, 0.2, 0.6, 0.9)  # idle and stall probabilities
+# Cycles from the last beat of a block to its first word.
+LATENCIES = {"plain": 6, "raw": 2, "average": 10, "max": 6, "residual": 12}
+
+
+class PpuBench:
+    """Agents around the PPU; a pass is offered as soon as the PPU has taken the one before."""
+
+    def __init__(self, dut) -> None:
+        self.tb = Testbench(dut)
+        self.board = Scoreboard("words")
+        self.sums = StreamDriver(self.tb, "sums", ("data", "beat"))
+        others = (StreamDriver(self.tb, name) for name in ("table", "residual"))
+        self.streams = [self.sums, *others]
+        self.sink = ReadySink(self.tb, "word")
+        StreamMonitor(self.tb, "word", ("data", "last"), callback=self.board.observe)
+        self._ports = {
+            name: getattr(dut, f"{name}_i")
+            for name in ("cfg", "add_first", "add_second", "add_result", "columns", "to_ppu")
+        }
+        for port in (*self._ports.values(), dut.cfg_epoch_i):
+            port.value = 0
+
+    @property
+    def cols(self) -> int:
+        return len(self.tb.dut.sums_data_i) // 32
+
+    def pace(self, idle: list[float], stall: float) -> None:
+        """Sets the idle rates of sums, table and residual and the stall rate of the words."""
+        for stream, rate in zip(self.streams, idle, strict=True):
+            stream.idle = rate
+        self.sink.pace(stall)
+
+    def queue(self, passes: list[Pass]) -> None:
+        for item in passes:
+            queues = item.beats, item.table, item.residual
+            for stream, items in zip(self.streams, queues, strict=True):
+                stream.extend(items)
+            for word, where in item.words:
+                self.board.expect(word, where)
+
+    async def offer(self, passes: list[Pass]) -> None:
+        """Offers the passes in turn; between them the configuration ports carry other values."""
+        dut, rng = self.tb.dut, self.tb.rng
+        for item in passes:
+            for name, port in self._ports.items():
+                port.value = int(item.ports[name])
+            dut.cfg_epoch_i.value = 1 - int(dut.cfg_epoch_i.value)
+            await ClockCycles(self.tb.clock, 1)
+            await self.tb.until(
+                lambda: dut.cfg_epoch_o.value == dut.cfg_epoch_i.value, "a pass to be taken", step=1
+            )
+            for port in self._ports.values():
+                port.value = int.from_bytes(rng.bytes(8), "little") >> (64 - len(port))
+            await ClockCycles(self.tb.clock, int(rng.choice([1, 1, 5, 40])))
+
+
+@cocotb.test()
+async def mix(dut):
+    """Random passes of the given kinds (and others in between), at random paces."""
+    bench = PpuBench(dut)
+    tb = bench.tb
+    kinds = tb.arguments.get("kinds", KINDS)
+    await tb.reset()
+    for group in range(PASSES // 4):
+        passes = []
+        for n in range(4):
+            kind = str(tb.rng.choice(KINDS if n == 3 else kinds))
+            passes.append(draw_pass(tb.rng, kind, bench.cols, f"pass {4 * group + n}"))
+        rates = [float(rate) for rate in tb.rng.choice(RATES, 4)]
+        bench.pace(rates[:3], rates[3])
+        bench.queue(passes)
+        await bench.offer(passes)
+        await tb.until(lambda: bench.board.done, f"the words of group {group}")
+        await with_timeout(bench.sums.drain(), 200, "us")  # beats that are dropped, too
+    await tb.finish(bench.board, beats=int(dut.beats_o.value))
+
+
+@cocotb.test()
+async def throughput(dut):
+    """At full speed a beat enters and a word leaves in every cycle; the latency of every path."""
+    bench = PpuBench(dut)
+    tb, board, cols = bench.tb, bench.board, bench.cols
+    await tb.reset()
+
+    async def run(item: Pass) -> int:
+        """Runs one pass; returns the cycles from its last beat to its last word."""
+        bench.queue([item])
+        await bench.offer([item])
+        await tb.until(lambda: board.done, "the words")
+        await ClockCycles(tb.clock, 2)
+        return int(dut.tail_o.value)
+
+    size = {"columns": cols, "blocks": 16, "channels": 8, "pixels": 4}
+    item = draw_pass(tb.rng, "plain", cols, "full speed", **size)
+    tail = await run(item)
+    beats, span = int(dut.beats_o.value), int(dut.span_o.value)
+    board.compare(len(item.beats), beats, "beats")
+    board.compare(beats, span, "cycles in which they entered")
+    board.compare(LATENCIES["plain"] + cols - 1, tail, "cycles from the last beat to the last word")
+
+    for kind, latency in LATENCIES.items():
+        size = {"columns": cols, "blocks": 1, "channels": 2, "pixels": 2 if kind == "max" else 1}
+        item = draw_pass(tb.rng, kind, cols, f"latency of {kind}", **size, pool="plain")
+        words = {"average": 1, "max": cols // 2}.get(kind, cols)  # that leave after the last beat
+        board.compare(latency + words - 1, await run(item), f"cycles to the last word, {kind}")
+    await tb.finish(board, beats=beats, span=span)

@@ -1,0 +1,91 @@
+// The PPU with its ports as plain variables, and a count of the cycles its beats took.
+module tb_ppu #(
+  parameter int unsigned COLS = 8
+) (
+  input  logic                                       clk_i,
+  input  logic                                       rst_ni,
+
+  input  logic [encoding_pkg::PpuConfigWidth-1:0]    cfg_i,
+  input  logic [encoding_pkg::PpuAddendWidth-1:0]    add_first_i,
+  input  logic [encoding_pkg::PpuAddendWidth-1:0]    add_second_i,
+  input  logic [encoding_pkg::PpuAddResultWidth-1:0] add_result_i,
+  input  logic [4:0]                                 columns_i,
+  input  logic                                       to_ppu_i,
+  input  logic                                       cfg_epoch_i,
+  output logic                                       cfg_epoch_o,
+
+  input  logic                                       sums_valid_i,
+  output logic                                       sums_ready_o,
+  input  logic [32*COLS-1:0]                         sums_data_i,
+  input  logic [$bits(eyrie_pkg::drain_beat_t)-1:0]  sums_beat_i,
+
+  input  logic                                       table_valid_i,
+  output logic                                       table_ready_o,
+  input  logic [63:0]                                table_data_i,
+
+  input  logic                                       residual_valid_i,
+  output logic                                       residual_ready_o,
+  input  logic [63:0]                                residual_data_i,
+
+  output logic                                       word_valid_o,
+  input  logic                                       word_ready_i,
+  output logic [63:0]                                word_data_o,
+  output logic                                       word_last_o,
+
+  output logic                                       busy_o,
+  output logic                                       stall_o,
+  output logic [31:0]                                beats_o,   // beats taken
+  output logic [31:0]                                stalls_o,  // cycles with stall_o
+  output logic [31:0]                                span_o,    // cycles from first to last beat
+  output logic [31:0]                                tail_o     // cycles from last beat to word
+);
+
+  ppu #(
+    .COLS(COLS)
+  ) u_dut (
+    .clk_i,
+    .rst_ni,
+    .cfg_i,
+    .add_first_i,
+    .add_second_i,
+    .add_result_i,
+    .columns_i,
+    .to_ppu_i,
+    .cfg_epoch_i,
+    .cfg_epoch_o,
+    .sums_valid_i,
+    .sums_ready_o,
+    .sums_i          (sums_data_i),
+    .beat_i          (sums_beat_i),
+    .table_valid_i,
+    .table_ready_o,
+    .table_i         (table_data_i),
+    .residual_valid_i,
+    .residual_ready_o,
+    .residual_i      (residual_data_i),
+    .word_valid_o,
+    .word_ready_i,
+    .word_o          (word_data_o),
+    .word_last_o,
+    .busy_o,
+    .stall_o
+  );
+
+  logic [31:0] cycle_q, first_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {cycle_q, first_q, beats_o, stalls_o, span_o, tail_o} <= '0;
+    end else begin
+      cycle_q <= cycle_q + 1;
+      if (busy_o) begin
+        beats_o <= beats_o + 1;
+        span_o  <= (beats_o == '0) ? 1 : cycle_q - first_q + 1;
+        if (beats_o == '0) first_q <= cycle_q;
+      end
+      if (stall_o) stalls_o <= stalls_o + 1;
+      if (word_valid_o && word_ready_i) tail_o <= cycle_q - (first_q + span_o - 1);
+    end
+  end
+
+endmodule

@@ -1,0 +1,26 @@
+// The requantizer with its ports as plain variables.
+module tb_requantizer (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        enable_i,
+  input  logic [7:0]  zero_point_i,
+  input  logic [7:0]  act_min_i,
+  input  logic [7:0]  act_max_i,
+  input  logic        valid_i,
+  input  logic [6:0]  tag_i,
+  input  logic [31:0] sum_i,
+  input  logic [31:0] bias_i,
+  input  logic [31:0] multiplier_i,
+  input  logic [7:0]  shift_i,
+  output logic        valid_o,
+  output logic [6:0]  tag_o,
+  output logic [7:0]  result_o
+);
+
+  requantizer #(
+    .TAG_WIDTH(7)
+  ) u_dut (
+    .*
+  );
+
+endmodule

@@ -1,0 +1,165 @@
+// DRAM for simulation: an AXI4 slave (64-bit data, INCR bursts) over memory that the test bench
+// shares (dram.cpp, dram.py).
+//
+// Several bursts may be under way. A read accepted in cycle t answers with its first beat in cycle
+// t + latency_i at the earliest; bursts stream back to back, in order. A write's response comes
+// latency_i cycles after its last beat. Each direction moves at most beats_i beats per cycles_i
+// cycles (beats_i 0: one a cycle), and any handshake is held back with a probability of stall_i /
+// 256, drawn from the simulator's seed. An access beyond BYTES is answered SLVERR and does nothing.
+module axi_dram #(
+  parameter longint BYTES = 4 << 20,
+  parameter int unsigned BURSTS = 64
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic [15:0] latency_i,
+  input  logic [7:0]  beats_i,
+  input  logic [7:0]  cycles_i,
+  input  logic [7:0]  stall_i,
+  output logic [63:0] pointer_o, // the memory's address in the simulation's process
+
+  input  logic [31:0] axi_araddr_i,
+  input  logic [7:0]  axi_arlen_i,
+  input  logic        axi_arvalid_i,
+  output logic        axi_arready_o,
+  output logic [63:0] axi_rdata_o,
+  output logic [1:0]  axi_rresp_o,
+  output logic        axi_rlast_o,
+  output logic        axi_rvalid_o,
+  input  logic        axi_rready_i,
+  input  logic [31:0] axi_awaddr_i,
+  input  logic [7:0]  axi_awlen_i,
+  input  logic        axi_awvalid_i,
+  output logic        axi_awready_o,
+  input  logic [63:0] axi_wdata_i,
+  input  logic [7:0]  axi_wstrb_i,
+  input  logic        axi_wlast_i,
+  input  logic        axi_wvalid_i,
+  output logic        axi_wready_o,
+  output logic [1:0]  axi_bresp_o,
+  output logic        axi_bvalid_o,
+  input  logic        axi_bready_i
+);
+
+  import "DPI-C" function longint dram_new(input longint bytes);
+  import "DPI-C" function longint dram_read(input longint base, input int word);
+  import "DPI-C" function void dram_write(input longint base, input int word, input longint data,
+                                          input int strobe);
+
+  typedef struct {
+    logic [31:0] address; // of the next beat
+    int          left;    // beats
+    longint      due;     // first cycle after which it may go on
+    logic        failed;
+  } burst_t;
+
+  longint memory;
+  initial memory = dram_new(BYTES);
+  assign pointer_o = memory;
+
+  longint now;
+  int     read_credit, write_credit;
+  burst_t reads [$], writes [$], responses [$];
+
+  function automatic logic held();
+    return 8'($urandom) < stall_i;
+  endfunction
+
+  function automatic int earned(int credit);
+    return (credit < int'(cycles_i)) ? credit + int'(beats_i) : credit;
+  endfunction
+
+  // Blocking assignments order the steps within a cycle; ports are written without.
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      now = 0;
+      read_credit = 0;
+      write_credit = 0;
+      reads.delete();
+      writes.delete();
+      responses.delete();
+      axi_arready_o <= 1'b0;
+      axi_rvalid_o  <= 1'b0;
+      axi_rdata_o   <= '0;
+      axi_rresp_o   <= '0;
+      axi_rlast_o   <= 1'b0;
+      axi_awready_o <= 1'b0;
+      axi_wready_o  <= 1'b0;
+      axi_bvalid_o  <= 1'b0;
+      axi_bresp_o   <= '0;
+    end else begin
+      now = now + 1;
+      read_credit  = earned(read_credit);
+      write_credit = earned(write_credit);
+
+      // Reads
+      if (axi_arvalid_i && axi_arready_o) begin
+        reads.push_back('{axi_araddr_i, int'(axi_arlen_i) + 1,
+                          now + longint'(latency_i) - 1, 1'b0});
+      end
+      axi_arready_o <= reads.size() < BURSTS && !held();
+      if (!axi_rvalid_o || axi_rready_i) begin
+        axi_rvalid_o <= 1'b0;
+        if (reads.size() != 0 && reads[0].due <= now && !held()
+            && (beats_i == 0 || read_credit >= int'(cycles_i))) begin
+          logic outside;
+          outside = longint'(reads[0].address) >= BYTES;
+          axi_rvalid_o <= 1'b1;
+          axi_rdata_o  <= outside ? '0 : dram_read(memory, 32'(reads[0].address >> 3));
+          axi_rresp_o  <= outside ? 2'b10 : 2'b00;
+          axi_rlast_o  <= reads[0].left == 1;
+          read_credit = read_credit - int'(cycles_i);
+          reads[0].address = reads[0].address + 8;
+          reads[0].left = reads[0].left - 1;
+          if (reads[0].left == 0) void'(reads.pop_front());
+        end
+      end
+
+      // Writes
+      if (axi_awvalid_i && axi_awready_o) begin
+        writes.push_back('{axi_awaddr_i, int'(axi_awlen_i) + 1, 0, 1'b0});
+      end
+      if (axi_wvalid_i && axi_wready_o) begin
+        if (longint'(writes[0].address) >= BYTES) writes[0].failed = 1'b1;
+        else dram_write(memory, 32'(writes[0].address >> 3), axi_wdata_i, 32'(axi_wstrb_i));
+        write_credit = write_credit - int'(cycles_i);
+        writes[0].address = writes[0].address + 8;
+        writes[0].left = writes[0].left - 1;
+        assert (axi_wlast_i == (writes[0].left == 0)) else $error("axi_dram: WLAST is wrong");
+        if (writes[0].left == 0) begin
+          writes[0].due = now + longint'(latency_i) - 1;
+          responses.push_back(writes.pop_front());
+        end
+      end
+      axi_awready_o <= writes.size() < BURSTS && !held();
+      axi_wready_o  <= writes.size() != 0 && !held()
+                       && (beats_i == 0 || write_credit >= int'(cycles_i));
+      if (!axi_bvalid_o || axi_bready_i) begin
+        axi_bvalid_o <= 1'b0;
+        if (responses.size() != 0 && responses[0].due <= now && !held()) begin
+          axi_bvalid_o <= 1'b1;
+          axi_bresp_o  <= responses[0].failed ? 2'b10 : 2'b00;
+          void'(responses.pop_front());
+        end
+      end
+    end
+  end
+
+  WholeBurst: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      axi_arvalid_i |-> 10'(axi_araddr_i[11:3]) + 10'(axi_arlen_i) < 10'd512)
+    else $error("axi_dram: a read burst crosses 4 KiB");
+  WholeWriteBurst: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      axi_awvalid_i |-> 10'(axi_awaddr_i[11:3]) + 10'(axi_awlen_i) < 10'd512)
+    else $error("axi_dram: a write burst crosses 4 KiB");
+  ReadStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      axi_arvalid_i && !axi_arready_o |=> axi_arvalid_i && $stable({axi_araddr_i, axi_arlen_i}))
+    else $error("axi_dram: AR changed while it waited");
+  WriteStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      axi_awvalid_i && !axi_awready_o |=> axi_awvalid_i && $stable({axi_awaddr_i, axi_awlen_i}))
+    else $error("axi_dram: AW changed while it waited");
+  DataStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      axi_wvalid_i && !axi_wready_o
+      |=> axi_wvalid_i && $stable({axi_wdata_i, axi_wstrb_i, axi_wlast_i}))
+    else $error("axi_dram: W changed while it waited");
+
+endmodule

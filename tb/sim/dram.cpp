@@ -1,0 +1,22 @@
+// The storage behind axi_dram: plain memory in the simulation's process. Its address goes to the
+// test bench through a port of axi_dram, so that NumPy reads and writes it in bulk
+// (tb/sim/dram.py).
+
+#include <cstdint>
+#include <cstdlib>
+
+extern "C" long long dram_new(long long bytes) {
+  return reinterpret_cast<long long>(std::calloc(static_cast<size_t>(bytes), 1));
+}
+
+extern "C" long long dram_read(long long base, int word) {
+  return reinterpret_cast<const int64_t*>(base)[static_cast<uint32_t>(word)];
+}
+
+extern "C" void dram_write(long long base, int word, long long data, int strobe) {
+  const size_t offset = 8 * static_cast<size_t>(static_cast<uint32_t>(word));
+  uint8_t* bytes = reinterpret_cast<uint8_t*>(base) + offset;
+  for (int lane = 0; lane < 8; lane++) {
+    if (strobe >> lane & 1) bytes[lane] = static_cast<uint8_t>(data >> (8 * lane));
+  }
+}

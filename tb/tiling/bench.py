@@ -1,0 +1,52 @@
+"""The tiling controller's simulation tests."""
+
+from tb.catalogue import Bench
+from tb.sim.dram import SOURCES
+
+
+def _bench(name: str, about: str, testcase: str, **arguments: object) -> Bench:
+    return Bench(
+        name,
+        about,
+        "tb_tiling",
+        "tb.tiling.tiling_tests",
+        testcase,
+        arguments=arguments,
+        sources=SOURCES,
+    )
+
+
+BENCHES = [
+    _bench("tile0", "tiling: random command lists against a model", "random_lists"),
+    _bench("tile1", "tiling: every error stops with code and address, soft reset", "errors"),
+    _bench(
+        "tile2",
+        "tiling: random lists, slow DRAM with random stalls everywhere",
+        "random_lists",
+        runs=2,
+        stall=0.5,
+        memory={"latency": 90, "stall": 100},
+    ),
+    _bench(
+        "tile3",
+        "tiling: random lists, fast DRAM of 3 beats in 4 cycles",
+        "random_lists",
+        runs=2,
+        memory={"latency": 1, "beats": 3, "cycles": 4},
+    ),
+    _bench("tile4", "tiling: the watchdog ends what hangs", "hangs"),
+    _bench(
+        "tile5",
+        "tiling: soft resets at random moments",
+        "interruptions",
+        runs=15,
+        memory={"latency": 60, "stall": 60},
+    ),
+    _bench("tile6", "tiling: LOADs fill the port at a latency of 30", "transfer_rates", latency=30),
+    _bench(
+        "tile7",
+        "tiling: errors with a slow DRAM with random stalls",
+        "errors",
+        memory={"latency": 70, "stall": 80},
+    ),
+]

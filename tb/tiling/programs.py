@@ -1,0 +1,211 @@
+"""Command lists: a writer of commands, and random lists with a model of what they do.
+
+Memories are NumPy arrays of 64-bit words. In the model commands execute one after the other, in
+list order: the tokens of a random list make every other order that the machine may choose equivalent.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model import encoding
+from model.encoding import CONFIG_WORDS, Opcode
+
+CHUNK_WORDS = 64  # space of a chunk in the ring
+RING = 4  # chunks
+RING_BASE = 6144
+GLB_DATA = 6144  # words below it are free for transfers and passes
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A pass of the stand-in pass side: target = 3 * source + number; chunks add to word 0."""
+
+    source: int
+    target: int
+    words: int
+    chunks: tuple[int, ...]  # numbers of the chunks it consumes, counted from the start
+
+
+@dataclass
+class Program:
+    """Command words, the DRAM address they start at, and what the pass side should see."""
+
+    base: int
+    words: list[int] = field(default_factory=list)
+    # ("config", index, data) and ("pass", wait_passes)
+    handed: list[tuple] = field(default_factory=list)
+    passes: list[Pass] = field(default_factory=list)
+    transfers: int = 0
+    loaded_words: int = 0
+    stored_words: int = 0
+
+    @property
+    def address(self) -> int:
+        """The DRAM address of the next command."""
+        return self.base + 8 * len(self.words)
+
+    def end(self) -> None:
+        self.words.append(encoding.END.pack(opcode=Opcode.END))
+
+    def config(self, index: int, data: list[int]) -> None:
+        self.words.append(encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=index, count=len(data)))
+        self.words += data
+        self.handed += [("config", index + offset, word) for offset, word in enumerate(data)]
+
+    def start_pass(self, what: Pass, wait_transfers: int = 0, wait_passes: int = 0) -> None:
+        self.words.append(
+            encoding.PASS.pack(
+                opcode=Opcode.PASS, wait_transfers=wait_transfers, wait_passes=wait_passes
+            )
+        )
+        self.handed.append(("pass", wait_passes))
+        self.passes.append(what)
+
+    def transfer(
+        self,
+        opcode: Opcode,
+        dram: int,
+        glb: int,
+        words: int,
+        rows: tuple[int, int, int] | None = None,
+        planes: tuple[int, int, int] = (0, 0, 1),
+        **fields: int,
+    ) -> None:
+        """A LOAD or STORE; `rows` and `planes` are (DRAM stride, GLB stride, count) of a block."""
+        block = rows is not None
+        self.words.append(
+            encoding.TRANSFER.pack(opcode=opcode, block=block, words=words, **fields)
+        )
+        self.words.append(encoding.TRANSFER_ADDRESS.pack(dram_address=dram, glb_address=glb))
+        if block:
+            for form, shape in ((encoding.TRANSFER_ROWS, rows), (encoding.TRANSFER_PLANES, planes)):
+                self.words.append(
+                    form.pack(dram_stride=shape[0], glb_stride=shape[1], count=shape[2])
+                )
+        self.transfers += 1
+        moved = words * (rows[2] * planes[2] if block else 1)
+        if opcode == Opcode.LOAD:
+            self.loaded_words += moved
+        else:
+            self.stored_words += moved
+
+
+def perform(what: Pass, number: int, source: np.ndarray, chunks: list[np.ndarray]) -> np.ndarray:
+    """The words a pass writes, from its source and the words of its chunks."""
+    target = source * np.uint64(3) + np.uint64(number)
+    for chunk in chunks:
+        target[:1] += chunk.sum(dtype=np.uint64)
+    return target
+
+
+class RandomProgram:
+    """Draws a command list and executes it on `dram` and `glb`: then the expected memories."""
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        dram: np.ndarray,
+        glb: np.ndarray,
+        base: int,
+        data: tuple[int, int],
+        commands: int,
+    ) -> None:
+        """`data`: first and last + 1 DRAM word that transfers may touch."""
+        self._rng = rng
+        self._dram = dram
+        self._glb = glb
+        self._data = data
+        self._touched: list[tuple[np.ndarray, bool]] = []  # per transfer: GLB words, does it write
+        self._chunk_of_pass: list[int] = []  # per chunk: number of the pass that frees it
+        self.program = Program(base)
+        kinds = [self._transfer, self._pass, self._config]
+        for _ in range(commands):
+            kinds[rng.choice(3, p=[0.6, 0.25, 0.15])]()
+        self._pass()  # END has to wait for it
+        self.program.end()
+
+    def _int(self, low: int, high: int) -> int:
+        """From low to high, both included."""
+        return int(self._rng.integers(low, high + 1))
+
+    def _config(self) -> None:
+        index = self._int(0, CONFIG_WORDS - 1)
+        count = self._int(1, min(CONFIG_WORDS - index, 90))
+        self.program.config(index, [int.from_bytes(self._rng.bytes(8)) for _ in range(count)])
+
+    def _transfer(self) -> None:
+        opcode = Opcode.LOAD if self._rng.random() < 0.6 else Opcode.STORE
+        if self._rng.random() < 0.5:
+            words, rows, planes = self._int(1, 300), None, (0, 0, 1)
+        else:
+            words = self._int(1, 24)
+            rows = (8 * self._int(-40, 60), self._int(-30, 40), self._int(1, 7))
+            planes = (8 * self._int(-200, 500), self._int(-100, 200), self._int(1, 3))
+        row, plane = np.meshgrid(
+            np.arange(rows[2] if rows else 1), np.arange(planes[2]), indexing="xy"
+        )
+        shape = rows or (0, 0, 1)
+        dram = (row * shape[0] + plane * planes[0]) // 8
+        glb = row * shape[1] + plane * planes[1]
+        first, last = self._data
+        dram += self._int(first - dram.min(), last - words - dram.max())
+        glb += self._int(-glb.min(), GLB_DATA - words - glb.max())
+        touched = np.unique((glb.reshape(-1, 1) + np.arange(words)).ravel())
+        writes = opcode == Opcode.LOAD
+        wait = self._last_pass(touched, writes)
+        self.program.transfer(
+            opcode, 8 * int(dram[0, 0]), int(glb[0, 0]), words, rows, planes, wait_passes=wait
+        )
+        for dram_row, glb_row in zip(dram.ravel(), glb.ravel(), strict=True):
+            dram_words = self._dram[dram_row : dram_row + words]
+            glb_words = self._glb[glb_row : glb_row + words]
+            if writes:
+                glb_words[:] = dram_words
+            else:
+                dram_words[:] = glb_words
+        self._touched.append((touched, writes))
+
+    def _last_pass(self, touched: np.ndarray, writes: bool) -> int:
+        """How many passes have to be done before a transfer may touch these GLB words."""
+        for number, what in reversed(list(enumerate(self.program.passes))):
+            ranges = [what.target, what.source] if writes else [what.target]
+            if any(((touched >= start) & (touched < start + what.words)).any() for start in ranges):
+                return number + 1
+        return 0
+
+    def _chunk(self, wait: bool) -> np.ndarray:
+        """Loads the next chunk; `wait`: its place may still be in use."""
+        number = len(self._chunk_of_pass)
+        words = self._int(1, CHUNK_WORDS)
+        dram = self._int(self._data[0], self._data[1] - words)
+        place = RING_BASE + number % RING * CHUNK_WORDS
+        freed = max(number - RING + 1, 0) if wait else 0
+        self.program.transfer(
+            Opcode.LOAD, 8 * dram, place, words, chunk=1, wait_chunks=freed
+        )
+        self._touched.append((np.arange(place, place + words), True))
+        self._chunk_of_pass.append(len(self.program.passes))
+        self._glb[place : place + words] = self._dram[dram : dram + words]
+        return self._glb[place : place + CHUNK_WORDS].copy()
+
+    def _pass(self) -> None:
+        words = self._int(1, 200)
+        source, target = (self._int(0, GLB_DATA - words) for _ in range(2))
+        number = len(self.program.passes)
+        wait = 0
+        for index, (touched, writes) in reversed(list(enumerate(self._touched))):
+            ranges = [target, source] if writes else [target]
+            if any(((touched >= start) & (touched < start + words)).any() for start in ranges):
+                wait = index + 1
+                break
+        # Chunks for which there is room come before the pass, the others have to come after it.
+        first = len(self._chunk_of_pass)
+        count = int(self._rng.choice([0, 0, 1, 3, 9]))
+        before = min(count, self._int(0, RING))
+        chunks = [self._chunk(wait=True) for _ in range(before)]
+        what = Pass(source, target, words, tuple(range(first, first + count)))
+        source_words = self._glb[source : source + words].copy()
+        self.program.start_pass(what, wait, self._int(0, number))
+        chunks += [self._chunk(wait=True) for _ in range(count - before)]
+        self._glb[target : target + words] = perform(what, number, source_words, chunks)
