@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 
 from model.config import SET_ROWS, MachineConfig
-from model.encoding import NO_COLUMN
+from model.encoding import NO_COLUMN, NO_FILTER_COLUMN
+
+
+IDLE = {"ifmap": NO_COLUMN, "filter": NO_FILTER_COLUMN}
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows:
     width = min(e, machine.cols)
     down = min(t, machine.sets // r) if folds == 1 else 1
     across = t // max(down, 1)
-    if folds * r * down > machine.sets or across * width > machine.cols or down * across != t:
+    fits = folds * r * down <= machine.sets and across * width <= machine.cols and down * across == t
+    if not fits or across > NO_FILTER_COLUMN:
         raise ValueError(f"e = {e}, r = {r}, t = {t} does not fit {machine.rows} x {machine.cols} PEs")
     if folds > 1 and (r > 1 or t > 1):
         raise ValueError(f"e = {e} is folded over the rows: r and t must be 1, are {r} and {t}")
@@ -47,8 +51,8 @@ def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows:
         used = set_ < folds * r * down and set_row < kernel_rows
         first = set_ * machine.cols if folds > 1 else 0
         columns.append([
-            {"ifmap": (first + col % width) * stride + set_row if used and col < across * width else NO_COLUMN,
-             "filter": col // width if col < across * width else 0}
+            {"ifmap": (first + col % width) * stride + set_row, "filter": col // width}
+            if used and col < across * width else IDLE
             for col in range(machine.cols)
         ])
     return ScanIds(rows, columns, ln_word(machine, r))
@@ -64,15 +68,16 @@ def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: 
         raise ValueError(f"{block_rows} x {block_cols} blocks do not fit {machine.cols} columns")
     span = 0 if stride is None else (block_rows - 1) * stride + SET_ROWS
 
-    def column_id(row: int, col: int) -> int:
+    def column_ids(row: int, col: int) -> dict[str, int]:
         if row >= 2 * SET_ROWS or col >= block_rows * block_cols:
-            return NO_COLUMN
+            return IDLE
         block_row, block = divmod(col, block_cols)
-        return col if stride is None else block * span + block_row * stride + row % SET_ROWS
+        ifmap = col if stride is None else block * span + block_row * stride + row % SET_ROWS
+        return {"ifmap": ifmap, "filter": 0}
 
     rows = [{"ifmap": 0, "filter": row % SET_ROWS} for row in range(machine.rows)]
     columns = [
-        [{"ifmap": column_id(row, col), "filter": 0} for col in range(machine.cols)]
+        [column_ids(row, col) for col in range(machine.cols)]
         for row in range(machine.rows)
     ]
     return ScanIds(rows, columns, ln_word(machine, min(machine.sets, 2)))

@@ -170,7 +170,9 @@ PPU_ADD_RESULT = Word(
 ROW_ID = Word("RowId", _fields("ifmap:4 filter:4"))
 COLUMN_ID = Word("ColumnId", _fields("ifmap:6 filter:2"))
 IDS_PER_WORD = 8
-NO_COLUMN = 63  # ifmap column ID of a PE that takes no part
+# Column IDs of a PE that takes no part; tags never have them.
+NO_COLUMN = 63  # ifmap
+NO_FILTER_COLUMN = 3
 
 ARRAY_SHAPE_INDEX = 0
 ARRAY_LOOPS_INDEX = 1

@@ -48,6 +48,7 @@ package encoding_pkg;
   localparam int unsigned WordBits = 64;
   localparam int unsigned IdsPerWord = 8;
   localparam int unsigned NoColumn = 63;
+  localparam int unsigned NoFilterColumn = 3;
   localparam int unsigned ArrayShapeIndex = 0;
   localparam int unsigned ArrayLoopsIndex = 1;
   localparam int unsigned DepthwiseIndex = 2;

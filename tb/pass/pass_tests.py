@@ -4,7 +4,7 @@ from pathlib import Path
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 
 from compiler.cases import Case
 from model import encoding
@@ -13,6 +13,8 @@ from model.passes import run_pass
 from tb.common import layers
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
+
+PASS_LIMIT_NS = 1_000_000  # half a million cycles
 
 CASES = [
     dict(e=8, p=4, q=4, r=1, t=2, width=16),
@@ -31,7 +33,7 @@ async def run_on_rtl(tb: Testbench, case: Case) -> tuple[np.ndarray, np.ndarray,
     write_hex("image.hex", glb)
     write_hex("config.hex", case.descriptor.words)
     tb.dut.start_i.value = 1
-    await RisingEdge(tb.dut.done_o)
+    await with_timeout(RisingEdge(tb.dut.done_o), PASS_LIMIT_NS, "ns")
     cycles = int(tb.dut.cycles_o.value)
     tb.dut.start_i.value = 0
     await ClockCycles(tb.clock, 2)
