@@ -23,7 +23,8 @@ demo: $(ready) ## Runs a photo through the simulated machine and names its class
 	@$(py) scripts/demo.py $(if $(IMAGE),--image '$(IMAGE)')
 
 sim: $(ready) ## Runs one simulation test: TEST [SEED] [WAVES]
-	@$(py) -m tb.common.runner '$(TEST)' $(if $(SEED),--seed $(SEED)) $(if $(filter 1,$(WAVES)),--waves)
+	@$(py) -m tb.common.runner '$(TEST)' \
+	  $(if $(SEED),--seed '$(SEED)') $(if $(filter 1,$(WAVES)),--waves)
 
 list: $(ready) ## Prints the simulation tests
 	@$(py) -m tb.common.runner --list
@@ -38,7 +39,8 @@ golden: $(ready) ## Writes stimulus and expected data of a test, or of all: [TES
 	@$(py) scripts/gen_golden.py $(TEST)
 
 accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL]
-	@$(py) scripts/accuracy.py --cifar10 '$(CIFAR10)' $(if $(IMAGES),--images $(IMAGES)) $(if $(RTL),--rtl $(RTL))
+	@$(py) scripts/accuracy.py --cifar10 '$(CIFAR10)' \
+	  $(if $(IMAGES),--images $(IMAGES)) $(if $(RTL),--rtl $(RTL))
 
 bench: $(ready) ## Prints the simulation speed of a test, or of all, one at a time: [TEST]
 	@$(py) -m tb.common.runner $(TEST) --seed $(or $(SEED),1) --quiet
@@ -50,7 +52,8 @@ help: ## Prints this
 	@echo 'Targets:'
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo 'Knobs:'
-	@awk -F ' *[?]= *|# *' '/^[A-Z0-9]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' $(MAKEFILE_LIST)
+	@awk -F ' *[?]= *|# *' '/^[A-Z0-9]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' \
+	  $(MAKEFILE_LIST)
 
 $(ready): requirements.txt scripts/setup_venv.sh
 	@PYTHON='$(PYTHON)' scripts/setup_venv.sh

@@ -1,7 +1,8 @@
 """Single-pass cases: anyone's tensors as a GLB image and a pass descriptor, and the way back from the
 sums that leave the array to a tensor."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,9 +20,13 @@ from compiler.descriptors import (
     pass_descriptor,
 )
 from compiler.layout import FeatureMap
+from model import encoding as enc
 from model.array import drain_beats
 from model.config import DEFAULT, MachineConfig
-from model.descriptor import Descriptor
+from model.descriptor import Descriptor, Level, StreamDescriptor
+
+
+MAX_STEP = 127  # columns or rows that a stream goes on at once
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,16 @@ class Case:
         m, y, x = self.places[used].T
         out[m, y, x] = sums[used]
         return out
+
+    def signed(self) -> "Case":
+        """The case with activations multiplied as signed values, whatever their zero points."""
+        descriptor = Descriptor(self.descriptor.words)
+        shape = {**descriptor.shape, "ifmap_offset": 0, "word_offset": 0}
+        descriptor.set(enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, **shape)
+        return replace(self, descriptor=descriptor)
+
+
+Part = tuple[Case, slice, slice]  # of a layer: a pass, its filters (M), its output rows (E)
 
 
 class GlbOverflow(ValueError):
@@ -101,7 +116,7 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
     if channels != ifmap.shape[0]:
         raise ValueError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
-    pixels = min(width, max(1, machine.psum_words // p))
+    pixels = min(width, max(1, machine.psum_words // p), MAX_STEP // window.stride)
     if -(-width // pixels) > 1 and pixels * window.stride % 2:
         pixels -= 1
     blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
@@ -124,39 +139,52 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
 
 def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                       zero_point: int = 0, ipsum: np.ndarray | None = None,
-                      machine: MachineConfig = DEFAULT) -> list[tuple[Case, slice, slice]]:
-    """A convolution in as many passes as the GLB demands: each with the filters (M) and output rows
-    (E) that it computes. Splits output rows first, at multiples of e, then filters.
+                      machine: MachineConfig = DEFAULT) -> list[Part]:
+    """A convolution in as many passes as the GLB demands. Splits output rows first, at multiples of
+    e, then filters.
     """
     height, _ = output_size(ifmap.shape[1:], window)
-    e, per_tile = mapping["e"], mapping["p"] * mapping["t"]
 
-    def split(m: slice, rows: slice) -> list[tuple[Case, slice, slice]]:
-        part, pads = _rows_of(ifmap, window, rows)
+    def build(m: slice, rows: slice) -> Case:
+        part, cut = _rows_of(ifmap, window, rows)
         sums = None if ipsum is None else ipsum[m, rows]
-        cut = Window(window.kernel, window.stride, pads)
-        try:
-            return [(convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine), m, rows)]
-        except GlbOverflow:
-            if rows.stop - rows.start > e:
-                middle = rows.start + -(-(rows.stop - rows.start) // (2 * e)) * e
-                return split(m, slice(rows.start, middle)) + split(m, slice(middle, rows.stop))
-            if m.stop - m.start > per_tile:
-                middle = m.start + -(-(m.stop - m.start) // (2 * per_tile)) * per_tile
-                return split(slice(m.start, middle), rows) + split(slice(middle, m.stop), rows)
-            raise
+        return convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine)
 
-    return split(slice(0, len(filters)), slice(0, height))
+    steps = mapping["p"] * mapping["t"], mapping["e"]
+    return _split(build, slice(0, len(filters)), slice(0, height), steps)
 
 
-def _rows_of(ifmap: np.ndarray, window: Window, rows: slice) -> tuple[np.ndarray, tuple[int, int, int, int]]:
-    """The rows of [C, H, W] that output rows need, and the padding that is left."""
+def _split(build: Callable[[slice, slice], Case], m: slice, rows: slice,
+           steps: tuple[int, int]) -> list[Part]:
+    """build(filters, output rows), in halves until they fit the GLB: rows, then filters.
+
+    steps: (filters, rows) that stay together.
+    """
+    try:
+        return [(build(m, rows), m, rows)]
+    except GlbOverflow:
+        if halves := _halves(rows, steps[1]):
+            return [part for half in halves for part in _split(build, m, half, steps)]
+        if halves := _halves(m, steps[0]):
+            return [part for half in halves for part in _split(build, half, rows, steps)]
+        raise
+
+
+def _halves(whole: slice, step: int) -> tuple[slice, slice] | None:
+    """Cut at a multiple of `step`; None where there is none."""
+    length = whole.stop - whole.start
+    middle = whole.start + -(-length // (2 * step)) * step
+    return (slice(whole.start, middle), slice(middle, whole.stop)) if length > step else None
+
+
+def _rows_of(ifmap: np.ndarray, window: Window, rows: slice) -> tuple[np.ndarray, Window]:
+    """The rows of [C, H, W] that output rows need, and the window with the padding that is left."""
     top, _, left, right = window.pads
     first = rows.start * window.stride - top
     last = (rows.stop - 1) * window.stride - top + window.kernel[0]
     height = ifmap.shape[1]
     pads = (max(0, -first), max(0, last - height), left, right)
-    return ifmap[:, max(0, first) : min(height, last)], pads
+    return ifmap[:, max(0, first) : min(height, last)], Window(window.kernel, window.stride, pads)
 
 
 def _convolution_places(machine: MachineConfig, c: Convolution, shape: tuple[int, int, int]) -> np.ndarray:
@@ -215,11 +243,12 @@ class Table:
 def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: np.ndarray | None,
                    middle: Table | None, pointwise: np.ndarray | None, output: Table | None,
                    blocks: Blocks | None = None, tile: int | None = None,
-                   machine: MachineConfig = DEFAULT) -> Case:
+                   machine: MachineConfig = DEFAULT, ipsum: np.ndarray | None = None) -> Case:
     """A fused (both filters), depthwise or pointwise pass, with its int8 ofmap.
 
     ifmap int8 [C, H, W]; depthwise int8 [C, R, S] with table `middle`; pointwise int8 [M, C] with
-    table `output`. tile: filters of a tile, a multiple of 8.
+    table `output`, or None: the sums are looked at where they leave the array, and may start with
+    `ipsum`, int32 [M, E, F]. tile: filters of a tile, a multiple of 8.
     """
     window = window if depthwise is not None else Window((1, 1), 1, (0, 0, 0, 0))
     height, width = output_size(ifmap.shape[1:], window)
@@ -236,27 +265,72 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
         tile = tile or _tile(channels, blocks.pixels, machine)
         packed = layout.pack_pointwise(pointwise, tile)
         filter_address = memory.place(packed)
-        table_address = memory.place(output.pack(len(packed) * tile // 8))
+        table_address = memory.place(output.pack(len(packed) * tile // 8)) if output else 0
         full = len(packed) * tile == -(-channels // 8) * 8
         filters = Filters(tile, len(packed), filter_address, table_address,
                           last_channels=(channels - 1) % 8 + 1 if full else 8)
     storage = FeatureMap(height, width, -(-channels // 8), 0, height)
     if filters:
         storage = FeatureMap(height, width, filters.count // 8 * filters.tiles, 0, height)
-    ofmap = FeatureMap(height, width, storage.groups, memory.place(np.zeros(storage.words, np.uint64)), height)
-    final = output.output if pointwise is not None else Output()
+    ofmap = None
+    if output or pointwise is None:
+        address = memory.place(np.zeros(storage.words, np.uint64))
+        ofmap = replace(storage, address=address)
+    final = output.output if pointwise is not None and output else Output()
     p = Pass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
              middle.output if middle else Output())
     descriptor = pass_descriptor(machine, p)
     places = _block_places(machine, p, descriptor, (channels, height, width))
+    if ipsum is not None:
+        _set_ipsum(descriptor, memory, _pack_ipsum(ipsum, places, descriptor))
     return Case(memory.words, descriptor, places, (channels, height, width), ofmap)
+
+
+def _set_ipsum(descriptor: Descriptor, memory: Allocator, words: np.ndarray) -> None:
+    """Lets the sums of a pass start with `words`, uint64 [tiles, beats, pairs of columns]."""
+    tiles, beats, pairs = words.shape
+    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, **{**descriptor.drain, "ipsum": 1})
+    descriptor.set_stream(enc.Stream.IPSUM, StreamDescriptor(
+        {"offset": memory.place(words)}, {"rows": 1, "cols": 1}, {},
+        (Level(pairs, 1), Level(beats, pairs), Level(tiles, beats * pairs))))
+
+
+def fused_cases(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: np.ndarray,
+                middle: Table, pointwise: np.ndarray, ipsum: np.ndarray | None = None,
+                machine: MachineConfig = DEFAULT) -> list[Part]:
+    """A fused layer, looked at where its sums leave the array, in as many passes as the GLB demands.
+
+    Splits output rows, then filters; the depthwise half is done again for other filters.
+    """
+    height, width = output_size(ifmap.shape[1:], window)
+    pixels = pointwise_blocks(height, width, machine, window.stride).pixels
+
+    def build(m: slice, rows: slice) -> Case:
+        part, cut = _rows_of(ifmap, window, rows)
+        sums = None if ipsum is None else ipsum[m, rows]
+        return separable_case(part, cut, zero_point, depthwise, middle, pointwise[m], None,
+                              machine=machine, ipsum=sums)
+
+    # The SUPERs keep depthwise words for all tiles of a pass: one tile where they cannot.
+    words = -(-len(ifmap) // 8) * pixels * (2 if machine.sets == 1 else 1)
+    count = len(pointwise)
+    most = count if words <= machine.word_buffer_words else _most_filters(pixels, machine)
+    parts = []
+    for first in range(0, count, most):
+        filters = slice(first, min(count, first + most))
+        parts += _split(build, filters, slice(0, height), (8, 1))
+    return parts
 
 
 def _tile(filters: int, pixels: int, machine: MachineConfig) -> int:
     """Filters of a tile: as many as the psum buffers hold, evenly spread, in blocks of 8."""
-    most = 3 * (machine.psum_words // pixels) // 8 * 8
-    tiles = -(-filters // most)
+    tiles = -(-filters // _most_filters(pixels, machine))
     return -(-filters // (tiles * 8)) * 8
+
+
+def _most_filters(pixels: int, machine: MachineConfig) -> int:
+    """Filters whose sums the psum buffers of a set hold, in blocks of 8."""
+    return 3 * (machine.psum_words // pixels) // 8 * 8
 
 
 def _block_places(machine: MachineConfig, p: Pass, descriptor: Descriptor,

@@ -91,8 +91,8 @@ class Filters:
 class Pass:
     """A pass with pointwise or depthwise work.
 
-    depthwise_address: 18 words a group; None: no depthwise half. residual: (address of the second
-    operand, FeatureMap like the ofmap, three packed PPU words).
+    depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the
+    array.
     """
 
     ifmap: FeatureMap
@@ -269,13 +269,15 @@ def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
     if p.filters:
         descriptor.set_stream(Stream.FILTER, _filter_stream(machine, p))
         channel_blocks, tiles = p.filters.count // 8, p.filters.tiles
-        descriptor.set_stream(Stream.TABLE, _linear(
-            p.filters.table_address, Level(enc.TABLE_WORDS, 1), Level(channel_blocks, enc.TABLE_WORDS),
-            Level(blocks.inner), Level(tiles, channel_blocks * enc.TABLE_WORDS), Level(blocks.outer)))
+        if p.ofmap:
+            descriptor.set_stream(Stream.TABLE, _linear(
+                p.filters.table_address, Level(enc.TABLE_WORDS, 1), Level(channel_blocks, enc.TABLE_WORDS),
+                Level(blocks.inner), Level(tiles, channel_blocks * enc.TABLE_WORDS), Level(blocks.outer)))
         last_channels = p.filters.last_channels
     else:
         channel_blocks, tiles, last_channels = p.ifmap.groups, 1, 8
-    descriptor.set_stream(Stream.OFMAP, _ofmap_stream(p, channel_blocks, tiles, last_channels))
+    if p.ofmap:
+        descriptor.set_stream(Stream.OFMAP, _ofmap_stream(p, channel_blocks, tiles, last_channels))
     _set_output(machine, descriptor, p, channel_blocks)
     return descriptor
 
@@ -304,7 +306,7 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel
         loops["ln"] &= ~(1 << (SET_ROWS - 1))
         descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, **loops)
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=columns,
-                   to_ppu=1, **drain)
+                   to_ppu=int(p.ofmap is not None), **drain)
     reciprocal, shift = average_reciprocal(p.pool_count)
     descriptor.set(enc.PPU_INDEX, enc.PPU, raw=int(p.filters is None), pool=p.pool, pool_count=p.pool_count,
                    pool_reciprocal=reciprocal, pool_shift=shift, **vars(p.output))
@@ -355,6 +357,7 @@ class Convolution:
     ofmap: FeatureMap | None = None
     output: Output = field(default_factory=Output)
     last_channels: int = 8
+    halves: int = 2  # groups in a word where sets do not split it; 1: only the low half has channels
 
 
 @dataclass(frozen=True)
@@ -380,7 +383,7 @@ def convolution_sets(machine: MachineConfig, c: Convolution) -> Sets:
 
 def convolution_groups(c: Convolution) -> tuple[int, int]:
     """(groups of a pass, halves of a word that are groups of their own)."""
-    halves = 1 if c.r > 1 else 2
+    halves = 1 if c.r > 1 else c.halves
     return c.ifmap.groups * halves, halves
 
 

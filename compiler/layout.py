@@ -35,7 +35,7 @@ class FeatureMap:
     rows, cols   size of the map in pixels
     groups       words per pixel
     address      GLB word where the storage begins
-    ring_rows    rows of storage; row y lies in slot y mod ring_rows
+    ring_rows    rows of storage; row y lies in slot (y + shift) mod ring_rows
     """
 
     rows: int
@@ -43,6 +43,7 @@ class FeatureMap:
     groups: int
     address: int
     ring_rows: int
+    shift: int = 0
 
     @property
     def pitch(self) -> int:
@@ -58,7 +59,7 @@ class FeatureMap:
         return self.ring_rows * self.row_words
 
     def row_address(self, y: int) -> int:
-        return self.address + y % self.ring_rows * self.row_words
+        return self.address + (y + self.shift) % self.ring_rows * self.row_words
 
     def pack(self, values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
         """int8 [rows, cols, C] -> uint64 [rows, groups, pitch]."""

@@ -1,5 +1,5 @@
-"""Lints the RTL with Verilator and slang; a warning is an error. Two tools, since each finds what the
-other does not (slang alone sees a variable with two drivers in separate processes).
+"""Lints the RTL with Verilator and slang; a warning is an error. Two tools, since each finds what
+the other does not (slang alone sees a variable with two drivers in separate processes).
 
 Every module that no other one instantiates is a top; the machine is also elaborated at other sizes.
 """
@@ -17,8 +17,8 @@ WAIVERS = Path(__file__).with_name("lint.vlt")
 MACHINE = "eyrie"
 SIZES = [(3, 4), (6, 8), (12, 14)]  # rows, columns beside the default
 
-# Two of slang's extra warnings contradict the house style: lowRISC asks for a default in every case,
-# `unique` or not; and a cast to a parameter's width does nothing for one of its values only.
+# Two of slang's extra warnings contradict the house style: lowRISC asks for a default in every
+# case, `unique` or not; and a cast to a parameter's width does nothing for one of its values only.
 SLANG_FLAGS = "-Wextra -Werror -Wno-case-redundant-default -Wno-useless-cast"
 
 _MODULE = re.compile(r"^\s*module\s+(\w+)", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The list of simulation tests. Each bench folder adds its own: tb/<block>/bench.py exports BENCHES."""
+"""The list of simulation tests. Each folder adds its own: tb/<block>/bench.py exports BENCHES."""
 
 import importlib
 from collections.abc import Mapping

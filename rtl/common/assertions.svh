@@ -1,6 +1,6 @@
-// Assertion macros. They expect clk_i and rst_ni in scope, are off during reset, and need nothing but
-// what Verilator checks with --assert and without --timing (no ##N). A violation ends the simulation
-// with the message; tb/common_blocks/assert0 proves that it does. SYNTHESIS removes them.
+// Assertion macros. They expect clk_i and rst_ni in scope, are off during reset, and need nothing
+// but what Verilator checks with --assert and without --timing (no ##N). A violation ends the
+// simulation with the message; the benches assert0 to assert2 prove it. SYNTHESIS removes them.
 `ifndef EYRIE_ASSERTIONS_SVH
 `define EYRIE_ASSERTIONS_SVH
 

@@ -1,9 +1,9 @@
 // A synchronous first-in first-out queue of any depth, valid/ready on both sides.
 //
-// Contract: data leaves in the order it came. A word is visible at the output one cycle after it went
-// in, at the earliest (no fall-through). in_ready_o depends on the registers only: a full queue takes
-// nothing in the cycle in which it gives a word away, so neither handshake path runs through.
-// out_data_o has a meaning only while out_valid_o. count_o is the number of words inside.
+// Contract: data leaves in the order it came. A word is visible at the output one cycle after it
+// went in, at the earliest (no fall-through). in_ready_o depends on the registers only: a full
+// queue takes nothing in the cycle in which it gives a word away, so neither handshake path runs
+// through. out_data_o has a meaning only while out_valid_o. count_o is the number of words inside.
 
 `include "assertions.svh"
 

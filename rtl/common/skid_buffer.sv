@@ -1,9 +1,9 @@
 // A register stage for a valid/ready channel that cuts valid, data and ready: no combinational path
 // runs through it in either direction.
 //
-// Contract: data leaves in the order it came, one cycle later at the earliest, at up to one word per
-// cycle. Two slots: `main_q` feeds the output; `skid_q` catches the word that is already on its way
-// in the cycle in which the output stalls, since in_ready_o, a register, falls one cycle late.
+// Contract: data leaves in the order it came, one cycle later at the earliest, at up to one word
+// per cycle. Two slots: `main_q` feeds the output; `skid_q` catches the word that is already on its
+// way in the cycle in which the output stalls, since in_ready_o, a register, falls one cycle late.
 
 `include "assertions.svh"
 

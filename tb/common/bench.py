@@ -42,8 +42,8 @@ class Testbench:
         self.rng = np.random.default_rng(cocotb.RANDOM_SEED)
         self.arguments: dict = json.loads(os.environ.get("EYRIE_ARGUMENTS", "{}"))
         self._start_ns = 0.0
-        # At once, before the design is evaluated for the first time: its inputs start at random, and a
-        # clock that starts high is an edge, out of reset if that starts high too.
+        # At once, before the design is evaluated for the first time: its inputs start at random,
+        # and a clock that starts high is an edge, out of reset if that starts high too.
         dut.clk_i.value = Immediate(0)
         dut.rst_ni.value = Immediate(0)
         Clock(self.clock, PERIOD_NS, unit="ns").start(start_high=False)
@@ -65,7 +65,7 @@ class Testbench:
     ) -> None:
         """Waits for a condition on Python's side, looking every `step` cycles.
 
-        Fails after `limit` cycles, naming `what` it waited for. To wait for a signal, await its edge.
+        Fails after `limit` cycles, naming `what` it waited for. For a signal, await its edge.
         """
         last = self.cycles + limit
         while not condition():
@@ -73,12 +73,16 @@ class Testbench:
             await ClockCycles(self.clock, step)
 
     async def finish(
-        self, *scoreboards: Scoreboard, limit: int = 100_000, extra_cycles: int = 16, **figures: object
+        self,
+        *scoreboards: Scoreboard,
+        limit: int = 100_000,
+        extra_cycles: int = 16,
+        **figures: object,
     ) -> None:
         """Ends the test: waits until all expectations are met, then some cycles for surplus output.
 
-        Writes the summary with the scoreboards' counts and `figures`, and fails on any difference, on
-        missing or surplus items, and if a scoreboard compared nothing.
+        Writes the summary with the scoreboards' counts and `figures`, and fails on any difference,
+        on missing or surplus items, and if a scoreboard compared nothing.
         """
         try:
             await self.until(lambda: all(board.done for board in scoreboards), "the outputs", limit)

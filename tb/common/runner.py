@@ -33,9 +33,9 @@ def simulate(
 ) -> dict[str, object]:
     """Builds the bench's model if need be, runs its test, and returns the summary it stored.
 
-    `out` is where log.txt and summary.json go (build/<test>). With `echo` the log is also printed as
-    it grows. The status is "fail" if the test failed, ended early, or compared nothing; "reason" then
-    says why. Raises BuildError and SourceError.
+    `out` is where log.txt and summary.json go (build/<test>). With `echo` the log is also printed
+    as it grows. The status is "fail" if the test failed, ended early, or compared nothing; "reason"
+    then says why. Raises BuildError and SourceError.
     """
     out = out or ROOT / "build" / bench.name
     model = build_model(bench.top, bench.parameters, bench.sources, waves)

@@ -14,9 +14,9 @@ _CONTEXT = 4  # items shown before a difference
 class Scoreboard:
     """A queue of expected items, against which observed ones are compared in order.
 
-    Items are compared with ==, so they may be ints, tuples or dicts of fields. `name` and the `where`
-    of an item (any object; printed only when needed, e.g. "pass 3, e=1, f=2") locate a difference.
-    A monitor takes `observe` as its callback.
+    Items are compared with ==, so they may be ints, tuples or dicts of fields. `name` and the
+    `where` of an item (any object; printed only when needed, e.g. "pass 3, e=1, f=2") locate a
+    difference. A monitor takes `observe` as its callback.
     """
 
     def __init__(self, name: str) -> None:

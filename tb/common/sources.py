@@ -1,8 +1,8 @@
 """Finds the files a top module needs: one module per file, each named after it.
 
-A file needs every file whose name its code mentions (an instance, a package, an included header), so
-no file list has to be kept, and a change or an error in a file that a top does not need leaves its
-model alone. A signal that has a module's name adds a file too many, which is harmless.
+A file needs every file whose name its code mentions (an instance, a package, an included header),
+so no file list has to be kept, and a change or an error in a file that a top does not need leaves
+its model alone. A signal that has a module's name adds a file too many, which is harmless.
 """
 
 import re
@@ -34,7 +34,7 @@ def _locate(name: str) -> Path:
     paths = _index().get(name, [])
     if len(paths) != 1:
         found = ", ".join(str(path.relative_to(ROOT)) for path in paths) or "no file"
-        raise SourceError(f"module {name} needs exactly one file {name}.sv under rtl/ or tb/: {found}")
+        raise SourceError(f"module {name} needs one file {name}.sv under rtl/ or tb/: {found}")
     return paths[0]
 
 
@@ -71,7 +71,7 @@ def closure(top: str) -> list[Path]:
 
 
 def arguments(files: list[Path]) -> list[str]:
-    """Files as Verilator's and slang's arguments: include folders of the headers, then the sources."""
+    """Files as Verilator's and slang's arguments: the headers' folders, then the sources."""
     folders = dict.fromkeys(path.parent for path in files if path.suffix == ".svh")
     return [f"+incdir+{folder}" for folder in folders] + [
         str(path) for path in files if path.suffix == ".sv"

@@ -2,12 +2,12 @@
 
 A stream NAME with the fields a, b that enters the design has the wrapper ports
     NAME_valid_i, NAME_ready_o, NAME_a_i, NAME_b_i
-and one that leaves it has NAME_valid_o, NAME_ready_i, NAME_a_o, NAME_b_o. An item is the value of the
-only field, or a dict of the fields' values. A wide packed port is one value: pack and unpack it with
-NumPy or int.from_bytes, not bit by bit.
+and one that leaves it has NAME_valid_o, NAME_ready_i, NAME_a_o, NAME_b_o. An item is the value of
+the only field, or a dict of the fields' values. A wide packed port is one value: pack and unpack it
+with NumPy or int.from_bytes, not bit by bit.
 
-Agents are made before Testbench.reset(), which lets them drive their ports from the start; items are
-queued after it. Idle and stall are probabilities per cycle, drawn from the test bench's generator.
+Agents are made before Testbench.reset(), which lets them drive their ports from the start; items
+are queued after it. Idle and stall are probabilities per cycle, from the test bench's generator.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ Item = int | Mapping[str, int]
 
 
 def _signals(fields: Sequence[str], enters: bool) -> dict[str, str]:
-    """cocotb-bus's map from attribute to signal name for a stream that enters or leaves the design."""
+    """cocotb-bus's map from attribute to signal name."""
     forward, backward = ("_i", "_o") if enters else ("_o", "_i")
     names = {field: field + forward for field in ("valid", *fields)}
     return names | {"ready": "ready" + backward}
@@ -59,7 +59,7 @@ class StreamDriver(BusDriver):
             await event.wait()
 
     async def _driver_send(self, item: Item, sync: bool = True) -> None:
-        """Offers one item until it is taken. After `sync`, or between items, it is just past an edge."""
+        """Offers one item until it is taken. Unless `sync`, an edge has just passed."""
         if sync:
             await self._edge
         if self.idle:

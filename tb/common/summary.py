@@ -1,7 +1,7 @@
 """The result of one run, build/<test>/summary.json.
 
-The test inside the simulation writes what it counted (`write`); the runner outside reads that and adds
-the rest (`complete`). The file is replaced as a whole, so a reader never sees half of it.
+The test inside the simulation writes what it counted (`write`); the runner outside reads that and
+adds the rest (`complete`). The file is replaced as a whole, so a reader never sees half of it.
 """
 
 import json
@@ -12,13 +12,13 @@ VARIABLE = "EYRIE_SUMMARY"  # the environment variable that names the file to th
 
 
 def write(cycles: int, comparisons: int, mismatches: int, **more: object) -> None:
-    """Records what the running test counted; `more` are further entries, such as a network's figures."""
+    """Records what the running test counted; `more` are further entries."""
     counts = {"cycles": cycles, "comparisons": comparisons, "mismatches": mismatches}
     _store(Path(os.environ[VARIABLE]), counts | more)
 
 
 def complete(path: Path, **entries: object) -> dict[str, object]:
-    """Puts `entries` in front of what the test wrote to `path`, if it did; stores and returns all."""
+    """Puts `entries` in front of what the test wrote to `path`, if it did; returns all."""
     counts = {"cycles": 0, "comparisons": 0, "mismatches": 0}
     if path.exists():
         counts |= json.loads(path.read_text())

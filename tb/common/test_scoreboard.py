@@ -50,7 +50,8 @@ def test_arrays_count_every_element() -> None:
     got[1, 2], got[2, 0] = -1, -2
     board.compare(expected, got, "tile 1")
     assert (board.comparisons, board.mismatches) == (24, 2)
-    with pytest.raises(AssertionError, match=r"tile 1 \[1, 2\], 2 of 12 differ .*: expected 6, got -1"):
+    message = r"tile 1 \[1, 2\], 2 of 12 differ .*: expected 6, got -1"
+    with pytest.raises(AssertionError, match=message):
         board.finish()
 
 

@@ -1,8 +1,9 @@
 """Builds Verilator models, one for each top module and parameter set, and keeps them.
 
 A model lives in build/models/<top>-<hash>/, where the hash covers the files the top needs, the
-parameters and the flags: it is reused while none of them changes. Two processes may ask for the same
-model at once; one of them builds it. A model appears by renaming, so an interrupted build leaves none.
+parameters and the flags: it is reused while none of them changes. Two processes may ask for the
+same model at once; one of them builds it. A model appears by renaming, so an interrupted build
+leaves none.
 """
 
 import fcntl
@@ -25,7 +26,7 @@ MODELS = ROOT / "build" / "models"
 # would stop most of Verilator's optimisations and costs a factor of four in speed.
 _VISIBLE = '`verilator_config\npublic_flat_rw -module "{top}" -var "*"\n'
 
-# Start values are random, by the seed given at run time, so that nothing depends on them being zero.
+# Start values are random, by the seed given at run time: nothing may depend on zeros.
 _FLAGS = (
     "--cc --exe --build --vpi --no-timing --assert -O3 --x-assign unique --x-initial unique "
     "--timescale 1ns/1ps --prefix Vtop -o model"
@@ -33,7 +34,7 @@ _FLAGS = (
 
 
 class BuildError(Exception):
-    """Verilator or the C++ compiler refused; the message holds the first errors and the log's path."""
+    """Verilator or the C++ compiler refused; the message has the first errors and the log."""
 
 
 def build_model(
@@ -44,8 +45,8 @@ def build_model(
 ) -> Path:
     """Returns the executable model of module `top`, building it if it does not exist yet.
 
-    `parameters` are the top's; `sources` are files in addition to what sources.closure finds (C++ for
-    DPI), relative to the repository. With `waves` the model can write a VCD file (and is slower).
+    `parameters` are the top's; `sources` are files in addition to what sources.closure finds (C++
+    for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly.
     """
     files = [*closure(top), *(ROOT / source for source in sources)]
     flags = [*_FLAGS, "--top-module", top, *_generics(parameters or {})]
@@ -89,7 +90,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _environment() -> dict[str, str]:
-    """The build's: the virtual environment's tools first, and no knobs of the make that called us."""
+    """The build's: the virtual environment's tools first, and no knobs of the calling make."""
     environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
     environment["PATH"] = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ["PATH"]])
     return environment

@@ -19,9 +19,9 @@ BENCHES = [
     _stream("fifo1", "FIFO of 1 word", "fifo", 1, WIDTH=32, DEPTH=1),
     _stream("fifo2", "FIFO of 8 words of 128 bits", "fifo", 8, WIDTH=128, DEPTH=8),
     _stream("skid0", "skid buffer: order, capacity, handshakes", "skid_buffer", 2, WIDTH=24),
-    _alarm("assert0", "a false assertion fails the run", "breaks_property", "planted: the bit rose"),
-    _alarm("assert1", "unstable data fails the run", "changes_data", "data changed while stalled"),
-    _alarm("assert2", "a dropped valid fails the run", "drops_valid", "valid dropped before ready"),
-    _alarm("assert3", "a difference fails the run", "differs", "expected 1, got 2"),
+    _alarm("assert0", "a false assertion fails a run", "breaks_property", "planted: the bit rose"),
+    _alarm("assert1", "unstable data fails a run", "changes_data", "data changed while stalled"),
+    _alarm("assert2", "a dropped valid fails a run", "drops_valid", "valid dropped before ready"),
+    _alarm("assert3", "a difference fails a run", "differs", "expected 1, got 2"),
     _alarm("assert4", "a test that compares nothing fails", "idles", "nothing was compared"),
 ]

@@ -43,16 +43,17 @@ async def moves_words(dut) -> None:
     board.compare(capacity, taken.received_transactions - before, "words taken while stalled")
     if hasattr(dut, "count_o"):
         board.compare(capacity, int(dut.count_o.value), "count_o while stalled")
+    await cuts_paths(tb, board, "full")
     sink.pace(0)
     await tb.until(lambda: board.done, "the words held back")
 
     for idle, stall in [(0.6, 0), (0, 0.6), *tb.rng.random((4, 2)) * 0.8]:
         await transfer(idle, stall, ITEMS)
-    await cuts_paths(tb, board)
+    await cuts_paths(tb, board, "empty")
     await tb.finish(board)
 
 
-async def cuts_paths(tb: Testbench, board: Scoreboard) -> None:
+async def cuts_paths(tb: Testbench, board: Scoreboard, state: str) -> None:
     """Within a cycle, no output follows an input."""
     dut = tb.dut
     outputs = dut.in_ready_o, dut.out_valid_o
@@ -60,9 +61,10 @@ async def cuts_paths(tb: Testbench, board: Scoreboard) -> None:
         await FallingEdge(dut.clk_i)
         before = [int(handle.value) for handle in outputs]
         levels = int(dut.in_valid_i.value), int(dut.out_ready_i.value)
-        dut.in_valid_i.value, dut.out_ready_i.value = (int(bit) for bit in tb.rng.integers(2, size=2))
+        dut.in_valid_i.value, dut.out_ready_i.value = tb.rng.integers(2, size=2).tolist()
         await Timer(0.2, "ns")
-        board.compare(before, [int(handle.value) for handle in outputs], "outputs within a cycle")
+        after = [int(handle.value) for handle in outputs]
+        board.compare(before, after, f"outputs within a cycle, {state}")
         dut.in_valid_i.value, dut.out_ready_i.value = levels
         await Timer(0.2, "ns")
 

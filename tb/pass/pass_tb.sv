@@ -137,11 +137,13 @@ module pass_tb
     .drain_stall_o     (unused_activity[3])
   );
 
-  // A client that is held back in this cycle is not seen by the GLB.
+  // A client that is held back in this cycle is not seen by the GLB; one that was seen stays.
   logic [Clients-1:0] held, glb_valid, glb_ready;
 
   always_ff @(posedge clk_i) begin
-    for (int c = 0; c < Clients; c++) held[c] <= 8'($urandom_range(255)) < stall_i;
+    for (int c = 0; c < Clients; c++) begin
+      held[c] <= !(glb_valid[c] && !glb_ready[c]) && 8'($urandom_range(255)) < stall_i;
+    end
   end
   assign glb_valid     = request_valid & ~held;
   assign request_ready = glb_ready & ~held;

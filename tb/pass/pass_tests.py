@@ -26,14 +26,15 @@ CASES = [
 ]
 
 
-async def run_on_rtl(tb: Testbench, case: Case) -> tuple[np.ndarray, np.ndarray, int]:
+async def run_on_rtl(tb: Testbench, case: Case,
+                     limit_ns: int = PASS_LIMIT_NS) -> tuple[np.ndarray, np.ndarray, int]:
     """One pass: sums that left (int32 [beats, cols]), the GLB afterwards, cycles."""
     glb = np.zeros(DEFAULT.glb_words, np.uint64)
     glb[: len(case.glb)] = case.glb
     write_hex("image.hex", glb)
     write_hex("config.hex", case.descriptor.words)
     tb.dut.start_i.value = 1
-    await with_timeout(RisingEdge(tb.dut.done_o), PASS_LIMIT_NS, "ns")
+    await with_timeout(RisingEdge(tb.dut.done_o), limit_ns, "ns")
     cycles = int(tb.dut.cycles_o.value)
     tb.dut.start_i.value = 0
     await ClockCycles(tb.clock, 2)

@@ -1,0 +1,153 @@
+"""Graph passes: from operators to the layer groups that the machine runs.
+
+Padding goes into the operator behind it; a depthwise and the pointwise convolution behind it become one
+group, whose intermediate stays in the array; an average pool over the whole map is done on the way out.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from compiler.cases import Table
+from compiler.descriptors import Output, Window
+from compiler.graph import Graph, Node, Tensor
+from model.operators import fold_zero_point
+
+OFFSET_ZERO_POINT = -128
+
+
+class Unsupported(ValueError):
+    """The network has a combination that the machine does not run; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """One layer group: a convolution, or depthwise and / or pointwise work.
+
+    filters     int8 [M, R, S, C] of a convolution, or [M, C] of pointwise work
+    depthwise   int8 [R, S, C]
+    table       of the result; middle: of the depthwise half
+    pool_count  pixels averaged on the way out, 0 without
+    """
+
+    name: str
+    source: Tensor
+    output: Tensor
+    window: Window
+    filters: np.ndarray | None
+    table: Table | None
+    depthwise: np.ndarray | None = None
+    middle: Table | None = None
+    pool_count: int = 0
+
+    @property
+    def is_convolution(self) -> bool:
+        return self.filters is not None and self.filters.ndim == 4
+
+    @property
+    def map_shape(self) -> tuple[int, int]:
+        """(E, F) before pooling."""
+        from compiler.cases import output_size
+        return output_size(self.source.shape[:2], self.window)
+
+    @property
+    def macs(self) -> int:
+        pixels = self.map_shape[0] * self.map_shape[1]
+        return pixels * sum(w.size for w in (self.filters, self.depthwise) if w is not None)
+
+    @property
+    def weight_bytes(self) -> int:
+        return sum(w.size for w in (self.filters, self.depthwise) if w is not None)
+
+    @property
+    def channels(self) -> int:
+        """Output channels of all convolutions in the group: each has a table entry."""
+        return sum(len(t.bias) for t in (self.table, self.middle) if t is not None)
+
+    def __str__(self) -> str:
+        kind = "conv" if self.is_convolution else "+".join(
+            n for n, w in (("depthwise", self.depthwise), ("pointwise", self.filters)) if w is not None)
+        shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
+        return f"{self.name:10} {kind:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {self.window.pads}"
+
+
+def fold_pads(graph: Graph) -> Graph:
+    """Moves PAD into the convolution behind it."""
+    nodes, waiting = [], None
+    for node in graph.nodes:
+        if node.op == "pad":
+            waiting = node
+            continue
+        if waiting:
+            if node.inputs[0].name != waiting.output.name or node.op not in ("conv2d", "depthwise_conv2d"):
+                raise Unsupported(f"operator {waiting.where} PAD: only before a convolution")
+            pads = tuple(a + b for a, b in zip(node.pads, waiting.pads))
+            node, waiting = replace(node, inputs=waiting.inputs, pads=pads), None
+        nodes.append(node)
+    return Graph(tuple(nodes))
+
+
+def _table(node: Node) -> Table:
+    zero_point = node.inputs[0].zero_point
+    axis = -1 if node.op == "depthwise_conv2d" else 0
+    # With zero point -128 the array reads q ^ 0x80, in which zero is zero: q + 128.
+    offset = 0 if zero_point == OFFSET_ZERO_POINT else zero_point
+    bias = fold_zero_point(node.bias, node.filters, offset, channel_axis=axis)
+    limits = node.limits
+    output = Output(int(limits.zero_point), int(limits.minimum), int(limits.maximum))
+    count = len(bias)
+    return Table(np.asarray(bias, np.int32), np.broadcast_to(np.asarray(limits.multiplier, np.int32), count),
+                 np.broadcast_to(np.asarray(limits.shift, np.int8), count), output)
+
+
+def form_groups(graph: Graph) -> list[Group]:
+    """Raises Unsupported."""
+    groups: list[Group] = []
+    nodes = list(fold_pads(graph).nodes)
+    while nodes:
+        node = nodes.pop(0)
+        if node.op == "average_pool2d":
+            _pool(groups, node)
+        elif node.op == "depthwise_conv2d" and nodes and _pointwise(nodes[0]):
+            groups.append(_group(nodes.pop(0), depthwise=node))
+        elif node.op == "depthwise_conv2d":
+            groups.append(_group(None, depthwise=node))
+        elif node.op in ("conv2d", "fully_connected"):
+            groups.append(_group(node))
+        else:
+            raise Unsupported(f"operator {node.where} {node.op}: not supported here")
+    return groups
+
+
+def _pointwise(node: Node) -> bool:
+    return node.op == "fully_connected" or (node.op == "conv2d" and node.kernel == (1, 1) and node.stride == 1)
+
+
+def _group(node: Node | None, depthwise: Node | None = None) -> Group:
+    first, last = depthwise or node, node or depthwise
+    filters = None
+    if node is not None:
+        filters = node.filters
+        if node.op == "fully_connected" and node.inputs[0].shape[:2] != (1, 1):
+            raise Unsupported(f"operator {node.where}: fully connected on a {node.inputs[0].shape} map")
+        if _pointwise(node):
+            filters = filters.reshape(len(filters), -1)
+        elif max(node.kernel) > 3 or node.stride > 2:
+            raise Unsupported(f"operator {node.where}: kernel {node.kernel}, stride {node.stride}: at most 3 x 3, 2")
+    if depthwise is not None and (max(depthwise.kernel) > 3 or depthwise.stride > 2):
+        raise Unsupported(f"operator {depthwise.where}: kernel {depthwise.kernel}, stride {depthwise.stride}")
+    return Group(
+        name=last.output.name.split("/")[-1], source=first.inputs[0], output=last.output,
+        window=Window(first.kernel, first.stride, first.pads), filters=filters,
+        table=_table(node) if node is not None else None,
+        depthwise=depthwise.filters if depthwise is not None else None,
+        middle=_table(depthwise) if depthwise is not None else None,
+    )
+
+
+def _pool(groups: list[Group], node: Node) -> None:
+    """Averaging over the whole map is part of the group before it."""
+    rows, cols, _ = node.inputs[0].shape
+    if not groups or groups[-1].output.name != node.inputs[0].name or node.kernel != (rows, cols) or any(node.pads):
+        raise Unsupported(f"operator {node.where} AVERAGE_POOL_2D: only over the whole map, after a convolution")
+    groups[-1] = replace(groups[-1], output=node.output, pool_count=rows * cols)

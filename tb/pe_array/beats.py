@@ -1,0 +1,130 @@
+"""What one pass sends into the PE array and what has to leave it, as the golden model says."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.cases import Case
+from model import encoding as enc
+from model import streams
+from model.array import drain_beats
+from model.config import MachineConfig
+from model.descriptor import Descriptor
+from model.encoding import ArrayMode, DrainMode, Stream
+from model.passes import run_pass
+
+Beat = dict[str, int]
+
+
+@dataclass(frozen=True)
+class PassBeats:
+    """The beats of one pass on each stream, in order, and its results.
+
+    sums     int32 [tiles, beats, cols]; columns that are not in use mean nothing
+    notes    uint8 [tiles, beats]: what a drain beat carries along
+    used     columns in use
+    macs     multiplications
+    """
+
+    case: Case
+    ifmap: list[Beat]
+    filter: list[Beat]
+    depthwise: list[Beat]
+    drain: list[Beat]
+    sums: np.ndarray
+    notes: np.ndarray
+    used: int
+    macs: int
+
+
+def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> PassBeats:
+    """All beats of a case; notes and the start sums that must not matter are random."""
+    glb = np.zeros(machine.glb_words, np.uint64)
+    glb[: len(case.glb)] = case.glb
+    descriptor = case.descriptor
+    read = {
+        stream: _stream_beats(descriptor, stream, glb)
+        for stream in (Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE)
+    }
+    starts = _start_sums(machine, descriptor, glb, case.places.shape[:3], rng)
+    notes = rng.integers(0, 256, starts.shape[:2])
+    drain = _drain_beats(machine, descriptor, starts, notes)
+    trace = run_pass(machine, descriptor, glb)
+    return PassBeats(case, *read.values(), drain, trace.sums.reshape(starts.shape), notes,
+                     descriptor.drain["columns"], multiplications(machine, descriptor))
+
+
+def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray) -> list[Beat]:
+    program = descriptor.stream(stream)
+    if not program.options["enable"]:
+        return []
+    beats = streams.read(program, glb, 2 if stream == Stream.IFMAP else 1)
+    common = {"half_by_set": int(beats.half_by_set)}
+    if stream == Stream.IFMAP:
+        common["to_pixels"] = program.options["to_pixels"]
+    items = []
+    for data, lanes, tag in zip(beats.data.tolist(), beats.lanes.tolist(), beats.tag.tolist()):
+        item = {"data": sum(word << 64 * lane for lane, word in enumerate(data)), "tag": tag, **common}
+        if stream == Stream.IFMAP:
+            item["lanes"] = lanes[0] | lanes[1] << 1
+        items.append(item)
+    return items
+
+
+def _start_sums(machine: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
+                shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
+    """What each chain starts with: int32 [tiles, beats, cols]."""
+    starts = rng.integers(-(2**31), 2**31, shape).astype(np.int32)
+    drain = descriptor.drain
+    if drain["mode"] == DrainMode.WORDS:  # a word takes the sum's place
+        return starts
+    columns = drain["columns"]
+    starts[:, :, :columns] = 0
+    if drain["ipsum"]:
+        words = streams.read(descriptor.stream(Stream.IPSUM), glb).data[:, 0]
+        values = words.reshape(shape[0], shape[1], -1).view(np.int32)
+        starts[:, :, :columns] = values[:, :, :columns]
+    return starts
+
+
+def _drain_beats(machine: MachineConfig, descriptor: Descriptor, starts: np.ndarray,
+                 notes: np.ndarray) -> list[Beat]:
+    order = drain_beats(descriptor)
+    drain, words = descriptor.drain, descriptor.drain["mode"] == DrainMode.WORDS
+    last = {set_: n for n, set_ in enumerate(order.set.tolist())}
+    packed = np.ascontiguousarray(starts).view(np.uint8).reshape(*starts.shape[:2], -1)
+    beat = [
+        {
+            "set": set_,
+            "add": sum(1 << row for row in np.flatnonzero(order.rows[n]).tolist()),
+            # A chain's last beat of a tile gives its psum half back.
+            "free": drain["rows"] if n == last[set_] and not words else 0,
+            "index": 0 if words else int(order.index[n]),
+            "word": int(words),
+        }
+        for n, set_ in enumerate(order.set.tolist())
+    ]
+    return [
+        {**beat[n % len(beat)], "note": int(notes[tile, n]),
+         "sums": int.from_bytes(packed[tile, n].tobytes(), "little")}
+        for tile in range(starts.shape[0])
+        for n in range(starts.shape[1])
+    ]
+
+
+def multiplications(machine: MachineConfig, descriptor: Descriptor) -> int:
+    """What the PEs that take part issue in a pass."""
+    shape, loops = descriptor.shape, descriptor.loops
+    _, columns = descriptor.ids(machine.rows, machine.cols)
+    blocks = loops["outer"] * loops["inner"] * loops["groups"]
+    total = 0
+    for row, ids in enumerate(columns):
+        filters = shape[f"filters_{row % 3}"]
+        words = 0
+        if shape["mode"] in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
+            words += blocks * shape["pixels"] * 3
+        if shape["mode"] != ArrayMode.DEPTHWISE:
+            taps = shape["taps"] if shape["mode"] == ArrayMode.CONVOLUTION else 1
+            words += blocks * loops["tiles"] * shape["pixels"] * filters * taps
+        total += words * 4 * sum(pe["ifmap"] != enc.NO_COLUMN for pe in ids)
+    return total

@@ -1,0 +1,46 @@
+"""The layers of the PE array's benches, drawn from their options."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.cases import output_size, pointwise_blocks
+from compiler.descriptors import Window
+from model.config import MachineConfig
+from tb.common import layers
+
+PADS = [(1, 1, 1, 1), (0, 0, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1)]
+
+
+def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tuple[str, layers.Layer]:
+    """A layer of a kind, "convolution", "fused", "pointwise", "depthwise" or "connected": (what it is,
+    the layer). What the options leave open is drawn."""
+    options = dict(options)
+    kind = options.pop("kind")
+    if kind == "convolution":
+        return convolution(rng, options, machine)
+    if kind == "connected":  # a fully connected layer is a pointwise one on a map of one pixel
+        kind, options = "pointwise", {"rows": 1, "cols": 1, **options}
+    stride, inner = options.pop("stride", 1), options.pop("inner", 1)
+    shape = {
+        "channels": int(rng.integers(1, 41)), "filters": int(rng.integers(1, 90)),
+        "rows": int(rng.integers(3, 14)), "cols": int(rng.integers(3, 14)),
+        **options,
+    }
+    pads = (0, 0, 0, 0) if kind == "pointwise" else PADS[rng.integers(len(PADS))]
+    kernel = (1, 1) if kind == "pointwise" else (3, 3)
+    size = output_size((shape["rows"], shape["cols"]), Window(kernel, stride, pads))
+    blocks = pointwise_blocks(*size, machine, stride)
+    blocks = replace(blocks, inner=inner, along=-(-blocks.along // inner))
+    about = f"{kind} {shape} U={stride} pads {pads} inner {inner}"
+    return about, layers.separable(rng, kind, stride=stride, pads=pads, blocks=blocks, machine=machine, **shape)
+
+
+def convolution(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tuple[str, layers.Layer]:
+    mapping = {name: options.pop(name) for name in "epqrt"}
+    kernel, stride = options.pop("kernel", 3), options.pop("stride", 1)
+    width = options.pop("width")
+    pads = tuple(options.pop("pads", (1, 1, 1, 1) if kernel == 3 else (0, 0, 0, 0)))
+    extra = options.pop("extra", 1)
+    layer = layers.convolution(rng, mapping, width, kernel, stride, pads, machine, extra, **options)
+    return f"convolution {mapping} F={width} R={kernel} U={stride} pads {pads}", layer

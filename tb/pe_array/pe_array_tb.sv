@@ -1,0 +1,125 @@
+// The PE array with plain ports: configuration as its descriptor words, beats as their fields, and the
+// activity summed up since the reset.
+module pe_array_tb
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8,
+  parameter int unsigned MULTIPLIERS = 4,
+  localparam int unsigned Sets = ROWS / SetRows,
+  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
+  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  input  logic [63:0]         cfg_shape_i,
+  input  logic [63:0]         cfg_loops_i,
+  input  logic [63:0]         cfg_depthwise_i,
+  input  logic                cfg_epoch_i,
+  output logic                taken_o,
+
+  input  logic                row_scan_i,
+  input  logic [7:0]          row_id_i,
+  input  logic                column_scan_i,
+  input  logic [7:0]          column_id_i,
+
+  input  logic                ifmap_swap_i,
+  input  logic                ifmap_valid_i,
+  output logic                ifmap_ready_o,
+  input  logic [127:0]        ifmap_data_i,
+  input  logic [1:0]          ifmap_lanes_i,
+  input  logic                ifmap_to_pixels_i,
+  input  logic                ifmap_half_by_set_i,
+  input  logic [10:0]         ifmap_tag_i,
+
+  input  logic                filter_swap_i,
+  input  logic                filter_valid_i,
+  output logic                filter_ready_o,
+  input  logic [63:0]         filter_data_i,
+  input  logic                filter_half_by_set_i,
+  input  logic [10:0]         filter_tag_i,
+
+  input  logic                depthwise_swap_i,
+  input  logic                depthwise_valid_i,
+  output logic                depthwise_ready_o,
+  input  logic [63:0]         depthwise_data_i,
+  input  logic                depthwise_half_by_set_i,
+  input  logic [10:0]         depthwise_tag_i,
+
+  input  logic [ROWS-2:0]     drain_ln_i,
+  input  logic [COLS-1:0]     drain_columns_i,
+  output logic                drain_empty_o,
+  input  logic                drain_valid_i,
+  output logic                drain_ready_o,
+  input  logic [SetWidth-1:0] drain_set_i,
+  input  logic [SetRows-1:0]  drain_add_i,
+  input  logic [SetRows-1:0]  drain_free_i,
+  input  logic [6:0]          drain_index_i,
+  input  logic                drain_word_i,
+  input  logic [7:0]          drain_note_i,
+  input  logic [COLS*32-1:0]  drain_sums_i,
+
+  output logic                sums_valid_o,
+  input  logic                sums_ready_i,
+  output logic [COLS*32-1:0]  sums_sums_o,
+  output logic [7:0]          sums_note_o,
+
+  output logic [47:0]         macs_o,
+  output logic [47:0]         gated_o
+);
+
+  array_config_t         cfg;
+  ifmap_beat_t           ifmap;
+  filter_beat_t          filter, depthwise;
+  chain_phase_t          phase;
+  logic [CountWidth-1:0] macs, gated;
+
+  assign cfg.shape     = array_shape_t'(cfg_shape_i);
+  assign cfg.loops     = array_loops_t'(cfg_loops_i);
+  assign cfg.depthwise = depthwise_output_t'(cfg_depthwise_i);
+  assign ifmap = '{data: ifmap_data_i, lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i,
+                   half_by_set: ifmap_half_by_set_i, tag: ifmap_tag_i};
+  assign filter = '{data: filter_data_i, half_by_set: filter_half_by_set_i, tag: filter_tag_i};
+  assign depthwise = '{data: depthwise_data_i, half_by_set: depthwise_half_by_set_i,
+                       tag: depthwise_tag_i};
+  assign phase = '{add: drain_add_i, free: drain_free_i, index: drain_index_i, word: drain_word_i};
+
+  pe_array #(.ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS)) u_dut (
+    .clk_i, .rst_ni,
+    .cfg_i        (cfg),
+    .cfg_epoch_i, .taken_o,
+    .row_scan_i,
+    .row_id_i     (row_id_t'(row_id_i)),
+    .column_scan_i,
+    .column_id_i  (column_id_t'(column_id_i)),
+    .ifmap_swap_i, .ifmap_valid_i, .ifmap_ready_o,
+    .ifmap_i      (ifmap),
+    .filter_swap_i, .filter_valid_i, .filter_ready_o,
+    .filter_i     (filter),
+    .depthwise_swap_i, .depthwise_valid_i, .depthwise_ready_o,
+    .depthwise_i  (depthwise),
+    .ln_i         (drain_ln_i),
+    .drain_columns_i, .drain_empty_o, .drain_valid_i, .drain_ready_o, .drain_set_i,
+    .drain_phase_i(phase),
+    .drain_beat_i (drain_beat_t'(drain_note_i)),
+    .drain_sums_i,
+    .sums_valid_o, .sums_ready_i,
+    .sums_o       (sums_sums_o),
+    .sums_beat_o  (sums_note_o),
+    .macs_o       (macs),
+    .gated_o      (gated)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      macs_o  <= '0;
+      gated_o <= '0;
+    end else begin
+      macs_o  <= macs_o + 48'(macs);
+      gated_o <= gated_o + 48'(gated);
+    end
+  end
+
+endmodule

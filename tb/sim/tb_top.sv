@@ -1,0 +1,146 @@
+// The whole machine with a DRAM behind its AXI port.
+//
+// The bench writes registers through the AXI4-Lite port, reads and writes the DRAM in bulk through
+// dram_pointer_o, and waits for interrupt_o. For the report per layer, the counters are noted at the end
+// of every pass (`trace`: cycle, multiplications, gated ones, DRAM bytes read and written, GLB bytes read
+// and written); trace_select_i picks an entry of pass trace_pass_i.
+module tb_top
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8,
+  parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned PASSES = 1024,
+  parameter longint DRAM_BYTES = 4 << 20
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  output logic        interrupt_o,
+  output logic        pass_done_o,
+
+  input  logic [15:0] latency_i,
+  input  logic [7:0]  beats_i,
+  input  logic [7:0]  cycles_i,
+  input  logic [7:0]  stall_i,
+  output logic [63:0] dram_pointer_o,
+
+  input  logic [11:0] reg_awaddr_i,
+  input  logic        reg_awvalid_i,
+  output logic        reg_awready_o,
+  input  logic [31:0] reg_wdata_i,
+  input  logic [3:0]  reg_wstrb_i,
+  input  logic        reg_wvalid_i,
+  output logic        reg_wready_o,
+  output logic [1:0]  reg_bresp_o,
+  output logic        reg_bvalid_o,
+  input  logic        reg_bready_i,
+  input  logic [11:0] reg_araddr_i,
+  input  logic        reg_arvalid_i,
+  output logic        reg_arready_o,
+  output logic [31:0] reg_rdata_o,
+  output logic [1:0]  reg_rresp_o,
+  output logic        reg_rvalid_o,
+  input  logic        reg_rready_i,
+
+  input  logic [15:0] trace_pass_i,
+  input  logic [2:0]  trace_select_i,
+  output logic [31:0] trace_o
+);
+
+  logic [31:0] axi_araddr, axi_awaddr;
+  logic [7:0]  axi_arlen, axi_awlen, axi_wstrb;
+  logic [2:0]  unused_arsize, unused_awsize;
+  logic [1:0]  unused_arburst, unused_awburst, axi_rresp, axi_bresp;
+  logic [63:0] axi_rdata, axi_wdata;
+  logic        axi_arvalid, axi_arready, axi_rlast, axi_rvalid, axi_rready;
+  logic        axi_awvalid, axi_awready, axi_wlast, axi_wvalid, axi_wready, axi_bvalid, axi_bready;
+
+  eyrie #(.ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS)) u_eyrie (
+    .clk_i, .rst_ni, .interrupt_o,
+    .reg_awaddr_i, .reg_awvalid_i, .reg_awready_o, .reg_wdata_i, .reg_wstrb_i, .reg_wvalid_i,
+    .reg_wready_o, .reg_bresp_o, .reg_bvalid_o, .reg_bready_i, .reg_araddr_i, .reg_arvalid_i,
+    .reg_arready_o, .reg_rdata_o, .reg_rresp_o, .reg_rvalid_o, .reg_rready_i,
+    .axi_araddr_o (axi_araddr),
+    .axi_arlen_o  (axi_arlen),
+    .axi_arsize_o (unused_arsize),
+    .axi_arburst_o(unused_arburst),
+    .axi_arvalid_o(axi_arvalid),
+    .axi_arready_i(axi_arready),
+    .axi_rdata_i  (axi_rdata),
+    .axi_rresp_i  (axi_rresp),
+    .axi_rlast_i  (axi_rlast),
+    .axi_rvalid_i (axi_rvalid),
+    .axi_rready_o (axi_rready),
+    .axi_awaddr_o (axi_awaddr),
+    .axi_awlen_o  (axi_awlen),
+    .axi_awsize_o (unused_awsize),
+    .axi_awburst_o(unused_awburst),
+    .axi_awvalid_o(axi_awvalid),
+    .axi_awready_i(axi_awready),
+    .axi_wdata_o  (axi_wdata),
+    .axi_wstrb_o  (axi_wstrb),
+    .axi_wlast_o  (axi_wlast),
+    .axi_wvalid_o (axi_wvalid),
+    .axi_wready_i (axi_wready),
+    .axi_bresp_i  (axi_bresp),
+    .axi_bvalid_i (axi_bvalid),
+    .axi_bready_o (axi_bready)
+  );
+
+  axi_dram #(.BYTES(DRAM_BYTES)) u_dram (
+    .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i,
+    .pointer_o    (dram_pointer_o),
+    .axi_araddr_i (axi_araddr),
+    .axi_arlen_i  (axi_arlen),
+    .axi_arvalid_i(axi_arvalid),
+    .axi_arready_o(axi_arready),
+    .axi_rdata_o  (axi_rdata),
+    .axi_rresp_o  (axi_rresp),
+    .axi_rlast_o  (axi_rlast),
+    .axi_rvalid_o (axi_rvalid),
+    .axi_rready_i (axi_rready),
+    .axi_awaddr_i (axi_awaddr),
+    .axi_awlen_i  (axi_awlen),
+    .axi_awvalid_i(axi_awvalid),
+    .axi_awready_o(axi_awready),
+    .axi_wdata_i  (axi_wdata),
+    .axi_wstrb_i  (axi_wstrb),
+    .axi_wlast_i  (axi_wlast),
+    .axi_wvalid_i (axi_wvalid),
+    .axi_wready_o (axi_wready),
+    .axi_bresp_o  (axi_bresp),
+    .axi_bvalid_o (axi_bvalid),
+    .axi_bready_i (axi_bready)
+  );
+
+  // ---- Counters at the end of each pass ----
+
+  logic [6:0][31:0] total_q, trace [PASSES];
+
+  always_ff @(posedge clk_i) begin
+    if (!u_eyrie.unit_rst_n) begin
+      total_q <= '0;
+    end else begin
+      total_q[0] <= total_q[0] + 32'd1;
+      total_q[1] <= total_q[1] + 32'(u_eyrie.increment[CounterMacs]);
+      total_q[2] <= total_q[2] + 32'(u_eyrie.increment[CounterGated]);
+      total_q[3] <= total_q[3] + 32'(u_eyrie.increment[CounterDramReadBytes]);
+      total_q[4] <= total_q[4] + 32'(u_eyrie.increment[CounterDramWriteBytes]);
+      total_q[5] <= total_q[5] + 32'(u_eyrie.increment[CounterGlbIfmapBytes]) +
+                    32'(u_eyrie.increment[CounterGlbFilterBytes]) +
+                    32'(u_eyrie.increment[CounterGlbDepthwiseBytes]) +
+                    32'(u_eyrie.increment[CounterGlbTableBytes]) +
+                    32'(u_eyrie.increment[CounterGlbIpsumBytes]) +
+                    32'(u_eyrie.increment[CounterGlbResidualBytes]) +
+                    32'(u_eyrie.increment[CounterGlbStoreBytes]);
+      total_q[6] <= total_q[6] + 32'(u_eyrie.increment[CounterGlbOfmapBytes]) +
+                    32'(u_eyrie.increment[CounterGlbLoadBytes]);
+      if (u_eyrie.pass_done) trace[u_eyrie.passes_done[$clog2(PASSES)-1:0]] <= total_q;
+    end
+  end
+
+  assign trace_o     = trace[trace_pass_i[$clog2(PASSES)-1:0]][trace_select_i];
+  assign pass_done_o = u_eyrie.pass_done;
+
+endmodule
