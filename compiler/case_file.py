@@ -80,10 +80,12 @@ def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[Part]:
 
 def _convolution(case: CaseFile, machine: MachineConfig) -> list[Part]:
     choices = [case.mapping] if case.mapping else list(default_mappings(case, machine))
+    # A PE holds a row's words for so many pixels: the stream need not wait for it in mid-row.
+    pixels = (machine.ifmap_words - case.window.kernel[1]) // case.window.stride + 1
     for mapping in choices:
         try:
             return convolution_cases(case.ifmap, case.filters, case.window, mapping, case.zero_point,
-                                     case.ipsum, machine)
+                                     case.ipsum, machine, pixels)
         except GlbOverflow:
             if mapping is choices[-1]:
                 raise

@@ -17,13 +17,14 @@ class PassTrace:
 
     sums    int32 [tiles, beats, cols]: what left the array, in drain order (words of a depthwise pass)
     words   uint64: what the PPU gave to the ofmap stream, or None
-    written ofmap bytes written into the GLB
+    written ofmap bytes written into the GLB; signature of those writes (`streams.write`)
     """
 
     descriptor: Descriptor
     sums: np.ndarray
     words: np.ndarray | None
     written: int
+    signature: int
 
 
 def run_pass(config: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
@@ -52,10 +53,10 @@ def run_pass(config: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
         if descriptor.drain["ipsum"]:
             sums = sums + _ipsums(data(Stream.IPSUM), sums.shape, descriptor.drain["columns"])
     if not descriptor.drain["to_ppu"]:
-        return PassTrace(descriptor, sums, None, 0)
+        return PassTrace(descriptor, sums, None, 0, 0)
     order = drain_beats(descriptor).order
     out = ppu.words(descriptor, sums, order, data(Stream.TABLE), data(Stream.RESIDUAL))
-    return PassTrace(descriptor, sums, out, streams.write(descriptor.stream(Stream.OFMAP), glb, out))
+    return PassTrace(descriptor, sums, out, *streams.write(descriptor.stream(Stream.OFMAP), glb, out))
 
 
 def _ipsums(words: np.ndarray, shape: tuple[int, ...], columns: int) -> np.ndarray:

@@ -97,8 +97,15 @@ def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Po
     return Beats(data, sent, at.tag, bool(stream.options["half_by_set"]))
 
 
-def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray) -> int:
-    """Writes ofmap words (uint64, one per position) into the GLB; returns the bytes written."""
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray) -> tuple[int, int]:
+    """Writes ofmap words (uint64, one per position) into the GLB.
+
+    Returns the bytes written and the signature of what was written: the sum over the words of
+    (data ^ address * SPREAD) * SPREAD modulo 2**64, bytes without strobe counting as zero.
+    """
     at = positions(stream)
     if len(words) != len(at.address):
         raise ValueError(f"{len(words)} ofmap words for {len(at.address)} positions")
@@ -109,9 +116,13 @@ def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray) -> in
     strobe = np.where(last, stream.options["last_strobe"], 0xFF)
     target = memory.view(np.uint8).reshape(-1, 8)
     source = np.ascontiguousarray(words, np.uint64).view(np.uint8).reshape(-1, 8)
+    kept = source * (strobe[:, None] >> np.arange(8) & 1).astype(np.uint8)
+    data = np.ascontiguousarray(kept[inside]).view(np.uint64)[:, 0]
+    with np.errstate(over="ignore"):
+        signature = ((data ^ at.address[inside].astype(np.uint64) * SPREAD) * SPREAD).sum(dtype=np.uint64)
     written = 0
     for byte in range(8):
         use = inside & ((strobe >> byte) & 1 == 1)
         target[at.address[use], byte] = source[use, byte]
         written += int(use.sum())
-    return written
+    return written, int(signature)

@@ -41,7 +41,7 @@ _RAGGED = (
     _convolution(5, 7, 3, 3, 1, 2, extra=2),
     _convolution(11, 5, 2, 1, 2, 1, extra=1, with_ipsum=False),
     _convolution(1, 3, 4, 2, 1, 4, extra=2),
-    _convolution(13, 11, 3, 4, 1, 1, extra=1),
+    _convolution(7, 16, 3, 2, 1, 1, extra=2),
 )
 _IDLE = (
     _convolution(6, 3, 4, 4, 1, 1, with_ipsum=False),
@@ -59,13 +59,16 @@ _TILES = (
 )
 _MIXED = (
     _layer("fused"), _convolution(6, 8, 4, 4, 1, 2), _layer("connected"), _layer("depthwise"),
-    _layer("pointwise"), _layer("fused", stride=2), _convolution(9, 10, 4, 4, 1, 1),
+    _layer("pointwise"), _layer("fused", stride=2), _convolution(9, 16, 4, 4, 1, 1),
 )
 _ONE_SET = (
-    _convolution(8, 4, 4, 4, 1, 1), _layer("fused"), _layer("pointwise"),
-    _convolution(5, 2, 4, 3, 1, 2, stride=2), _layer("connected"), _layer("fused", stride=2),
+    _convolution(8, 4, 4, 4, 1, 1), _convolution(5, 2, 4, 3, 1, 2, stride=2),
+    _convolution(6, 4, 3, 4, 1, 1, kernel=2), _convolution(9, 3, 4, 2, 1, 1, kernel=1),
 )
-_SERIAL = (_convolution(6, 8, 4, 4, 1, 2), _layer("fused", filters=20), _layer("depthwise"), _layer("pointwise", filters=20))
+_SERIAL = (
+    _convolution(6, 8, 4, 4, 1, 2), _layer("fused", filters=20),
+    _layer("depthwise"), _layer("pointwise", filters=20),
+)
 
 BENCHES = [
     _mapping("array0", 16, 8, 4, 4, 1, 2),
@@ -84,6 +87,6 @@ BENCHES = [
     _array("array13", "fully connected: a map of one pixel", *(_layer("connected") for _ in range(8))),
     _array("array14", "idle rows and columns", *_IDLE),
     _array("array15", "all modes in turn, passes overlapping", *_MIXED),
-    _array("array16", "array of 3 x 4 PEs: all modes", *_ONE_SET, rows=3, cols=4),
+    _array("array16", "array of 3 x 4 PEs: convolutions", *_ONE_SET, rows=3, cols=4),
     _array("array17", "one multiplier a PE: all modes", *_SERIAL, multipliers=1),
 ]

@@ -1,0 +1,47 @@
+"""The stages of the compiler, in order: import, graph passes, schedule (with mapping), assemble, image."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from compiler import image as image_stage
+from compiler.graph import Graph
+from compiler.groups import Group, fold_pads, form_groups
+from compiler.image import Image
+from compiler.importers import tflite
+from compiler.schedule import Schedule, schedule
+from model.config import DEFAULT, MachineConfig
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What each stage made of a model; `dump` prints one."""
+
+    graph: Graph
+    folded: Graph
+    groups: list[Group]
+    schedule: Schedule
+    image: Image
+    text: str
+
+    def dump(self, stage: str) -> str:
+        return {
+            "import": lambda: str(self.graph),
+            "passes": lambda: str(self.folded),
+            "groups": lambda: "\n".join(map(str, self.groups)),
+            "schedule": lambda: "\n".join(map(str, self.schedule.steps)),
+            "assemble": lambda: self.text,
+            "image": lambda: "\n".join(f"0x{address:08x} {size:8d} {name}" for name, (address, size) in
+                                       self.schedule.dram.areas.items()),
+        }[stage]()
+
+
+DUMPS = ("import", "passes", "groups", "schedule", "assemble", "image")
+
+
+def compile_network(model: str | Path, machine: MachineConfig = DEFAULT) -> Stages:
+    """Raises ValueError, in one line, for a model the machine does not run or that does not fit."""
+    graph = tflite.load(model)
+    groups = form_groups(graph)
+    plan = schedule(groups, machine)
+    built, text = image_stage.build(plan, machine)
+    return Stages(graph, fold_pads(graph), groups, plan, built, text)

@@ -1,0 +1,15 @@
+"""The whole machine running compiled networks."""
+
+from tb.catalogue import Bench
+from tb.sim.dram import SOURCES
+
+_MODULE = "tb.net.net_tests"
+
+
+def network(name: str, about: str, testcase: str = "runs_network", **arguments: object) -> Bench:
+    return Bench(name, about, "tb_top", _MODULE, testcase, arguments=arguments, sources=SOURCES)
+
+
+BENCHES = [
+    network("net", "MobileNetV1 on the demo photo, every pass and the result against the model"),
+]

@@ -1,0 +1,26 @@
+"""The shipped network and photo, as the tests use them."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from PIL import Image as Picture
+
+from compiler.graph import Graph
+from compiler.image import Image
+from compiler.pipeline import compile_network
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+MODEL = DATA / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
+PHOTO = DATA / "photos" / "cat.png"
+
+
+@cache
+def demo_network() -> tuple[Graph, Image]:
+    stages = compile_network(MODEL)
+    return stages.graph, stages.image
+
+
+def demo_input() -> np.ndarray:
+    """int8 [32, 32, 3]: pixel - 128."""
+    return (np.asarray(Picture.open(PHOTO).convert("RGB")).astype(np.int16) - 128).astype(np.int8)

@@ -1,0 +1,68 @@
+"""The host's side of the machine in simulation: memory, registers, start, interrupt, counters."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
+
+from model.encoding import Counter, ErrorCode, Register
+from tb.common.bench import PERIOD_NS, Testbench
+from tb.sim import dram
+from tb.tiling.registers import Registers
+
+START, SOFT_RESET, CLEAR_INTERRUPT = 1, 2, 4
+TRACE = ("cycle", "macs", "gated", "dram_read_bytes", "dram_write_bytes", "glb_read_bytes", "glb_write_bytes")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run: the error code, the counters by name, and for each pass the totals at its end (TRACE) with
+    its signature."""
+
+    error: ErrorCode
+    error_address: int
+    counters: dict[str, int]
+    passes: list[dict[str, int]]
+
+
+class Host:
+    """Runs programs on tb_top."""
+
+    def __init__(self, tb: Testbench, dram_bytes: int) -> None:
+        self.tb, self.dram_bytes = tb, dram_bytes
+        self.registers = Registers(tb)
+        dut = tb.dut
+        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = 30, 0, 0, 0
+        dut.trace_pass_i.value = dut.trace_select_i.value = 0
+
+    async def begin(self) -> None:
+        await self.tb.reset()
+        await ClockCycles(self.tb.clock, 2)
+        self.memory = dram.view(self.tb.dut.dram_pointer_o, self.dram_bytes)
+
+    async def run(self, contents: np.ndarray, program: int, limit: int, watchdog: int = 50_000) -> Result:
+        """Runs a program on DRAM contents (uint8, from address 0); at most `limit` cycles."""
+        self.memory[: len(contents)] = contents
+        write = self.registers.write
+        await write(Register.WINDOW_BASE, 0)
+        await write(Register.WINDOW_LIMIT, self.dram_bytes)
+        await write(Register.PROGRAM_BASE, program)
+        await write(Register.WATCHDOG_LIMIT, watchdog)
+        await write(Register.INTERRUPT_ENABLE, 1)
+        await write(Register.CONTROL, START)
+        await First(RisingEdge(self.tb.dut.interrupt_o), Timer(limit * PERIOD_NS, "ns"))
+        assert int(self.tb.dut.interrupt_o.value), f"no interrupt after {limit} cycles"
+        error = ErrorCode(await self.registers.value(Register.ERROR_CODE))
+        address = await self.registers.value(Register.ERROR_ADDRESS)
+        counters = {counter.name: await self.registers.counter(counter) for counter in Counter}
+        passes = [await self._trace(n) for n in range(counters["PASSES"])]
+        await write(Register.CONTROL, CLEAR_INTERRUPT)
+        return Result(error, address, counters, passes)
+
+    async def _trace(self, number: int) -> dict[str, int]:
+        dut, values = self.tb.dut, []
+        for select in range(len(TRACE) + 2):
+            dut.trace_pass_i.value, dut.trace_select_i.value = number, select
+            await ClockCycles(self.tb.clock, 1)
+            values.append(int(dut.trace_o.value))
+        return dict(zip(TRACE, values)) | {"signature": values[-2] | values[-1] << 32}
