@@ -414,10 +414,10 @@ def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor
         {"row_address": c.ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **_ring(c.ifmap)},
         {"y": y, "x": x - odd, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
         {"pad": c.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
-         "half_by_set": int(sets.split)},
-        (
-            Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2),
+         "half_by_set": int(sets.split), "pair_level": 1},
+        (  # rows go side by side: a PE holds only a few words of its own
             _rows(c.ifmap, span, 1, column_tag=1),
+            Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2),
             Level(halves, tag=enc.TAG.pack(half=1)),
             Level(c.ifmap.groups, c.ifmap.pitch),
             Level(c.tiles),

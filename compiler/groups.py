@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.cases import Table
+from compiler.cases import Table, output_size
 from compiler.descriptors import Output, Window
 from compiler.graph import Graph, Node, Tensor
 from model.operators import fold_zero_point
@@ -47,11 +47,11 @@ class Group:
     @property
     def map_shape(self) -> tuple[int, int]:
         """(E, F) before pooling."""
-        from compiler.cases import output_size
         return output_size(self.source.shape[:2], self.window)
 
     @property
     def macs(self) -> int:
+        """Multiplications, padding included."""
         pixels = self.map_shape[0] * self.map_shape[1]
         return pixels * sum(w.size for w in (self.filters, self.depthwise) if w is not None)
 
@@ -116,7 +116,16 @@ def form_groups(graph: Graph) -> list[Group]:
             groups.append(_group(node))
         else:
             raise Unsupported(f"operator {node.where} {node.op}: not supported here")
-    return groups
+    return [replace(group, name=_name(n, group)) for n, group in enumerate(groups)]
+
+
+def _name(n: int, group: Group) -> str:
+    """conv0, block1, ..., fc9: kind and place."""
+    if group.is_convolution:
+        return f"conv{n}"
+    if group.depthwise is not None:
+        return f"{'block' if group.filters is not None else 'depthwise'}{n}"
+    return f"{'fc' if group.source.shape[:2] == (1, 1) else 'pointwise'}{n}"
 
 
 def _pointwise(node: Node) -> bool:

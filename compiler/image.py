@@ -94,7 +94,8 @@ def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
         "machine": machine.as_dict(),
         "steps": [
             {"name": step.group.name, "way": step.way.value, "passes": [step.first, step.last],
-             "macs": step.group.macs, "weight_bytes": step.group.weight_bytes, "channels": step.group.channels}
+             "macs": step.group.macs, "weight_bytes": step.group.weight_bytes, "channels": step.group.channels,
+             "made": list(step.group.output.shape)}
             for step in schedule.steps
         ],
     }

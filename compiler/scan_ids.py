@@ -43,6 +43,10 @@ def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows:
         raise ValueError(f"e = {e}, r = {r}, t = {t} does not fit {machine.rows} x {machine.cols} PEs")
     if folds > 1 and (r > 1 or t > 1):
         raise ValueError(f"e = {e} is folded over the rows: r and t must be 1, are {r} and {t}")
+    if folds > 1 and e % machine.cols:
+        raise ValueError(f"e = {e} is folded over the rows: must be a multiple of {machine.cols}")
+    if (last := (e - 1) * stride + kernel_rows - 1) >= NO_COLUMN:
+        raise ValueError(f"ifmap row {last} of a pass has no ID, they end at {NO_COLUMN - 1}: reduce e")
     rows, columns = [], []
     for row in range(machine.rows):
         set_, set_row = divmod(row, SET_ROWS)

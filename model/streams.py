@@ -16,7 +16,7 @@ from model.encoding import Axis
 class Positions:
     """All positions of a generator, in order; every array has one entry per position.
 
-    first_pair / last_pair: first or last iteration of level 0. digits: iteration of each level,
+    first_pair / last_pair: first or last pair of a row. digits: iteration of each level,
     innermost first, [positions, levels].
     """
 
@@ -32,6 +32,7 @@ class Positions:
 def positions(stream: StreamDescriptor) -> Positions:
     """Walks through the loops of a descriptor."""
     counts = [level.count for level in stream.levels]
+    pair = stream.options["pair_level"]
     index = np.arange(stream.length, dtype=np.int64)
     digits = np.empty((stream.length, len(counts)), np.int64)
     for n, count in enumerate(counts):
@@ -55,8 +56,8 @@ def positions(stream: StreamDescriptor) -> Positions:
         x=walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels]),
         y=walk(stream.range["y"], [v.step * on for v, on in zip(stream.levels, on_row)]),
         tag=tag,
-        first_pair=digits[:, 0] == 0,
-        last_pair=digits[:, 0] == counts[0] - 1,
+        first_pair=digits[:, pair] == 0,
+        last_pair=digits[:, pair] == counts[pair] - 1,
         digits=digits,
     )
 

@@ -277,8 +277,9 @@ package encoding_pkg;
     logic signed [11:0] y;
   } stream_range_t;
 
-  localparam int unsigned StreamOptionsWidth = 25;
+  localparam int unsigned StreamOptionsWidth = 26;
   typedef struct packed {
+    logic pair_level;
     logic [7:0] last_strobe;
     logic half_by_set;
     logic to_pixels;

@@ -19,6 +19,7 @@ module address_generator
   output tag_t               tag_o,
   output logic [Levels:0]    inner_first_o, // [l]: all levels below l are in their first iteration
   output logic [Levels:0]    inner_last_o,  // [l]: all levels below l are in their last iteration
+  output logic [Levels-1:0]  at_first_o,    // [l]: level l is in its first iteration
   output logic [Levels-1:0]  at_last_o      // [l]: level l is in its last iteration
 );
 
@@ -33,7 +34,6 @@ module address_generator
   position_t         base_q [Levels];   // where the present iteration of a level started
   position_t         from, next, first;
   logic [11:0]       count_q [Levels];
-  logic [Levels-1:0] at_first;
   logic [2:0]        level;             // the innermost one that is not in its last iteration
   stream_level_t     go;
 
@@ -49,9 +49,9 @@ module address_generator
   assign inner_last_o[0]  = 1'b1;
 
   for (genvar l = 0; l < Levels; l++) begin : gen_compare
-    assign at_first[l]        = count_q[l] == '0;
+    assign at_first_o[l]        = count_q[l] == '0;
     assign at_last_o[l]       = count_q[l] == cfg_i.levels[l].count - 12'd1;
-    assign inner_first_o[l+1] = inner_first_o[l] && at_first[l];
+    assign inner_first_o[l+1] = inner_first_o[l] && at_first_o[l];
     assign inner_last_o[l+1]  = inner_last_o[l] && at_last_o[l];
   end
 

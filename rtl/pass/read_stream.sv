@@ -54,7 +54,8 @@ module read_stream
   logic              y_inside;
   tag_t              tag;
   logic [Levels:0]   inner_first, inner_last;
-  logic [Levels-1:0] at_last;
+  logic [Levels-1:0] at_first, at_last;
+  logic [2:0]        pair_level;
 
   // ---- Pass ----
 
@@ -96,6 +97,7 @@ module read_stream
     .tag_o        (tag),
     .inner_first_o(inner_first),
     .inner_last_o (inner_last),
+    .at_first_o   (at_first),
     .at_last_o    (at_last)
   );
 
@@ -109,13 +111,15 @@ module read_stream
   beat_t beat, head;
   logic  beat_valid, beat_ready, need_read, active;
 
+  assign pair_level = {2'b0, cfg_q.options.pair_level};
+
   always_comb begin : place_lanes
     beat.tag = tag;
     for (int signed lane = 0; lane < LANES; lane++) begin
       logic signed [11:0] lane_x;
       lane_x = x + 12'(lane);
-      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg_q.options.trim_first && inner_first[1]) &&
-                           !(lane == 1 && cfg_q.options.trim_last && inner_last[1]);
+      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg_q.options.trim_first && at_first[pair_level]) &&
+                           !(lane == 1 && cfg_q.options.trim_last && at_last[pair_level]);
       beat.fetched[lane] = beat.lanes[lane] && y_inside && !lane_x[11] &&
                            lane_x < $signed(cfg_q.range.cols);
     end
@@ -174,7 +178,7 @@ module read_stream
   end
 
   logic unused_signals;
-  assign unused_signals = ^{at_last, read_data_i};
+  assign unused_signals = ^{at_first, at_last, read_data_i};
 
   `ifndef SYNTHESIS
   DataFits: assert property (@(posedge clk_i) disable iff (!rst_ni) read_valid_i |-> data_ready)

@@ -30,7 +30,7 @@ module write_stream
   logic               y_inside;
   tag_t               tag;
   logic [Levels:0]    inner_first, inner_last;
-  logic [Levels-1:0]  at_last;
+  logic [Levels-1:0]  at_first, at_last;
 
   assign take        = !running_q && cfg_epoch_i != epoch_q;
   assign start       = take && cfg_i.options.enable;
@@ -63,6 +63,7 @@ module write_stream
     .tag_o        (tag),
     .inner_first_o(inner_first),
     .inner_last_o (inner_last),
+    .at_first_o   (at_first),
     .at_last_o    (at_last)
   );
 
@@ -81,6 +82,6 @@ module write_stream
   end
 
   logic unused_signals;
-  assign unused_signals = ^{tag, inner_first, at_last};
+  assign unused_signals = ^{tag, inner_first, at_first, at_last};
 
 endmodule

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from tflite_builder import Builder
+from tb.model.tflite_builder import Builder
 
 from model import operators as ops
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import random_layers
-from tflite_builder import run_litert, run_micro
+from tb.model import random_layers
+from tb.model.tflite_builder import run_litert, run_micro
 
 from model import operators as ops
 from model.arithmetic import quantize_multiplier

@@ -1,0 +1,20 @@
+"""The PE alone, against a model of its own."""
+
+from tb.catalogue import Bench
+
+_ALL = ("CONVOLUTION", "POINTWISE", "FUSED", "DEPTHWISE")
+
+
+def _pe(name: str, about: str, *modes: str, multipliers: int = 4, **arguments: object) -> Bench:
+    return Bench(name, about, "pe_tb", "tb.pe.pe_tests", "runs_passes", {"MULTIPLIERS": multipliers},
+                 {"modes": modes, **arguments})
+
+
+BENCHES = [
+    _pe("pe0", "PE: convolution passes", "CONVOLUTION"),
+    _pe("pe1", "PE: pointwise passes", "POINTWISE"),
+    _pe("pe2", "PE: depthwise passes", "DEPTHWISE", passes=20),
+    _pe("pe3", "PE: operands often zero, all modes: gated multiplications", *_ALL, zeros=0.6),
+    _pe("pe4", "PE with one multiplier: all modes", *_ALL, multipliers=1),
+    _pe("pe5", "PE: fused passes", "FUSED"),
+]

@@ -1,0 +1,102 @@
+"""A PE alone: random passes of one mode, each stream at its own pace."""
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from model.encoding import ArrayMode
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
+from tb.pe import reference as ref
+
+ROW = 1  # of the wrapper's PE
+FIELDS = {
+    "ifmap": ("lanes", "to_pixels", "data"),
+    "filter": ("data",),
+    "tap": ("data",),
+    "word": ("data",),
+    "above": ("sums",),
+    "chain": ("phase", "sum"),
+}
+
+
+class PeBench:
+    """Drivers by stream name, sinks, scoreboards."""
+
+    def __init__(self, tb: Testbench) -> None:
+        self.tb, self.rng = tb, tb.rng
+        self.drivers = {name: StreamDriver(tb, name, fields) for name, fields in FIELDS.items()}
+        self.sinks = [ReadySink(tb, "below"), ReadySink(tb, "out")]
+        self.below, self.chain = Scoreboard("depthwise sums"), Scoreboard("sum chain")
+        StreamMonitor(tb, "below", ("sums",), callback=self.below.observe)
+        StreamMonitor(tb, "out", ("phase", "sum"), callback=self.chain.observe)
+        self.activity = ref.Activity()
+        self.epoch = 0
+        tb.dut.cfg_epoch_i.value = 0
+
+    def paces(self) -> None:
+        """One stream or sink in three is slow."""
+        for driver in self.drivers.values():
+            driver.idle = float(self.rng.random() * 0.8) if self.rng.random() < 0.3 else 0.0
+        for sink in self.sinks:
+            sink.pace(float(self.rng.random() * 0.8) if self.rng.random() < 0.3 else 0.0)
+
+    async def offer(self, shape: ref.Shape, enable: bool) -> None:
+        """Offers a pass and waits until it is taken; nothing may look at the configuration later."""
+        dut, edge = self.tb.dut, RisingEdge(self.tb.clock)
+        dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config(ROW, self.rng)
+        dut.enable_i.value = int(enable)
+        self.epoch ^= 1
+        dut.cfg_epoch_i.value = self.epoch
+        await edge
+        while dut.cfg_epoch_o.value != self.epoch:
+            await edge
+        dut.cfg_shape_i.value = dut.cfg_loops_i.value = (1 << 64) - 1
+
+    def send(self, shape: ref.Shape, zeros: float, about: str) -> None:
+        """Queues all operands of a pass, and what has to come out."""
+        rng, drivers = self.rng, self.drivers
+        operands = ref.draw_operands(rng, shape, zeros)
+        if operands.ifmap is not None:
+            drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.ifmap, False))
+        if operands.filters is not None:
+            drivers["filter"].extend(ref.words(operands.filters))
+        if shape.mode == ArrayMode.POINTWISE:
+            drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.pixels, True))
+        elif shape.mode == ArrayMode.FUSED:
+            drivers["word"].extend(ref.words(ref.pixels_of(shape, operands)))
+        if shape.depthwise:
+            drivers["tap"].extend(ref.words(operands.taps))
+            own = ref.depthwise_sums(shape, operands, self.activity)
+            above = rng.integers(-(1 << 19), 1 << 19, own.shape)
+            drivers["above"].extend(ref.pack_dw(above))
+            self.below.expect_all(ref.pack_dw(above + own), about)
+        if shape.sums:
+            chain = ref.Chain()
+            chain.tiles(rng, ROW, ref.partial_sums(shape, operands, self.activity))
+            drivers["chain"].extend(chain.beats)
+            self.chain.expect_all(chain.results, about)
+
+
+@cocotb.test()
+async def runs_passes(dut) -> None:
+    """Passes of the bench's modes; some leave the PE out."""
+    tb = Testbench(dut)
+    bench = PeBench(tb)
+    counts = Scoreboard("activity")
+    zeros = tb.arguments.get("zeros", 0.1)
+    await tb.reset()
+    for n in range(tb.arguments.get("passes", 10)):
+        mode = ArrayMode[str(tb.rng.choice(tb.arguments["modes"]))]
+        shape = ref.draw_shape(tb.rng, mode)
+        bench.paces()
+        enable = tb.rng.random() < 0.85
+        if enable:
+            bench.send(shape, zeros, f"pass {n}, {shape}")
+        await bench.offer(shape, enable)
+    used = [board for board in (bench.below, bench.chain) if not board.done or board.comparisons]
+    await tb.until(lambda: all(board.done for board in used), "the sums")
+    counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
+    counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
+    await tb.finish(*used, counts, macs=bench.activity.macs, gated=bench.activity.gated)

@@ -1,0 +1,223 @@
+"""What a single PE computes, straight from its definition: random passes, their operands in the order of
+the streams, and the sums. Independent of the golden model of the array."""
+
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from model import encoding as enc
+from model.encoding import ArrayMode
+
+CHANNELS = 4
+PSUM_WORDS = 128
+DW_SUM_BITS = 20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The part of a pass that a PE sees."""
+
+    mode: ArrayMode
+    taps: int
+    stride: int
+    ifmap_offset: bool
+    word_offset: bool
+    pixels: int
+    filters: int
+    outer: int
+    tiles: int
+    inner: int
+    groups: int
+
+    @property
+    def depthwise(self) -> bool:
+        return self.mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE)
+
+    @property
+    def sums(self) -> bool:
+        return self.mode != ArrayMode.DEPTHWISE
+
+    @property
+    def row_words(self) -> int:
+        return (self.pixels - 1) * self.stride + self.taps
+
+    @property
+    def groups_of_sums(self) -> list[tuple[int, ...]]:
+        """(outer, tile, inner, group) in order."""
+        return list(product(range(self.outer), range(self.tiles), range(self.inner), range(self.groups)))
+
+    @property
+    def groups_of_words(self) -> list[tuple[int, ...]]:
+        """(outer, inner, group) in order."""
+        return list(product(range(self.outer), range(self.inner), range(self.groups)))
+
+    def config(self, row: int, rng: np.random.Generator) -> tuple[int, int]:
+        """The configuration words; the other rows have filters of their own."""
+        dealt = {f"filters_{n}": int(rng.integers(1, 16)) for n in range(3)} | {f"filters_{row}": self.filters}
+        shape = enc.ARRAY_SHAPE.pack(
+            mode=self.mode, taps=self.taps, stride_2=self.stride - 1, ifmap_offset=self.ifmap_offset,
+            word_offset=self.word_offset, pixels=self.pixels, **dealt)
+        return shape, enc.ARRAY_LOOPS.pack(
+            groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer, ln=3)
+
+
+def draw_shape(rng: np.random.Generator, mode: ArrayMode, max_filters: int = 20) -> Shape:
+    def up_to(limit: int) -> int:
+        return int(rng.integers(1, limit + 1))
+
+    convolution = mode == ArrayMode.CONVOLUTION
+    taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
+    filters = up_to(4) if convolution else up_to(max_filters)
+    pixels = up_to(min(20, PSUM_WORDS // filters)) if convolution else up_to(4)
+    return Shape(mode, taps, up_to(2), bool(rng.integers(2)), bool(rng.integers(2)), pixels, filters,
+                 up_to(2), up_to(3) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5))
+
+
+def draw_values(rng: np.random.Generator, zeros: float, *shape: int) -> np.ndarray:
+    """int8 [..., 4]; some are zero, some -128, which is zero where activations have an offset."""
+    values = rng.integers(-128, 128, (*shape, CHANNELS))
+    for rare in (0, -128):
+        values[rng.random(values.shape) < zeros / 2] = rare
+    return values.astype(np.int8)
+
+
+def words(values: np.ndarray) -> list[int]:
+    """int8 [..., 4] -> 32-bit words in order."""
+    return np.ascontiguousarray(values).view(np.uint32).ravel().tolist()
+
+
+def seen(values: np.ndarray, offset: bool) -> np.ndarray:
+    """Activations as the multipliers see them."""
+    return values.astype(np.int64) + (128 if offset else 0)
+
+
+@dataclass
+class Activity:
+    """Multiplications, and those of them with a zero operand."""
+
+    macs: int = 0
+    gated: int = 0
+
+    def dot(self, activations: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Products of words, int64 [4]; counts them."""
+        self.macs += CHANNELS
+        self.gated += int(((activations == 0) | (weights == 0)).sum())
+        return activations * weights
+
+
+@dataclass
+class Operands:
+    """Values of a pass in stream order, int8 [groups, words, 4] each; pixels by (outer, inner, group)
+    in a fused pass, else by (outer, tile, inner, group)."""
+
+    ifmap: np.ndarray | None = None
+    filters: np.ndarray | None = None
+    taps: np.ndarray | None = None
+    pixels: np.ndarray | None = None
+
+
+def draw_operands(rng: np.random.Generator, shape: Shape, zeros: float) -> Operands:
+    sums, dw = len(shape.groups_of_sums), len(shape.groups_of_words)
+    operands = Operands()
+    if shape.depthwise:
+        operands.ifmap = draw_values(rng, zeros, dw, shape.row_words)
+        operands.taps = draw_values(rng, zeros, dw, shape.taps)
+    if shape.mode == ArrayMode.CONVOLUTION:
+        operands.ifmap = draw_values(rng, zeros, sums, shape.row_words)
+        operands.filters = draw_values(rng, zeros, sums, shape.filters * shape.taps)
+    elif shape.sums:
+        operands.filters = draw_values(rng, zeros, sums, shape.filters)
+        count = dw if shape.mode == ArrayMode.FUSED else sums
+        operands.pixels = draw_values(rng, zeros, count, shape.pixels)
+    return operands
+
+
+def depthwise_sums(shape: Shape, operands: Operands, activity: Activity) -> np.ndarray:
+    """int64 [groups, pixels, 4]."""
+    sums = np.zeros((len(operands.taps), shape.pixels, CHANNELS), np.int64)
+    for group, pixel, tap in product(range(len(sums)), range(shape.pixels), range(shape.taps)):
+        activation = seen(operands.ifmap[group, pixel * shape.stride + tap], shape.ifmap_offset)
+        sums[group, pixel] += activity.dot(activation, operands.taps[group, tap])
+    return sums
+
+
+def pixels_of(shape: Shape, operands: Operands) -> np.ndarray:
+    """int8 [groups of sums, pixels, 4]: a fused pass uses its words again for every tile."""
+    if shape.mode != ArrayMode.FUSED:
+        return operands.pixels
+    at = {group: n for n, group in enumerate(shape.groups_of_words)}
+    return operands.pixels[[at[o, i, g] for o, _, i, g in shape.groups_of_sums]]
+
+
+def partial_sums(shape: Shape, operands: Operands, activity: Activity) -> np.ndarray:
+    """int64 [outer * tiles * inner, filters, pixels]."""
+    sums = np.zeros((shape.outer * shape.tiles * shape.inner, shape.filters, shape.pixels), np.int64)
+    convolution = shape.mode == ArrayMode.CONVOLUTION
+    pixels = None if convolution else pixels_of(shape, operands)
+    for n in range(len(shape.groups_of_sums)):
+        for filter_, pixel in product(range(shape.filters), range(shape.pixels)):
+            for tap in range(shape.taps if convolution else 1):
+                if convolution:
+                    activation = seen(operands.ifmap[n, pixel * shape.stride + tap], shape.ifmap_offset)
+                    weight = operands.filters[n, filter_ * shape.taps + tap]
+                else:
+                    activation = seen(pixels[n, pixel], shape.word_offset)
+                    weight = operands.filters[n, filter_]
+                sums[n // shape.groups, filter_, pixel] += activity.dot(activation, weight).sum()
+    return sums
+
+
+@dataclass
+class Chain:
+    """Beats of the sum chain, and what becomes of them."""
+
+    beats: list[dict[str, int]] = field(default_factory=list)
+    results: list[dict[str, int]] = field(default_factory=list)
+
+    def beat(self, rng: np.random.Generator, row: int, own: int | None, index: int, free: bool,
+             word: int | None = None) -> None:
+        """A beat that takes the row's sum `own`, or passes by (None); word: what a SUPER puts in the
+        sum's place. The bits of the other rows are random."""
+        mine = 1 << row
+        add = int(rng.integers(8)) & ~mine | (mine if own is not None else 0)
+        frees = int(rng.integers(8)) & ~mine | (mine if free else 0)
+        phase = add << 11 | frees << 8 | index << 1 | int(word is not None)
+        start = int(rng.integers(1 << 32))
+        total = word if word is not None else start + (own or 0)
+        self.beats.append({"phase": phase, "sum": start})
+        self.results.append({"phase": phase, "sum": total & 0xFFFFFFFF})
+
+    def tiles(self, rng: np.random.Generator, row: int, sums: np.ndarray) -> None:
+        """All sums of each tile in any order, other beats between them; the last gives the half back."""
+        for tile in sums:
+            order = rng.permutation(tile.size).tolist()
+            for n, index in enumerate(order):
+                while rng.random() < 0.2:
+                    self.beat(rng, row, None, int(rng.integers(128)), False)
+                last = n == len(order) - 1
+                apart = last and rng.random() < 0.5  # the half goes back with a beat that adds nothing
+                self.beat(rng, row, int(tile.ravel()[index]), index, last and not apart)
+                if apart:
+                    self.beat(rng, row, None, int(rng.integers(128)), True)
+
+
+def ifmap_beats(rng: np.random.Generator, values: np.ndarray, to_pixels: bool) -> list[dict[str, int]]:
+    """Beats of up to two words each, none across groups; lanes that are not sent hold anything."""
+    beats = []
+    for group in values:
+        left = words(group)
+        while left:
+            lanes = int(rng.integers(1, 4)) if len(left) > 1 else int(rng.integers(1, 3))
+            data = int(rng.integers(1 << 63))
+            for lane in range(2):
+                if lanes >> lane & 1:
+                    data = data & ~(0xFFFFFFFF << 32 * lane) | left.pop(0) << 32 * lane
+            beats.append({"lanes": lanes, "to_pixels": int(to_pixels), "data": data})
+    return beats
+
+
+def pack_dw(sums: np.ndarray) -> list[int]:
+    """int64 [..., 4] -> 80-bit values, modulo 2^20 per channel."""
+    mask = (1 << DW_SUM_BITS) - 1
+    return [sum((int(v) & mask) << DW_SUM_BITS * n for n, v in enumerate(row)) for row in sums.reshape(-1, CHANNELS)]

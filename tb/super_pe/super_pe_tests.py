@@ -1,0 +1,149 @@
+"""A SUPER PE alone: its PE's sums, the depthwise words it makes, keeps and sends."""
+
+from dataclasses import replace
+
+import cocotb
+import numpy as np
+from cocotb.triggers import RisingEdge
+
+from compiler.layout import pack_tables
+from model import encoding as enc
+from model.arithmetic import multiply_by_quantized_multiplier, wrap_int32
+from model.encoding import ArrayMode
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
+from tb.pe import reference as ref
+
+ROW = 2  # of the SUPER in its set
+BUFFER_WORDS = 256
+FIELDS = {
+    "ifmap": ("lanes", "to_pixels", "data"),
+    "filter": ("data",),
+    "tap": ("data",),
+    "table": ("data", "half"),
+    "above": ("sums",),
+    "chain": ("phase", "sum"),
+}
+
+
+def finish_words(rng: np.random.Generator, sums: np.ndarray) -> tuple[np.ndarray, list[dict[str, int]], int]:
+    """Requantises depthwise sums, int64 [groups, pixels, 4], with random tables.
+
+    Returns int8 words of that shape, the table beats, the configuration word.
+    """
+    groups = len(sums)
+    bias = rng.integers(-(1 << 14), 1 << 14, (groups, 8))
+    multiplier = rng.integers(1 << 30, 1 << 31, (groups, 8))
+    shift = rng.integers(-12, -6, (groups, 8))
+    low, high = sorted(rng.choice(np.arange(-128, 128), 2, replace=False).tolist()) if rng.random() < 0.3 else (-128, 127)
+    zero_point = int(rng.integers(-128, 128))
+    words, beats = np.empty(sums.shape, np.int8), []
+    for group in range(groups):
+        half = int(rng.integers(2))
+        mine = slice(4 * half, 4 * half + 4)
+        scaled = multiply_by_quantized_multiplier(
+            wrap_int32(sums[group] + bias[group, mine]), multiplier[group, mine], shift[group, mine])
+        words[group] = np.clip(scaled + zero_point, low, high)
+        packed = pack_tables(bias[group], multiplier[group], shift[group])[0]
+        beats += [{"data": int(word), "half": half} for word in packed]
+    return words, beats, enc.DEPTHWISE.pack(zero_point=zero_point, act_min=low, act_max=high)
+
+
+def draw_shape(rng: np.random.Generator, mode: ArrayMode) -> ref.Shape:
+    """A pass whose words fit the word buffer, at times just so."""
+    shape = ref.draw_shape(rng, mode, max_filters=12)
+    if rng.random() < 0.2:
+        shape = replace(shape, outer=1, tiles=min(shape.tiles, 2), filters=min(shape.filters, 4))
+        groups = BUFFER_WORDS // (shape.inner * shape.pixels)
+        return replace(shape, groups=groups)
+    return shape
+
+
+class SuperBench:
+    """Drivers by stream name, sinks, scoreboards."""
+
+    def __init__(self, tb: Testbench) -> None:
+        self.tb, self.rng = tb, tb.rng
+        self.drivers = {name: StreamDriver(tb, name, fields) for name, fields in FIELDS.items()}
+        self.sinks = [ReadySink(tb, name) for name in ("top", "middle", "out")]
+        self.boards = {name: Scoreboard(name) for name in ("top", "middle", "out")}
+        for name in ("top", "middle"):
+            StreamMonitor(tb, name, callback=self.boards[name].observe)
+        StreamMonitor(tb, "out", ("phase", "sum"), callback=self.boards["out"].observe)
+        self.activity = ref.Activity()
+        self.epoch = 0
+        tb.dut.cfg_epoch_i.value = 0
+
+    def paces(self) -> None:
+        for driver in self.drivers.values():
+            driver.idle = float(self.rng.random() * 0.8) if self.rng.random() < 0.3 else 0.0
+        for sink in self.sinks:
+            sink.pace(float(self.rng.random() * 0.8) if self.rng.random() < 0.3 else 0.0)
+
+    async def offer(self, shape: ref.Shape, depthwise: int, enable: bool) -> None:
+        """Offers a pass and waits until both halves of the SUPER have taken it."""
+        dut, edge = self.tb.dut, RisingEdge(self.tb.clock)
+        dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config(ROW, self.rng)
+        dut.cfg_depthwise_i.value = depthwise
+        dut.enable_i.value = int(enable)
+        self.epoch ^= 1
+        dut.cfg_epoch_i.value = self.epoch
+        await edge
+        while int(dut.cfg_epoch_o.value) != 3 * self.epoch:
+            await edge
+        for port in (dut.cfg_shape_i, dut.cfg_loops_i, dut.cfg_depthwise_i):
+            port.value = (1 << 64) - 1
+
+    def send(self, shape: ref.Shape, about: str) -> int:
+        """Queues a pass's operands and expectations; returns its depthwise configuration word."""
+        rng, drivers, depthwise = self.rng, self.drivers, 0
+        operands = ref.draw_operands(rng, shape, 0.1)
+        chain = ref.Chain()
+        if operands.ifmap is not None:
+            drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.ifmap, False))
+        if shape.mode == ArrayMode.POINTWISE:
+            drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.pixels, True))
+        if shape.depthwise:
+            drivers["tap"].extend(ref.words(operands.taps))
+            own = ref.depthwise_sums(shape, operands, self.activity)
+            above = rng.integers(-(1 << 18), 1 << 18, own.shape)
+            drivers["above"].extend(ref.pack_dw(above))
+            operands.pixels, table, depthwise = finish_words(rng, above + own)
+            drivers["table"].extend(table)
+        if shape.mode == ArrayMode.DEPTHWISE:
+            for word in ref.words(operands.pixels):
+                while rng.random() < 0.2:
+                    chain.beat(rng, ROW, None, 0, False)
+                chain.beat(rng, ROW, None, 0, False, word)
+        else:
+            drivers["filter"].extend(ref.words(operands.filters))
+            chain.tiles(rng, ROW, ref.partial_sums(shape, operands, self.activity))
+        if shape.mode == ArrayMode.FUSED:
+            for name in ("top", "middle"):
+                self.boards[name].expect_all(ref.words(ref.pixels_of(shape, operands)), about)
+        drivers["chain"].extend(chain.beats)
+        self.boards["out"].expect_all(chain.results, about)
+        return depthwise
+
+
+@cocotb.test()
+async def runs_passes(dut) -> None:
+    """Passes of the bench's modes; some leave the SUPER out."""
+    tb = Testbench(dut)
+    bench = SuperBench(tb)
+    counts = Scoreboard("activity")
+    await tb.reset()
+    for n in range(tb.arguments.get("passes", 8)):
+        mode = ArrayMode[str(tb.rng.choice(tb.arguments["modes"]))]
+        shape = draw_shape(tb.rng, mode)
+        bench.paces()
+        enable, depthwise = tb.rng.random() < 0.85, 0
+        if enable:
+            depthwise = bench.send(shape, f"pass {n}, {shape}")
+        await bench.offer(shape, depthwise, enable)
+    boards = [board for board in bench.boards.values() if not board.done or board.comparisons]
+    await tb.until(lambda: all(board.done for board in boards), "the words and sums")
+    counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
+    counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
+    await tb.finish(*boards, counts, macs=bench.activity.macs, gated=bench.activity.gated)
