@@ -71,21 +71,20 @@ def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[Part]:
         else:
             found = _convolution(case, machine)
     except GlbOverflow as error:
-        raise BadCase(f"{error} (it is in parts already: fewer channels or columns)") from None
+        raise BadCase(f"{error}, cut into passes already: fewer channels or columns") from None
     except ValueError as error:
-        raise BadCase(f"the mapping does not fit: {error}; change it or leave out {', '.join(MAPPING)}"
-                      if case.mapping else str(error)) from None
+        names = ", ".join(MAPPING)
+        raise BadCase(f"the mapping does not fit: {error}; change {names} or leave them out"
+                      if case.mapping and not case.fused else str(error)) from None
     return [(single.signed(), filters, rows) for single, filters, rows in found]
 
 
 def _convolution(case: CaseFile, machine: MachineConfig) -> list[Part]:
     choices = [case.mapping] if case.mapping else list(default_mappings(case, machine))
-    # A PE holds a row's words for so many pixels: the stream need not wait for it in mid-row.
-    pixels = (machine.ifmap_words - case.window.kernel[1]) // case.window.stride + 1
     for mapping in choices:
         try:
             return convolution_cases(case.ifmap, case.filters, case.window, mapping, case.zero_point,
-                                     case.ipsum, machine, pixels)
+                                     case.ipsum, machine)
         except GlbOverflow:
             if mapping is choices[-1]:
                 raise

@@ -106,20 +106,17 @@ def _place_map(memory: Allocator, values: np.ndarray, q: int = 4) -> FeatureMap:
 
 def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                      zero_point: int = 0, ipsum: np.ndarray | None = None,
-                     machine: MachineConfig = DEFAULT, limit: int | None = None,
-                     pixels: int | None = None) -> Case:
+                     machine: MachineConfig = DEFAULT, limit: int | None = None) -> Case:
     """A convolution in one pass, whose sums are looked at where they leave the array.
 
     ifmap int8 [C, H, W]; filters int8 [M, C, R, S]; mapping: e, p, q, r, t; ipsum int32 [M, E, F].
-    limit: words of GLB it may take, if not the machine's. pixels: F at most, if not as many as the
-    psum buffers hold.
+    limit: words of GLB it may take, if not the machine's.
     """
     e, p, q, r, t = (mapping[name] for name in "epqrt")
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
     if channels != ifmap.shape[0]:
         raise ValueError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
-    most = min(width, max(1, machine.psum_words // p), MAX_STEP // window.stride)
-    pixels = min(most, pixels or most)
+    pixels = min(width, max(1, machine.psum_words // p), MAX_STEP // window.stride)
     if -(-width // pixels) > 1 and pixels * window.stride % 2:
         pixels -= 1
     blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
@@ -142,7 +139,7 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
 
 def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                       zero_point: int = 0, ipsum: np.ndarray | None = None,
-                      machine: MachineConfig = DEFAULT, pixels: int | None = None) -> list[Part]:
+                      machine: MachineConfig = DEFAULT) -> list[Part]:
     """A convolution in as many passes as the GLB demands. Splits output rows first, at multiples of
     e, then filters.
     """
@@ -151,8 +148,7 @@ def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, ma
     def build(m: slice, rows: slice) -> Case:
         part, cut = _rows_of(ifmap, window, rows)
         sums = None if ipsum is None else ipsum[m, rows]
-        return convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine,
-                                pixels=pixels)
+        return convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine)
 
     steps = mapping["p"] * mapping["t"], mapping["e"]
     return _split(build, slice(0, len(filters)), slice(0, height), steps)

@@ -1,6 +1,8 @@
-"""Top-1 accuracy on the CIFAR-10 test images: the float network and the int8 network.
+"""Top-1 accuracy on the CIFAR-10 test images: the float network, and the int8 network on the golden model.
 
-    python scripts/accuracy.py --cifar10 DIR [--images 10000] [--model X.tflite] [--float X.pt]
+    python scripts/accuracy.py --cifar10 DIR [--images 10000] [--rtl N] [--model X.tflite] [--float X.pt]
+
+With --rtl the first N images also run on the simulated RTL, and every logit is compared.
 """
 
 import argparse
@@ -10,11 +12,23 @@ from pathlib import Path
 
 import numpy as np
 
-import cifar10
-from network import float_logits, load_float
-from tflite_reference import run as run_int8  # (model path, int8 inputs) -> int8 logits [N, 10]
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "mobilenetv1_cifar10"
+import cifar10  # noqa: E402
+from compiler.graph import Graph  # noqa: E402
+from compiler.pipeline import compile_network  # noqa: E402
+from network import float_logits, load_float  # noqa: E402
+from run_net import on_rtl  # noqa: E402
+
+DATA = ROOT / "data" / "mobilenetv1_cifar10"
+BATCH = 250
+
+
+def golden_logits(graph: Graph, inputs: np.ndarray) -> np.ndarray:
+    """int8 [N, 10] of int8 images [N, 32, 32, 3]."""
+    parts = [graph.run(inputs[n : n + BATCH])[graph.output.name] for n in range(0, len(inputs), BATCH)]
+    return np.concatenate(parts).reshape(len(inputs), -1)
 
 
 def report(name: str, logits: np.ndarray, labels: np.ndarray, seconds: float) -> float:
@@ -30,6 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Top-1 accuracy, float against int8.")
     parser.add_argument("--cifar10", type=Path, required=True, help="directory with CIFAR-10")
     parser.add_argument("--images", type=int, default=10_000, help="the first N test images")
+    parser.add_argument("--rtl", type=int, default=0, help="images to run on the RTL too")
     parser.add_argument("--model", type=Path, default=DATA / "mobilenetv1_cifar10.tflite")
     parser.add_argument("--float", type=Path, default=DATA / "mobilenetv1_cifar10_float.pt")
     args = parser.parse_args()
@@ -45,11 +60,21 @@ def main() -> None:
     real = float_logits(load_float(args.float), images).numpy()
     real_top1 = report("float", real, labels, time.perf_counter() - start)
     start = time.perf_counter()
-    quantised = run_int8(args.model, cifar10.preprocess(images))
+    stages = compile_network(args.model)
+    inputs = cifar10.preprocess(images)
+    quantised = golden_logits(stages.graph, inputs)
     int8_top1 = report("int8", quantised, labels, time.perf_counter() - start)
     same = int((real.argmax(1) == quantised.argmax(1)).sum())
     print(f"int8 is {real_top1 - int8_top1:+.2f} points below float; "
           f"same class for {same} of {len(labels)} images")
+    if args.rtl:
+        folder = ROOT / "build" / "accuracy"
+        stages.image.save(folder, stages.text)
+        outputs, _ = on_rtl(str(folder), inputs[: args.rtl])
+        different = int((outputs.reshape(args.rtl, -1) != quantised[: args.rtl]).sum())
+        print(f"RTL: {different} of {quantised[: args.rtl].size} logits differ from the golden model's")
+        if different:
+            sys.exit(1)
 
 
 if __name__ == "__main__":

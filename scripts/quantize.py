@@ -120,11 +120,10 @@ def calibrate(layers: list[Layer], images: np.ndarray) -> list[Quant]:
 
 
 def quantize_layer(layer: Layer, input_scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return weight int8 [M, C, R, S], weight scales float32 ([M]; [1] for fc), bias int32 [M]."""
+    """Return weight int8 [M, C, R, S], weight scales float32 [M], bias int32 [M]."""
     weight, bias = layer.weight.double().numpy(), layer.bias.double().numpy()
-    largest = np.abs(weight).max((1, 2, 3)) if layer.relu else np.abs(weight).max(keepdims=True)
-    floor = np.abs(bias) if layer.relu else np.abs(bias).max(keepdims=True)
-    scale = np.maximum(largest.reshape(-1) / 127, floor / (input_scale * BIAS_LIMIT))
+    largest, floor = np.abs(weight).max((1, 2, 3)), np.abs(bias)
+    scale = np.maximum(largest / 127, floor / (input_scale * BIAS_LIMIT))
     scale = scale.astype(np.float32)
     rounded = np.rint(weight / scale.reshape(-1, 1, 1, 1)).clip(-127, 127)
     bias = np.rint(bias / (np.float32(input_scale) * scale))
@@ -132,22 +131,23 @@ def quantize_layer(layer: Layer, input_scale: float) -> tuple[np.ndarray, np.nda
 
 
 def write(layers: list[Layer], quants: list[Quant]) -> bytes:
-    """Return the int8 network as a .tflite file; its input: int8 [1, 32, 32, 3], pixel - 128."""
+    """Return the int8 network as a .tflite file; its input: int8 [1, 32, 32, 3], pixel - 128.
+
+    The classifier is a 1x1 CONV_2D, as in the original MobileNetV1 files: some TFLite versions round
+    FULLY_CONNECTED in another way than their other kernels, and than the specification.
+    """
     net = TfliteBuilder("MobileNetV1 for CIFAR-10, int8")
     x = net.input("image", (1, 32, 32, 3), INPUT)
     for layer, out in zip(layers, quants):
         if layer.name == "fc":
             x = net.average_pool("pool", x, size=x.shape[1], stride=x.shape[1])
         weight, scale, bias = quantize_layer(layer, x.quant.scale)
-        if layer.name == "fc":
-            x = net.fully_connected("fc", x, weight[:, :, 0, 0], scale, bias, out)
-            continue
         if layer.pads:
             x = net.pad(f"{layer.name}/pad", x, 1, 1, 1, 1)
         add = net.depthwise if layer.depthwise else net.conv
         order = (1, 2, 3, 0) if layer.depthwise else (0, 2, 3, 1)
         x = add(layer.name, x, weight.transpose(order), scale, bias, out, layer.stride,
-                padding=VALID if layer.pads else SAME, relu=True)
+                padding=VALID if layer.pads else SAME, relu=layer.relu)
     return net.build([x])
 
 

@@ -1,0 +1,158 @@
+"""Writes the golden data of a test: what goes into the machine, and what has to come out.
+
+TEST is one of the pass or array tests (`make list`), none: pass0 to pass3 and array0 to array5. The
+layers are those that `make sim TEST=... SEED=N` draws from the same seed. DIR (build/golden/TEST) gets,
+for each pass of each layer, an .npz and the same as .hex, and a README.md that says what they hold.
+"""
+
+import argparse
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402
+
+from compiler.cases import Case  # noqa: E402
+from model.config import MachineConfig  # noqa: E402
+from model.passes import run_pass  # noqa: E402
+from tb.catalogue import Bench, benches  # noqa: E402
+from tb.common.layers import Layer  # noqa: E402
+
+BLOCKS = {"pass_tb": "tb.pass.pass_tests", "pe_array_tb": "tb.pe_array.draw"}  # by top: what draws
+DEFAULT_TESTS = [f"pass{n}" for n in range(4)] + [f"array{n}" for n in range(6)]
+PASS_LAYERS = 6
+OURS = re.compile(r"layer\d+_(pass\d+_\w+\.hex|pass\d+\.npz|result\.npz)|README\.md")
+
+README = """# Golden data of {test}, seed {seed}
+
+{about}. Written by `python scripts/gen_golden.py {test} --seed {seed}`.
+
+Layers, each in one or several passes:
+
+{layers}
+
+| file | contents |
+|---|---|
+| `layerL_passN.npz` | all of a pass: the arrays below by their names |
+| `layerL_passN_glb.hex` | `glb`: GLB before the pass, a 64-bit word a line from address 0 (rest 0) |
+| `layerL_passN_descriptor.hex` | `descriptor`: the 128 configuration words, a 64-bit word a line |
+| `layerL_passN_sums.hex` | `sums`: what leaves the array, a beat a line, int32 of column 0 first |
+| `layerL_passN_after.hex` | `after`: GLB after the pass (ofmap written), like `glb` |
+| `layerL_result.npz` | `sums` int32 [M, E, F] and `ofmap` int8 [E, F, C] of the layer, those it has |
+
+`places` (.npz only) is int [tiles, beats, columns, 3]: (m, y, x) of each sum in the layer's tensor,
+-1 where a column's sum means nothing. `filters` and `rows` are the first and last + 1 filter and output
+row of the pass. Hexadecimal words are what $readmemh reads. Array: {rows} x {cols} PEs.
+"""
+
+
+class NoData(Exception):
+    """There is no golden data of that test; the message is one line."""
+
+
+def find(name: str) -> Bench:
+    known = {bench.name: bench for bench in benches().values() if bench.top in BLOCKS}
+    if name not in known:
+        raise NoData(f"no golden data of a test {name!r}; there is of: {' '.join(known)}")
+    return known[name]
+
+
+def machine_of(bench: Bench) -> MachineConfig:
+    machine = MachineConfig(**bench.arguments.get("machine", {}))
+    # The array's benches run without a GLB: theirs holds any layer in one pass.
+    return replace(machine, glb_bank_words=8192) if bench.top == "pe_array_tb" else machine
+
+
+def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
+    """What the bench draws from this seed."""
+    rng, module = np.random.default_rng(seed), importlib.import_module(BLOCKS[bench.top])
+    machine = machine_of(bench)
+    if bench.top == "pass_tb":
+        for _ in range(bench.arguments.get("layers", PASS_LAYERS)):
+            layer, about = module.draw(rng, bench.arguments["kind"])
+            yield about, layer
+        return
+    beats = importlib.import_module("tb.pe_array.beats")
+    for options in bench.arguments["layers"]:
+        about, layer = module.draw(rng, options, machine)
+        yield about, layer
+        for case, *_ in layer.parts:
+            beats.pass_beats(machine, case, rng)  # draws, too
+
+
+def pass_data(machine: MachineConfig, case: Case, filters: slice, rows: slice) -> dict[str, np.ndarray]:
+    after = np.zeros(machine.glb_words, np.uint64)
+    after[: len(case.glb)] = case.glb
+    trace = run_pass(machine, case.descriptor, after)
+    return {
+        "glb": case.glb,
+        "descriptor": np.array(case.descriptor.words, np.uint64),
+        "sums": trace.sums.reshape(-1, machine.cols),
+        "after": after[: len(case.glb)],
+        "places": case.places,
+        "filters": np.array([filters.start, filters.stop]),
+        "rows": np.array([rows.start, rows.stop]),
+    }
+
+
+def write_hex(path: Path, words: np.ndarray) -> None:
+    """One line per word, or per row of words."""
+    digits = 2 * words.itemsize
+    unsigned = words.view(f"uint{8 * words.itemsize}").reshape(len(words), -1)
+    path.write_text("".join(" ".join(f"{w:0{digits}x}" for w in row) + "\n" for row in unsigned.tolist()))
+
+
+def write(bench: Bench, seed: int, folder: Path) -> int:
+    """Writes all files of a test; returns the number of passes."""
+    drawn = list(layers(bench, seed))
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        if OURS.fullmatch(path.name):
+            path.unlink()
+    machine, passes = machine_of(bench), 0
+    for number, (_, layer) in enumerate(drawn):
+        for n, part in enumerate(layer.parts):
+            stem, data = f"layer{number}_pass{n}", pass_data(machine, *part)
+            np.savez_compressed(folder / f"{stem}.npz", **data)
+            for name in ("glb", "descriptor", "sums", "after"):
+                write_hex(folder / f"{stem}_{name}.hex", data[name])
+            passes += 1
+        result = {"sums": layer.sums, "ofmap": layer.ofmap}
+        np.savez_compressed(folder / f"layer{number}_result.npz",
+                            **{name: value for name, value in result.items() if value is not None})
+    lines = "\n".join(f"- layer {n}: {about}" for n, (about, _) in enumerate(drawn))
+    about = bench.about[0].upper() + bench.about[1:]
+    (folder / "README.md").write_text(README.format(
+        test=bench.name, seed=seed, about=about, layers=lines, rows=machine.rows, cols=machine.cols))
+    return passes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("test", metavar="TEST", nargs="?", help="all standard ones if none is given")
+    parser.add_argument("--seed", type=int, default=1, help="what to draw the layers from (1)")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="build/golden/TEST by default")
+    options = parser.parse_args()
+    try:
+        if options.seed < 0:
+            raise NoData(f"--seed {options.seed}: must not be negative")
+        if options.out and not options.test:
+            raise NoData("--out needs a TEST; name one")
+        for bench in [find(name) for name in ([options.test] if options.test else DEFAULT_TESTS)]:
+            folder = options.out or ROOT / "build" / "golden" / bench.name
+            passes = write(bench, options.seed, folder)
+            print(f"{bench.name}: {passes} pass(es) in {folder}", flush=True)
+    except (NoData, OSError) as error:
+        print(f"gen_golden: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
