@@ -92,16 +92,17 @@ def _convolution(case: CaseFile, machine: MachineConfig) -> list[Part]:
 
 
 def default_mappings(case: CaseFile, machine: MachineConfig) -> Iterator[dict[str, int]]:
-    """Mappings that fit the array, best first, then with ever smaller filter tiles: columns are output
-    rows, the two sets share the channels, what columns are left take other filters."""
+    """Mappings that fit the array, best first: columns are output rows, the two sets share the
+    channels, what columns are left take other filters. Then those that need less of the GLB."""
     filters, channels, _, taps = case.filters.shape
     e = min(case.shape[1], machine.cols)
     p = min(WORD_CHANNELS, filters, machine.filter_words // 2 // taps)
     r = min(2, machine.sets) if channels > WORD_CHANNELS else 1
     down = min(machine.sets // r, -(-filters // p))
     across = min(machine.cols // e, NO_FILTER_COLUMN, -(-filters // (p * down)))
-    for p_, t in ((p, down * across), (p, 1), (1, 1)):
-        yield dict(e=e, p=p_, q=WORD_CHANNELS, r=r, t=t)
+    most = dict(e=e, p=p, q=WORD_CHANNELS, r=r, t=down * across)
+    for less in ({}, {"t": 1}, {"t": 1, "e": -(-e // 2)}, {"t": 1, "e": 1}, {"t": 1, "e": 1, "p": 1}):
+        yield most | less
 
 
 # ---- Checks: each raises ValueError, in one line -------------------------------------------------

@@ -1,7 +1,8 @@
 """A PE alone: random passes of one mode, each stream at its own pace."""
 
+from collections import deque
+
 import cocotb
-import numpy as np
 from cocotb.triggers import RisingEdge
 
 from model.encoding import ArrayMode
@@ -34,6 +35,17 @@ class PeBench:
         self.activity = ref.Activity()
         self.epoch = 0
         tb.dut.cfg_epoch_i.value = 0
+        self._sums = 0  # depthwise sums of the passes so far
+        self._held: deque[tuple[int, list[int]]] = deque()
+        cocotb.start_soon(self._release())
+
+    async def _release(self) -> None:
+        """Plays the SUPER: a word comes only after the depthwise sums it is made of."""
+        edge = RisingEdge(self.tb.clock)
+        while True:
+            await edge
+            while self._held and self.below.comparisons >= self._held[0][0]:
+                self.drivers["word"].extend(self._held.popleft()[1])
 
     def paces(self) -> None:
         """One stream or sink in three is slow."""
@@ -50,8 +62,8 @@ class PeBench:
         self.epoch ^= 1
         dut.cfg_epoch_i.value = self.epoch
         await edge
-        while dut.cfg_epoch_o.value != self.epoch:
-            await edge
+        taken = lambda: dut.cfg_epoch_o.value == self.epoch  # noqa: E731
+        await self.tb.until(taken, f"the PE to take {shape}", step=1)
         dut.cfg_shape_i.value = dut.cfg_loops_i.value = (1 << 64) - 1
 
     def send(self, shape: ref.Shape, zeros: float, about: str) -> None:
@@ -65,10 +77,13 @@ class PeBench:
         if shape.mode == ArrayMode.POINTWISE:
             drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.pixels, True))
         elif shape.mode == ArrayMode.FUSED:
-            drivers["word"].extend(ref.words(ref.pixels_of(shape, operands)))
+            at = {group: n for n, group in enumerate(shape.groups_of_words)}
+            for (o, _, i, g), values in zip(shape.groups_of_sums, ref.pixels_of(shape, operands)):
+                self._held.append((self._sums + (at[o, i, g] + 1) * shape.pixels, ref.words(values)))
         if shape.depthwise:
             drivers["tap"].extend(ref.words(operands.taps))
             own = ref.depthwise_sums(shape, operands, self.activity)
+            self._sums += own.shape[0] * own.shape[1]
             above = rng.integers(-(1 << 19), 1 << 19, own.shape)
             drivers["above"].extend(ref.pack_dw(above))
             self.below.expect_all(ref.pack_dw(above + own), about)

@@ -90,8 +90,8 @@ class SuperBench:
         self.epoch ^= 1
         dut.cfg_epoch_i.value = self.epoch
         await edge
-        while int(dut.cfg_epoch_o.value) != 3 * self.epoch:
-            await edge
+        taken = lambda: int(dut.cfg_epoch_o.value) == 3 * self.epoch  # noqa: E731
+        await self.tb.until(taken, f"the SUPER to take {shape}", step=1)
         for port in (dut.cfg_shape_i, dut.cfg_loops_i, dut.cfg_depthwise_i):
             port.value = (1 << 64) - 1
 
