@@ -1,5 +1,7 @@
-"""Case files: anyone's tensors for the array, as .npz (scripts/run_case.py says what is in them), and the
-passes that compute them."""
+"""Case files: anyone's tensors for the array, and the passes that compute them.
+
+scripts/run_case.py says what is in a file.
+"""
 
 import zipfile
 from collections.abc import Iterator
@@ -66,16 +68,27 @@ def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[Part]:
     try:
         if case.fused:
             middle, pointwise = case.fused
-            found = fused_cases(case.ifmap, case.window, case.zero_point, case.filters[:, 0], middle,
-                                pointwise, case.ipsum, machine)
+            found = fused_cases(
+                case.ifmap,
+                case.window,
+                case.zero_point,
+                case.filters[:, 0],
+                middle,
+                pointwise,
+                case.ipsum,
+                machine,
+            )
         else:
             found = _convolution(case, machine)
     except GlbOverflow as error:
         raise BadCase(f"{error}, cut into passes already: fewer channels or columns") from None
     except ValueError as error:
         names = ", ".join(MAPPING)
-        raise BadCase(f"the mapping does not fit: {error}; change {names} or leave them out"
-                      if case.mapping and not case.fused else str(error)) from None
+        raise BadCase(
+            f"the mapping does not fit: {error}; change {names} or leave them out"
+            if case.mapping and not case.fused
+            else str(error)
+        ) from None
     return [(single.signed(), filters, rows) for single, filters, rows in found]
 
 
@@ -83,8 +96,9 @@ def _convolution(case: CaseFile, machine: MachineConfig) -> list[Part]:
     choices = [case.mapping] if case.mapping else list(default_mappings(case, machine))
     for mapping in choices:
         try:
-            return convolution_cases(case.ifmap, case.filters, case.window, mapping, case.zero_point,
-                                     case.ipsum, machine)
+            return convolution_cases(
+                case.ifmap, case.filters, case.window, mapping, case.zero_point, case.ipsum, machine
+            )
         except GlbOverflow:
             if mapping is choices[-1]:
                 raise
@@ -101,7 +115,13 @@ def default_mappings(case: CaseFile, machine: MachineConfig) -> Iterator[dict[st
     down = min(machine.sets // r, -(-filters // p))
     across = min(machine.cols // e, NO_FILTER_COLUMN, -(-filters // (p * down)))
     most = dict(e=e, p=p, q=WORD_CHANNELS, r=r, t=down * across)
-    for less in ({}, {"t": 1}, {"t": 1, "e": -(-e // 2)}, {"t": 1, "e": 1}, {"t": 1, "e": 1, "p": 1}):
+    for less in (
+        {},
+        {"t": 1},
+        {"t": 1, "e": -(-e // 2)},
+        {"t": 1, "e": 1},
+        {"t": 1, "e": 1, "p": 1},
+    ):
         yield most | less
 
 
@@ -144,7 +164,8 @@ def _tensor(values: dict, name: str, kind: type, shape: tuple[int | None, ...]) 
     if value.dtype != kind:
         raise ValueError(f"{name} is {value.dtype}, must be {np.dtype(kind)}; convert it")
     fits = value.ndim == len(shape) and all(
-        got == length if length is not None else got > 0 for got, length in zip(value.shape, shape))
+        got == length if length is not None else got > 0 for got, length in zip(value.shape, shape)
+    )
     if not fits:
         got = " x ".join(map(str, value.shape)) or "one number"
         raise ValueError(f"{name} is {got}, must be {wanted}; change its shape")
@@ -172,13 +193,16 @@ def _pads(values: dict) -> tuple[int, int, int, int]:
     return tuple(int(pad) for pad in np.broadcast_to(pads, 4))
 
 
-def _padded(ifmap: np.ndarray, pads: tuple[int, ...], kernel: tuple[int, int],
-            zero_point: int) -> tuple[np.ndarray, tuple[int, int, int, int]]:
+def _padded(
+    ifmap: np.ndarray, pads: tuple[int, ...], kernel: tuple[int, int], zero_point: int
+) -> tuple[np.ndarray, tuple[int, int, int, int]]:
     """Rows and columns of padding beyond kernel - 1 become part of the map."""
     top, bottom, left, right = pads
     for what, size, own in (("rows", top + bottom, 1), ("columns", left + right, 2)):
         if (total := ifmap.shape[own] + size) > LARGEST_MAP:
-            raise ValueError(f"ifmap: {total} {what} with padding, at most {LARGEST_MAP} fit; cut it")
+            raise ValueError(
+                f"ifmap: {total} {what} with padding, at most {LARGEST_MAP} fit; cut it"
+            )
     kept = [min(pad, side - 1) for pad, side in zip(pads, np.repeat(kernel, 2).tolist())]
     more = [pad - keep for pad, keep in zip(pads, kept)]
     widths = ((0, 0), (more[0], more[1]), (more[2], more[3]))
@@ -204,6 +228,11 @@ def _mapping(values: dict, machine: MachineConfig) -> dict[str, int] | None:
         return None
     if missing := [name for name in MAPPING if name not in values]:
         raise ValueError(f"mapping without {', '.join(missing)}; give all of {', '.join(MAPPING)}")
-    most = dict(e=machine.sets * machine.cols, p=7, q=WORD_CHANNELS, r=machine.sets,
-                t=machine.sets * machine.cols)
+    most = dict(
+        e=machine.sets * machine.cols,
+        p=7,
+        q=WORD_CHANNELS,
+        r=machine.sets,
+        t=machine.sets * machine.cols,
+    )
     return {name: _number(values, name, 1, most[name]) for name in MAPPING}

@@ -1,11 +1,12 @@
 """Writes the golden data of a test: what goes into the machine, and what has to come out.
 
 TEST is one of the pass or array tests (`make list`), none: pass0 to pass3 and array0 to array5. The
-layers are those that `make sim TEST=... SEED=N` draws from the same seed. DIR (build/golden/TEST) gets,
-for each pass of each layer, an .npz and the same as .hex, and a README.md that says what they hold.
+layers are those that `make sim TEST=... SEED=N` draws from the same seed. DIR (build/golden/TEST)
+gets, for each pass of each layer, an .npz and the same as .hex, and a README.md that explains them.
 """
 
 import argparse
+import hashlib
 import importlib
 import re
 import sys
@@ -40,15 +41,15 @@ Layers, each in one or several passes:
 | file | contents |
 |---|---|
 | `layerL_passN.npz` | all of a pass: the arrays below by their names |
-| `layerL_passN_glb.hex` | `glb`: GLB before the pass, a 64-bit word a line from address 0 (rest 0) |
+| `layerL_passN_glb.hex` | `glb`: GLB before the pass, a 64-bit word a line, from word 0 on |
 | `layerL_passN_descriptor.hex` | `descriptor`: the 128 configuration words, a 64-bit word a line |
-| `layerL_passN_sums.hex` | `sums`: what leaves the array, a beat a line, int32 of column 0 first |
+| `layerL_passN_sums.hex` | `sums`: what leaves the array, a beat a line, int32, column 0 first |
 | `layerL_passN_after.hex` | `after`: GLB after the pass (ofmap written), like `glb` |
-| `layerL_result.npz` | `sums` int32 [M, E, F] and `ofmap` int8 [E, F, C] of the layer, those it has |
+| `layerL_result.npz` | of the layer, what it has: `sums` int32 [M, E, F], `ofmap` int8 [E, F, C] |
 
-`places` (.npz only) is int [tiles, beats, columns, 3]: (m, y, x) of each sum in the layer's tensor,
--1 where a column's sum means nothing. `filters` and `rows` are the first and last + 1 filter and output
-row of the pass. Hexadecimal words are what $readmemh reads. Array: {rows} x {cols} PEs.
+Only in the .npz: `places`, int [tiles, beats, columns, 3], is (m, y, x) of each sum in the pass, -1
+where a column's sum means nothing; `filters` and `rows` are the first and the last + 1 filter and
+output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {cols} PEs.
 """
 
 
@@ -69,9 +70,15 @@ def machine_of(bench: Bench) -> MachineConfig:
     return replace(machine, glb_bank_words=8192) if bench.top == "pe_array_tb" else machine
 
 
+def generator(bench: Bench, seed: int) -> np.random.Generator:
+    """That of the simulation: cocotb adds a hash of the test's name to the seed."""
+    name = f"{bench.module}.{bench.testcase}"
+    return np.random.default_rng(seed + int(hashlib.sha1(name.encode()).hexdigest(), 16))
+
+
 def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
     """What the bench draws from this seed."""
-    rng, module = np.random.default_rng(seed), importlib.import_module(BLOCKS[bench.top])
+    rng, module = generator(bench, seed), importlib.import_module(BLOCKS[bench.top])
     machine = machine_of(bench)
     if bench.top == "pass_tb":
         for _ in range(bench.arguments.get("layers", PASS_LAYERS)):
@@ -86,7 +93,9 @@ def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
             beats.pass_beats(machine, case, rng)  # draws, too
 
 
-def pass_data(machine: MachineConfig, case: Case, filters: slice, rows: slice) -> dict[str, np.ndarray]:
+def pass_data(
+    machine: MachineConfig, case: Case, filters: slice, rows: slice
+) -> dict[str, np.ndarray]:
     after = np.zeros(machine.glb_words, np.uint64)
     after[: len(case.glb)] = case.glb
     trace = run_pass(machine, case.descriptor, after)
@@ -105,7 +114,9 @@ def write_hex(path: Path, words: np.ndarray) -> None:
     """One line per word, or per row of words."""
     digits = 2 * words.itemsize
     unsigned = words.view(f"uint{8 * words.itemsize}").reshape(len(words), -1)
-    path.write_text("".join(" ".join(f"{w:0{digits}x}" for w in row) + "\n" for row in unsigned.tolist()))
+    path.write_text(
+        "".join(" ".join(f"{w:0{digits}x}" for w in row) + "\n" for row in unsigned.tolist())
+    )
 
 
 def write(bench: Bench, seed: int, folder: Path) -> int:
@@ -124,18 +135,30 @@ def write(bench: Bench, seed: int, folder: Path) -> int:
                 write_hex(folder / f"{stem}_{name}.hex", data[name])
             passes += 1
         result = {"sums": layer.sums, "ofmap": layer.ofmap}
-        np.savez_compressed(folder / f"layer{number}_result.npz",
-                            **{name: value for name, value in result.items() if value is not None})
+        np.savez_compressed(
+            folder / f"layer{number}_result.npz",
+            **{name: value for name, value in result.items() if value is not None},
+        )
     lines = "\n".join(f"- layer {n}: {about}" for n, (about, _) in enumerate(drawn))
     about = bench.about[0].upper() + bench.about[1:]
-    (folder / "README.md").write_text(README.format(
-        test=bench.name, seed=seed, about=about, layers=lines, rows=machine.rows, cols=machine.cols))
+    (folder / "README.md").write_text(
+        README.format(
+            test=bench.name,
+            seed=seed,
+            about=about,
+            layers=lines,
+            rows=machine.rows,
+            cols=machine.cols,
+        )
+    )
     return passes
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("test", metavar="TEST", nargs="?", help="all standard ones if none is given")
+    parser.add_argument(
+        "test", metavar="TEST", nargs="?", help="all standard ones if none is given"
+    )
     parser.add_argument("--seed", type=int, default=1, help="what to draw the layers from (1)")
     parser.add_argument("--out", metavar="DIR", type=Path, help="build/golden/TEST by default")
     options = parser.parse_args()

@@ -1,13 +1,13 @@
 """Prints the scan-chain IDs of the multicast networks, and the LN word, for a mapping.
 
-A convolution: --e --p --q --r --t, --kernel, --stride. A block arrangement (depthwise-separable layers):
---block-rows output rows, --block-cols blocks of pixels in each; with --pointwise no depthwise half.
+A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthwise-separable
+layers): --block-rows output rows, --block-cols blocks in each; with --pointwise no depthwise half.
 
     python scripts/gen_ids.py --e 8 --p 4 --q 4 --r 1 --t 2
     python scripts/gen_ids.py --block-rows 4 --block-cols 2 --stride 2
 
-A PE takes a beat if the row ID of its row and its own column ID equal the beat's tag; "-": a PE that
-takes no part. IDs are shifted in from the last PE to the first.
+A PE takes a beat if the row ID of its row and its own column ID equal the beat's tag; "-": a PE
+that takes no part. IDs are shifted in from the last PE to the first.
 """
 
 import argparse
@@ -49,7 +49,9 @@ def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
 
 def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: int) -> ScanIds:
     if options.e is None:
-        raise ValueError("no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols")
+        raise ValueError(
+            "no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols"
+        )
     if options.pointwise:
         raise ValueError("--pointwise goes with --block-rows and --block-cols")
     m = {name: getattr(options, name) or default for name, default in CONVOLUTION.items()}
@@ -57,7 +59,11 @@ def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: in
         ("--kernel", m["kernel"], SET_ROWS),
         ("--q, channels of a PE", m["q"], WORD_CHANNELS),
         ("--r, sets over channels", m["r"], machine.sets),
-        ("--p times --kernel, filter words of a PE", m["p"] * m["kernel"], machine.filter_words // 2),
+        (
+            "--p times --kernel, filter words of a PE",
+            m["p"] * m["kernel"],
+            machine.filter_words // 2,
+        ),
     ):
         if demand > bound:
             raise ValueError(f"{what}: needs {demand}, has {bound}; reduce it")
@@ -84,11 +90,17 @@ def ln_text(machine: MachineConfig, ids: ScanIds) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     for name, about in (
-        ("e", "output rows in flight"), ("p", "filters of a PE"), ("q", "channels of a PE"),
-        ("r", "PE sets over channels"), ("t", "PE sets over filters"), ("kernel", "filter rows"),
-        ("stride", "1 or 2"), ("block-rows", "output rows of a block arrangement"),
+        ("e", "output rows in flight"),
+        ("p", "filters of a PE"),
+        ("q", "channels of a PE"),
+        ("r", "PE sets over channels"),
+        ("t", "PE sets over filters"),
+        ("kernel", "filter rows"),
+        ("stride", "1 or 2"),
+        ("block-rows", "output rows of a block arrangement"),
         ("block-cols", "blocks of pixels in a row"),
     ):
         parser.add_argument(f"--{name}", type=int, help=about)
@@ -100,8 +112,11 @@ def main() -> int:
     except ValueError as error:
         print(f"gen_ids: {error}", file=sys.stderr)
         return 1
-    print("\n\n".join([*(table(machine, ids, name) for name in ("ifmap", "filter")),
-                       ln_text(machine, ids)]))
+    print(
+        "\n\n".join(
+            [*(table(machine, ids, name) for name in ("ifmap", "filter")), ln_text(machine, ids)]
+        )
+    )
     return 0
 
 

@@ -10,8 +10,8 @@ CASE (.npz) is a convolution:
   e, p, q, r, t  mapping (optional, all or none; chosen otherwise)
 or a fused depthwise-separable layer; then `filter` is the depthwise one, int8 [C, 1, R, S], and
   pw_filter   int8 [M2, C]
-  dw_bias, dw_multiplier, dw_shift  [C]: requantisation of the depthwise sums, TFLite's: Q31 multiplier
-              (0 to 2^31 - 1), shift -31 (right) to 30 (left)
+  dw_bias, dw_multiplier, dw_shift  [C]: requantisation of the depthwise sums as in TFLite: Q31
+              multiplier (0 to 2^31 - 1), shift -31 (right) to 30 (left)
   dw_zero_point, dw_min, dw_max     of the depthwise result, int8
 A fused layer's mapping is always chosen; its ipsum is int32 [M2, E, F].
 
@@ -19,8 +19,8 @@ OUT (.npz):
   opsum   int32 [M, E, F], the sums as they leave the array, modulo 2^32:
           opsum[m,y,x] = ipsum[m,y,x] + sum over c, r, s of
                          filter[m,c,r,s] * padded[c, y * stride + r, x * stride + s];
-          fused: opsum[m,y,x] = ipsum[m,y,x] + sum over c of pw_filter[m,c] * d[c,y,x], where d is the
-          requantised depthwise result, clamp(dw_zero_point + scale(sum of products + dw_bias)).
+          fused: opsum[m,y,x] = ipsum[m,y,x] + sum over c of pw_filter[m,c] * d[c,y,x], where d is
+          the depthwise result, requantised: clamp(dw_zero_point + scale(sum + dw_bias)).
           All int8 values count as signed numbers; no zero point is subtracted anywhere.
   cycles  clock cycles, all passes together; a layer larger than the GLB is cut into several.
 
@@ -48,8 +48,9 @@ from tb.common.verilate import BuildError  # noqa: E402
 
 BUILD = ROOT / "build" / "run_case"
 DAY_S = 24 * 3600.0
-BENCH = Bench("run_case", "passes from a file", "pass_tb", "tb.pass.case_tests", "runs_cases",
-              timeout_s=DAY_S)
+BENCH = Bench(
+    "run_case", "passes from a file", "pass_tb", "tb.pass.case_tests", "runs_cases", timeout_s=DAY_S
+)
 
 
 class RunError(Exception):
@@ -63,17 +64,24 @@ def run(passes: list[Part], shape: tuple[int, int, int]) -> tuple[np.ndarray, in
         folder = Path(name)
         arrays = {}
         for n, (case, _, _) in enumerate(passes):
-            arrays |= {f"glb_{n}": case.glb, f"descriptor_{n}": np.array(case.descriptor.words, np.uint64)}
+            arrays |= {
+                f"glb_{n}": case.glb,
+                f"descriptor_{n}": np.array(case.descriptor.words, np.uint64),
+            }
         np.savez(folder / "cases.npz", **arrays)
         result = simulate(BENCH, seed=1, out=folder)
         for kept in ("log.txt", "summary.json"):
             os.replace(folder / kept, BUILD / kept)
         if result["status"] != "pass":
-            raise RunError(f"{result['reason']}; the log is {(BUILD / 'log.txt').relative_to(ROOT)}")
+            raise RunError(
+                f"{result['reason']}; the log is {(BUILD / 'log.txt').relative_to(ROOT)}"
+            )
         opsum, cycles = np.zeros(shape, np.int32), 0
         with np.load(folder / "result.npz") as found:
             for n, (case, filters, rows) in enumerate(passes):
-                opsum[filters, rows] = case.gather(found[f"sums_{n}"].reshape(case.places.shape[:-1]))
+                opsum[filters, rows] = case.gather(
+                    found[f"sums_{n}"].reshape(case.places.shape[:-1])
+                )
                 cycles += int(found[f"cycles_{n}"])
     return opsum, cycles
 
@@ -91,7 +99,8 @@ def store(path: Path, **arrays: object) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("case", metavar="CASE.npz")
     parser.add_argument("out", metavar="OUT.npz", type=Path)
     options = parser.parse_args()
@@ -101,8 +110,10 @@ def main() -> int:
         case = load(options.case)
         passes = parts(case)
         if case.fused and case.mapping:
-            print("run_case: the mapping of a fused case is fixed; e, p, q, r, t are not used",
-                  file=sys.stderr)
+            print(
+                "run_case: the mapping of a fused case is fixed; e, p, q, r, t are not used",
+                file=sys.stderr,
+            )
         print(f"{len(passes)} pass(es) on the RTL ...", flush=True)
         opsum, cycles = run(passes, case.shape)
         store(options.out, opsum=opsum, cycles=np.int64(cycles))

@@ -24,33 +24,64 @@ def sums_of(passes: list[Part], shape: tuple[int, int, int]) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize(("fused", "change", "message"), [
-    (False, {"filter": None}, "no filter; add it"),
-    (False, {"stride": None}, "no stride; add it"),
-    (True, {"dw_min": None}, "no dw_min: pw_filter is there, so the case is fused; add it"),
-    (False, {"filters": 1}, "filters means nothing; known: "),
-    (False, {"ifmap": np.zeros((5, 6, 7))}, "ifmap is float64, must be int8; convert it"),
-    (False, {"ifmap": np.zeros((5, 6), np.int8)}, "ifmap is 5 x 6, must be n x n x n; change its shape"),
-    (False, {"ifmap": np.zeros((5, 0, 7), np.int8)}, "ifmap is 5 x 0 x 7, must be n x n x n"),
-    (False, {"ifmap": np.zeros((4, 6, 7), np.int8)}, "filter is 9 x 5 x 3 x 3, must be n x 4 x n x n"),
-    (True, {"filter": np.zeros((5, 2, 3, 3), np.int8)}, "filter is 5 x 2 x 3 x 3, must be 5 x 1 x n x n"),
-    (False, {"filter": np.zeros((9, 5, 5, 3), np.int8)}, "the kernel is 5 x 3, the array takes up to 3 x 3"),
-    (False, {"ipsum": np.zeros((9, 6, 6), np.int32)}, "ipsum is 9 x 6 x 6, must be 9 x 6 x 7"),
-    (False, {"ipsum": np.zeros((9, 6, 7))}, "ipsum is float64, must be int32; convert it"),
-    (False, {"stride": 3}, "stride = 3 must be in 1 to 2"),
-    (False, {"stride": 1.0}, "stride is float64 [], must be 1 integer(s)"),
-    (False, {"pad": -1}, "pad = -1 must be in 0 to 1024"),
-    (False, {"pad": [1, 1]}, "pad is int64 [2], must be 1 integer(s)"),
-    (False, {"pad": 0, "ifmap": np.zeros((5, 2, 7), np.int8)}, "a 3 x 3 kernel on a padded map of 2 x 7"),
-    (False, {"ifmap": np.zeros((5, 3, 2000), np.int8)}, "2002 columns with padding, at most 1024 fit"),
-    (False, {"zero_point": 200}, "zero_point = 200 must be in -128 to 127"),
-    (True, {"dw_shift": np.full(5, 31)}, "dw_shift = 31 must be in -31 to 30"),
-    (True, {"dw_multiplier": np.full(4, 1)}, "dw_multiplier is int64 [4], must be 5 integer(s)"),
-    (True, {"dw_min": 101}, "dw_min = 101 is above dw_max = 100"),
-    (False, {"e": 4, "p": 4}, "mapping without q, r, t; give all of e, p, q, r, t"),
-    (False, {"e": 0, "p": 4, "q": 4, "r": 1, "t": 1}, "e = 0 must be in 1 to 16"),
-    (False, {"e": 4, "p": 4, "q": 5, "r": 1, "t": 1}, "q = 5 must be in 1 to 4"),
-])
+@pytest.mark.parametrize(
+    ("fused", "change", "message"),
+    [
+        (False, {"filter": None}, "no filter; add it"),
+        (False, {"stride": None}, "no stride; add it"),
+        (True, {"dw_min": None}, "no dw_min: pw_filter is there, so the case is fused; add it"),
+        (False, {"filters": 1}, "filters means nothing; known: "),
+        (False, {"ifmap": np.zeros((5, 6, 7))}, "ifmap is float64, must be int8; convert it"),
+        (
+            False,
+            {"ifmap": np.zeros((5, 6), np.int8)},
+            "ifmap is 5 x 6, must be n x n x n; change its shape",
+        ),
+        (False, {"ifmap": np.zeros((5, 0, 7), np.int8)}, "ifmap is 5 x 0 x 7, must be n x n x n"),
+        (
+            False,
+            {"ifmap": np.zeros((4, 6, 7), np.int8)},
+            "filter is 9 x 5 x 3 x 3, must be n x 4 x n x n",
+        ),
+        (
+            True,
+            {"filter": np.zeros((5, 2, 3, 3), np.int8)},
+            "filter is 5 x 2 x 3 x 3, must be 5 x 1 x n x n",
+        ),
+        (
+            False,
+            {"filter": np.zeros((9, 5, 5, 3), np.int8)},
+            "the kernel is 5 x 3, the array takes up to 3 x 3",
+        ),
+        (False, {"ipsum": np.zeros((9, 6, 6), np.int32)}, "ipsum is 9 x 6 x 6, must be 9 x 6 x 7"),
+        (False, {"ipsum": np.zeros((9, 6, 7))}, "ipsum is float64, must be int32; convert it"),
+        (False, {"stride": 3}, "stride = 3 must be in 1 to 2"),
+        (False, {"stride": 1.0}, "stride is float64 [], must be 1 integer(s)"),
+        (False, {"pad": -1}, "pad = -1 must be in 0 to 1024"),
+        (False, {"pad": [1, 1]}, "pad is int64 [2], must be 1 integer(s)"),
+        (
+            False,
+            {"pad": 0, "ifmap": np.zeros((5, 2, 7), np.int8)},
+            "a 3 x 3 kernel on a padded map of 2 x 7",
+        ),
+        (
+            False,
+            {"ifmap": np.zeros((5, 3, 2000), np.int8)},
+            "2002 columns with padding, at most 1024 fit",
+        ),
+        (False, {"zero_point": 200}, "zero_point = 200 must be in -128 to 127"),
+        (True, {"dw_shift": np.full(5, 31)}, "dw_shift = 31 must be in -31 to 30"),
+        (
+            True,
+            {"dw_multiplier": np.full(4, 1)},
+            "dw_multiplier is int64 [4], must be 5 integer(s)",
+        ),
+        (True, {"dw_min": 101}, "dw_min = 101 is above dw_max = 100"),
+        (False, {"e": 4, "p": 4}, "mapping without q, r, t; give all of e, p, q, r, t"),
+        (False, {"e": 0, "p": 4, "q": 4, "r": 1, "t": 1}, "e = 0 must be in 1 to 16"),
+        (False, {"e": 4, "p": 4, "q": 5, "r": 1, "t": 1}, "q = 5 must be in 1 to 4"),
+    ],
+)
 def test_refused_when_loaded(fused: bool, change: dict, message: str, tmp_path) -> None:
     values = good(np.random.default_rng(1), fused)
     if "ifmap" in change:
@@ -64,11 +95,17 @@ def test_refused_when_loaded(fused: bool, change: dict, message: str, tmp_path) 
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("mapping", "message"), [
-    (dict(e=8, p=5, q=4, r=1, t=2), "filter words of a PE: needs 15, has 12; change e, p, q, r, t"),
-    (dict(e=8, p=4, q=4, r=2, t=2), "e = 8, r = 2, t = 2 does not fit 6 x 8 PEs"),
-    (dict(e=12, p=4, q=4, r=1, t=1), "e = 12 is folded over the rows: must be a multiple of 8"),
-])
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        (
+            dict(e=8, p=5, q=4, r=1, t=2),
+            "filter words of a PE: needs 15, has 12; change e, p, q, r, t",
+        ),
+        (dict(e=8, p=4, q=4, r=2, t=2), "e = 8, r = 2, t = 2 does not fit 6 x 8 PEs"),
+        (dict(e=12, p=4, q=4, r=1, t=1), "e = 12 is folded over the rows: must be a multiple of 8"),
+    ],
+)
 def test_mapping_that_does_not_fit(mapping: dict[str, int], message: str, tmp_path) -> None:
     path = tmp_path / "case.npz"
     np.savez(path, **good(np.random.default_rng(1)), **mapping)
@@ -81,7 +118,9 @@ def test_too_much_for_the_glb(tmp_path) -> None:
     path = tmp_path / "case.npz"
     case, _ = case_files.convolution(np.random.default_rng(1), (4000, 3, 3), 1, (3, 3), 1, 0)
     np.savez(path, **case)
-    with pytest.raises(BadCase, match=r"GLB: needs \d+ bytes, has 65536: .* fewer channels or columns"):
+    with pytest.raises(
+        BadCase, match=r"GLB: needs \d+ bytes, has 65536: .* fewer channels or columns"
+    ):
         parts(load(path))
 
 

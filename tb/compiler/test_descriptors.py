@@ -16,9 +16,15 @@ from model.passes import run_pass
 from tb.common import layers
 
 MAPPINGS = [
-    dict(e=8, p=4, q=4, r=1, t=2), dict(e=8, p=4, q=3, r=1, t=2), dict(e=8, p=4, q=4, r=2, t=1),
-    dict(e=4, p=4, q=4, r=2, t=2), dict(e=4, p=4, q=4, r=1, t=4), dict(e=16, p=4, q=4, r=1, t=1),
-    dict(e=5, p=3, q=2, r=1, t=1), dict(e=3, p=2, q=1, r=2, t=2), dict(e=2, p=1, q=4, r=1, t=6),
+    dict(e=8, p=4, q=4, r=1, t=2),
+    dict(e=8, p=4, q=3, r=1, t=2),
+    dict(e=8, p=4, q=4, r=2, t=1),
+    dict(e=4, p=4, q=4, r=2, t=2),
+    dict(e=4, p=4, q=4, r=1, t=4),
+    dict(e=16, p=4, q=4, r=1, t=1),
+    dict(e=5, p=3, q=2, r=1, t=1),
+    dict(e=3, p=2, q=1, r=2, t=2),
+    dict(e=2, p=1, q=4, r=1, t=6),
 ]
 SIZES = {"6x8": DEFAULT, "6x4": replace(DEFAULT, cols=4), "12x14": MachineConfig(rows=12, cols=14)}
 
@@ -37,42 +43,66 @@ def check(layer: layers.Layer, machine: MachineConfig, about: str) -> None:
             continue
         place = case.ofmap
         words = glb[place.address : place.address + place.words]
-        got = place.unpack(words.reshape(place.rows, place.groups, place.pitch), layer.ofmap.shape[2])
+        got = place.unpack(
+            words.reshape(place.rows, place.groups, place.pitch), layer.ofmap.shape[2]
+        )
         np.testing.assert_array_equal(got, layer.ofmap, err_msg=about)
         assert trace.written >= layer.ofmap.size, about
     if gathered is not None:
         np.testing.assert_array_equal(gathered, layer.sums, err_msg=about)
 
 
-@pytest.mark.parametrize("mapping", MAPPINGS, ids=lambda m: "".join(f"{k}{v}" for k, v in m.items()))
+@pytest.mark.parametrize(
+    "mapping", MAPPINGS, ids=lambda m: "".join(f"{k}{v}" for k, v in m.items())
+)
 def test_convolutions(mapping: dict[str, int], seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(6):
         kernel, stride, extra, width = (int(v) for v in rng.integers((1, 1, 0, 1), (4, 3, 3, 20)))
         pads = tuple(int(v) for v in rng.integers(0, kernel, 4))
         height = 2 * mapping["e"] + extra
-        if min((height - 1) * stride + kernel - pads[0] - pads[1],
-               (width - 1) * stride + kernel - pads[2] - pads[3]) < 1:
+        if (
+            min(
+                (height - 1) * stride + kernel - pads[0] - pads[1],
+                (width - 1) * stride + kernel - pads[2] - pads[3],
+            )
+            < 1
+        ):
             continue
-        layer = layers.convolution(rng, mapping, width, kernel, stride, pads, extra=extra,
-                                   with_ipsum=bool(rng.integers(2)))
-        check(layer, DEFAULT, f"{mapping} F={width} R={kernel} U={stride} pads={pads} extra={extra}")
+        layer = layers.convolution(
+            rng, mapping, width, kernel, stride, pads, extra=extra, with_ipsum=bool(rng.integers(2))
+        )
+        check(
+            layer, DEFAULT, f"{mapping} F={width} R={kernel} U={stride} pads={pads} extra={extra}"
+        )
 
 
-@pytest.mark.parametrize(("kind", "size"), [
-    *((kind, size) for kind in ("fused", "pointwise") for size in SIZES),
-    *(("depthwise", size) for size in SIZES if SIZES[size].sets == 2),
-])
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        *((kind, size) for kind in ("fused", "pointwise") for size in SIZES),
+        *(("depthwise", size) for size in SIZES if SIZES[size].sets == 2),
+    ],
+)
 def test_separable_layers(kind: str, size: str, seed: int) -> None:
     rng, machine = np.random.default_rng(seed), SIZES[size]
     for _ in range(12):
         stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
-        rows, cols, channels, filters = (int(v) for v in rng.integers((3, 3, 1, 1), (18, 18, 50, 150)))
+        rows, cols, channels, filters = (
+            int(v) for v in rng.integers((3, 3, 1, 1), (18, 18, 50, 150))
+        )
         kernel = int(rng.integers(1, 4))
-        pads = tuple(int(v) for v in rng.integers(0, kernel, 4)) if kind != "pointwise" else (0, 0, 0, 0)
-        layer = layers.separable(rng, kind, channels, filters, rows, cols, stride, pads, kernel,
-                                 machine=machine)
-        check(layer, machine, f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} {pads}")
+        pads = (
+            tuple(int(v) for v in rng.integers(0, kernel, 4))
+            if kind != "pointwise"
+            else (0, 0, 0, 0)
+        )
+        layer = layers.separable(
+            rng, kind, channels, filters, rows, cols, stride, pads, kernel, machine=machine
+        )
+        check(
+            layer, machine, f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} {pads}"
+        )
 
 
 @pytest.mark.parametrize("kind", ["fused", "pointwise"])
@@ -85,7 +115,9 @@ def test_inner_blocks_and_filter_tiles(kind: str, seed: int) -> None:
         pads = (1, 1, 1, 1) if kind == "fused" else (0, 0, 0, 0)
         blocks = pointwise_blocks(5, cols, DEFAULT)
         blocks = replace(blocks, inner=inner, along=-(-cols // (blocks.width * inner)))
-        layer = layers.separable(rng, kind, 20, 2 * tile + 3, 5, cols, pads=pads, blocks=blocks, tile=tile)
+        layer = layers.separable(
+            rng, kind, 20, 2 * tile + 3, 5, cols, pads=pads, blocks=blocks, tile=tile
+        )
         check(layer, DEFAULT, f"{kind} W={cols} inner={inner} tile={tile}")
 
 
@@ -102,10 +134,13 @@ def test_words_hold_what_was_set() -> None:
     assert before.changes(after) == {}
 
 
-@pytest.mark.parametrize(("mapping", "kernel", "message"), [
-    (dict(e=8, p=5, q=4, r=1, t=2), 3, "filter words of a PE: needs 15, has 12"),
-    (dict(e=8, p=4, q=4, r=1, t=3), 3, "e = 8, r = 1, t = 3 does not fit 6 x 8 PEs"),
-])
+@pytest.mark.parametrize(
+    ("mapping", "kernel", "message"),
+    [
+        (dict(e=8, p=5, q=4, r=1, t=2), 3, "filter words of a PE: needs 15, has 12"),
+        (dict(e=8, p=4, q=4, r=1, t=3), 3, "e = 8, r = 1, t = 3 does not fit 6 x 8 PEs"),
+    ],
+)
 def test_mappings_that_do_not_fit(mapping: dict[str, int], kernel: int, message: str) -> None:
     ifmap, filters = np.zeros((8, 10, 10), np.int8), np.zeros((16, 8, kernel, kernel), np.int8)
     with pytest.raises(ValueError) as error:

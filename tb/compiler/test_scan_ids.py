@@ -1,4 +1,4 @@
-"""IDs of the multicast networks: every PE that takes part is reached by exactly the rows it needs."""
+"""IDs of the multicast networks: PEs that take part are reached by exactly the rows they need."""
 
 import pytest
 
@@ -12,7 +12,7 @@ WIDE = MachineConfig(rows=12, cols=14)
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize(("e", "r", "t"), STANDARD)
 def test_each_set_gets_its_rows(e: int, r: int, t: int, stride: int) -> None:
-    """The PEs of a set that work on output row y need ifmap rows y * stride + set row, all e of them."""
+    """A set's PEs for output row y need ifmap rows y * stride + set row; there are e of them."""
     ids = convolution_ids(DEFAULT, e, r, t, SET_ROWS, stride)
     outputs = []
     for set_ in range(DEFAULT.sets):
@@ -40,10 +40,16 @@ def test_unused_pes_match_no_tag() -> None:
     assert busy == [(row, col) for row in (0, 1) for col in range(3)]
 
 
-@pytest.mark.parametrize(("machine", "joined", "ln"), [
-    (DEFAULT, 1, 0b11011), (DEFAULT, 2, 0b11111), (WIDE, 1, 0b11011011011), (WIDE, 2, 0b11111011111),
-    (MachineConfig(rows=3, cols=4), 1, 0b11),
-])
+@pytest.mark.parametrize(
+    ("machine", "joined", "ln"),
+    [
+        (DEFAULT, 1, 0b11011),
+        (DEFAULT, 2, 0b11111),
+        (WIDE, 1, 0b11011011011),
+        (WIDE, 2, 0b11111011111),
+        (MachineConfig(rows=3, cols=4), 1, 0b11),
+    ],
+)
 def test_ln_cuts_between_chains(machine: MachineConfig, joined: int, ln: int) -> None:
     assert ln_word(machine, joined) == ln
 
@@ -51,7 +57,7 @@ def test_ln_cuts_between_chains(machine: MachineConfig, joined: int, ln: int) ->
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize(("rows", "cols"), [(1, 8), (2, 4), (4, 2), (8, 1), (3, 2)])
 def test_depthwise_blocks(rows: int, cols: int, stride: int) -> None:
-    """Blocks side by side never share a row's words; blocks above each other share what overlaps."""
+    """Blocks side by side never share words of a row; blocks above each other do."""
     ids = block_ids(DEFAULT, rows, cols, stride)
     span = (rows - 1) * stride + SET_ROWS
     for row in range(DEFAULT.rows):
@@ -69,12 +75,15 @@ def test_pointwise_blocks_and_further_sets() -> None:
         assert used == (list(range(6)) if row < 2 * SET_ROWS else [])
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ((8, 2, 2, 3, 1), "e = 8, r = 2, t = 2 does not fit 6 x 8 PEs"),
-    ((17, 1, 1, 3, 1), "e = 17, r = 1, t = 1 does not fit 6 x 8 PEs"),
-    ((1, 1, 8, 3, 1), "e = 1, r = 1, t = 8 does not fit 6 x 8 PEs"),
-    ((12, 1, 1, 3, 1), "e = 12 is folded over the rows: must be a multiple of 8"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((8, 2, 2, 3, 1), "e = 8, r = 2, t = 2 does not fit 6 x 8 PEs"),
+        ((17, 1, 1, 3, 1), "e = 17, r = 1, t = 1 does not fit 6 x 8 PEs"),
+        ((1, 1, 8, 3, 1), "e = 1, r = 1, t = 8 does not fit 6 x 8 PEs"),
+        ((12, 1, 1, 3, 1), "e = 12 is folded over the rows: must be a multiple of 8"),
+    ],
+)
 def test_refusals(arguments: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError) as error:
         convolution_ids(DEFAULT, *arguments)
@@ -82,5 +91,7 @@ def test_refusals(arguments: tuple[int, ...], message: str) -> None:
 
 
 def test_ids_have_to_fit_their_field() -> None:
-    with pytest.raises(ValueError, match="ifmap row 84 of a pass has no ID, they end at 62: reduce e"):
+    with pytest.raises(
+        ValueError, match="ifmap row 84 of a pass has no ID, they end at 62: reduce e"
+    ):
         convolution_ids(WIDE, 42, 1, 1, 3, 2)

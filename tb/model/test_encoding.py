@@ -1,4 +1,4 @@
-"""Commands and configuration words: fields in, the same fields out; the RTL's package says the same."""
+"""Commands and configuration words: fields survive packing; the RTL's package says the same."""
 
 import subprocess
 import sys
@@ -59,6 +59,7 @@ def test_indices_leave_room() -> None:
 
 
 def test_package_is_up_to_date() -> None:
-    run = subprocess.run([sys.executable, "scripts/gen_pkg.py", "--check"], cwd=ROOT,
-                         capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "scripts/gen_pkg.py", "--check"], cwd=ROOT, capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stderr

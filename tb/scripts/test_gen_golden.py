@@ -11,6 +11,8 @@ import pytest
 from model.config import DEFAULT
 from model.descriptor import Descriptor
 from model.passes import run_pass
+from tb.catalogue import find
+from tb.common.runner import simulate
 from tb.common.sources import ROOT
 
 
@@ -29,7 +31,9 @@ def test_files_fit_together(test: str, seed: int, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     run = gen_golden(test, "--seed", seed, "--out", tmp_path)
     assert run.returncode == 0, run.stderr
-    passes = sorted(path for path in tmp_path.glob("*.npz") if re.search(r"pass\d+\.npz", path.name))
+    passes = sorted(
+        path for path in tmp_path.glob("*.npz") if re.search(r"pass\d+\.npz", path.name)
+    )
     assert f"{test}: {len(passes)} pass(es)" in run.stdout and passes
     layers: dict[str, np.ndarray] = {}
     for path in passes:
@@ -55,12 +59,25 @@ def test_files_fit_together(test: str, seed: int, tmp_path: Path) -> None:
     assert {"README.md", "mine.txt"} <= names and "layer99_pass0_glb.hex" not in names
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["nosuch"], "no golden data of a test 'nosuch'; there is of: "),
-    (["glb0"], "no golden data of a test 'glb0'; there is of: "),
-    (["pass0", "--seed", "-1"], "--seed -1: must not be negative"),
-    (["--out", "somewhere"], "--out needs a TEST; name one"),
-])
+@pytest.mark.parametrize("test", ["pass1", "array9"])
+def test_layers_are_those_of_the_simulation(test: str, seed: int, tmp_path: Path) -> None:
+    assert gen_golden(test, "--seed", seed, "--out", tmp_path / "golden").returncode == 0
+    simulate(find(test), seed, out=tmp_path / "run")
+    readme, log = (tmp_path / "golden" / "README.md").read_text(), tmp_path / "run" / "log.txt"
+    abouts = re.findall(r"^- layer \d+: (.*)$", readme, re.MULTILINE)
+    places = [log.read_text().find(about) for about in abouts]
+    assert len(abouts) > 3 and min(places) >= 0 and places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nosuch"], "no golden data of a test 'nosuch'; there is of: "),
+        (["glb0"], "no golden data of a test 'glb0'; there is of: "),
+        (["pass0", "--seed", "-1"], "--seed -1: must not be negative"),
+        (["--out", "somewhere"], "--out needs a TEST; name one"),
+    ],
+)
 def test_refusals(arguments: list[str], message: str) -> None:
     run = gen_golden(*arguments)
     assert run.returncode != 0 and run.stderr.startswith(f"gen_golden: {message}")

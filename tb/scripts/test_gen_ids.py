@@ -40,30 +40,47 @@ def test_convolution() -> None:
     assert run.returncode == 0 and run.stdout == IDS_E4_T4
 
 
-@pytest.mark.parametrize(("arguments", "lines"), [
-    ("--block-rows 2 --block-cols 4 --stride 2",
-     ["  row 0      0 |   0   5  10  15   2   7  12  17", "  row 5      0 |   2   7  12  17   4   9  14  19"]),
-    ("--block-rows 2 --block-cols 2 --pointwise", ["  row 4      0 |   0   1   2   3   -   -   -   -"]),
-    ("--e 2 --rows 3 --cols 4 --t 2 --stride 2", ["  row 2      0 |   2   4   2   4"]),
-])
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        (
+            "--block-rows 2 --block-cols 4 --stride 2",
+            [
+                "  row 0      0 |   0   5  10  15   2   7  12  17",
+                "  row 5      0 |   2   7  12  17   4   9  14  19",
+            ],
+        ),
+        (
+            "--block-rows 2 --block-cols 2 --pointwise",
+            ["  row 4      0 |   0   1   2   3   -   -   -   -"],
+        ),
+        ("--e 2 --rows 3 --cols 4 --t 2 --stride 2", ["  row 2      0 |   2   4   2   4"]),
+    ],
+)
 def test_blocks_strides_and_sizes(arguments: str, lines: list[str]) -> None:
     run = gen_ids(arguments)
     assert run.returncode == 0, run.stderr
     assert all(line in run.stdout.splitlines() for line in lines), run.stdout
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ("", "no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols"),
-    ("--e 0", "--e 0: must be at least 1"),
-    ("--e 9", "e = 9 is folded over the rows: must be a multiple of 8"),
-    ("--e 16 --t 2", "e = 16, r = 1, t = 2 does not fit 6 x 8 PEs"),
-    ("--e 8 --p 5", "--p times --kernel, filter words of a PE: needs 15, has 12; reduce it"),
-    ("--e 4 --stride 3", "--stride 3: must be 1 or 2"),
-    ("--e 42 --rows 12 --cols 14 --stride 2", "ifmap row 84 of a pass has no ID, they end at 62: reduce e"),
-    ("--e 4 --block-rows 2", "--e belongs to a convolution, not to blocks; leave one out"),
-    ("--block-rows 3 --block-cols 3", "3 x 3 blocks do not fit 8 columns"),
-    ("--e 4 --rows 5", "rows = 5: must be a positive multiple of 3"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols"),
+        ("--e 0", "--e 0: must be at least 1"),
+        ("--e 9", "e = 9 is folded over the rows: must be a multiple of 8"),
+        ("--e 16 --t 2", "e = 16, r = 1, t = 2 does not fit 6 x 8 PEs"),
+        ("--e 8 --p 5", "--p times --kernel, filter words of a PE: needs 15, has 12; reduce it"),
+        ("--e 4 --stride 3", "--stride 3: must be 1 or 2"),
+        (
+            "--e 42 --rows 12 --cols 14 --stride 2",
+            "ifmap row 84 of a pass has no ID, they end at 62: reduce e",
+        ),
+        ("--e 4 --block-rows 2", "--e belongs to a convolution, not to blocks; leave one out"),
+        ("--block-rows 3 --block-cols 3", "3 x 3 blocks do not fit 8 columns"),
+        ("--e 4 --rows 5", "rows = 5: must be a positive multiple of 3"),
+    ],
+)
 def test_refusals(arguments: str, message: str) -> None:
     run = gen_ids(arguments)
     assert run.returncode != 0 and run.stdout == "" and run.stderr == f"gen_ids: {message}\n"

@@ -1,5 +1,7 @@
-"""scripts/run_case.py: tensors through the RTL give the operators' sums; bad cases are refused in one
-line, without output."""
+"""scripts/run_case.py: tensors through the RTL give the operators' sums.
+
+Bad cases are refused in one line, without output.
+"""
 
 import subprocess
 import sys
@@ -24,7 +26,8 @@ def test_sums_from_the_rtl(kind: str, seed: int, tmp_path: Path) -> None:
         case, expected = case_files.convolution(rng, (19, 7, 10), 13, (3, 3), 1, 1)
     elif kind == "mapping":
         case, expected = case_files.convolution(
-            rng, (7, 9, 12), 9, (2, 3), 2, [0, 2, 1, 0], -128, e=4, p=3, q=3, r=1, t=4)
+            rng, (7, 9, 12), 9, (2, 3), 2, [0, 2, 1, 0], -128, e=4, p=3, q=3, r=1, t=4
+        )
     elif kind == "fused":
         case, expected = case_files.fused(rng, (19, 8, 9), 21, (3, 3), 2, [0, 1, 0, 1], -128)
     else:
