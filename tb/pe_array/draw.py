@@ -27,7 +27,9 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
         "rows": int(rng.integers(3, 14)), "cols": int(rng.integers(3, 14)),
         **options,
     }
-    pads = (0, 0, 0, 0) if kind == "pointwise" else PADS[rng.integers(len(PADS))]
+    rows, cols = shape["rows"], shape["cols"]
+    fitting = [p for p in PADS if rows + p[0] + p[1] >= 3 and cols + p[2] + p[3] >= 3]
+    pads = (0, 0, 0, 0) if kind == "pointwise" else fitting[rng.integers(len(fitting))]
     kernel = (1, 1) if kind == "pointwise" else (3, 3)
     size = output_size((shape["rows"], shape["cols"]), Window(kernel, stride, pads))
     blocks = pointwise_blocks(*size, machine, stride)
