@@ -8,9 +8,8 @@ from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 from model.encoding import Counter, ErrorCode, Register
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.sim import dram
-from tb.tiling.registers import Registers
+from tb.tiling.registers import CLEAR_INTERRUPT, START, Registers
 
-START, SOFT_RESET, CLEAR_INTERRUPT = 1, 2, 4
 TRACE = ("cycle", "macs", "gated", "dram_read_bytes", "dram_write_bytes", "glb_read_bytes", "glb_write_bytes")
 
 
