@@ -326,6 +326,13 @@ class Counter(IntEnum):
     DMA_WAIT = 24  # cycles in which a transfer waited for its tokens
     PASS_WAIT = 25  # cycles in which a pass waited for its tokens
     GLB_RESIDUAL_BYTES = 26
+    # Cycles of PEs in a pass that did not multiply, summed over the PEs, by what they waited for.
+    PE_WAIT_IFMAP = 27  # ifmap words or depthwise taps
+    PE_WAIT_WORDS = 28  # pointwise pixels, from the SUPER or from the GLB
+    PE_WAIT_FILTER = 29
+    PE_WAIT_PSUM = 30  # a psum half that has not been drained
+    FILTER_WAIT = 31  # cycles in which the filter stream waited for a chunk from DRAM
+    IFMAP_WAIT = 32  # cycles in which the ifmap stream waited for an ofmap to be written
 
 
 _GLB_READERS = ("IFMAP", "FILTER", "DEPTHWISE", "TABLE", "IPSUM", "RESIDUAL", "STORE")

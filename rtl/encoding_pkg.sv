@@ -109,6 +109,12 @@ package encoding_pkg;
   localparam int unsigned CounterDmaWait = 24;
   localparam int unsigned CounterPassWait = 25;
   localparam int unsigned CounterGlbResidualBytes = 26;
+  localparam int unsigned CounterPeWaitIfmap = 27;
+  localparam int unsigned CounterPeWaitWords = 28;
+  localparam int unsigned CounterPeWaitFilter = 29;
+  localparam int unsigned CounterPeWaitPsum = 30;
+  localparam int unsigned CounterFilterWait = 31;
+  localparam int unsigned CounterIfmapWait = 32;
 
   localparam logic [11:0] RegisterIdentity = 12'h000;
   localparam logic [11:0] RegisterControl = 12'h004;
@@ -123,7 +129,7 @@ package encoding_pkg;
   localparam logic [11:0] RegisterCounters = 12'h100;
 
   localparam int unsigned Streams = 7;
-  localparam int unsigned Counters = 27;
+  localparam int unsigned Counters = 33;
 
   localparam int unsigned EndCommandWidth = 4;
   typedef struct packed {

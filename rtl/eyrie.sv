@@ -175,6 +175,8 @@ module eyrie
   // ---- Passes and the GLB ----
 
   logic [CountWidth-1:0]   macs, gated;
+  logic [PeWaits-1:0][CountWidth-1:0] waits;
+  logic                    ifmap_waits, filter_waits;
   logic                    ifmap_stall, filter_stall, drain_busy, drain_stall;
   logic [Clients-1:0][4:0] glb_bytes;
   logic [3:0]              glb_conflicts;
@@ -205,6 +207,9 @@ module eyrie
     .read_data_i       (read_data[Streams-1:0]),
     .macs_o            (macs),
     .gated_o           (gated),
+    .waits_o           (waits),
+    .ifmap_waits_o     (ifmap_waits),
+    .filter_waits_o    (filter_waits),
     .ifmap_stall_o     (ifmap_stall),
     .filter_stall_o    (filter_stall),
     .drain_busy_o      (drain_busy),
@@ -266,6 +271,12 @@ module eyrie
     increment[CounterDmaBusy]            = 16'(dma_busy);
     increment[CounterDmaWait]            = 16'(dma_wait);
     increment[CounterPassWait]           = 16'(pass_wait);
+    increment[CounterPeWaitIfmap]        = 16'(waits[0]);
+    increment[CounterPeWaitWords]        = 16'(waits[1]);
+    increment[CounterPeWaitFilter]       = 16'(waits[2]);
+    increment[CounterPeWaitPsum]         = 16'(waits[3]);
+    increment[CounterFilterWait]         = 16'(filter_waits);
+    increment[CounterIfmapWait]          = 16'(ifmap_waits);
   end
 
   // The transfers' GLB addresses are checked before they are issued; a stream's cannot leave the GLB

@@ -41,6 +41,9 @@ module eyrie_core
   // Activity in this cycle, for the counters.
   output logic [CountWidth-1:0]        macs_o,
   output logic [CountWidth-1:0]        gated_o,
+  output logic [PeWaits-1:0][CountWidth-1:0] waits_o,
+  output logic                         ifmap_waits_o,
+  output logic                         filter_waits_o,
   output logic                         ifmap_stall_o,
   output logic                         filter_stall_o,
   output logic                         drain_busy_o,
@@ -78,7 +81,7 @@ module eyrie_core
     .clk_i, .rst_ni,
     .config_valid_i, .config_ready_o, .config_index_i, .config_data_i,
     .pass_valid_i, .pass_ready_o, .pass_wait_passes_i, .passes_done_i, .chunks_loaded_i,
-    .pass_done_o, .chunk_freed_o,
+    .pass_done_o, .chunk_freed_o, .ifmap_waits_o, .filter_waits_o,
     .request_valid_o, .request_ready_i, .request_o, .read_valid_i, .read_data_i,
     .array_cfg_o      (array_cfg),
     .epoch_o          (epoch),
@@ -164,7 +167,7 @@ module eyrie_core
     .sums_ready_i     (sums_ready),
     .sums_o           (sums),
     .sums_beat_o      (sums_beat),
-    .macs_o, .gated_o
+    .macs_o, .gated_o, .waits_o
   );
 
   // Sums that are only looked at pass the PPU by.

@@ -66,7 +66,8 @@ module pe
   output sum_t          chain_sum_o,
 
   output logic [2:0]    macs_o,   // multiplications issued in this cycle
-  output logic [2:0]    gated_o   // of these, gated
+  output logic [2:0]    gated_o,  // of these, gated
+  output pe_wait_e      wait_o    // why there are none
 );
 
   localparam int unsigned TapWords = 4 * DepthwiseTaps;
@@ -195,7 +196,8 @@ module pe
     .issue_last_o     (issue.last),
     .issue_tile_last_o(issue.tile_last),
     .issue_half_o     (issue.half),
-    .issue_index_o    (issue.index)
+    .issue_index_o    (issue.index),
+    .wait_o
   );
 
   // ---- Multiply ----

@@ -68,7 +68,8 @@ module pe_array
   output drain_beat_t           sums_beat_o,
 
   output logic [CountWidth-1:0] macs_o,
-  output logic [CountWidth-1:0] gated_o
+  output logic [CountWidth-1:0] gated_o,
+  output logic [PeWaits-1:0][CountWidth-1:0] waits_o  // PEs waiting, by reason
 );
 
   // ---- Networks ----
@@ -143,6 +144,7 @@ module pe_array
   logic         [ROWS-1:0][COLS-1:0] word_valid, word_ready;
   word_t        [Sets-1:0][COLS-1:0] word_data;
   logic         [ROWS-1:0][COLS-1:0][2:0] macs, gated;
+  pe_wait_e     [ROWS-1:0][COLS-1:0] waits;
 
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
     localparam int unsigned Set = row / SetRows;
@@ -203,7 +205,8 @@ module pe_array
           .chain_phase_o    (chain_phase[row][col]),
           .chain_sum_o      (chain_sum[row][col]),
           .macs_o           (macs[row][col]),
-          .gated_o          (gated[row][col])
+          .gated_o          (gated[row][col]),
+          .wait_o           (waits[row][col])
         );
         assign epoch_taken[row][col] = epoch == {2{cfg_epoch_i}};
         // The bottom row sends no depthwise sums or words further.
@@ -264,7 +267,8 @@ module pe_array
           .chain_phase_o    (chain_phase[row][col]),
           .chain_sum_o      (chain_sum[row][col]),
           .macs_o           (macs[row][col]),
-          .gated_o          (gated[row][col])
+          .gated_o          (gated[row][col]),
+          .wait_o           (waits[row][col])
         );
         assign epoch_taken[row][col] = epoch == cfg_epoch_i;
       end
@@ -374,10 +378,14 @@ module pe_array
   always_comb begin : count_macs
     macs_o  = '0;
     gated_o = '0;
+    waits_o = '0;
     for (int unsigned row = 0; row < ROWS; row++) begin
       for (int unsigned col = 0; col < COLS; col++) begin
         macs_o  += CountWidth'(macs[row][col]);
         gated_o += CountWidth'(gated[row][col]);
+        for (int unsigned reason = 0; reason < PeWaits; reason++) begin
+          waits_o[reason] += CountWidth'(waits[row][col] == pe_wait_e'(3'(reason + 1)));
+        end
       end
     end
   end

@@ -65,7 +65,9 @@ module pe_sequencer
   output logic                   issue_last_o,      // depthwise: the sum is complete
   output logic                   issue_tile_last_o, // the psum half is complete
   output logic                   issue_half_o,
-  output logic [IndexWidth-1:0]  issue_index_o
+  output logic [IndexWidth-1:0]  issue_index_o,
+
+  output pe_wait_e               wait_o             // why no word is multiplied in this cycle
 );
 
   typedef enum logic [1:0] {OpNone, OpDepthwise, OpPointwise, OpConvolution} op_e;
@@ -321,6 +323,21 @@ module pe_sequencer
   assign issue_tile_last_o = op != OpDepthwise && group_last && op_last;
   assign issue_half_o      = half_q;
   assign issue_index_o     = index_q;
+
+  // ---- What is missing ----
+
+  always_comb begin : find_wait
+    wait_o = WaitNone;
+    if (running_q && !issue) begin
+      if (op == OpPointwise) wait_o = WaitFilter;
+      else if (op == OpConvolution) begin
+        wait_o = (filter_count_i > filter_offset_q) ? WaitIfmap : WaitFilter;
+      end else if (mode_o == ArrayDepthwise) wait_o = WaitIfmap;
+      else if (group_first && half_reserved_i[half_q]) wait_o = WaitPsum;
+      else if (!lead_ok && dw_sums_empty_i) wait_o = WaitIfmap;
+      else wait_o = WaitWords;
+    end
+  end
 
   `ifndef SYNTHESIS
   PsumFits: assert property (@(posedge clk_i) disable iff (!rst_ni)

@@ -61,7 +61,8 @@ module super_pe
   output sum_t               chain_sum_o,
 
   output logic [2:0]         macs_o,
-  output logic [2:0]         gated_o
+  output logic [2:0]         gated_o,
+  output pe_wait_e           wait_o
 );
 
   // ---- The PE ----
@@ -97,7 +98,7 @@ module super_pe
     .chain_ready_i(chain_ready),
     .chain_phase_o,
     .chain_sum_o  (chain_sum),
-    .macs_o, .gated_o
+    .macs_o, .gated_o, .wait_o
   );
 
   // ---- Configuration of the SUPER's own part ----

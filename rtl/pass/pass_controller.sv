@@ -30,6 +30,8 @@ module pass_controller
   input  logic [15:0]                  chunks_loaded_i,
   output logic                         pass_done_o,
   output logic                         chunk_freed_o,
+  output logic                         ifmap_waits_o,   // for passes_done_i
+  output logic                         filter_waits_o,  // for chunks_loaded_i
 
   // GLB clients, one per stream.
   output logic         [Streams-1:0]   request_valid_o,
@@ -189,6 +191,7 @@ module pass_controller
     .go_i           (ifmap_go),
     .chunks_loaded_i('0),
     .chunk_freed_o  (unused_ifmap_freed),
+    .waiting_o      (ifmap_waits_o),
     .request_valid_o(request_valid_o[StreamIfmap]),
     .request_ready_i(request_ready_i[StreamIfmap]),
     .request_o      (request_o[StreamIfmap]),
@@ -216,7 +219,7 @@ module pass_controller
       '{StreamFilter, StreamDepthwise, StreamTable, StreamIpsum, StreamResidual};
   localparam int unsigned Filter = 0, Depthwise = 1, Table = 2, Ipsum = 3, Residual = 4;
 
-  logic            [Words-1:0] word_valid, word_ready, word_swap, word_freed, word_lanes;
+  logic            [Words-1:0] word_valid, word_ready, word_swap, word_freed, word_waits, word_lanes;
   glb_word_t       [Words-1:0] word_data;
   tag_t            [Words-1:0] word_tag;
   stream_options_t [Words-1:0] word_options;
@@ -231,6 +234,7 @@ module pass_controller
       .swap_o         (word_swap[n]),
       .go_i           (1'b1),
       .chunk_freed_o  (word_freed[n]),
+      .waiting_o      (word_waits[n]),
       .request_valid_o(request_valid_o[S]),
       .request_ready_i(request_ready_i[S]),
       .request_o      (request_o[S]),
@@ -246,7 +250,8 @@ module pass_controller
   end
 
   // Only filters come in chunks.
-  assign chunk_freed_o = word_freed[Filter];
+  assign chunk_freed_o  = word_freed[Filter];
+  assign filter_waits_o = word_waits[Filter];
 
   assign filter_swap_o        = word_swap[Filter];
   assign filter_valid_o       = word_valid[Filter];
@@ -322,7 +327,7 @@ module pass_controller
   end
 
   logic unused_signals;
-  assign unused_signals = ^{word_swap, word_freed, word_lanes, word_tag, word_options,
+  assign unused_signals = ^{word_swap, word_freed, word_waits, word_lanes, word_tag, word_options,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 
   `ifndef SYNTHESIS

@@ -24,6 +24,7 @@ module read_stream
   input  logic                  go_i,
   input  logic [15:0]           chunks_loaded_i,
   output logic                  chunk_freed_o,
+  output logic                  waiting_o,      // for go_i or for a chunk
 
   output logic                  request_valid_o,
   input  logic                  request_ready_i,
@@ -125,6 +126,7 @@ module read_stream
     end
   end
 
+  assign waiting_o       = running_q && (!go_i || chunk_missing);
   assign active          = running_q && go_i && !chunk_missing;
   assign need_read       = beat.fetched != '0;
   assign request_valid_o = active && need_read && beat_ready;

@@ -10,13 +10,11 @@ from tb.common.bench import PERIOD_NS, Testbench
 from tb.sim import dram
 from tb.tiling.registers import CLEAR_INTERRUPT, START, Registers
 
-TRACE = ("cycle", "macs", "gated", "dram_read_bytes", "dram_write_bytes", "glb_read_bytes", "glb_write_bytes")
-
 
 @dataclass(frozen=True)
 class Result:
-    """A run: the error code, the counters by name, and for each pass the totals at its end (TRACE) with
-    its signature."""
+    """A run: the error code, the counters by name, and for each pass the counters at its end with the
+    signature of its ofmap."""
 
     error: ErrorCode
     error_address: int
@@ -60,8 +58,8 @@ class Host:
 
     async def _trace(self, number: int) -> dict[str, int]:
         dut, values = self.tb.dut, []
-        for select in range(len(TRACE) + 2):
+        for select in range(len(Counter) + 2):
             dut.trace_pass_i.value, dut.trace_select_i.value = number, select
             await ClockCycles(self.tb.clock, 1)
             values.append(int(dut.trace_o.value))
-        return dict(zip(TRACE, values)) | {"signature": values[-2] | values[-1] << 32}
+        return {c.name: values[c] for c in Counter} | {"signature": values[-2] | values[-1] << 32}

@@ -47,12 +47,18 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
     rows, count = [], multipliers(image)
     for step in image.map["steps"]:
         after = passes[step["passes"][1]]
-        row = {key: after[key] - before[key] for key in after if key not in ("cycle", "signature")}
-        cycles = after["cycle"] - before["cycle"]
-        useful = step["macs"]
-        rows.append({"name": step["name"], "way": step["way"], "cycles": cycles, "macs": useful,
-                     "utilisation": round(useful / (count * cycles), 4),
-                     **{key: value for key, value in row.items() if key != "macs"}})
+        row = {key: after[key] - before[key] for key in after if key != "signature"}
+        cycles, useful = row["CYCLES"], step["macs"]
+        rows.append({
+            "name": step["name"], "way": step["way"], "cycles": cycles, "macs": useful,
+            "utilisation": round(useful / (count * cycles), 4),
+            "gated": row["GATED"],
+            "dram_read_bytes": row["DRAM_READ_BYTES"],
+            "dram_write_bytes": row["DRAM_WRITE_BYTES"],
+            "glb_read_bytes": glb_read_bytes(row),
+            "glb_write_bytes": glb_write_bytes(row),
+            "counters": {name.lower(): value for name, value in row.items()},
+        })
         before = after
     return rows
 

@@ -80,7 +80,8 @@ module pe_tb
     .chain_phase_o(out_phase_o),
     .chain_sum_o  (out_sum_o),
     .macs_o       (macs),
-    .gated_o      (gated)
+    .gated_o      (gated),
+    .wait_o       ()
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -109,7 +109,8 @@ module pe_array_tb
     .sums_o       (sums_sums_o),
     .sums_beat_o  (sums_note_o),
     .macs_o       (macs),
-    .gated_o      (gated)
+    .gated_o      (gated),
+    .waits_o      ()
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -2,8 +2,8 @@
 //
 // The bench writes registers through the AXI4-Lite port, reads and writes the DRAM in bulk through
 // dram_pointer_o, and waits for interrupt_o. For the report per layer, the counters are noted at the end
-// of every pass (`trace`: cycle, multiplications, gated ones, DRAM bytes read and written, GLB bytes read
-// and written; and two words of signature); trace_select_i picks an entry of pass trace_pass_i.
+// of every pass (`trace`: all counters, then two words of signature); trace_select_i picks an entry of
+// pass trace_pass_i.
 //
 // A pass's signature is the sum, over its ofmap words, of (data ^ address * Spread) * Spread, 64 bits:
 // it says at every pass whether what was written is what the golden model writes.
@@ -47,7 +47,7 @@ module tb_top
   input  logic        reg_rready_i,
 
   input  logic [15:0] trace_pass_i,
-  input  logic [3:0]  trace_select_i,
+  input  logic [7:0]  trace_select_i,
   output logic [31:0] trace_o
 );
 
@@ -121,7 +121,7 @@ module tb_top
 
   localparam logic [63:0] Spread = 64'h9E37_79B9_7F4A_7C15;
 
-  logic [6:0][31:0] total_q, trace [PASSES];
+  logic [Counters-1:0][31:0] trace [PASSES];
   logic [63:0]      signature_q, signature, signatures [PASSES], chosen_signature;
   logic [15:0]      written_passes_q;
   glb_request_t     write;
@@ -153,25 +153,10 @@ module tb_top
     end
   end
 
+  // A counter is one cycle behind what it counts.
   always_ff @(posedge clk_i) begin
-    if (!u_eyrie.unit_rst_n) begin
-      total_q <= '0;
-    end else begin
-      total_q[0] <= total_q[0] + 32'd1;
-      total_q[1] <= total_q[1] + 32'(u_eyrie.increment[CounterMacs]);
-      total_q[2] <= total_q[2] + 32'(u_eyrie.increment[CounterGated]);
-      total_q[3] <= total_q[3] + 32'(u_eyrie.increment[CounterDramReadBytes]);
-      total_q[4] <= total_q[4] + 32'(u_eyrie.increment[CounterDramWriteBytes]);
-      total_q[5] <= total_q[5] + 32'(u_eyrie.increment[CounterGlbIfmapBytes]) +
-                    32'(u_eyrie.increment[CounterGlbFilterBytes]) +
-                    32'(u_eyrie.increment[CounterGlbDepthwiseBytes]) +
-                    32'(u_eyrie.increment[CounterGlbTableBytes]) +
-                    32'(u_eyrie.increment[CounterGlbIpsumBytes]) +
-                    32'(u_eyrie.increment[CounterGlbResidualBytes]) +
-                    32'(u_eyrie.increment[CounterGlbStoreBytes]);
-      total_q[6] <= total_q[6] + 32'(u_eyrie.increment[CounterGlbOfmapBytes]) +
-                    32'(u_eyrie.increment[CounterGlbLoadBytes]);
-      if (u_eyrie.pass_done) trace[u_eyrie.passes_done[$clog2(PASSES)-1:0]] <= total_q;
+    if (u_eyrie.pass_done) begin
+      trace[u_eyrie.passes_done[$clog2(PASSES)-1:0]] <= u_eyrie.u_register_file.counters_q;
     end
   end
 
@@ -179,9 +164,9 @@ module tb_top
 
   always_comb begin : choose
     unique case (trace_select_i)
-      4'd7:    trace_o = chosen_signature[31:0];
-      4'd8:    trace_o = chosen_signature[63:32];
-      default: trace_o = trace[trace_pass_i[$clog2(PASSES)-1:0]][trace_select_i[2:0]];
+      8'(Counters):     trace_o = chosen_signature[31:0];
+      8'(Counters + 1): trace_o = chosen_signature[63:32];
+      default: trace_o = trace[trace_pass_i[$clog2(PASSES)-1:0]][trace_select_i[$clog2(Counters)-1:0]];
     endcase
   end
 
