@@ -344,7 +344,7 @@ class Convolution:
 
     ifmap: FeatureMap
     window: Window
-    blocks: Blocks  # rows = e, cols = 1, pixels = F
+    blocks: Blocks  # rows = e, pixels = F
     ifmap_zero_point: int
     p: int
     q: int
@@ -393,7 +393,7 @@ def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor
     rows, taps = c.window.kernel
     blocks, stride = c.blocks, c.window.stride
     sets = convolution_sets(machine, c)
-    ids = convolution_ids(machine, blocks.rows, c.r, c.t, rows, stride)
+    ids = convolution_ids(machine, blocks.rows, c.r, c.t, rows, stride, blocks.cols)
     groups, halves = convolution_groups(c)
     for what, demand, bound in (
         ("channels of a PE", c.q, WORD_CHANNELS),
@@ -414,14 +414,15 @@ def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor
         {"row_address": c.ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **_ring(c.ifmap)},
         {"y": y, "x": x - odd, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
         {"pad": c.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
-         "half_by_set": int(sets.split), "pair_level": 1},
-        (  # rows go side by side: a PE holds only a few words of its own
+         "half_by_set": int(sets.split), "pair_level": 2},
+        (  # rows and blocks go side by side: a PE holds only a few words of its own
             _rows(c.ifmap, span, 1, column_tag=1),
+            Level(blocks.cols, step, Axis.COLUMN, step, enc.TAG.pack(column=span)),
             Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2),
             Level(halves, tag=enc.TAG.pack(half=1)),
             Level(c.ifmap.groups, c.ifmap.pitch),
             Level(c.tiles),
-            Level(blocks.along, step, Axis.COLUMN, step),
+            Level(blocks.along, step * blocks.cols, Axis.COLUMN, step * blocks.cols),
             _rows(c.ifmap, blocks.down, blocks.rows * stride),
         ),
     ))
@@ -458,7 +459,7 @@ def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) 
     blocks, fold = c.blocks, sets.folds > 1
     heads = sets.folds if fold else sets.down
     block = c.p if fold else c.p * sets.down
-    columns = min(blocks.rows, blocks.rows // sets.folds) * sets.across
+    columns = blocks.rows * blocks.cols // sets.folds * sets.across
     descriptor.set(
         enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
         heads=heads, head_sets=c.r, fold=int(fold), columns=columns, rows=(1 << c.window.kernel[0]) - 1,

@@ -93,7 +93,7 @@ def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
         "areas": schedule.dram.areas,
         "machine": machine.as_dict(),
         "steps": [
-            {"name": step.group.name, "way": step.way.value, "passes": [step.first, step.last],
+            {"name": step.group.name, "way": step.way, "passes": list(step.passes),
              "macs": step.group.macs, "weight_bytes": step.group.weight_bytes, "channels": step.group.channels,
              "made": list(step.group.output.shape)}
             for step in schedule.steps

@@ -12,6 +12,11 @@ from model.config import SET_ROWS, WORD_CHANNELS
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 
+def word_groups(channels: int) -> int:
+    """GLB words that hold the channels of one pixel."""
+    return -(-channels // 8)
+
+
 def words_of(values: np.ndarray) -> np.ndarray:
     """int8 [..., 8] -> uint64 [...]."""
     return np.ascontiguousarray(values, np.int8).view(np.uint64)[..., 0]

@@ -1,99 +1,109 @@
-"""The GLB over time: where things lie, who touched each word last, and hence what has to be waited for."""
+"""Places buffers in the GLB: exact lifetimes, and loaded buffers where their space is free longest."""
+
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.layout import FeatureMap
-from compiler.program import Command, Config, Run, Transfer
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.descriptor import Descriptor
-
-Region = list[tuple[int, int]]  # (first GLB word, words)
+from model.config import GLB_WORD_BYTES
 
 
 class DoesNotFit(ValueError):
     """The GLB has no room; the message names demand and bound."""
 
 
-class Timeline:
-    """Appends commands in serial order and works out their tokens.
+@dataclass(frozen=True)
+class Part:
+    """Words of a buffer that live from the start of job `birth` to the end of job `death`."""
 
-    For each GLB word the last pass that read or wrote it, the last that wrote it, and the last
-    transfer that touched it are known (counts from 1; 0: none).
+    offset: int
+    words: int
+    birth: int
+    death: int
+
+
+@dataclass
+class Buffer:
+    """Neighbouring GLB words with a name; parts may have lives of their own.
+
+    loaded: filled by transfers, so that space that falls free early lets them run ahead; head: words that
+    are filled first (0: all count alike). address: where `place` has put it.
     """
 
-    def __init__(self, machine: MachineConfig) -> None:
-        self.machine = machine
-        self.commands: list[Command] = []
-        self.passes = self.transfers = self.chunks = 0
-        self._touched = np.zeros(machine.glb_words, np.int64)
-        self._written = np.zeros(machine.glb_words, np.int64)
-        self._moved = np.zeros(machine.glb_words, np.int64)
-        self._shadow = Descriptor()
+    name: str
+    parts: list[Part]
+    loaded: bool = False
+    head: int = 0
+    address: int | None = None
 
-    def load(self, dram: int, glb: int, words: int) -> None:
-        where = slice(glb, glb + words)
-        # Transfers are done in order: only passes have to be waited for.
-        self._transfer(Transfer(True, dram, glb, words, int(self._touched[where].max())))
+    @property
+    def words(self) -> int:
+        return max(part.offset + part.words for part in self.parts)
 
-    def load_chunk(self, dram: int, glb: int, words: int, freed: int) -> None:
-        """A filter chunk, into ring space that is free once `freed` chunks have been freed; the
-        first round of a ring (0) waits for whatever was there before."""
-        wait = 0 if freed else int(self._touched[glb : glb + words].max())
-        self._transfer(Transfer(True, dram, glb, words, wait, freed, chunk=True))
-        self.chunks += 1
+    @property
+    def birth(self) -> int:
+        return min(part.birth for part in self.parts)
 
-    def store(self, dram: int, glb: int, words: int) -> None:
-        self._transfer(Transfer(False, dram, glb, words, int(self._written[glb : glb + words].max())))
+    @property
+    def death(self) -> int:
+        return max(part.death for part in self.parts)
 
-    def _transfer(self, transfer: Transfer) -> None:
-        self.commands.append(transfer)
-        self.transfers += 1
-        self._moved[transfer.glb_address : transfer.glb_address + transfer.words] = self.transfers
 
-    def run(self, descriptor: Descriptor, ifmap: Region, resident: Region, written: Region, ring: Region) -> None:
-        """A pass: the changed words of its descriptor, then the pass.
+def whole(name: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:
+    """A buffer all of whose words live equally long."""
+    return Buffer(name, [Part(0, words, birth, death)], loaded)
 
-        ifmap, resident: words read; written: ofmap words; ring: filter ring, whose words come with
-        chunk tokens.
+
+@dataclass
+class Space:
+    """The GLB over jobs: which words are taken when."""
+
+    words: int
+    jobs: int
+    taken: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.taken = np.zeros((self.jobs, self.words), bool)
+
+    def place(self, buffer: Buffer, highest: bool = False) -> None:
+        """Finds an even address for a buffer and takes its words.
+
+        Loaded buffers go where the words have been free longest, others to the lowest address (or the
+        highest). Raises DoesNotFit.
         """
-        for index, words in _runs(descriptor.changes(self._shadow)):
-            self.commands.append(Config(index, words))
-        self._shadow = descriptor
-        wait_transfers = max((int(self._moved[a : a + n].max()) for a, n in ifmap + resident + written if n), default=0)
-        wait_passes = max((int(self._written[a : a + n].max()) for a, n in ifmap if n), default=0)
-        self.commands.append(Run(wait_transfers, wait_passes))
-        self.passes += 1
-        for a, n in ifmap + resident + written + ring:
-            self._touched[a : a + n] = self.passes
-        for a, n in written:
-            self._written[a : a + n] = self.passes
-
-    def find(self, words: int, live: np.ndarray, what: str) -> int:
-        """The even start of the smallest free piece of at least `words` words.
-
-        live: bool per GLB word, what must stay. Raises DoesNotFit.
-        """
-        edges = np.flatnonzero(np.diff(np.concatenate([[1], live.astype(np.int8), [1]])))
-        pieces = [(int(end - start - start % 2), int(start + start % 2)) for start, end in edges.reshape(-1, 2)]
-        fitting = [piece for piece in pieces if piece[0] >= words]
+        fitting = [a for a in self._candidates(buffer) if self._is_free(buffer, a)]
         if not fitting:
-            largest = max(pieces, default=(0, 0))[0] * GLB_WORD_BYTES
-            raise DoesNotFit(f"{what}: {words * GLB_WORD_BYTES} bytes of GLB are needed in one piece, the largest free has {largest}")
-        return min(fitting)[1]
-
-
-def _runs(changes: dict[int, int]) -> list[tuple[int, tuple[int, ...]]]:
-    """Changed words as runs of neighbours."""
-    runs: list[tuple[int, list[int]]] = []
-    for index in sorted(changes):
-        if runs and index == runs[-1][0] + len(runs[-1][1]):
-            runs[-1][1].append(changes[index])
+            raise DoesNotFit(f"{buffer.name}: no room for {buffer.words * GLB_WORD_BYTES} bytes in the GLB "
+                             f"of {self.words * GLB_WORD_BYTES}")
+        if buffer.loaded:
+            buffer.address = min(fitting, key=lambda a: (self._occupied_until(buffer, a), a))
         else:
-            runs.append((index, [changes[index]]))
-    return [(index, tuple(words)) for index, words in runs]
+            buffer.address = max(fitting) if highest else min(fitting)
+        for part in buffer.parts:
+            start = buffer.address + part.offset
+            self.taken[part.birth : part.death + 1, start : start + part.words] = True
 
+    def largest_free(self, birth: int, death: int) -> int:
+        """Words of the largest piece (from an even address) that is free during these jobs."""
+        return max((end - start for start, end in self._pieces(birth, death)), default=0)
 
-def rows_region(feature_map: FeatureMap, first: int, last: int) -> Region:
-    """The words of rows first to last - 1 (clipped to the map)."""
-    rows = range(max(0, first), min(feature_map.rows, last))
-    return [(feature_map.row_address(y), feature_map.row_words) for y in rows]
+    def _pieces(self, birth: int, death: int) -> list[tuple[int, int]]:
+        busy = self.taken[birth : death + 1].any(axis=0)
+        edges = np.flatnonzero(np.diff(np.concatenate([[1], busy.astype(np.int8), [1]])))
+        return [(int(start + start % 2), int(end)) for start, end in edges.reshape(-1, 2)]
+
+    def _candidates(self, buffer: Buffer) -> list[int]:
+        """Addresses where a part begins or ends at an edge of what is taken during its life."""
+        found = set()
+        for part in buffer.parts:
+            for start, end in self._pieces(part.birth, part.death):
+                found |= {start - part.offset, (end - part.words) // 2 * 2 - part.offset}
+        return sorted(a for a in found if a >= 0 and a % 2 == 0 and a + buffer.words <= self.words)
+
+    def _is_free(self, buffer: Buffer, address: int) -> bool:
+        return not any(self.taken[p.birth : p.death + 1, address + p.offset : address + p.offset + p.words].any()
+                       for p in buffer.parts)
+
+    def _occupied_until(self, buffer: Buffer, address: int) -> int:
+        """The last job before the buffer's birth that needs one of the words, -1 if none."""
+        busy = self.taken[: buffer.birth, address : address + (buffer.head or buffer.words)].any(axis=1)
+        return int(np.flatnonzero(busy)[-1]) if busy.any() else -1

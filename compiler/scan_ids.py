@@ -25,17 +25,19 @@ def ln_word(machine: MachineConfig, joined_sets: int) -> int:
     return ((1 << (machine.rows - 1)) - 1) & ~sum(1 << (cut - 1) for cut in cuts)
 
 
-def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows: int, stride: int) -> ScanIds:
+def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows: int, stride: int,
+                    blocks: int = 1) -> ScanIds:
     """IDs of a row-stationary convolution: PE sets of `e` columns, r of them over channels (stacked),
     t over filters (stacked where there is room, then side by side). e larger than the array is wide:
-    one set folded over several row groups.
+    one set folded over several row groups. blocks: a set does so many blocks of pixels of each row side
+    by side, and is e * blocks columns wide.
 
     ifmap column ID: the ifmap row that a PE needs, counted within the pass. Filter row ID: filter row,
     plus 3 for each pair of sets with filters of their own; filter column ID: which of the sets side by
     side. Raises ValueError where the mapping does not fit.
     """
     folds = -(-e // machine.cols)
-    width = min(e, machine.cols)
+    width = min(e * blocks, machine.cols)
     down = min(t, machine.sets // r) if folds == 1 else 1
     across = t // max(down, 1)
     fits = folds * r * down <= machine.sets and across * width <= machine.cols and down * across == t
@@ -43,9 +45,12 @@ def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows:
         raise ValueError(f"e = {e}, r = {r}, t = {t} does not fit {machine.rows} x {machine.cols} PEs")
     if folds > 1 and (r > 1 or t > 1):
         raise ValueError(f"e = {e} is folded over the rows: r and t must be 1, are {r} and {t}")
+    if blocks > 1 and (folds > 1 or across > 1 or e * blocks > machine.cols):
+        raise ValueError(f"{e} x {blocks} blocks with t = {t} do not fit {machine.cols} columns side by side")
     if folds > 1 and e % machine.cols:
         raise ValueError(f"e = {e} is folded over the rows: must be a multiple of {machine.cols}")
-    if (last := (e - 1) * stride + kernel_rows - 1) >= NO_COLUMN:
+    span = (e - 1) * stride + kernel_rows
+    if (last := span * blocks - 1) >= NO_COLUMN:
         raise ValueError(f"ifmap row {last} of a pass has no ID, they end at {NO_COLUMN - 1}: reduce e")
     rows, columns = [], []
     for row in range(machine.rows):
@@ -55,7 +60,7 @@ def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows:
         used = set_ < folds * r * down and set_row < kernel_rows
         first = set_ * machine.cols if folds > 1 else 0
         columns.append([
-            {"ifmap": (first + col % width) * stride + set_row, "filter": col // width}
+            {"ifmap": col % blocks * span + (first + col % width // blocks) * stride + set_row, "filter": col // width}
             if used and col < across * width else IDLE
             for col in range(machine.cols)
         ])

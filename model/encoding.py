@@ -220,15 +220,15 @@ STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_en
 STREAM_RANGE = Word("StreamRange", _fields("y:s12 x:s12 rows:12 cols:12 tag_wrap:11"))
 # chunk: wait for a filter chunk at each iteration of level chunk_level, free it at its end.
 # trim_first / trim_last: the first word of the first pair and the last word of the last pair of a
-# row are not sent; level pair_level steps through the pairs. to_pixels: the words are pointwise pixels. half_by_set: even sets take the
-# low half of each word, odd sets the high half; else the tag's half bit says which.
+# row are not sent; level pair_level steps through the pairs. to_pixels: the words are pointwise
+# pixels. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's half bit says which.
 # last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
 # OFMAP_BLOCK_LEVEL counts blocks and level OFMAP_TILE_LEVEL tiles).
 STREAM_OPTIONS = Word(
     "StreamOptions",
     _fields(
         "enable:1 chunk:1 chunk_level:3 pad:s8 trim_first:1 trim_last:1 to_pixels:1 "
-        "half_by_set:1 last_strobe:8 pair_level:1"
+        "half_by_set:1 last_strobe:8 pair_level:2"
     ),
 )
 STREAM_LEVEL = Word("StreamLevel", _fields("count:12 stride:s16 step:s8 axis:2 tag:11"))

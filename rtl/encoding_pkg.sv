@@ -283,9 +283,9 @@ package encoding_pkg;
     logic signed [11:0] y;
   } stream_range_t;
 
-  localparam int unsigned StreamOptionsWidth = 26;
+  localparam int unsigned StreamOptionsWidth = 27;
   typedef struct packed {
-    logic pair_level;
+    logic [1:0] pair_level;
     logic [7:0] last_strobe;
     logic half_by_set;
     logic to_pixels;

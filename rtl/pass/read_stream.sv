@@ -112,7 +112,7 @@ module read_stream
   beat_t beat, head;
   logic  beat_valid, beat_ready, need_read, active;
 
-  assign pair_level = {2'b0, cfg_q.options.pair_level};
+  assign pair_level = {1'b0, cfg_q.options.pair_level};
 
   always_comb begin : place_lanes
     beat.tag = tag;

@@ -1,0 +1,196 @@
+"""The constants of each group: depthwise words, tables and filters, where they lie and how they come."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from compiler import layout
+from compiler.descriptors import Blocks, Filters
+from compiler.groups import Group
+from compiler.mapping import Mapping
+from compiler.placement import Buffer, DoesNotFit, Space, whole
+from compiler.segments import BUS_BYTES, Job, Way, mappings_of
+from compiler.tensors import Plan
+from compiler.timeline import Region, Timeline
+from model.config import GLB_WORD_BYTES, MachineConfig
+from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+
+FEW_SLOTS = 3  # chunks of a filter ring where the array, not DRAM, sets the pace
+MOST_SLOTS_WANTED = 4  # chunks are halved until so many fit
+
+
+@dataclass
+class Ring:
+    """Filters that pass through the GLB in chunks, each used once (by all pixels of the map)."""
+
+    packed: np.ndarray
+    address: int
+    words: int  # of a chunk
+    slots: int
+    _base: int = 0
+    _before: int = 0
+
+    @property
+    def region(self) -> Region:
+        return [(self.address, self.slots * self.words)]
+
+    @property
+    def count(self) -> int:
+        return self.packed.size // self.words
+
+    def begin(self, timeline: Timeline, dram, name: str) -> None:
+        """Loads the first round of chunks."""
+        self._base, self._before = dram.constant(f"{name}.filters", self.packed), timeline.chunks
+        for n in range(min(self.slots, self.count)):
+            self._load(timeline, n)
+
+    def finish(self, timeline: Timeline) -> None:
+        """Loads the others, each when its slot is free."""
+        for n in range(self.slots, self.count):
+            self._load(timeline, n)
+
+    def _load(self, timeline: Timeline, n: int) -> None:
+        freed = self._before + n - self.slots + 1 if n >= self.slots else 0
+        timeline.load_chunk(self._base + n * self.words * GLB_WORD_BYTES, self.address + n % self.slots * self.words,
+                            self.words, freed)
+
+
+@dataclass
+class WorkConstants:
+    """Constants of a group, placed, and the mapping of its jobs."""
+
+    group: Group
+    machine: MachineConfig
+    tile: int = 0
+    filters: Filters | None = None
+    depthwise_address: int | None = None
+    ring: Ring | None = None
+    resident: Region = field(default_factory=list)
+    _loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
+    _fixed: Mapping | None = None
+
+    @property
+    def filters_at(self) -> str:
+        return f"in a ring of {self.ring.slots} x {self.ring.words * GLB_WORD_BYTES} bytes" if self.ring else "resident"
+
+    def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
+        self._loads.append((f"{self.group.name}.{name}", words, buffer.address))
+        self.resident.append((buffer.address, words.size))
+
+    def load(self, timeline: Timeline, dram) -> None:
+        """Loads what stays, in the order in which it is needed."""
+        for name, words, address in self._loads:
+            timeline.load(dram.constant(name, words), address, words.size)
+
+    def mapping_of(self, rows: int) -> Mapping:
+        if self._fixed is not None:
+            return self._fixed
+        return next(m for m in mappings_of(self.machine, self.group, rows) if m.tile == self.tile)
+
+    def mapping(self, plan: Plan, n: int) -> Mapping:
+        """Of its longest job."""
+        return self.mapping_of(max(job.last - job.first for job in plan.jobs if job.group == n))
+
+    def blocks(self, job: Job) -> Blocks:
+        return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
+
+
+def place_constants(plan: Plan, machine: MachineConfig, space: Space) -> list[WorkConstants]:
+    """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
+    room allows. Raises DoesNotFit, its message beginning with the group's name."""
+    found = []
+    for n, group in enumerate(plan.groups):
+        constants = WorkConstants(group, machine)
+        life = _life(plan, n)
+        if group.depthwise is not None:
+            words = layout.pack_depthwise(group.depthwise, group.middle.pack(layout.word_groups(group.depthwise.shape[-1])))
+            buffer = whole(f"{group.name} depthwise filters", words.size, *life, loaded=True)
+            space.place(buffer)
+            constants.add("depthwise", words, buffer)
+            constants.depthwise_address = buffer.address
+        table = group.table.pack(layout.word_groups(len(group.filters)))
+        buffer = whole(f"{group.name} requantisation tables", table.size, *life, loaded=True)
+        space.place(buffer)
+        constants.add("table", table, buffer)
+        constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
+        if group.is_convolution or plan.segment_of[n].way is not Way.WHOLE:
+            _place_resident(plan, n, constants, machine, space)
+        found.append(constants)
+    for n, constants in enumerate(found):
+        if not constants.tile:
+            _place_whole(plan, n, constants, machine, space)
+    return found
+
+
+def _life(plan: Plan, n: int) -> tuple[int, int]:
+    places = [place for place, job in enumerate(plan.jobs) if job.group == n]
+    return places[0], places[-1]
+
+
+def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
+    """Filters that stay for all jobs of the group; the tile is the one that suits the jobs best."""
+    group = plan.groups[n]
+    rows = [job.last - job.first for job in plan.jobs if job.group == n]
+    tiles = set.intersection(*({m.tile for m in mappings_of(machine, group, r)} for r in set(rows)))
+    if not tiles:
+        raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows")
+
+    def cycles(tile: int) -> int:
+        return sum(next(m.cycles for m in mappings_of(machine, group, r) if m.tile == tile) for r in rows)
+
+    constants.tile = min(tiles, key=lambda tile: (cycles(tile), -tile))
+    packed = _pack(group, constants.tile, machine)
+    buffer = whole(f"{group.name} filters", packed.size, *_life(plan, n), loaded=True)
+    space.place(buffer)
+    constants.add("filters", packed, buffer)
+    constants.filters = replace(constants.filters, count=constants.tile, tiles=len(packed), address=buffer.address)
+
+
+def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
+    if not group.is_convolution:
+        return layout.pack_pointwise(group.filters, tile)
+    groups = layout.word_groups(group.source.shape[2]) * (1 if group.source.shape[2] <= 4 else 2)
+    filters = group.filters.transpose(0, 3, 1, 2)
+    return layout.pack_convolution(filters, 4, tile // machine.sets, 1, 1, split=False)[:, :groups]
+
+
+def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
+    """Filters of a group that is one job: resident if there is room, else a ring; the mapping is the
+    cheapest that this allows."""
+    group, (birth, death) = plan.groups[n], _life(plan, n)
+    free = space.largest_free(birth, death)
+    rows = plan.jobs[birth].last - plan.jobs[birth].first
+    for mapping in mappings_of(machine, group, rows):
+        packed = _pack(group, mapping.tile, machine)
+        groups = packed.shape[1]
+        constants.tile, constants._fixed = mapping.tile, mapping
+        filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
+        if packed.size <= free:
+            buffer = whole(f"{group.name} filters", packed.size, birth, death, loaded=True)
+            space.place(buffer)
+            constants.add("filters", packed, buffer)
+            constants.filters = replace(filters, address=buffer.address)
+            return
+        chunk_groups = _chunk_groups(mapping, groups, free)
+        words = (chunk_groups or groups) * mapping.tile
+        if mapping.blocks.outer > 1 or 2 * words > free:
+            continue
+        slots = min(free // words, packed.size // words)
+        if mapping.cycles > packed.size * GLB_WORD_BYTES // BUS_BYTES:
+            slots = min(slots, FEW_SLOTS)
+        buffer = whole(f"{group.name} filter ring", slots * words, birth, death, loaded=True)
+        buffer.head = words
+        space.place(buffer)
+        constants.ring = Ring(packed, buffer.address, words, slots)
+        ring = (buffer.address + slots * words, slots * words)
+        constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
+        return
+    raise DoesNotFit(f"{group.name}: its smallest tile of filters needs two rings of GLB words, {free} words are free")
+
+
+def _chunk_groups(mapping: Mapping, groups: int, free: int) -> int:
+    """Channel groups of a chunk; 0: a whole tile, where several blocks of pixels share it."""
+    if mapping.blocks.inner > 1:
+        return 0
+    return max(c for c in range(1, groups + 1)
+               if groups % c == 0 and (c == 1 or MOST_SLOTS_WANTED * c * mapping.tile <= free))

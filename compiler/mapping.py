@@ -1,0 +1,120 @@
+"""How a group's rows are laid on the array: every legal mapping, and what it costs."""
+
+from dataclasses import dataclass
+
+from compiler.descriptors import Blocks
+from compiler.groups import Group
+from compiler.layout import word_groups
+from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+
+CONVOLUTION_FILTERS = 4  # p
+DEPTHWISE_TAPS = 3
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """One job of a group: `blocks` (its first_row is the job's to fill in), `tile` filters at a time.
+
+    cycles: estimate for a job when nothing but the array holds it up.
+    """
+
+    blocks: Blocks
+    tile: int
+    tiles: int
+    cycles: int
+
+    def __str__(self) -> str:
+        b = self.blocks
+        return (f"{b.rows} rows x {b.cols} blocks x {b.pixels} pixels, inner {b.inner}, outer {b.outer},"
+                f" {self.tiles} tiles of {self.tile}")
+
+
+def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
+    """All legal mappings of `rows` output rows of a group, cheapest first."""
+    found = _convolutions(machine, group, rows) if group.is_convolution else _separables(machine, group, rows)
+    return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels))
+
+
+def _pairs(words: int, x: int) -> int:
+    """Pairs of adjacent words, beginning at even columns, that cover `words` words from column x on."""
+    return -(-(words + x % 2) // 2)
+
+
+def _arrangements(machine: MachineConfig, rows: int, width: int, most_pixels: int, stride: int):
+    """(rows, cols, pixels) of the blocks in flight: rows divide the job's, the columns do not overshoot
+    the map by a whole block, and blocks begin at even columns where there are several."""
+    for down in range(1, min(rows, machine.cols) + 1):
+        if rows % down:
+            continue
+        for pixels in range(1, most_pixels + 1):
+            for cols in range(1, min(machine.cols // down, -(-width // pixels)) + 1):
+                if cols * pixels >= width and cols == 1 or pixels * stride % 2 == 0:
+                    yield down, cols, pixels
+
+
+def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
+    width, stride = group.map_shape[1], group.window.stride
+    groups = word_groups(group.source.shape[2])
+    # The last blocks of pooled or pointwise work must not overshoot: averages count every pixel.
+    exact = group.pool_count > 0
+    most = machine.pixel_words // 2
+    if group.depthwise is not None:
+        most = min(most, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+    found = []
+    for down, cols, pixels in _arrangements(machine, rows, width, most, stride):
+        along = -(-width // (cols * pixels))
+        if exact and (along * cols * pixels != width or rows != down):
+            continue
+        for inner in {1, along}:
+            blocks = Blocks(down, cols, pixels, rows // down, along // inner, inner)
+            if inner > 1 and blocks.down > 1:
+                continue
+            for tile in _tiles(machine, group, pixels):
+                tiles = word_groups(len(group.filters)) * 8 // tile
+                words = groups * pixels * inner * (2 if machine.sets == 1 else 1)
+                if group.depthwise is not None and tiles > 1 and words > machine.word_buffer_words:
+                    continue
+                found.append(Mapping(blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles)))
+    return found
+
+
+def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
+    """Tile sizes: multiples of 8 that divide the filters evenly and whose sums the PEs hold."""
+    total = word_groups(len(group.filters)) * 8
+    most = SET_ROWS * (machine.psum_words // pixels)
+    return [tile for tile in range(8, min(most, total) + 1, 8) if total % tile == 0]
+
+
+def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile: int, tiles: int) -> int:
+    slow = WORD_CHANNELS // machine.multipliers
+    halves = 2 if machine.sets == 1 else 1
+    stride, left = group.window.stride, group.window.pads[2]
+    pointwise = -(-tile // SET_ROWS) * blocks.pixels * slow
+    if group.depthwise is None:
+        beats = blocks.rows * blocks.cols * _pairs(blocks.pixels, left)
+        first = later = max(pointwise, beats, tile)
+    else:
+        depthwise = DEPTHWISE_TAPS * blocks.pixels * slow
+        span = (blocks.rows - 1) * stride + SET_ROWS
+        beats = span * blocks.cols * _pairs((blocks.pixels - 1) * stride + DEPTHWISE_TAPS, left)
+        first, later = max(pointwise + depthwise, beats, tile), max(pointwise, tile)
+    groups = word_groups(group.source.shape[2]) * halves
+    return blocks.outer * blocks.inner * groups * (first + (tiles - 1) * later)
+
+
+def _convolutions(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
+    width, stride = group.map_shape[1], group.window.stride
+    p, channels = CONVOLUTION_FILTERS, group.source.shape[2]
+    taps, slow = group.window.kernel[1], WORD_CHANNELS // machine.multipliers
+    tile = p * machine.sets
+    tiles = -(-len(group.filters) // tile)
+    groups = -(-channels // WORD_CHANNELS)
+    found = []
+    for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1), stride):
+        along = -(-width // (cols * pixels))
+        blocks = Blocks(down, cols, pixels, rows // down, along)
+        span = (down - 1) * stride + group.window.kernel[0]
+        beats = span * cols * _pairs((pixels - 1) * stride + taps, group.window.pads[2])
+        work = max(p * taps * pixels * slow, beats)
+        found.append(Mapping(blocks, tile, tiles, blocks.outer * tiles * groups * work))
+    return found

@@ -1,0 +1,283 @@
+"""Which groups run together stripe by stripe, what lies in the GLB between them, and the order of jobs.
+
+A segment is a run of groups in one of three ways:
+  WHOLE     one group, input and output in the GLB, one job
+  IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
+  STRIPES   groups in turn, stripe by stripe: of the maps between them only the rows still needed stay
+The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
+Halo rows are kept, nothing is computed twice.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from compiler.descriptors import Window
+from compiler.groups import Group
+from compiler.layout import FeatureMap, word_groups
+from compiler.mapping import mappings
+from compiler.placement import DoesNotFit
+from model.config import GLB_WORD_BYTES, MachineConfig
+from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+
+STRIPE_ROWS = (1, 2, 4, 8)
+JOB_OVERHEAD = 60  # cycles: a job's first words on their way, with nothing to hide them
+READ_LATENCY = 100  # cycles until rows just written are multiplied
+BUS_BYTES = 8
+PJ_PER_DRAM_BYTE = 200
+LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
+
+
+class Way(Enum):
+    WHOLE = "whole"
+    IN_PLACE = "in place"
+    STRIPES = "stripes"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Output rows first to last - 1 (before pooling) of a group; reads: input rows, first and last + 1."""
+
+    group: int
+    first: int
+    last: int
+    reads: tuple[int, int]
+
+
+def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int, int]:
+    """Input rows, clipped to the map, that output rows first to last - 1 need."""
+    top = first * window.stride - window.pads[0]
+    return max(0, top), min(height, (last - 1) * window.stride - window.pads[0] + window.kernel[0])
+
+
+@dataclass(frozen=True)
+class Segment:
+    """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps)."""
+
+    network: tuple[Group, ...] = field(compare=False, repr=False)
+    first: int
+    last: int
+    way: Way
+    rows: int = 0
+    from_dram: bool = False
+    to_dram: bool = False
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return self.network[self.first : self.last]
+
+    @cached_property
+    def jobs(self) -> list[Job]:
+        """In an order in which no job reads what the one just before it wrote, where that can be: each
+        group is a stripe ahead of the one behind it."""
+        heights = [group.map_shape[0] for group in self.groups]
+        if self.way is Way.WHOLE:
+            return [self._job(0, 0, heights[0])]
+        targets = self._targets(heights)
+        stripes, depth = len(targets[-1]), len(targets)
+        made, jobs = [0] * depth, []
+        for turn in range(stripes + depth - 1):
+            for n in reversed(range(depth)):
+                stripe = turn - n
+                if 0 <= stripe < stripes and targets[n][stripe] > made[n]:
+                    jobs.append(self._job(n, made[n], targets[n][stripe]))
+                    made[n] = targets[n][stripe]
+        return jobs
+
+    def _job(self, n: int, first: int, last: int) -> Job:
+        group = self.groups[n]
+        return Job(self.first + n, first, last, input_rows(group.window, group.source.shape[0], first, last))
+
+    def _targets(self, heights: list[int]) -> list[list[int]]:
+        """Rows of each group's output that have to be there when each stripe is done."""
+        stripes = -(-heights[-1] // self.rows)
+        targets = [[min(heights[-1], (s + 1) * self.rows) for s in range(stripes)]]
+        quantum = self.rows
+        for n in reversed(range(len(self.groups) - 1)):
+            behind = self.groups[n + 1]
+            quantum *= behind.window.stride
+            needed = [input_rows(behind.window, heights[n], 0, rows)[1] for rows in targets[0]]
+            targets.insert(0, [min(heights[n], -(-rows // quantum) * quantum) for rows in needed])
+        return targets
+
+    def ring_rows(self, n: int) -> int:
+        """Rows of the ring that holds the map between groups n and n + 1 of the segment."""
+        most = 0
+        for place, job in enumerate(self.jobs):
+            if job.group == self.first + n:
+                later = [j.reads[0] for j in self.jobs[place:] if j.group == job.group + 1]
+                most = max(most, job.last - min(later, default=job.last))
+        return most
+
+    def input_ring_rows(self) -> int:
+        """Rows of the input, coming from DRAM, that two jobs behind each other need."""
+        readers = [job for job in self.jobs if job.group == self.first]
+        ends = [*readers[1:], readers[-1]]
+        return min(self.groups[0].source.shape[0], max(b.reads[1] - a.reads[0] for a, b in zip(readers, ends)))
+
+    @property
+    def slack(self) -> int:
+        """Rows that a map needs beside its own, if this segment works on it in place."""
+        return self.groups[0].window.pads[0] if self.way is Way.IN_PLACE else 0
+
+    # ---- What it needs and costs ----
+
+    def peak_words(self, machine: MachineConfig) -> int:
+        """A lower bound of the GLB words in use at the fullest moment."""
+        groups, jobs = self.groups, self.jobs
+        constants = [constant_words(group, machine, resident=self.way is not Way.WHOLE) for group in groups]
+        if self.way is not Way.STRIPES:
+            source, made = map_words(groups[0].source.shape), map_words(groups[0].output.shape)
+            row = row_words(groups[0].source.shape)
+            return constants[0] + (source + row * self.slack if self.way is Way.IN_PLACE else source + made)
+        rings = [self.ring_rows(n) * row_words(group.output.shape) for n, group in enumerate(groups[:-1])]
+        source_row, made_row = row_words(groups[0].source.shape), row_words(groups[-1].output.shape)
+        spans = [[p for p, job in enumerate(jobs) if job.group == self.first + n] for n in range(len(groups))]
+        most = 0
+        for place, job in enumerate(jobs):
+            words = sum(c for c, span in zip(constants, spans) if span[0] <= place <= span[-1])
+            words += sum(ring for n, ring in enumerate(rings) if spans[n][0] <= place <= spans[n + 1][-1])
+            readers = [j.reads[0] for j in jobs[place:] if j.group == self.first]
+            if readers:
+                here = self.input_ring_rows() if self.from_dram else groups[0].source.shape[0] - readers[0]
+                words += here * source_row
+            done = max((j.last for j in jobs[: place + 1] if j.group == self.last - 1), default=0)
+            words += (min(2 * self.rows, done) if self.to_dram else done) * made_row
+            most = max(most, words)
+        return most
+
+    def cycles(self, machine: MachineConfig) -> int:
+        """Estimate: the array's cycles, or the transfers', whichever are more."""
+        total, before = 0, None
+        for job in self.jobs:
+            mapping = mappings_of(machine, self.network[job.group], job.last - job.first)[0]
+            total += mapping.cycles + JOB_OVERHEAD
+            if before and before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
+                total += drain + READ_LATENCY  # the rows of the job before have to be written first
+            before, drain = job, mapping.tile * mapping.blocks.pixels
+        return max(total, self.dram_words(machine) * GLB_WORD_BYTES // BUS_BYTES)
+
+    def map_dram_words(self) -> int:
+        words = map_words(self.groups[0].source.shape) if self.from_dram else 0
+        return words + (map_words(self.groups[-1].output.shape) if self.to_dram else 0)
+
+    def dram_words(self, machine: MachineConfig) -> int:
+        return self.map_dram_words() + sum(constant_words(group, machine, resident=True) for group in self.groups)
+
+    def cost(self, machine: MachineConfig, objective: str) -> tuple[float, float]:
+        """What `plan_segments` adds up, the first entry before the second."""
+        cycles, words = self.cycles(machine), self.dram_words(machine)
+        if objective == "bytes":
+            return words, cycles
+        if objective == "energy":
+            return words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + cycles * LEAKAGE_PJ, cycles
+        return cycles + self.map_dram_words() * GLB_WORD_BYTES // BUS_BYTES, words
+
+
+_mappings: dict[tuple, list] = {}
+
+
+def mappings_of(machine: MachineConfig, group: Group, rows: int) -> list:
+    """mappings(), remembered; raises DoesNotFit where there is none."""
+    key = (machine, group.name, id(group.filters), rows)
+    if key not in _mappings:
+        _mappings[key] = mappings(machine, group, rows)
+    if not _mappings[key]:
+        raise DoesNotFit(f"group {group.name}: no mapping of {rows} output rows fits the array's buffers")
+    return _mappings[key]
+
+
+def map_words(shape: tuple[int, int, int]) -> int:
+    rows, cols, channels = shape
+    return FeatureMap(rows, cols, word_groups(channels), 0, rows).words
+
+
+def row_words(shape: tuple[int, int, int]) -> int:
+    return map_words((1, *shape[1:]))
+
+
+def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
+    """Depthwise words, tables, and filters: all of them, or the least for a ring of two tiles of 8."""
+    words = 0
+    if group.depthwise is not None:
+        words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
+    if group.filters is None:
+        return words
+    words += word_groups(len(group.filters)) * TABLE_WORDS
+    groups, count = word_groups(group.source.shape[2]), word_groups(len(group.filters)) * 8
+    if group.is_convolution:
+        taps = group.filters.shape[1] * group.filters.shape[2]
+        halves = 1 if group.source.shape[2] <= 4 else 2
+        return words + groups * halves * taps * count // 2
+    return words + groups * (count if resident else min(count, 16))
+
+
+# ---- The choice ----
+
+
+def plan_segments(groups: list[Group], machine: MachineConfig, objective: str = "cycles",
+                  refused: set[Segment] = frozenset()) -> list[Segment]:
+    """The segments of a network that cost least.
+
+    objective: "cycles" counts the array's or the port's, whichever are more, and the port's time for maps
+    once more, since while it carries maps it does not bring the weights of later layers; "bytes" counts
+    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Exact: a dynamic programme over where the chain is cut and whether the map there stays in the GLB.
+    refused: segments that could not be placed. Raises DoesNotFit.
+    """
+    network = tuple(groups)
+    count = len(network)
+    best: dict[tuple[int, bool], tuple[tuple[float, ...], list[Segment]]] = {(0, True): ((0, 0), [])}
+    for first in range(count):
+        for from_dram in (False, True):
+            if (first, from_dram) not in best:
+                continue
+            spent, before = best[first, from_dram]
+            for segment in _segments_from(network, first, from_dram):
+                if segment in refused or _needs_slack_too_late(before, segment):
+                    continue
+                try:
+                    if segment.peak_words(machine) > machine.glb_words:
+                        continue
+                    cost = tuple(a + b for a, b in zip(spent, segment.cost(machine, objective)))
+                except DoesNotFit:
+                    continue
+                key = (segment.last, segment.to_dram)
+                if key not in best or cost < best[key][0]:
+                    best[key] = (cost, [*before, segment])
+    if (count, True) not in best:
+        raise DoesNotFit(_why(network, machine))
+    return best[count, True][1]
+
+
+def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
+    """All segments that begin with group `first`."""
+    count = len(network)
+    for to_dram in ((False, True) if first < count - 1 else (True,)):
+        yield Segment(network, first, first + 1, Way.WHOLE, 0, from_dram, to_dram)
+    group = network[first]
+    if not from_dram and group.source.shape == group.output.shape and group.window.stride == 1:
+        for rows in STRIPE_ROWS:
+            yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
+    for last in range(first + 1, min(count, first + 4) + 1):
+        if any(group.pool_count for group in network[first:last]):
+            break
+        for rows in STRIPE_ROWS:
+            for to_dram in ((False, True) if last < count else (True,)):
+                yield Segment(network, first, last, Way.STRIPES, rows, from_dram, to_dram)
+
+
+def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
+    """In place work needs its map to have been made with room for it."""
+    return segment.way is Way.IN_PLACE and (not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack)
+
+
+def _why(network: tuple[Group, ...], machine: MachineConfig) -> str:
+    """Names the group that needs most."""
+    least = []
+    for n, group in enumerate(network):
+        mappings_of(machine, group, 1)
+        words = min(s.peak_words(machine) for s in _segments_from(network, n, True) if s.last == n + 1)
+        least.append((words, group.name))
+    words, name = max(least)
+    return (f"group {name} needs at least {words * GLB_WORD_BYTES} bytes of GLB, there are {machine.glb_bytes}: "
+            "use a larger GLB or a smaller layer")
