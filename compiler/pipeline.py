@@ -41,7 +41,34 @@ DUMPS = ("import", "passes", "groups", "schedule", "assemble", "image")
 def compile_network(model: str | Path, machine: MachineConfig = DEFAULT) -> Stages:
     """Raises ValueError, in one line, for a model the machine does not run or that does not fit."""
     graph = tflite.load(model)
-    groups = form_groups(graph)
-    plan = schedule(groups, machine)
+    try:
+        groups = form_groups(graph)
+        _check_groups(groups)
+        plan = schedule(groups, machine)
+    except ZeroDivisionError as error:
+        sizes = f"cols = {machine.cols}, psum_words = {machine.psum_words}"
+        message = f"the machine is too small for the network ({sizes}): use at least 4 of each"
+        raise ValueError(message) from error
+    except OverflowError as error:
+        raise ValueError(f"{model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
+    _check_averages(plan)
     built, text = image_stage.build(plan, machine)
     return Stages(graph, fold_pads(graph), groups, plan, built, text)
+
+
+def _check_groups(groups: list[Group]) -> None:
+    for group in groups:
+        if group.filters is None:
+            raise ValueError(f"group {group.name}: a depthwise convolution needs a pointwise one behind it")
+        if group.is_convolution and group.pool_count:
+            raise ValueError(f"group {group.name}: an average needs a pointwise convolution before it")
+
+
+def _check_averages(plan: Schedule) -> None:
+    """The PPU averages over all pixels in flight: they have to be those of the map."""
+    for step in plan.steps:
+        blocks, (rows, cols) = step.blocks, step.group.map_shape
+        exact = blocks.outer * blocks.inner == 1 and (blocks.rows, blocks.width) == (rows, cols)
+        if step.group.pool_count and not exact:
+            raise ValueError(f"group {step.group.name}: an average over {rows} x {cols} pixels, "
+                             f"{blocks.rows} x {blocks.width} are in flight: give the map another size")
