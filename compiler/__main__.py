@@ -4,15 +4,15 @@ Compiles an int8 .tflite model into DIR (image.bin, map.json, program.txt). With
 (import, passes, groups, schedule, assemble, image); -o may then be left out.
 """
 
-import argparse
 import sys
 
+from compiler.command_line import Parser
 from compiler.pipeline import DUMPS, compile_network
 from model.config import DEFAULT, MachineConfig
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m compiler", description="Compiles an int8 .tflite model.")
+    parser = Parser(prog="python -m compiler", description="Compiles an int8 .tflite model.")
     parser.add_argument("model")
     parser.add_argument("-o", "--output", metavar="DIR")
     parser.add_argument("--dump", choices=DUMPS)

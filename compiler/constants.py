@@ -61,6 +61,7 @@ class WorkConstants:
 
     group: Group
     machine: MachineConfig
+    way: Way
     tile: int = 0
     filters: Filters | None = None
     depthwise_address: int | None = None
@@ -85,7 +86,7 @@ class WorkConstants:
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
             return self._fixed
-        return next(m for m in mappings_of(self.machine, self.group, rows) if m.tile == self.tile)
+        return next(m for m in mappings_of(self.machine, self.group, rows, self.way) if m.tile == self.tile)
 
     def mapping(self, plan: Plan, n: int) -> Mapping:
         """Of its longest job."""
@@ -100,7 +101,7 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space) -> list[Wo
     room allows. Raises DoesNotFit, its message beginning with the group's name."""
     found = []
     for n, group in enumerate(plan.groups):
-        constants = WorkConstants(group, machine)
+        constants = WorkConstants(group, machine, plan.segment_of[n].way)
         life = _life(plan, n)
         if group.depthwise is not None:
             words = layout.pack_depthwise(group.depthwise, group.middle.pack(layout.word_groups(group.depthwise.shape[-1])))
@@ -131,12 +132,12 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
     """Filters that stay for all jobs of the group; the tile is the one that suits the jobs best."""
     group = plan.groups[n]
     rows = [job.last - job.first for job in plan.jobs if job.group == n]
-    tiles = set.intersection(*({m.tile for m in mappings_of(machine, group, r)} for r in set(rows)))
+    tiles = set.intersection(*({m.tile for m in mappings_of(machine, group, r, constants.way)} for r in set(rows)))
     if not tiles:
         raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows")
 
     def cycles(tile: int) -> int:
-        return sum(next(m.cycles for m in mappings_of(machine, group, r) if m.tile == tile) for r in rows)
+        return sum(next(m.cycles for m in mappings_of(machine, group, r, constants.way) if m.tile == tile) for r in rows)
 
     constants.tile = min(tiles, key=lambda tile: (cycles(tile), -tile))
     packed = _pack(group, constants.tile, machine)

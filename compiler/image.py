@@ -1,12 +1,13 @@
 """DRAM images: a compiled network as files, and the way of tensors in and out.
 
 DIR/image.bin   DRAM contents from address 0
-DIR/map.json    what lies where: program, input, output, areas by name (byte address, bytes), the machine
-                and the steps (which passes belong to which group)
+DIR/map.json    size of image.bin and what lies where: program, input, output, areas by name (byte
+                address, bytes); the machine and the steps (which passes belong to which group)
 DIR/program.txt the commands, one line each
 """
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,10 @@ class Image:
     def program(self) -> int:
         return self.map["program"]["address"]
 
+    @property
+    def machine(self) -> MachineConfig:
+        return MachineConfig(**self.map["machine"])
+
     def with_input(self, values: np.ndarray) -> np.ndarray:
         """A copy of the memory with an input: int8 [H, W, C]."""
         place = self.map["input"]
@@ -49,28 +54,71 @@ class Image:
         place = self.map["output"]
         layout = FeatureMap(**place["layout"])
         words = dram[place["address"] :][: layout.words * GLB_WORD_BYTES].view(np.uint64)
-        return layout.unpack(words.reshape(layout.rows, layout.groups, layout.pitch), place["shape"][2])
+        slots = [(y + layout.shift) % layout.ring_rows for y in range(layout.rows)]
+        rows = words.reshape(layout.ring_rows, layout.groups, layout.pitch)[slots]
+        return layout.unpack(rows, place["shape"][2])
 
     def save(self, directory: str | Path, text: str) -> None:
-        """Writes the three files; none of them half."""
+        """Writes the three files; none of them half. Raises ValueError in one line."""
         directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
+        new = not directory.exists()
         contents = {"image.bin": self.dram.tobytes(), "map.json": json.dumps(self.map, indent=1).encode(),
                     "program.txt": text.encode()}
-        for name, data in contents.items():
-            part = directory / f"{name}.part"
-            part.write_bytes(data)
-            part.replace(directory / name)
+        parts = {directory / name: directory / f"{name}.part" for name in contents}
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for part, data in zip(parts.values(), contents.values()):
+                part.write_bytes(data)
+            for target, part in parts.items():
+                part.replace(target)
+        except OSError as error:
+            with suppress(OSError):
+                for part in parts.values():
+                    part.unlink(missing_ok=True)
+                if new:
+                    directory.rmdir()
+            reason = f"cannot be written ({error.strerror})"
+            raise ValueError(f"{directory}: {reason}: name a folder that can be") from error
 
     @classmethod
     def load(cls, directory: str | Path) -> "Image":
         """Raises ValueError in one line."""
         directory = Path(directory)
         try:
-            dram = np.fromfile(directory / "image.bin", np.uint8)
-            return cls(dram, json.loads((directory / "map.json").read_text()))
-        except (OSError, json.JSONDecodeError) as error:
-            raise ValueError(f"{directory}: not a compiled network ({error}): compile one with python -m compiler") from error
+            dram = np.frombuffer((directory / "image.bin").read_bytes(), np.uint8)
+            contents = json.loads((directory / "map.json").read_bytes())
+            _check(contents, dram)
+        except (OSError, ValueError) as error:
+            reason = f"{Path(error.filename).name}: {error.strerror}" if isinstance(error, OSError) else error
+            raise ValueError(
+                f"{directory}: not a compiled network ({reason}): compile one with python -m compiler"
+            ) from error
+        return cls(dram, contents)
+
+
+def _check(contents: dict, dram: np.ndarray) -> None:
+    """Raises ValueError unless a map has all that is needed and goes with the memory."""
+    try:
+        MachineConfig(**contents["machine"])
+        size, program = contents["bytes"], contents["program"]
+        ends = [program["address"] + program["bytes"]]
+        for place in (contents["input"], contents["output"]):
+            layout = FeatureMap(**place["layout"])
+            rows, cols, channels = place["shape"]
+            if (rows, cols) != (layout.rows, layout.cols) or not 0 < channels <= 8 * layout.groups:
+                raise ValueError("shape and layout differ")
+            ends.append(place["address"] + layout.words * GLB_WORD_BYTES)
+        if not contents["steps"]:
+            raise ValueError("no steps")
+        for step in contents["steps"]:
+            if not str(step["name"]) or not step["passes"] or min(step["passes"]) < 0:
+                raise ValueError("passes of a step")
+        if max(ends) > size:
+            raise ValueError("something lies beyond the memory")
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"map.json: {type(error).__name__}: {error}") from error
+    if len(dram) != size:
+        raise ValueError(f"image.bin has {len(dram)} bytes, map.json says {size}")
 
 
 def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
@@ -87,6 +135,7 @@ def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
                 "scale": tensor.quantization.scale, "zero_point": tensor.zero_point}
 
     contents = {
+        "bytes": dram.nbytes,
         "program": {"address": address, "bytes": program.nbytes},
         "input": place(groups[0].source, schedule.input_address, schedule.input_map),
         "output": place(groups[-1].output, schedule.output_address, schedule.output_map),
@@ -94,8 +143,8 @@ def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
         "machine": machine.as_dict(),
         "steps": [
             {"name": step.group.name, "way": step.way, "passes": list(step.passes),
-             "macs": step.group.macs, "weight_bytes": step.group.weight_bytes, "channels": step.group.channels,
-             "made": list(step.group.output.shape)}
+             "macs": step.group.macs, "weight_bytes": step.group.weight_bytes,
+             "channels": step.group.channels, "made": list(step.group.output.shape)}
             for step in schedule.steps
         ],
     }

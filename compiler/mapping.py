@@ -55,16 +55,14 @@ def _arrangements(machine: MachineConfig, rows: int, width: int, most_pixels: in
 def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     width, stride = group.map_shape[1], group.window.stride
     groups = word_groups(group.source.shape[2])
-    # The last blocks of pooled or pointwise work must not overshoot: averages count every pixel.
-    exact = group.pool_count > 0
     most = machine.pixel_words // 2
     if group.depthwise is not None:
         most = min(most, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
     found = []
     for down, cols, pixels in _arrangements(machine, rows, width, most, stride):
         along = -(-width // (cols * pixels))
-        if exact and (along * cols * pixels != width or rows != down):
-            continue
+        if group.pool_count and (down, cols * pixels) != (rows, width):
+            continue  # an average is over all pixels in flight
         for inner in {1, along}:
             blocks = Blocks(down, cols, pixels, rows // down, along // inner, inner)
             if inner > 1 and blocks.down > 1:

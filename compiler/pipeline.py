@@ -41,7 +41,19 @@ DUMPS = ("import", "passes", "groups", "schedule", "assemble", "image")
 def compile_network(model: str | Path, machine: MachineConfig = DEFAULT) -> Stages:
     """Raises ValueError, in one line, for a model the machine does not run or that does not fit."""
     graph = tflite.load(model)
-    groups = form_groups(graph)
-    plan = schedule(groups, machine)
+    try:
+        groups = form_groups(graph)
+        _check_groups(groups)
+        plan = schedule(groups, machine)
+    except OverflowError as error:
+        raise ValueError(f"{model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
     built, text = image_stage.build(plan, machine)
     return Stages(graph, fold_pads(graph), groups, plan, built, text)
+
+
+def _check_groups(groups: list[Group]) -> None:
+    for group in groups:
+        if group.filters is None:
+            raise ValueError(f"group {group.name}: a depthwise convolution needs a pointwise one behind it")
+        if group.is_convolution and group.pool_count:
+            raise ValueError(f"group {group.name}: an average needs a pointwise convolution before it")

@@ -38,8 +38,36 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Block:
+    """Repeats a transfer: `planes` of `rows` each, so many bytes of DRAM and words of GLB apart."""
+
+    rows: int
+    row_dram: int
+    row_glb: int
+    planes: int
+    plane_dram: int
+    plane_glb: int
+
+    def encode(self) -> list[int]:
+        return [
+            enc.TRANSFER_ROWS.pack(dram_stride=self.row_dram, glb_stride=self.row_glb, count=self.rows),
+            enc.TRANSFER_PLANES.pack(dram_stride=self.plane_dram, glb_stride=self.plane_glb,
+                                     count=self.planes),
+        ]
+
+    @classmethod
+    def decode(cls, words: list[int]) -> "Block":
+        rows, planes = enc.TRANSFER_ROWS.unpack(words[0]), enc.TRANSFER_PLANES.unpack(words[1])
+        return cls(rows["count"], rows["dram_stride"], rows["glb_stride"],
+                   planes["count"], planes["dram_stride"], planes["glb_stride"])
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}={value}" for name, value in vars(self).items())
+
+
+@dataclass(frozen=True)
 class Transfer:
-    """Moves `words` contiguous GLB words; load: from DRAM into the GLB."""
+    """Moves `words` contiguous GLB words, or a block of such rows; load: from DRAM into the GLB."""
 
     load: bool
     dram_address: int
@@ -48,19 +76,21 @@ class Transfer:
     wait_passes: int = 0
     wait_chunks: int = 0
     chunk: bool = False
+    block: Block | None = None
 
     def encode(self) -> list[int]:
         return [
             enc.TRANSFER.pack(opcode=Opcode.LOAD if self.load else Opcode.STORE, chunk=int(self.chunk),
-                              words=self.words, wait_passes=self.wait_passes & 0xFFFF,
-                              wait_chunks=self.wait_chunks & 0xFFFF),
+                              block=int(self.block is not None), words=self.words,
+                              wait_passes=self.wait_passes & 0xFFFF, wait_chunks=self.wait_chunks & 0xFFFF),
             enc.TRANSFER_ADDRESS.pack(dram_address=self.dram_address, glb_address=self.glb_address),
+            *(self.block.encode() if self.block else []),
         ]
 
     def __str__(self) -> str:
         return (f"{'load' if self.load else 'store'} dram=0x{self.dram_address:08x} glb={self.glb_address}"
                 f" words={self.words} wait_passes={self.wait_passes} wait_chunks={self.wait_chunks}"
-                f" chunk={int(self.chunk)}")
+                f" chunk={int(self.chunk)}" + (f" {self.block}" if self.block else ""))
 
 
 @dataclass(frozen=True)
@@ -83,27 +113,47 @@ def assemble(commands: list[Command]) -> np.ndarray:
 
 
 def disassemble(words: np.ndarray) -> list[Command]:
-    """Commands of a binary list, up to END. Raises ValueError for what is no command."""
+    """Commands of a binary list, up to END. Raises ValueError, naming the word, for what is no command."""
     commands: list[Command] = []
-    source = iter(int(word) for word in words)
-    for word in source:
-        opcode = word & 0xF
-        if opcode == Opcode.END:
-            return [*commands, End()]
-        if opcode == Opcode.CONFIG:
-            fields = enc.CONFIG.unpack(word)
-            commands.append(Config(fields["index"], tuple(next(source) for _ in range(fields["count"]))))
-        elif opcode == Opcode.PASS:
-            fields = enc.PASS.unpack(word)
-            commands.append(Run(fields["wait_transfers"], fields["wait_passes"]))
-        elif opcode in (Opcode.LOAD, Opcode.STORE):
-            fields, where = enc.TRANSFER.unpack(word), enc.TRANSFER_ADDRESS.unpack(next(source))
-            commands.append(Transfer(opcode == Opcode.LOAD, where["dram_address"], where["glb_address"],
-                                     fields["words"], fields["wait_passes"], fields["wait_chunks"],
-                                     bool(fields["chunk"])))
-        else:
-            raise ValueError(f"0x{word:016x} is no command")
+    values, at = [int(word) for word in words], 0
+    while at < len(values):
+        command = _decode(values, at)
+        encoded = command.encode()
+        if encoded != values[at : at + len(encoded)]:
+            raise ValueError(f"word {at}: 0x{values[at]:016x}: a bit without meaning is set in the command")
+        commands.append(command)
+        if isinstance(command, End):
+            return commands
+        at += len(encoded)
     raise ValueError("the list has no END")
+
+
+def _decode(words: list[int], at: int) -> Command:
+    """The command that begins at a word. Raises ValueError."""
+    word = words[at]
+
+    def following(count: int) -> list[int]:
+        if at + 1 + count > len(words):
+            raise ValueError(f"word {at}: 0x{word:016x}: the list ends within the command")
+        return words[at + 1 : at + 1 + count]
+
+    opcode = word & 0xF
+    if opcode == Opcode.END:
+        return End()
+    if opcode == Opcode.CONFIG:
+        fields = enc.CONFIG.unpack(word)
+        return Config(fields["index"], tuple(following(fields["count"])))
+    if opcode == Opcode.PASS:
+        fields = enc.PASS.unpack(word)
+        return Run(fields["wait_transfers"], fields["wait_passes"])
+    if opcode in (Opcode.LOAD, Opcode.STORE):
+        fields = enc.TRANSFER.unpack(word)
+        place, *block = following(3 if fields["block"] else 1)
+        where = enc.TRANSFER_ADDRESS.unpack(place)
+        return Transfer(opcode == Opcode.LOAD, where["dram_address"], where["glb_address"], fields["words"],
+                        fields["wait_passes"], fields["wait_chunks"], bool(fields["chunk"]),
+                        Block.decode(block) if block else None)
+    raise ValueError(f"word {at}: 0x{word:016x} is no command")
 
 
 def to_text(commands: list[Command]) -> str:
@@ -111,24 +161,57 @@ def to_text(commands: list[Command]) -> str:
 
 
 def from_text(text: str) -> list[Command]:
-    """Commands of their text form. Raises ValueError with the line's number."""
+    """Commands of their text form; '#' begins a comment. Raises ValueError with the line's number."""
     commands: list[Command] = []
     for number, line in enumerate(text.splitlines(), 1):
-        kind, *rest = line.split("#")[0].split() or [""]
-        try:
-            values = {name: int(value, 0) for name, value in (item.split("=") for item in rest if "=" in item)}
-            if kind == "config":
-                words = tuple(int(item, 16) for item in rest if "=" not in item)
-                commands.append(Config(values["index"], words))
-            elif kind == "pass":
-                commands.append(Run(**values))
-            elif kind in ("load", "store"):
-                commands.append(Transfer(kind == "load", values["dram"], values["glb"], values["words"],
-                                         values["wait_passes"], values["wait_chunks"], bool(values["chunk"])))
-            elif kind == "end":
-                commands.append(End())
-            elif kind:
-                raise ValueError(f"unknown command {kind}")
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"line {number}: {line.strip()!r}: {error}") from error
+        if items := line.split("#")[0].split():
+            try:
+                commands.append(_parse(*items))
+            except ValueError as error:
+                raise ValueError(f"line {number}: {line.strip()!r}: {error}") from error
     return commands
+
+
+_RUN = ("wait_transfers", "wait_passes")
+_TRANSFER = ("dram", "glb", "words", "wait_passes", "wait_chunks", "chunk")
+_BLOCK = tuple(Block.__annotations__)
+_LIMITS = dict.fromkeys(("wait_transfers", "wait_passes", "wait_chunks"), 0xFFFF) | {"chunk": 1}
+
+
+def _parse(kind: str, *items: str) -> Command:
+    """The command of a line's words. Raises ValueError."""
+    values = {name: int(value, 0) for name, value in (item.split("=", 1) for item in items if "=" in item)}
+    words = tuple(int(item, 16) for item in items if "=" not in item)
+    for name, limit in _LIMITS.items():
+        if not 0 <= values.get(name, 0) <= limit:
+            raise ValueError(f"{name} = {values[name]}: must be in 0 to {limit}")
+    if kind == "config":
+        _expect(values, ("index",))
+        if not words or not all(0 <= word < 1 << enc.WORD_BITS for word in words):
+            raise ValueError("config needs words of 64 bits")
+        command = Config(values["index"], words)
+    elif words:
+        raise ValueError(f"{len(words)} word(s) without a name")
+    elif kind == "pass":
+        _expect(values, _RUN)
+        command = Run(**values)
+    elif kind in ("load", "store"):
+        _expect(values, _TRANSFER + (_BLOCK if len(values) > len(_TRANSFER) else ()))
+        block = Block(*(values[name] for name in _BLOCK)) if len(values) > len(_TRANSFER) else None
+        place = [values[name] for name in _TRANSFER[:-1]]
+        command = Transfer(kind == "load", *place, bool(values["chunk"]), block)
+    elif kind == "end":
+        _expect(values, ())
+        command = End()
+    else:
+        raise ValueError(f"unknown command {kind}")
+    command.encode()  # refuses values that do not fit
+    return command
+
+
+def _expect(values: dict[str, int], names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in values:
+            raise ValueError(f"{name} is missing")
+    if more := [name for name in values if name not in names]:
+        raise ValueError(f"unknown: {', '.join(more)}")

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from compiler import layout
-from compiler.constants import Constants, Ring, WorkConstants, place_constants
+from compiler.constants import WorkConstants, place_constants
 from compiler.descriptors import Blocks, Convolution, Output, Pass, convolution_descriptor, pass_descriptor
 from compiler.groups import Group
 from compiler.layout import FeatureMap
@@ -14,7 +13,7 @@ from compiler.mapping import CONVOLUTION_FILTERS, Mapping
 from compiler.placement import DoesNotFit, Space
 from compiler.program import Command, End
 from compiler.segments import Job, Segment, plan_segments
-from compiler.tensors import MapPlan, Plan, plan_maps
+from compiler.tensors import Plan, plan_maps
 from compiler.timeline import Region, Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import PoolMode

@@ -150,7 +150,7 @@ class Segment:
         """Estimate: the array's cycles, or the transfers', whichever are more."""
         total, before = 0, None
         for job in self.jobs:
-            mapping = mappings_of(machine, self.network[job.group], job.last - job.first)[0]
+            mapping = mappings_of(machine, self.network[job.group], job.last - job.first, self.way)[0]
             total += mapping.cycles + JOB_OVERHEAD
             if before and before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += drain + READ_LATENCY  # the rows of the job before have to be written first
@@ -177,13 +177,22 @@ class Segment:
 _mappings: dict[tuple, list] = {}
 
 
-def mappings_of(machine: MachineConfig, group: Group, rows: int) -> list:
-    """mappings(), remembered; raises DoesNotFit where there is none."""
-    key = (machine, group.name, id(group.filters), rows)
+def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list:
+    """mappings(), remembered; raises DoesNotFit where there is none.
+
+    In place only those are right that have whole rows in flight: else a block's output would take words that
+    the next block still reads.
+    """
+    key = (machine, group.name, id(group.filters), rows, way is Way.IN_PLACE)
     if key not in _mappings:
-        _mappings[key] = mappings(machine, group, rows)
+        found = mappings(machine, group, rows)
+        _mappings[key] = [m for m in found if way is not Way.IN_PLACE or m.blocks.along * m.blocks.inner == 1]
     if not _mappings[key]:
-        raise DoesNotFit(f"group {group.name}: no mapping of {rows} output rows fits the array's buffers")
+        what = f"no mapping of {rows} output rows fits the array's buffers"
+        if group.pool_count:
+            what = (f"an average over {' x '.join(map(str, group.map_shape))} pixels needs all of them in flight at once, "
+                    f"there is room for {machine.cols * (machine.pixel_words // 2)}: give the map another size")
+        raise DoesNotFit(f"group {group.name}: {what}")
     return _mappings[key]
 
 

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 SET_ROWS = 3  # rows of a PE set, in every size: one filter row each
+MAX_ROWS, MAX_PES = 15, 176  # that the descriptor has IDs for
+MAX_GLB_WORDS = 1 << 16  # that an address reaches
 WORD_CHANNELS = 4  # int8 channels in the 32-bit word that a PE consumes
 GLB_WORD_BYTES = 8  # a GLB word holds 8 channels of one pixel, or of one filter tap
 
@@ -42,6 +44,9 @@ class MachineConfig:
     clock_hz: int = 200_000_000
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 1:
+                raise ValueError(f"{name} = {value}: must be at least 1")
         if self.rows % SET_ROWS or self.rows < SET_ROWS:
             raise ValueError(f"rows = {self.rows}: must be a positive multiple of {SET_ROWS}")
         if self.multipliers not in (1, WORD_CHANNELS):
@@ -50,6 +55,13 @@ class MachineConfig:
             value = getattr(self, name)
             if value < 2 or value & (value - 1):
                 raise ValueError(f"{name} = {value}: must be a power of two")
+        if self.rows > MAX_ROWS:
+            raise ValueError(f"rows = {self.rows}: must be at most {MAX_ROWS}")
+        if self.rows * self.cols > MAX_PES:
+            raise ValueError(f"rows x cols = {self.rows * self.cols}: must be at most {MAX_PES}")
+        if self.glb_words > MAX_GLB_WORDS:
+            raise ValueError(
+                f"glb_banks x glb_bank_words = {self.glb_words}: must be at most {MAX_GLB_WORDS}")
 
     @property
     def sets(self) -> int:
@@ -76,16 +88,23 @@ class MachineConfig:
         that is out of range.
         """
         try:
-            values = json.loads(Path(path).read_text())
-        except (OSError, json.JSONDecodeError) as error:
-            raise ValueError(f"{path}: not a readable JSON configuration: {error}") from error
+            values = json.loads(Path(path).read_bytes())
+        except OSError as error:
+            raise ValueError(f"{path}: {error.strerror}: give a JSON file with machine parameters") from error
+        except ValueError as error:
+            raise ValueError(f"{path}: not JSON ({error})") from error
+        if not isinstance(values, dict):
+            raise ValueError(f"{path}: must be a JSON object, parameter by parameter")
         known = {field.name for field in fields(cls)}
         for name, value in values.items():
             if name not in known:
                 raise ValueError(f"{path}: unknown parameter {name!r}; known: {', '.join(sorted(known))}")
-            if not isinstance(value, int):
+            if type(value) is not int:
                 raise ValueError(f"{path}: {name} must be an integer, is {value!r}")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)

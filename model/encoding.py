@@ -215,8 +215,8 @@ class Axis(IntEnum):
 # A GLB word address is row_address + offset. The row address wraps: where it reaches ring_end,
 # ring_size is subtracted (ring_size 0: no ring).
 STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_end:16 ring_size:16"))
-# (y, x) is inside where 0 <= y < rows and 0 <= x < cols. A tag that reaches tag_wrap (if not 0) has
-# it subtracted.
+# (y, x) is inside where 0 <= y < rows and 0 <= x < cols. A tag whose row and column bits, as one
+# number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
 STREAM_RANGE = Word("StreamRange", _fields("y:s12 x:s12 rows:12 cols:12 tag_wrap:11"))
 # chunk: wait for a filter chunk at each iteration of level chunk_level, free it at its end.
 # trim_first / trim_last: the first word of the first pair and the last word of the last pair of a
@@ -274,7 +274,7 @@ class ErrorCode(IntEnum):
     DRAM_ADDRESS = 2  # outside the window, or not a multiple of 8
     AXI_RESPONSE = 3
     WATCHDOG = 4
-    GLB_ADDRESS = 5
+    GLB_ADDRESS = 5  # a transfer beyond the GLB, or a stream: then the address is the last PASS's
 
 
 class Register(IntEnum):

@@ -47,6 +47,9 @@ class Machine:
     def __post_init__(self) -> None:
         self.glb = np.zeros(self.config.glb_words, np.uint64)
         self.window = self.window or (0, len(self.dram))
+        self._reset()
+
+    def _reset(self) -> None:
         self.counters = dict.fromkeys(
             ("TRANSFERS", "PASSES", "DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "COMMAND_BYTES",
              "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES"), 0)
@@ -57,21 +60,26 @@ class Machine:
     # ---- Commands ----
 
     def run(self, base: int) -> None:
-        """Executes the list at DRAM address `base` until END. Raises MachineError."""
+        """Executes the list at DRAM address `base` until END; only the GLB is kept from a run before.
+
+        Raises MachineError.
+        """
+        self._reset()
         self._next = base
         while True:
             address = self._next
             word = self._fetch(address)
             opcode = word & 0xF
             if opcode == Opcode.END:
+                _unpack(enc.END, word, address)
                 self._resume(address, finish=True)
                 return
             if opcode == Opcode.CONFIG:
-                self._configure(address, enc.CONFIG.unpack(word))
+                self._configure(address, _unpack(enc.CONFIG, word, address))
             elif opcode == Opcode.PASS:
-                self._start_pass(address, enc.PASS.unpack(word))
+                self._start_pass(address, _unpack(enc.PASS, word, address))
             elif opcode in (Opcode.LOAD, Opcode.STORE):
-                self._transfer(address, enc.TRANSFER.unpack(word))
+                self._transfer(address, _unpack(enc.TRANSFER, word, address))
             else:
                 raise MachineError(ErrorCode.ILLEGAL_COMMAND, address, f"opcode {opcode}")
 
@@ -90,27 +98,33 @@ class Machine:
         return self.dram[address:end].view(np.uint64)
 
     def _configure(self, address: int, command: dict[str, int]) -> None:
-        if command["index"] + command["count"] > enc.CONFIG_WORDS:
-            raise MachineError(ErrorCode.ILLEGAL_COMMAND, address, "CONFIG beyond the descriptor")
-        for n in range(command["count"]):
-            self._shadow.words[command["index"] + n] = self._fetch(address)
+        _expect(command["count"], address, "CONFIG of nothing")
+        last = command["index"] + command["count"]
+        _expect(last <= enc.CONFIG_WORDS, address, "CONFIG beyond the descriptor")
+        for n in range(command["index"], last):
+            self._shadow.words[n] = self._fetch(address)
 
     def _transfer(self, address: int, command: dict[str, int]) -> None:
-        where = enc.TRANSFER_ADDRESS.unpack(self._fetch(address))
+        load = command["opcode"] == Opcode.LOAD
+        _expect(command["words"], address, "a transfer of nothing")
+        _expect(not command["unused"], address, "a bit without meaning is set")
+        _expect(load or not command["chunk"], address, "STORE of a chunk")
+        where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
         rows = {"count": 1, "dram_stride": 0, "glb_stride": 0}
         planes = dict(rows)
         if command["block"]:
-            rows = enc.TRANSFER_ROWS.unpack(self._fetch(address))
-            planes = enc.TRANSFER_PLANES.unpack(self._fetch(address))
+            rows = _unpack(enc.TRANSFER_ROWS, self._fetch(address), address)
+            _expect(rows["count"], address, "a block of no rows")
+            planes = _unpack(enc.TRANSFER_PLANES, self._fetch(address), address)
+            _expect(planes["count"], address, "a block of no planes")
         while not self._tokens(command):
             if not self._resume(address):
                 raise MachineError(ErrorCode.WATCHDOG, address, "the transfer's tokens never come")
-        load = command["opcode"] == Opcode.LOAD
         for plane in range(planes["count"]):
             for row in range(rows["count"]):
                 dram = where["dram_address"] + plane * planes["dram_stride"] + row * rows["dram_stride"]
                 glb = where["glb_address"] + plane * planes["glb_stride"] + row * rows["glb_stride"]
-                self._move(address, load, dram, glb, command["words"])
+                self._move(address, load, dram % (1 << 32), glb % (1 << 16), command["words"])
         self.counters["TRANSFERS"] += 1
         self._chunks_loaded += command["chunk"]
 
@@ -119,9 +133,9 @@ class Machine:
                 and _reached(self._chunks_freed, command["wait_chunks"]))
 
     def _move(self, command: int, load: bool, dram: int, glb: int, words: int) -> None:
-        if glb < 0 or glb + words > self.config.glb_words:
-            raise MachineError(ErrorCode.GLB_ADDRESS, command, f"GLB words {glb} to {glb + words}")
         outside = self._dram_words(dram, words, command)
+        if glb + words > self.config.glb_words:
+            raise MachineError(ErrorCode.GLB_ADDRESS, command, f"GLB words {glb} to {glb + words}")
         inside = self.glb[glb : glb + words]
         if load:
             inside[:] = outside
@@ -139,7 +153,7 @@ class Machine:
             raise MachineError(ErrorCode.WATCHDOG, address, "the pass waits for transfers behind it")
         if not _reached(self.counters["PASSES"], command["wait_passes"]):
             raise MachineError(ErrorCode.WATCHDOG, address, "the pass waits for passes behind it")
-        self._pass = self._execute(Descriptor(self._shadow.words))
+        self._pass, self._pass_command = self._execute(Descriptor(self._shadow.words)), address
         self._resume(address)
 
     def _resume(self, address: int, finish: bool = False) -> bool:
@@ -152,6 +166,8 @@ class Machine:
         except StopIteration:
             self._pass = None
             return True
+        except IndexError as error:
+            raise MachineError(ErrorCode.GLB_ADDRESS, self._pass_command, f"a stream: {error}") from error
         if finish:
             raise MachineError(ErrorCode.WATCHDOG, address, "a pass waits for filter chunks behind it")
         return self._chunks_freed != before
@@ -182,6 +198,19 @@ class Machine:
         return streams.Beats(
             np.concatenate([part.data for part in parts]), np.concatenate([part.lanes for part in parts]),
             at.tag, parts[0].half_by_set)
+
+
+def _expect(legal: object, address: int, reason: str) -> None:
+    """Raises MachineError unless the command at `address` is legal."""
+    if not legal:
+        raise MachineError(ErrorCode.ILLEGAL_COMMAND, address, reason)
+
+
+def _unpack(format_: enc.Word, word: int, address: int) -> dict[str, int]:
+    """The fields of a command word. Raises MachineError if a bit outside of them is set."""
+    values = format_.unpack(word)
+    _expect(format_.pack(**values) == word, address, "a bit without meaning is set")
+    return values
 
 
 def _reached(count: int, value: int) -> bool:

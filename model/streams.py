@@ -11,6 +11,9 @@ from model import encoding as enc
 from model.descriptor import StreamDescriptor
 from model.encoding import Axis
 
+_HALF = enc.TAG.pack(half=1)
+_PLACE = _HALF - 1  # the tag's row and column
+
 
 @dataclass(frozen=True)
 class Positions:
@@ -48,14 +51,15 @@ def positions(stream: StreamDescriptor) -> Positions:
         base = stream.address["ring_end"] - ring
         row = base + (row - base) % ring
     offset = walk(stream.address["offset"], [v.stride * (not on) for v, on in zip(stream.levels, on_row)])
-    tag = walk(0, [v.tag for v in stream.levels])
+    place = walk(0, [v.tag & _PLACE for v in stream.levels])  # row and column
     if wrap := stream.range["tag_wrap"]:
-        tag %= wrap
+        place %= wrap
+    half = walk(0, [v.tag & _HALF for v in stream.levels])
     return Positions(
         address=(row + offset) & 0xFFFF,
         x=walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels]),
         y=walk(stream.range["y"], [v.step * on for v, on in zip(stream.levels, on_row)]),
-        tag=tag,
+        tag=(place & _PLACE) | (half & _HALF),
         first_pair=digits[:, pair] == 0,
         last_pair=digits[:, pair] == counts[pair] - 1,
         digits=digits,

@@ -77,6 +77,7 @@ module eyrie
   logic [31:0] program_base, window_base, window_limit, watchdog_limit, error_address;
   error_code_e error_code;
   logic        config_valid, config_ready, pass_valid, pass_ready, pass_done, chunk_freed, progress;
+  logic        glb_error;
   logic [6:0]  config_index;
   logic [63:0] config_data;
   logic [15:0] pass_wait_passes, passes_done, chunks_loaded;
@@ -150,6 +151,7 @@ module eyrie
     .passes_done_o     (passes_done),
     .chunks_loaded_o   (chunks_loaded),
     .progress_i        (progress),
+    .glb_error_i       (glb_error),
     .load_valid_o      (request_valid[ClientLoad]),
     .load_ready_i      (request_ready[ClientLoad]),
     .load_request_o    (request[ClientLoad]),
@@ -180,7 +182,6 @@ module eyrie
   logic                    ifmap_stall, filter_stall, drain_busy, drain_stall;
   logic [Clients-1:0][4:0] glb_bytes;
   logic [3:0]              glb_conflicts;
-  logic                    glb_error;
 
   eyrie_core #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
@@ -278,10 +279,5 @@ module eyrie
     increment[CounterFilterWait]         = 16'(filter_waits);
     increment[CounterIfmapWait]          = 16'(ifmap_waits);
   end
-
-  // The transfers' GLB addresses are checked before they are issued; a stream's cannot leave the GLB
-  // unless its descriptor is wrong, and then reads zeros and writes nothing.
-  logic unused_glb_error;
-  assign unused_glb_error = glb_error;
 
 endmodule

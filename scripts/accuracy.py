@@ -5,7 +5,6 @@
 With --rtl the first N images also run on the simulated RTL, and every logit is compared.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -16,10 +15,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 import cifar10  # noqa: E402
+from compiler.command_line import Parser  # noqa: E402
 from compiler.graph import Graph  # noqa: E402
 from compiler.pipeline import compile_network  # noqa: E402
 from network import float_logits, load_float  # noqa: E402
-from run_net import on_rtl  # noqa: E402
+from run_net import FAILURES, Progress, on_rtl  # noqa: E402
 
 DATA = ROOT / "data" / "mobilenetv1_cifar10"
 BATCH = 250
@@ -41,7 +41,7 @@ def report(name: str, logits: np.ndarray, labels: np.ndarray, seconds: float) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Top-1 accuracy, float against int8.")
+    parser = Parser(description="Top-1 accuracy, float against int8.")
     parser.add_argument("--cifar10", type=Path, required=True, help="directory with CIFAR-10")
     parser.add_argument("--images", type=int, default=10_000, help="the first N test images")
     parser.add_argument("--rtl", type=int, default=0, help="images to run on the RTL too")
@@ -54,6 +54,8 @@ def main() -> None:
     images, labels = cifar10.load(args.cifar10, "test")
     if not 0 < args.images <= len(images):
         raise ValueError(f"--images {args.images}: must be 1 to {len(images)}")
+    if not 0 <= args.rtl <= args.images:
+        raise ValueError(f"--rtl {args.rtl}: must be 0 to the number of images, {args.images}")
     images, labels = images[: args.images], labels[: args.images]
 
     start = time.perf_counter()
@@ -70,7 +72,7 @@ def main() -> None:
     if args.rtl:
         folder = ROOT / "build" / "accuracy"
         stages.image.save(folder, stages.text)
-        outputs, _ = on_rtl(str(folder), inputs[: args.rtl])
+        outputs, _ = on_rtl(str(folder), inputs[: args.rtl], progress=Progress(stages.image, args.rtl))
         different = int((outputs.reshape(args.rtl, -1) != quantised[: args.rtl]).sum())
         print(f"RTL: {different} of {quantised[: args.rtl].size} logits differ from the golden model's")
         if different:
@@ -80,5 +82,5 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, ValueError) as error:
+    except FAILURES as error:
         sys.exit(f"accuracy: {error}")

@@ -56,6 +56,8 @@ def _read_batches(directory: Path, names: list[str]) -> list[bytes]:
     """Return the batch files' bytes, from the unpacked folder if there is one, else the archive."""
     for folder in (directory / FOLDER, directory):
         if (folder / names[0]).is_file():
+            if missing := [name for name in names if not (folder / name).is_file()]:
+                raise ValueError(f"{folder}: {missing[0]} is missing; unpack {ARCHIVE} anew")
             return [(folder / name).read_bytes() for name in names]
     archive = directory / ARCHIVE
     if not archive.is_file():

@@ -6,22 +6,23 @@ Compiles the shipped MobileNetV1, runs it on the RTL, and prints the class, the 
 golden model's answers, the counters, and a table per layer. Exit code 1 unless RTL and golden model agree.
 """
 
-import argparse
 import json
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 from PIL import Image as Picture
-from PIL import ImageOps, UnidentifiedImageError
+from PIL import ImageOps
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from cifar10 import CLASSES, preprocess  # noqa: E402
+from compiler.command_line import Parser  # noqa: E402
 from compiler.pipeline import compile_network  # noqa: E402
 from network import float_logits, load_float  # noqa: E402
-from run_net import on_rtl  # noqa: E402
+from run_net import FAILURES, Progress, on_rtl  # noqa: E402
 from tb.net import report  # noqa: E402
 
 NET = ROOT / "data" / "mobilenetv1_cifar10"
@@ -32,10 +33,11 @@ SIZE = (32, 32)
 def read_photo(path: Path) -> np.ndarray:
     """uint8 [32, 32, 3]: the middle square of a picture, scaled. Raises ValueError in one line."""
     try:
-        with Picture.open(path) as picture:
+        with warnings.catch_warnings(action="ignore"), Picture.open(path) as picture:
             return np.asarray(ImageOps.fit(picture.convert("RGB"), SIZE, Picture.Resampling.LANCZOS))
-    except (OSError, UnidentifiedImageError, SyntaxError) as error:
-        raise ValueError(f"{path}: not a readable picture ({error}): give a PNG or JPEG file") from error
+    except Exception as error:  # a damaged picture can raise nearly anything
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or no picture"
+        raise ValueError(f"{path}: cannot be read ({reason}): give a PNG or JPEG file") from error
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -58,7 +60,7 @@ def table(layers: list[dict]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Classifies a photo on the simulated chip.")
+    parser = Parser(description="Classifies a photo on the simulated chip.")
     parser.add_argument("--image", type=Path, default=PHOTO)
     args = parser.parse_args()
     photo = read_photo(args.image)
@@ -68,16 +70,20 @@ def main() -> int:
     stages.image.save(folder, stages.text)
     values = preprocess(photo[None])
     print("simulating the chip (the first time its model is built, a few minutes) ...", flush=True)
-    outputs, runs = on_rtl(str(folder), values)
+    outputs, runs = on_rtl(str(folder), values, progress=Progress(stages.image))
     golden = stages.graph.run(values)[stages.graph.output.name][0]
     match = bool((golden == outputs[0]).all())
 
     quantization = stages.graph.output.quantization
-    real = lambda q: (q.reshape(-1).astype(float) - quantization.zero_point) * quantization.scale  # noqa: E731
+
+    def real(logits: np.ndarray) -> np.ndarray:
+        return (logits.reshape(-1).astype(float) - quantization.zero_point) * quantization.scale
+
     print(f"\n{args.image.name} is a {CLASSES[int(outputs[0].argmax())]}\n")
     answer("chip", real(outputs[0]))
     answer("golden model", real(golden))
-    answer("float model", float_logits(load_float(NET / "mobilenetv1_cifar10_float.pt"), photo[None]).numpy()[0])
+    network = load_float(NET / "mobilenetv1_cifar10_float.pt")
+    answer("float model", float_logits(network, photo[None]).numpy()[0])
 
     figures = report.figures(stages.image, runs[0]["counters"], runs[0]["passes"])
     table(figures["layers"])
@@ -98,5 +104,5 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (OSError, ValueError) as failure:
+    except FAILURES as failure:
         sys.exit(f"demo: {failure}")

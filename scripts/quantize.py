@@ -161,6 +161,8 @@ def main() -> None:
                         help="training images to calibrate with, about 1 MB of memory each "
                              "(default %(default)s)")
     args = parser.parse_args()
+    if args.output.is_dir() or not args.output.parent.is_dir():
+        raise ValueError(f"{args.output}: cannot be written: name a file in an existing folder")
     layers = fold(load_float(args.float))
     images, _ = cifar10.load(args.cifar10, "train")
     if not 0 < args.images <= len(images):
@@ -169,7 +171,9 @@ def main() -> None:
     for layer, quant in zip(layers, quants):
         print(f"{layer.name:18} scale {quant.scale:.6f} zero point {quant.zero_point}")
     model = write(layers, quants)
-    args.output.write_bytes(model)
+    part = args.output.with_name(f"{args.output.name}.part")
+    part.write_bytes(model)
+    part.replace(args.output)
     print(f"{args.output}: {len(model)} bytes")
 
 

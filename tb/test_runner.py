@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tb.catalogue import find
-from tb.common.runner import simulate
+from tb.common.runner import _failure, simulate
 from tb.common.sources import ROOT, SourceError, closure
 
 
@@ -46,6 +46,17 @@ def test_expected_failure_has_to_happen(tmp_path) -> None:
 def test_missing_testcase_fails(tmp_path) -> None:
     result = simulate(replace(find("fifo0"), testcase="no_such"), seed=1, out=tmp_path)
     assert result["status"] == "fail" and result["reason"].startswith("the module has no test")
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [("<failure/>", "the test failed"), ('<failure message=""/>', "the test failed"),
+     ('<error message="one&#10;two"/>', "one")],
+)
+def test_reason_is_one_line_whatever_the_message(failure, reason, tmp_path) -> None:
+    (tmp_path / "log.txt").write_text("")
+    (tmp_path / "results.xml").write_text(f"<testsuite><testcase>{failure}</testcase></testsuite>")
+    assert _failure(tmp_path) == reason
 
 
 def test_endless_simulation_is_ended(tmp_path) -> None:

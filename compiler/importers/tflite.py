@@ -12,9 +12,13 @@ from ai_edge_litert import schema_py_generated as schema
 from compiler.graph import Graph, Node, Tensor
 from model.operators import NO_PADS, Quantization, requantization, same_pads
 
-_OPERATOR_NAMES = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
+_OPERATOR_NAMES = {
+    value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)
+}
 _ACTIVATIONS = {0: "NONE", 1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
+_TYPES = {schema.TensorType.INT8: np.int8, schema.TensorType.INT32: np.int32}
 _SAME = 0
+_LARGEST = 4095  # rows, columns and channels of a map: fields of the address generators
 _SUPPORTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D", "PAD", "RESHAPE")
 
 
@@ -23,43 +27,56 @@ class ImportFailure(ValueError):
 
 
 def load(path: str | Path) -> Graph:
-    """Raises ImportFailure."""
+    """Raises ImportFailure, which begins with the path."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise ImportFailure(f"{path}: {error.strerror}") from error
+        raise ImportFailure(f"{path}: {error.strerror}: give an int8 .tflite model") from error
     if data[4:8] != b"TFL3":
-        raise ImportFailure(f"{path}: not a TensorFlow Lite file: compile an int8 .tflite model")
+        raise ImportFailure(f"{path}: not a TensorFlow Lite file: give an int8 .tflite model")
     try:
-        model = schema.ModelT.InitFromPackedBuf(data, 0)
-    except Exception as error:  # the reader raises whatever the damaged bytes lead to
+        return _Importer(schema.ModelT.InitFromPackedBuf(data, 0)).graph()
+    except ImportFailure as error:
+        raise ImportFailure(f"{path}: {error}") from error
+    except Exception as error:  # the schema's classes raise whatever the damaged bytes lead to
         raise ImportFailure(f"{path}: damaged TensorFlow Lite file ({type(error).__name__})") from error
-    if len(model.subgraphs) != 1:
-        raise ImportFailure(f"{path}: {len(model.subgraphs)} subgraphs, one is supported")
-    return _Importer(model).graph()
 
 
 class _Importer:
     """Walks through the operators of the one subgraph."""
 
     def __init__(self, model: schema.ModelT) -> None:
+        if len(model.subgraphs) != 1:
+            raise ImportFailure(f"{len(model.subgraphs)} subgraphs, one is supported")
         self.model, self.subgraph = model, model.subgraphs[0]
         self.renamed: dict[int, int] = {}  # outputs of operators that change no value
 
     def graph(self) -> Graph:
-        nodes = []
+        nodes: list[Node] = []
+        ends = [self.subgraph.inputs, self.subgraph.outputs]
+        if any(len(tensors) != 1 for tensors in ends):
+            raise ImportFailure(f"{len(ends[0])} inputs and {len(ends[1])} outputs, one of each is supported")
+        last = ends[0][0]
         for place, operator in enumerate(self.subgraph.operators):
             code = self.model.operatorCodes[operator.opcodeIndex]
-            name = _OPERATOR_NAMES[max(code.builtinCode, code.deprecatedBuiltinCode)]
+            number = max(code.builtinCode, code.deprecatedBuiltinCode)
+            name = _OPERATOR_NAMES.get(number, f"number {number}")
             where = f"#{place}"
             if name not in _SUPPORTED:
-                raise ImportFailure(f"operator {where} {name}: not supported; supported are {', '.join(_SUPPORTED)}")
+                raise ImportFailure(
+                    f"operator {where} {name}: not supported; supported are {', '.join(_SUPPORTED)}")
+            if operator.inputs[0] != last:
+                raise ImportFailure(f"operator {where} {name}: its input is not what the operator before it "
+                                    "makes: only chains are supported")
+            last = operator.outputs[0]
             if name == "RESHAPE":
-                self.renamed[operator.outputs[0]] = self._source(operator.inputs[0])
-                continue
-            nodes.append(getattr(self, f"_{name.lower()}")(operator, where))
+                self._reshape(operator, where)
+            else:
+                nodes.append(getattr(self, f"_{name.lower()}")(operator, where))
         if not nodes:
             raise ImportFailure("the model has no operators")
+        if last != ends[1][0]:
+            raise ImportFailure("the model's output is not that of its last operator")
         return Graph(tuple(nodes))
 
     # ---- Tensors ----
@@ -73,19 +90,33 @@ class _Importer:
     def _activation(self, index: int, where: str) -> Tensor:
         tensor = self._raw(self._source(index))
         name = tensor.name.decode() if isinstance(tensor.name, bytes) else str(tensor.name)
-        if tensor.type != schema.TensorType.INT8:
-            raise ImportFailure(f"operator {where}: tensor {name} is not int8: quantise the model to int8")
+        self._expect_type(tensor, np.int8, where)
         shape = [int(n) for n in tensor.shape][1:]
         shape = [1] * (3 - len(shape)) + shape
-        return Tensor(name, tuple(shape), self._quantization(tensor))
+        if len(shape) != 3 or not all(0 < n <= _LARGEST for n in shape):
+            raise ImportFailure(f"operator {where}: tensor {name} has shape {list(tensor.shape)}, "
+                                f"must be [1, H, W, C], each at most {_LARGEST}")
+        return Tensor(name, tuple(shape), self._quantization(tensor, where))
 
-    def _quantization(self, tensor: schema.TensorT) -> Quantization:
-        return Quantization(float(tensor.quantization.scale[0]), int(tensor.quantization.zeroPoint[0]))
+    def _expect_type(self, tensor: schema.TensorT, kind: type, where: str) -> None:
+        if _TYPES.get(tensor.type) is not kind:
+            name = tensor.name.decode() if isinstance(tensor.name, bytes) else str(tensor.name)
+            raise ImportFailure(
+                f"operator {where}: tensor {name} is not {kind.__name__}: quantise the model to int8")
 
-    def _constant(self, index: int, kind: type) -> np.ndarray:
+    def _quantization(self, tensor: schema.TensorT, where: str) -> Quantization:
+        values = tensor.quantization
+        if values is None or values.scale is None or values.zeroPoint is None or not len(values.scale):
+            raise ImportFailure(f"operator {where}: a tensor without scale: quantise the model to int8")
+        return Quantization(float(values.scale[0]), int(values.zeroPoint[0]))
+
+    def _constant(self, index: int, kind: type, where: str) -> np.ndarray:
         tensor = self._raw(index)
-        buffer = np.asarray(self.model.buffers[tensor.buffer].data, np.uint8)
-        return buffer.view(kind).reshape([int(n) for n in tensor.shape])
+        self._expect_type(tensor, kind, where)
+        data = self.model.buffers[tensor.buffer].data
+        if data is None:
+            raise ImportFailure(f"operator {where}: weights, biases and paddings must be constants")
+        return np.asarray(data, np.uint8).view(kind).reshape([int(n) for n in tensor.shape])
 
     # ---- Operators ----
 
@@ -93,18 +124,50 @@ class _Importer:
                   stride: int, pads: tuple[int, int, int, int]) -> Node:
         source = self._activation(operator.inputs[0], where)
         output = self._activation(operator.outputs[0], where)
-        channels = filters.shape[-1] if op == "depthwise_conv2d" else filters.shape[0]
+        depthwise = op == "depthwise_conv2d"
+        channels = filters.shape[-1] if depthwise else filters.shape[0]
+        taken = source.shape[2] if op != "fully_connected" else int(np.prod(source.shape))
+        if filters.shape[-1] != taken or output.shape[2] != channels:
+            raise ImportFailure(f"operator {where}: filters {list(filters.shape)} do not go with "
+                                f"{list(source.shape)} -> {list(output.shape)}")
         has_bias = len(operator.inputs) > 2 and operator.inputs[2] >= 0
-        bias = self._constant(operator.inputs[2], np.int32) if has_bias else np.zeros(channels, np.int32)
-        scales = np.asarray(self._raw(operator.inputs[1]).quantization.scale, np.float32)
-        scales = np.broadcast_to(scales, channels)
-        activation = _ACTIVATIONS[operator.builtinOptions.fusedActivationFunction]
-        limits = requantization(source.quantization, scales, output.quantization, activation)
-        return Node(op, where, (source,), output, filters, bias, kernel, stride, pads, limits)
+        bias = np.zeros(channels, np.int32)
+        if has_bias:
+            bias = self._constant(operator.inputs[2], np.int32, where).reshape(channels)
+        weights = self._raw(operator.inputs[1])
+        self._quantization(weights, where)
+        if np.any(weights.quantization.zeroPoint):
+            raise ImportFailure(f"operator {where}: filters with a zero point: quantise them symmetrically")
+        scales = np.broadcast_to(np.asarray(weights.quantization.scale, np.float32), channels)
+        fused = self._fused(operator, where)
+        limits = requantization(source.quantization, scales, output.quantization, fused)
+        node = Node(op, where, (source,), output, filters, bias, kernel, stride, pads, limits)
+        return self._checked(node)
+
+    def _fused(self, operator, where: str) -> str:
+        number = operator.builtinOptions.fusedActivationFunction
+        if number not in _ACTIVATIONS:
+            raise ImportFailure(f"operator {where}: fused activation {number}; "
+                                f"supported are {', '.join(_ACTIVATIONS.values())}")
+        return _ACTIVATIONS[number]
+
+    @staticmethod
+    def _checked(node: Node) -> Node:
+        """The node, if its output has as many rows and columns as its window makes."""
+        source, made = node.inputs[0].shape, node.output.shape
+        top, bottom, left, right = node.pads
+        if node.op == "fully_connected":
+            expected = (1, 1)
+        else:
+            padded = (source[0] + top + bottom, source[1] + left + right)
+            expected = tuple((size - taps) // node.stride + 1 for size, taps in zip(padded, node.kernel))
+        if made[:2] != expected:
+            raise ImportFailure(f"operator {node.where}: makes a map of {expected}, its output is {made[:2]}")
+        return node
 
     def _window(self, operator, where: str, kernel: tuple[int, int]) -> tuple[int, tuple[int, int, int, int]]:
         options = operator.builtinOptions
-        if options.strideH != options.strideW:
+        if options.strideH != options.strideW or options.strideH < 1:
             raise ImportFailure(f"operator {where}: strides {options.strideH} and {options.strideW} differ")
         if getattr(options, "dilationHFactor", 1) != 1 or getattr(options, "dilationWFactor", 1) != 1:
             raise ImportFailure(f"operator {where}: dilation is not supported")
@@ -113,32 +176,52 @@ class _Importer:
         return int(options.strideH), pads
 
     def _conv_2d(self, operator, where: str) -> Node:
-        filters = self._constant(operator.inputs[1], np.int8)
+        filters = self._constant(operator.inputs[1], np.int8, where)
         kernel = filters.shape[1:3]
-        return self._weighted(operator, where, "conv2d", filters, kernel, *self._window(operator, where, kernel))
+        window = self._window(operator, where, kernel)
+        return self._weighted(operator, where, "conv2d", filters, kernel, *window)
 
     def _depthwise_conv_2d(self, operator, where: str) -> Node:
-        filters = self._constant(operator.inputs[1], np.int8)[0]
+        filters = self._constant(operator.inputs[1], np.int8, where)[0]
         if operator.builtinOptions.depthMultiplier != 1:
-            raise ImportFailure(f"operator {where}: depth multiplier {operator.builtinOptions.depthMultiplier}")
+            multiplier = operator.builtinOptions.depthMultiplier
+            raise ImportFailure(f"operator {where}: depth multiplier {multiplier}, must be 1")
         kernel = filters.shape[:2]
-        return self._weighted(operator, where, "depthwise_conv2d", filters, kernel, *self._window(operator, where, kernel))
+        window = self._window(operator, where, kernel)
+        return self._weighted(operator, where, "depthwise_conv2d", filters, kernel, *window)
 
     def _fully_connected(self, operator, where: str) -> Node:
-        filters = self._constant(operator.inputs[1], np.int8)
+        filters = self._constant(operator.inputs[1], np.int8, where)
         return self._weighted(operator, where, "fully_connected", filters, (1, 1), 1, NO_PADS)
 
     def _average_pool_2d(self, operator, where: str) -> Node:
         options = operator.builtinOptions
+        if self._fused(operator, where) != "NONE":
+            raise ImportFailure(f"operator {where} AVERAGE_POOL_2D: a fused activation is not supported")
         kernel = (int(options.filterHeight), int(options.filterWidth))
         stride, pads = self._window(operator, where, kernel)
         source, output = (self._activation(n[0], where) for n in (operator.inputs, operator.outputs))
-        return Node("average_pool2d", where, (source,), output, kernel=kernel, stride=stride, pads=pads)
+        if source.quantization != output.quantization:
+            raise ImportFailure(f"operator {where} AVERAGE_POOL_2D: input and output differ in their scale")
+        node = Node("average_pool2d", where, (source,), output, kernel=kernel, stride=stride, pads=pads)
+        return self._checked(node)
 
     def _pad(self, operator, where: str) -> Node:
-        margins = self._constant(operator.inputs[1], np.int32)
-        if margins[0].any() or margins[3].any():
-            raise ImportFailure(f"operator {where}: PAD of the batch or channel axis")
+        margins = self._constant(operator.inputs[1], np.int32, where)
+        if margins.shape != (4, 2) or margins[0].any() or margins[3].any() or margins.min() < 0:
+            raise ImportFailure(f"operator {where} PAD: only of rows and columns")
         source, output = (self._activation(n[0], where) for n in (operator.inputs, operator.outputs))
         pads = tuple(int(n) for n in margins[1:3].ravel())
-        return Node("pad", where, (source,), output, pads=pads)
+        return self._checked(Node("pad", where, (source,), output, pads=pads))
+
+    def _reshape(self, operator, where: str) -> None:
+        """Flattening changes no value's place; another shape does."""
+        index, made = operator.inputs[0], operator.outputs[0]
+        taken, given = self._activation(index, where).shape, self._activation_shape(made)
+        if given != taken and given != (1, 1, int(np.prod(taken))):
+            raise ImportFailure(f"operator {where} RESHAPE: {list(taken)} to {list(given)}: only flattening")
+        self.renamed[made] = self._source(index)
+
+    def _activation_shape(self, index: int) -> tuple[int, ...]:
+        shape = [int(n) for n in self._raw(index).shape][1:]
+        return tuple([1] * (3 - len(shape)) + shape)

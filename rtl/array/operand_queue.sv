@@ -33,11 +33,11 @@ module operand_queue
   logic [CountWidth-1:0] count_d, count_q, pushed;
   logic [SlotWidth-1:0]  lane_slot [PUSH];
 
-  // Position `offset` words after `start` in the circular storage.
-  function automatic logic [SlotWidth-1:0] advance(logic [SlotWidth-1:0] start,
+  // Position `offset` words after `slot` in the circular storage.
+  function automatic logic [SlotWidth-1:0] advance(logic [SlotWidth-1:0] slot,
                                                    logic [CountWidth-1:0] offset);
     logic [CountWidth:0] sum;
-    sum = (CountWidth + 1)'(start) + {1'b0, offset};
+    sum = (CountWidth + 1)'(slot) + {1'b0, offset};
     return (sum >= {1'b0, Depth}) ? SlotWidth'(sum - {1'b0, Depth}) : SlotWidth'(sum);
   endfunction
 

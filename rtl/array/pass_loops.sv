@@ -29,6 +29,9 @@ module pass_loops
   assign tile_last_o   = !TILES || tile_q == loops_i.tiles - 12'd1;
   assign outer_last_o  = outer_q == loops_i.outer - 12'd1;
 
+  logic unused_ln;  // joins sum chains, see pe_array
+  assign unused_ln = ^loops_i.ln;
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {outer_q, tile_q, inner_q, group_q} <= '0;

@@ -5,7 +5,8 @@
 // ifmap network or, in a fused pass, from the SUPER of the column), filters, depthwise taps. The
 // sequencer picks an operand pair; the sum of products goes to the psum buffer two cycles later.
 // Depthwise products are summed per channel over the three taps and wait in a small queue, to be
-// joined with those of the rows above (dw_*).
+// joined with those of the rows above (dw_*). A word comes back from the SUPER only after the sum it is
+// made of has left here, so never one of a pass that this PE has not begun.
 //
 // Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
 // PE adds its sum, after waiting for the psum half to be complete. free: the half is drained.

@@ -1,10 +1,8 @@
 // The PE array: rows of PEs in sets of three, the bottom row of each set SUPERs; the networks that
 // bring ifmap, filters and depthwise tables; the sum chains and the gather network that takes sums out.
 //
-// Columns are independent of each other. Along a column the sum chain runs from the top of a joined
-// stretch of sets to its bottom: ln_i[row] joins row to row + 1 (always set within a set). Beats enter
-// at the top of set drain_set_i, in all columns in use, and come out at sums_*, in order, after the
-// PEs they name have added their sums. ln_i and drain_columns_i change only while drain_empty_o.
+// Columns are independent of each other. Along them run the sum chains, see sum_chains; ln_i and
+// drain_columns_i change only while drain_empty_o.
 //
 // Each PE and SUPER takes cfg_i by itself when it is done with its pass; taken_o: all have taken the
 // configuration of epoch cfg_epoch_i. IDs are shifted in behind those in use; each network swaps
@@ -279,98 +277,18 @@ module pe_array
 
   // ---- Sum chains ----
 
-  logic [Sets-1:0][COLS-1:0] head_valid, head_ready, end_valid, end_ready;
-  sum_t [Sets-1:0][COLS-1:0] end_sum;
-  logic [COLS-1:0]           fork_valid, fork_ready;
-  logic                      fork_done, note_ready, beat_valid;
-  logic [SetWidth-1:0]       end_set;
-
-  // Sets joined to the one above: their chains start higher up.
-  logic [Sets-1:0] joined;
-  assign joined[0] = 1'b0;
-  for (genvar set = 1; set < Sets; set++) begin : gen_joined
-    assign joined[set] = ln_i[set*SetRows-1];
-  end
-
-  // A beat that enters at drain_set_i leaves at the last set of its stretch.
-  always_comb begin : find_end
-    end_set = drain_set_i;
-    for (int unsigned set = 1; set < Sets; set++) begin
-      if (SetWidth'(set - 1) == end_set && joined[set]) end_set = SetWidth'(set);
-    end
-  end
-
-  assign beat_valid    = drain_valid_i && note_ready;
-  assign drain_ready_o = note_ready && fork_done;
-
-  multicast_fork #(.TARGETS(COLS)) u_fork (
-    .clk_i, .rst_ni,
-    .valid_i  (beat_valid),
-    .ready_o  (fork_done),
-    .targets_i(drain_columns_i),
-    .valid_o  (fork_valid),
-    .ready_i  (fork_ready)
-  );
-
-  always_comb begin : select_head
-    head_valid = '0;
-    head_valid[drain_set_i] = fork_valid;
-  end
-  assign fork_ready = head_ready[drain_set_i];
-
-  for (genvar col = 0; col < COLS; col++) begin : gen_chain
-    for (genvar row = 0; row < ROWS; row++) begin : gen_link
-      localparam int unsigned Set = row / SetRows;
-      localparam bit Top = row % SetRows == 0;
-      localparam bit Bottom = row % SetRows == SetRows - 1;
-
-      // Into the row: from the row above, or at the head of a stretch.
-      if (row == 0) begin : gen_first
-        assign chain_in_valid[row][col] = head_valid[Set][col];
-        assign chain_in_phase[row][col] = drain_phase_i;
-        assign chain_in_sum[row][col]   = drain_sums_i[col];
-      end else if (Top) begin : gen_top
-        assign chain_in_valid[row][col] = joined[Set] ? chain_valid[row-1][col] : head_valid[Set][col];
-        assign chain_in_phase[row][col] = joined[Set] ? chain_phase[row-1][col] : drain_phase_i;
-        assign chain_in_sum[row][col]   = joined[Set] ? chain_sum[row-1][col] : drain_sums_i[col];
-      end else begin : gen_inner
-        assign chain_in_valid[row][col] = chain_valid[row-1][col];
-        assign chain_in_phase[row][col] = chain_phase[row-1][col];
-        assign chain_in_sum[row][col]   = chain_sum[row-1][col];
-      end
-      if (Top) begin : gen_head
-        assign head_ready[Set][col] = !joined[Set] && chain_in_ready[row][col];
-      end
-
-      // Out of the row: to the row below, or out of the array.
-      if (Bottom && row == ROWS - 1) begin : gen_last
-        assign chain_ready[row][col] = end_ready[Set][col];
-        assign end_valid[Set][col]   = chain_valid[row][col];
-      end else if (Bottom) begin : gen_bottom
-        assign chain_ready[row][col] = joined[Set+1] ? chain_in_ready[row+1][col] : end_ready[Set][col];
-        assign end_valid[Set][col]   = chain_valid[row][col] && !joined[Set+1];
-      end else begin : gen_out
-        assign chain_ready[row][col] = chain_in_ready[row+1][col];
-      end
-      if (Bottom) begin : gen_end
-        assign end_sum[Set][col] = chain_sum[row][col];
-      end
-    end
-  end
-
-  gather_network #(.SETS(Sets), .COLS(COLS)) u_gather (
-    .clk_i, .rst_ni,
-    .note_valid_i (beat_valid && fork_done),
-    .note_ready_o (note_ready),
-    .note_set_i   (end_set),
-    .note_beat_i  (drain_beat_i),
-    .empty_o      (drain_empty_o),
-    .columns_i    (drain_columns_i),
-    .chain_valid_i(end_valid),
-    .chain_ready_o(end_ready),
-    .chain_sum_i  (end_sum),
-    .sums_valid_o, .sums_ready_i, .sums_o,
-    .beat_o       (sums_beat_o)
+  sum_chains #(.ROWS(ROWS), .COLS(COLS)) u_sum_chains (
+    .clk_i, .rst_ni, .ln_i, .drain_columns_i, .drain_empty_o,
+    .drain_valid_i, .drain_ready_o, .drain_set_i, .drain_phase_i, .drain_beat_i, .drain_sums_i,
+    .pe_in_valid_o(chain_in_valid),
+    .pe_in_ready_i(chain_in_ready),
+    .pe_in_phase_o(chain_in_phase),
+    .pe_in_sum_o  (chain_in_sum),
+    .pe_valid_i   (chain_valid),
+    .pe_ready_o   (chain_ready),
+    .pe_phase_i   (chain_phase),
+    .pe_sum_i     (chain_sum),
+    .sums_valid_o, .sums_ready_i, .sums_o, .sums_beat_o
   );
 
   // ---- Activity ----
@@ -391,18 +309,7 @@ module pe_array
   end
 
   logic unused_signals;
-  assign unused_signals = ^{next_filter_ids, ln_i, chain_phase, depthwise_i.tag.column,
-                            filter_i.tag.column, dw_valid, dw_ready, dw_sums, word_valid, word_ready};
-
-  `ifndef SYNTHESIS
-  // Within a set the chain is always joined.
-  for (genvar row = 0; row < ROWS - 1; row++) begin : gen_ln_check
-    if (row % SetRows != SetRows - 1) begin : gen_within
-      LnWithinSet: assert property (@(posedge clk_i) disable iff (!rst_ni)
-          drain_valid_i |-> ln_i[row])
-        else $error("pe_array: sum chain of row %0d is cut within a set", row);
-    end
-  end
-  `endif
+  assign unused_signals = ^{next_filter_ids, depthwise_i.tag.column, filter_i.tag.column, dw_valid,
+                            dw_ready, dw_sums, word_valid, word_ready};
 
 endmodule

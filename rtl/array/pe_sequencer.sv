@@ -339,6 +339,10 @@ module pe_sequencer
     end
   end
 
+  // The SUPER requantises depthwise words; of the filters, filters_q is this row's number.
+  logic unused_fields;
+  assign unused_fields = ^{cfg_i.depthwise, shape_q.filters_0, shape_q.filters_1, shape_q.filters_2};
+
   `ifndef SYNTHESIS
   PsumFits: assert property (@(posedge clk_i) disable iff (!rst_ni)
       start && cfg_i.shape.mode != ArrayDepthwise |->

@@ -2,8 +2,11 @@
 //
 // A position is a row address (which wraps in a ring), an offset, coordinates (y, x) and a tag. Going on
 // at level l adds that level's stride, step and tag to the position at which its present iteration
-// started, and restarts all levels inside. start_i loads the first position; step_i goes on by one.
-// Counts are numbers of iterations, at least 1. All outputs belong to the present position.
+// started, and restarts all levels inside. A tag's row and column are added as one number, less tag_wrap
+// where they reach it; its half bit is added by itself and not wrapped.
+//
+// start_i loads the first position; step_i goes on by one. Counts are numbers of iterations, at least 1.
+// All outputs belong to the present position.
 module address_generator
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -28,7 +31,7 @@ module address_generator
     logic [15:0]        offset;
     logic signed [11:0] y;
     logic signed [11:0] x;
-    logic [10:0]        tag;
+    tag_t               tag;
   } position_t;
 
   position_t         base_q [Levels];   // where the present iteration of a level started
@@ -36,6 +39,7 @@ module address_generator
   logic [11:0]       count_q [Levels];
   logic [2:0]        level;             // the innermost one that is not in its last iteration
   stream_level_t     go;
+  tag_t              go_tag;
 
   assign first = '{
     row_address: cfg_i.address.row_address,
@@ -62,11 +66,13 @@ module address_generator
     end
   end
 
-  assign go   = cfg_i.levels[level];
-  assign from = base_q[level];
+  assign go     = cfg_i.levels[level];
+  assign go_tag = go.tag;
+  assign from   = base_q[level];
 
   always_comb begin : next_position
-    logic [15:0] row_address, tag_sum;
+    logic [15:0] row_address;
+    logic [10:0] place;  // of the tag: row and column, with a carry
     next        = from;
     row_address = from.row_address + go.stride;
     if (go.axis == AxisRow) begin
@@ -79,11 +85,9 @@ module address_generator
       next.offset = from.offset + go.stride;
       if (go.axis == AxisColumn) next.x = from.x + 12'($signed(go.step));
     end
-    tag_sum  = 16'(from.tag) + 16'(go.tag);
-    next.tag = tag_sum[10:0];
-    if (cfg_i.range.tag_wrap != '0 && tag_sum >= 16'(cfg_i.range.tag_wrap)) begin
-      next.tag = 11'(tag_sum - 16'(cfg_i.range.tag_wrap));
-    end
+    place = 11'({from.tag.row, from.tag.column}) + 11'({go_tag.row, go_tag.column});
+    if (cfg_i.range.tag_wrap != '0 && place >= cfg_i.range.tag_wrap) place -= cfg_i.range.tag_wrap;
+    next.tag = {from.tag.half ^ go_tag.half, place[9:0]};
   end
 
   always_ff @(posedge clk_i) begin
@@ -103,6 +107,10 @@ module address_generator
   assign x_o        = base_q[0].x;
   assign y_inside_o = !base_q[0].y[11] && base_q[0].y < $signed(cfg_i.range.rows);
   assign tag_o      = base_q[0].tag;
+
+  // The streams use their options themselves; an iteration's end is at_last_o's.
+  logic unused_fields;
+  assign unused_fields = ^{cfg_i.options, go.count};
 
   `ifndef SYNTHESIS
   NoStepBeyondEnd: assert property (@(posedge clk_i) disable iff (!rst_ni)

@@ -132,8 +132,12 @@ module drain_sequencer
   logic [6:0] base_q, base_start_q;      // psum index of the filter's first pixel
   logic [2:0] set_filter_q;              // convolution: filter within its set
   logic [2:0] head_q;
+  logic [1:0] next_row;
+  logic [6:0] next_base;
   logic       head_filter_last;
 
+  assign next_row         = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
+  assign next_base        = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
   assign head_filter_last = set_filter_q == cfg_q.set_filters - 3'd1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -168,11 +172,6 @@ module drain_sequencer
       endcase
     end
   end
-
-  logic [1:0] next_row;
-  logic [6:0] next_base;
-  assign next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
-  assign next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
 
   assign head = cfg_q.fold ? chain_q : head_q;
 

@@ -328,6 +328,7 @@ module pass_controller
 
   logic unused_signals;
   assign unused_signals = ^{word_swap, word_freed, word_waits, word_lanes, word_tag, word_options,
+                            ifmap_options,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 
   `ifndef SYNTHESIS

@@ -60,7 +60,7 @@ module read_stream
 
   // ---- Pass ----
 
-  logic beats_empty;
+  logic beats_empty, chunk_starts, chunk_missing;
 
   assign take        = !running_q && cfg_epoch_i != epoch_q && beats_empty;
   assign start       = take && cfg_i.options.enable;
@@ -102,7 +102,6 @@ module read_stream
     .at_last_o    (at_last)
   );
 
-  logic chunk_starts, chunk_missing;
   assign chunk_starts  = cfg_q.options.chunk && inner_first[{1'b0, cfg_q.options.chunk_level}];
   assign chunk_missing = chunk_starts && chunks_taken_q == chunks_loaded_i;
   assign chunk_freed_o = step && cfg_q.options.chunk && inner_last[{1'b0, cfg_q.options.chunk_level}];

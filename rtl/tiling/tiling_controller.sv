@@ -6,8 +6,9 @@
 // wait_passes with it. pass_done_i and chunk_freed_i pulse, at most once a cycle.
 //
 // unit_rst_no resets all other units of the machine (see run_control); clear_o pulses as a run
-// begins. progress_i: some other unit moved, for the watchdog. Everything named *_beat_o or
-// *_done_o is a pulse to be counted. program_base_i and the window must be constant while busy_o.
+// begins. progress_i: some other unit moved, for the watchdog. glb_error_i: an access beyond the GLB,
+// which a stream with a wrong descriptor makes; it stops the machine with the address of the last PASS
+// handed over. Everything named *_beat_o or *_done_o is a pulse to be counted. program_base_i and the window must be constant while busy_o.
 
 `include "assertions.svh"
 
@@ -54,6 +55,7 @@ module tiling_controller
   output logic [15:0]  passes_done_o,
   output logic [15:0]  chunks_loaded_o,
   input  logic         progress_i,
+  input  logic         glb_error_i,
 
   // GLB clients
   output logic         load_valid_o,
@@ -119,7 +121,7 @@ module tiling_controller
   logic [63:0]      word;
   logic [31:0]      word_address, command;
   error_code_e      word_error;
-  fault_t           decoder_fault, dma_fault, watchdog_fault;
+  fault_t           decoder_fault, dma_fault, stream_fault, watchdog_fault;
 
   command_fetch u_fetch (
     .clk_i, .rst_ni(unit_rst_n),
@@ -193,6 +195,7 @@ module tiling_controller
 
   // --- Tokens and the pass side ------------------------------------------------------------------
   logic [15:0] transfers_done, chunks_freed, passes_given_q;
+  logic [31:0] pass_command_q;
   logic        pass_reached, chunk_loaded;
   pass_t       pass;
 
@@ -219,8 +222,13 @@ module tiling_controller
   assign entry_ready        = entry.is_pass ? pass_ready_i && pass_reached : config_ready_i;
 
   always_ff @(posedge clk_i or negedge unit_rst_n) begin
-    if (!unit_rst_n)                       passes_given_q <= '0;
-    else if (pass_valid_o && pass_ready_i) passes_given_q <= passes_given_q + 16'd1;
+    if (!unit_rst_n) begin
+      passes_given_q <= '0;
+      pass_command_q <= '0;
+    end else if (pass_valid_o && pass_ready_i) begin
+      passes_given_q <= passes_given_q + 16'd1;
+      pass_command_q <= pass.command;
+    end
   end
 
   // --- Transfers ---------------------------------------------------------------------------------
@@ -348,6 +356,9 @@ module tiling_controller
     .expired_o(expired)
   );
 
+  // The DMA checks its rows beforehand, so that only a stream can be at fault.
+  assign stream_fault = '{code: glb_error_i ? ErrorGlbAddress : ErrorNone, command: pass_command_q};
+
   // Blame the oldest command that has not come through, as far as known.
   always_comb begin : blame
     watchdog_fault.code    = expired ? ErrorWatchdog : ErrorNone;
@@ -356,13 +367,13 @@ module tiling_controller
     else if (entry_valid && entry.is_pass) watchdog_fault.command = pass.command;
   end
 
-  run_control #(.FAULTS(3)) u_control (
+  run_control #(.FAULTS(4)) u_control (
     .clk_i, .rst_ni,
     .start_i,
     .soft_reset_i,
     .finished_i(finished),
     .axi_idle_i(reader_idle && writer_idle),
-    .fault_i({watchdog_fault, decoder_fault, dma_fault}),
+    .fault_i({watchdog_fault, decoder_fault, stream_fault, dma_fault}),
     .unit_rst_no(unit_rst_n),
     .clear_o,
     .run_o(run),

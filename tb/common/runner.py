@@ -128,7 +128,8 @@ def _failure(out: Path) -> str | None:
         return "the simulation ended before the test did"
     results = ElementTree.parse(out / "results.xml")
     for failure in [*results.iter("failure"), *results.iter("error")]:
-        return failure.get("message", "the test failed").splitlines()[0]
+        message = failure.get("message", "").strip()
+        return message.splitlines()[0] if message else "the test failed"
     if len(list(results.iter("testcase"))) != 1:
         return "the module has no test of that name, or several"
     if not (out / "summary.json").exists():

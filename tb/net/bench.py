@@ -3,6 +3,9 @@
 from tb.catalogue import Bench
 from tb.sim.dram import SOURCES
 
+DRAM_BYTES = 4 << 20  # of tb_top
+PASS_DONE = "image %d: pass %d done"  # what runs_requests logs, both counted from 1
+
 _MODULE = "tb.net.net_tests"
 
 

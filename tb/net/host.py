@@ -1,7 +1,9 @@
 """The host's side of the machine in simulation: memory, registers, start, interrupt, counters."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
@@ -37,8 +39,12 @@ class Host:
         await ClockCycles(self.tb.clock, 2)
         self.memory = dram.view(self.tb.dut.dram_pointer_o, self.dram_bytes)
 
-    async def run(self, contents: np.ndarray, program: int, limit: int, watchdog: int = 50_000) -> Result:
-        """Runs a program on DRAM contents (uint8, from address 0); at most `limit` cycles."""
+    async def run(self, contents: np.ndarray, program: int, limit: int, watchdog: int = 50_000,
+                  on_pass: Callable[[int], None] | None = None) -> Result:
+        """Runs a program on DRAM contents (uint8, from address 0); at most `limit` cycles.
+
+        on_pass: called after each pass with the number done.
+        """
         self.memory[: len(contents)] = contents
         write = self.registers.write
         await write(Register.WINDOW_BASE, 0)
@@ -47,7 +53,10 @@ class Host:
         await write(Register.WATCHDOG_LIMIT, watchdog)
         await write(Register.INTERRUPT_ENABLE, 1)
         await write(Register.CONTROL, START)
+        watch = cocotb.start_soon(self._watch(on_pass)) if on_pass else None
         await First(RisingEdge(self.tb.dut.interrupt_o), Timer(limit * PERIOD_NS, "ns"))
+        if watch:
+            watch.cancel()
         assert int(self.tb.dut.interrupt_o.value), f"no interrupt after {limit} cycles"
         error = ErrorCode(await self.registers.value(Register.ERROR_CODE))
         address = await self.registers.value(Register.ERROR_ADDRESS)
@@ -55,6 +64,13 @@ class Host:
         passes = [await self._trace(n) for n in range(counters["PASSES"])]
         await write(Register.CONTROL, CLEAR_INTERRUPT)
         return Result(error, address, counters, passes)
+
+    async def _watch(self, on_pass: Callable[[int], None]) -> None:
+        done = 0
+        while True:
+            await RisingEdge(self.tb.dut.pass_done_o)
+            done += 1
+            on_pass(done)
 
     async def _trace(self, number: int) -> dict[str, int]:
         dut, values = self.tb.dut, []

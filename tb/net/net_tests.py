@@ -12,10 +12,10 @@ from model.machine import Machine
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net import report
+from tb.net.bench import DRAM_BYTES, PASS_DONE
 from tb.net.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
 
-DRAM_BYTES = 4 << 20
 CYCLE_LIMIT = 5_000_000
 
 
@@ -67,7 +67,8 @@ async def runs_network(dut) -> None:
 @cocotb.test()
 async def runs_requests(dut) -> None:
     """The network and inputs of EYRIE_NET (a folder: compiled network), EYRIE_INPUT and EYRIE_OUTPUT
-    (.npy files, int8 [N, H, W, C]); results of each image go to the output file and, as .json, beside."""
+    (.npy files, int8 [N, H, W, C]); results of each image go to the output file and, as .json, beside. The
+    log says after each pass how many are done."""
     import json
 
     tb = Testbench(dut)
@@ -78,7 +79,11 @@ async def runs_requests(dut) -> None:
     inputs = np.load(os.environ["EYRIE_INPUT"])
     outputs, results = [], []
     for number, values in enumerate(inputs):
-        result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
+
+        def on_pass(done: int, number: int = number) -> None:
+            dut._log.info(PASS_DONE, number + 1, done)
+
+        result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT, on_pass=on_pass)
         board.compare(0, int(result.error), f"error code of image {number}")
         outputs.append(image.output(host.memory).copy())
         results.append({"counters": result.counters, "passes": result.passes})

@@ -64,6 +64,9 @@ _MIXED = (
 _ONE_SET = (
     _convolution(8, 4, 4, 4, 1, 1), _convolution(5, 2, 4, 3, 1, 2, stride=2),
     _convolution(6, 4, 3, 4, 1, 1, kernel=2), _convolution(9, 3, 4, 2, 1, 1, kernel=1),
+    _layer("fused"), _layer("fused", stride=2), _layer("fused", channels=19, filters=40, tile=16, inner=2),
+    _layer("pointwise"), _layer("pointwise", channels=24, filters=50, tile=16), _layer("connected"),
+    _layer("connected"),
 )
 _SERIAL = (
     _convolution(6, 8, 4, 4, 1, 2), _layer("fused", filters=20),
@@ -87,6 +90,6 @@ BENCHES = [
     _array("array13", "fully connected: a map of one pixel", *(_layer("connected") for _ in range(8))),
     _array("array14", "idle rows and columns", *_IDLE),
     _array("array15", "all modes in turn, passes overlapping", *_MIXED),
-    _array("array16", "array of 3 x 4 PEs: convolutions", *_ONE_SET, rows=3, cols=4),
+    _array("array16", "array of 3 x 4 PEs, one set: all its modes", *_ONE_SET, rows=3, cols=4),
     _array("array17", "one multiplier a PE: all modes", *_SERIAL, multipliers=1),
 ]

@@ -37,6 +37,7 @@ class Machine:
         self._busy = False
         self.dut.pass_done_i.value = 0
         self.dut.chunk_freed_i.value = 0
+        self.dut.glb_error_i.value = 0
         self.memory()
         StreamMonitor(tb, "config", ("index", "data"), self._on_config)
         StreamMonitor(tb, "pass", ("wait_passes",), self._on_pass)

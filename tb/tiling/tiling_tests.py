@@ -2,7 +2,7 @@
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, RisingEdge
 
 from model import encoding
 from model.encoding import Counter, ErrorCode, Opcode, Register
@@ -143,6 +143,33 @@ def _prefix(machine: Machine) -> Program:
     return program
 
 
+async def _stream_fails(machine: Machine) -> None:
+    """A stream of a pass leaves the GLB: the STORE that waits for the pass never starts."""
+
+    dut = machine.dut
+
+    async def leave() -> None:
+        edge = RisingEdge(dut.clk_i)
+        await edge
+        while not (dut.pass_valid_o.value and dut.pass_ready_i.value):
+            await edge
+        await ClockCycles(dut.clk_i, int(machine.tb.rng.integers(1, 50)))
+        dut.glb_error_i.value = 1
+        await edge
+        dut.glb_error_i.value = 0
+
+    machine.hang = True
+    program = _prefix(machine)
+    address = program.address
+    program.start_pass(Pass(0, 0, 1, ()))
+    machine.handed.expect_all(program.handed)
+    program.transfer(STORE, 0x20000, 0, 10, wait_passes=1)
+    program.end()
+    cocotb.start_soon(leave())
+    await _fails(machine, "stream beyond the GLB", program, (ErrorCode.GLB_ADDRESS, address))
+    machine.hang = False
+
+
 @cocotb.test()
 async def errors(dut):
     """Each error stops with its code and the command's address; a soft reset recovers."""
@@ -156,6 +183,7 @@ async def errors(dut):
         program.end()
         machine.handed.expect_all(program.handed)
         await _fails(machine, what, program, error)
+    await _stream_fails(machine)
     await machine.good_run(30, "after command errors")
     await machine.set_window(WINDOW[0], 2 * END_OF_DRAM)
     for what, build in WIDE.items():

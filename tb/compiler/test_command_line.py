@@ -1,0 +1,166 @@
+"""python -m compiler: bad input ends in one line, without output."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.pipeline import DUMPS
+from tb.net.demo_net import MODEL
+from tb.scripts.commands import assert_refused, call, files, python
+from tb.scripts.small_nets import separable, with_max_pool
+
+
+def compile_(*arguments: object):
+    return call("compiler", *arguments)
+
+
+@pytest.fixture(scope="module")
+def small(seed: int) -> bytes:
+    return separable(np.random.default_rng(seed))
+
+
+def test_compiles_and_dumps(small: bytes, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(small)
+    run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "new" / "out")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    assert files(tmp_path / "new" / "out") == {"image.bin", "map.json", "program.txt"}
+    for stage in DUMPS:
+        run = compile_(tmp_path / "net.tflite", "--dump", stage)
+        assert run.returncode == 0 and run.stdout.strip() and not run.stderr
+    assert run.stdout.splitlines()[0].startswith("0x00000000")
+
+
+def test_in_a_process_of_its_own(tmp_path: Path) -> None:
+    run = python("-m", "compiler", tmp_path / "none.tflite", "-o", tmp_path / "out")
+    assert_refused(run, f"compiler: {tmp_path / 'none.tflite'}: No such file or directory: give an int8")
+    assert not files(tmp_path)
+
+
+MODELS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda _: b"", "not a TensorFlow Lite file: give an int8 .tflite model"),
+    "random": (lambda net: np.random.default_rng(1).bytes(len(net)), "not a TensorFlow Lite file"),
+    "header only": (lambda net: net[:8], "damaged TensorFlow Lite file"),
+    "half": (lambda net: net[: len(net) // 2], "damaged TensorFlow Lite file"),
+    "last bytes missing": (lambda net: net[:-64], "damaged TensorFlow Lite file"),
+    "unsupported": (lambda _: with_max_pool(np.random.default_rng(1)),
+                    "operator #1 MAX_POOL_2D: not supported; supported are CONV_2D, "),
+}
+
+
+@pytest.mark.parametrize("what", MODELS)
+def test_models_refused(what: str, small: bytes, tmp_path: Path) -> None:
+    damage, message = MODELS[what]
+    model = tmp_path / "net.tflite"
+    model.write_bytes(damage(small))
+    assert_refused(compile_(model, "-o", tmp_path / "out"), f"compiler: {model}: {message}")
+    assert files(tmp_path) == {"net.tflite"}
+
+
+def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    model = tmp_path / "net.tflite"
+    refused = 0
+    for _ in range(150):
+        damaged = bytearray(small)
+        for place in rng.integers(8, len(small), rng.integers(1, 6)):
+            damaged[place] = rng.integers(256)
+        model.write_bytes(damaged)
+        run = compile_(model, "-o", tmp_path / "out")
+        if run.returncode:
+            assert_refused(run, "compiler: ")
+            refused += 1
+    assert refused > 10
+
+
+CONFIGS: dict[str, tuple[object, str]] = {
+    "not JSON": ("{rows: 6}", "not JSON ("),
+    "binary": (b"\xff\xfe\x00", "not JSON ("),
+    "no object": ([6, 8], "must be a JSON object, parameter by parameter"),
+    "unknown key": ({"row": 6}, "unknown parameter 'row'; known: clock_hz, cols, "),
+    "text": ({"rows": "6"}, "rows must be an integer, is '6'"),
+    "fraction": ({"rows": 6.0}, "rows must be an integer, is 6.0"),
+    "truth": ({"rows": True}, "rows must be an integer, is True"),
+    "rows": ({"rows": 4}, "rows = 4: must be a positive multiple of 3"),
+    "many rows": ({"rows": 18}, "rows = 18: must be at most 15"),
+    "many PEs": ({"cols": 30}, "rows x cols = 180: must be at most 176"),
+    "no columns": ({"cols": 0}, "cols = 0: must be at least 1"),
+    "multipliers": ({"multipliers": 2}, "multipliers = 2: must be 1 or 4"),
+    "banks": ({"glb_banks": 6}, "glb_banks = 6: must be a power of two"),
+    "large GLB": ({"glb_bank_words": 16384}, "glb_banks x glb_bank_words = 131072: must be at most 65536"),
+    "psum words": ({"psum_words": -128}, "psum_words = -128: must be at least 1"),
+}
+
+
+@pytest.mark.parametrize("what", CONFIGS)
+def test_configurations_refused(what: str, tmp_path: Path) -> None:
+    content, message = CONFIGS[what]
+    config = tmp_path / "config.json"
+    if isinstance(content, bytes):
+        config.write_bytes(content)
+    else:
+        config.write_text(content if isinstance(content, str) else json.dumps(content))
+    run = compile_(MODEL, "-o", tmp_path / "out", "--config", config)
+    assert_refused(run, f"compiler: {config}: {message}")
+    assert files(tmp_path) == {"config.json"}
+
+
+def test_configuration_missing(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    run = compile_(MODEL, "-o", tmp_path / "out", "--config", config)
+    assert_refused(run, f"compiler: {config}: No such file or directory: give a JSON file")
+    assert not files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"glb_bank_words": 64}, "group conv0: output stripes: 8192 bytes of GLB are needed in one piece, "),
+        ({"glb_bank_words": 256}, "group conv0: input and output do not fit the GLB together"),
+        ({"psum_words": 8}, "group block1: a tile of 8 filters does not fit, there is room for "),
+        ({"word_buffer_words": 8}, "group block2: depthwise words of a SUPER: needs 32, has 8"),
+        ({"filter_words": 8}, "group conv0: filter words of a PE: needs 12, has 4"),
+        ({"psum_words": 2}, ""),
+        ({"cols": 2}, ""),
+    ],
+)
+def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(sizes))
+    assert_refused(compile_(MODEL, "-o", tmp_path / "out", "--config", config), f"compiler: {message}")
+    assert files(tmp_path) == {"config.json"}
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_output_cannot_be_written(place: str, small: bytes, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(small)
+    (tmp_path / "file").write_text("in the way")
+    run = compile_(tmp_path / "net.tflite", "-o", tmp_path / place)
+    assert_refused(run, f"compiler: {tmp_path / place}: cannot be written (")
+    assert files(tmp_path) == {"net.tflite", "file"} and (tmp_path / "file").read_text() == "in the way"
+
+
+def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(small)
+    out = tmp_path / "out"
+    (out / "program.txt.part").mkdir(parents=True)
+    (out / "map.json").write_text("before")
+    run = compile_(tmp_path / "net.tflite", "-o", out)
+    assert_refused(run, f"compiler: {out}: cannot be written (Is a directory)")
+    assert files(out) == {"map.json", "program.txt.part"} and (out / "map.json").read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["net.tflite", "--dump", "nosuch"], "argument --dump: invalid choice: 'nosuch' (choose from "),
+        (["net.tflite"], "nothing to do: give -o DIR or --dump STAGE; see --help"),
+        ([], "the following arguments are required: model; see --help"),
+    ],
+)
+def test_command_lines_refused(arguments: list[str], message: str) -> None:
+    run = compile_(*arguments)
+    assert_refused(run, f"compiler: {message}")
+    assert run.returncode == 2 and not run.stdout

@@ -1,0 +1,94 @@
+"""Random small networks: compiled and executed command by command they give the golden model's output."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.pipeline import compile_network
+from model.machine import Machine
+from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
+
+SAME = "SAME"
+NETWORKS = 60
+
+
+def layer(rng: np.random.Generator, net: TfliteBuilder, name: str, x, kind: str, filters: int):
+    """Appends a convolution, a pointwise one, or a depthwise and a pointwise one."""
+    channels, size, stride = x.shape[3], int(rng.integers(1, 4)), int(rng.integers(1, 3))
+    padding = VALID if min(x.shape[1:3]) >= size and rng.random() < 0.5 else SAME
+
+    def add(method, suffix: str, x, *shape: int, count: int, **options):
+        out = Quant(0.05, int(rng.choice([-128, rng.integers(-128, 128)])))
+        constants = weights(rng, *shape), scales(rng, count), bias(rng, count)
+        return method(name + suffix, x, *constants, out, relu=int(rng.choice([0, 1, 6])), **options)
+
+    window = {"stride": stride, "padding": padding}
+    if kind == "convolution":
+        return add(net.conv, "", x, filters, size, size, channels, count=filters, **window)
+    if kind == "separable":
+        x = add(net.depthwise, "/depthwise", x, 1, size, size, channels, count=channels, **window)
+    return add(net.conv, "/pointwise", x, filters, 1, 1, channels, count=filters)
+
+
+def network(rng: np.random.Generator) -> tuple[bytes, tuple[int, int, int]]:
+    rows, cols = rng.integers(1, 40, 2).tolist()
+    channels = int(rng.choice([1, 3, 8, 9, 16, 40]))
+    net = TfliteBuilder("random")
+    x = net.input("image", (1, rows, cols, channels), INPUT)
+    for n in range(rng.integers(1, 6)):
+        kind = rng.choice(["convolution", "separable", "pointwise"])
+        x = layer(rng, net, f"layer{n}", x, kind, int(rng.choice([1, 8, 10, 24, 64, 100, 256])))
+    if x.shape[1] == x.shape[2] and rng.random() < 0.5:
+        x = net.average_pool("pool", x, x.shape[1], x.shape[1])
+    return net.build([x]), (rows, cols, channels)
+
+
+def test_machine_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
+    path, ran = tmp_path / "net.tflite", 0
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, number])
+        model, shape = network(rng)
+        path.write_bytes(model)
+        try:
+            stages = compile_network(path)
+        except ValueError as error:
+            assert str(error).startswith("group "), error
+            continue
+        values = rng.integers(-128, 128, shape).astype(np.int8)
+        machine = Machine(stages.image.with_input(values))
+        machine.run(stages.image.program)
+        golden = stages.graph.run(values[None])[stages.graph.output.name][0]
+        output = stages.image.output(machine.dram)
+        assert np.array_equal(output, golden), f"network {number}:\n{stages.dump('groups')}"
+        ran += 1
+    assert ran > NETWORKS // 2
+
+
+def single(kind: str, rng: np.random.Generator) -> bytes:
+    net = TfliteBuilder(kind)
+    pixels = 3 if kind == "odd average" else 12
+    x = net.input("image", (1, pixels, pixels, 8), INPUT)
+    out = Quant(0.05, -128)
+    if kind == "depthwise":
+        return net.build([net.depthwise("a", x, weights(rng, 1, 3, 3, 8), scales(rng, 8), bias(rng, 8), out)])
+    size = 3 if kind == "average of a convolution" else 1
+    x = net.conv("a", x, weights(rng, 8, size, size, 8), scales(rng, 8), bias(rng, 8), out)
+    return net.build([net.average_pool("pool", x, pixels, pixels)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("depthwise", "group depthwise0: a depthwise convolution needs a pointwise one behind it"),
+        ("average of a convolution", "group conv0: an average needs a pointwise convolution before it"),
+        ("large average", "group pointwise0: an average over 12 x 12 pixels, 8 x 4 are in flight: give"),
+        ("odd average", "group pointwise0: an average over 3 x 3 pixels, 3 x 4 are in flight: give"),
+    ],
+)
+def test_refusals(kind: str, message: str, seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(single(kind, np.random.default_rng(seed)))
+    with pytest.raises(ValueError) as caught:
+        compile_network(path)
+    assert str(caught.value).startswith(message)

@@ -1,0 +1,127 @@
+"""The command-level model: what commands do, and where and why it stops, as the RTL does."""
+
+import numpy as np
+import pytest
+
+from compiler.program import Block, Command, Config, End, Run, Transfer, assemble
+from model import encoding as enc
+from model.descriptor import Descriptor
+from model.encoding import ErrorCode, Opcode
+from model.machine import Machine, MachineError
+from tb.tiling.programs import Program
+from tb.tiling.tiling_tests import COMMAND_ERRORS, DRAM_WORDS, WINDOW
+
+BASE, SOURCE, TARGET = 0x100, 0x1000, 0x2000
+
+
+def memory(commands: list[Command], base: int = BASE, size: int = 0x4000) -> np.ndarray:
+    dram = np.zeros(size, np.uint8)
+    words = assemble(commands)
+    dram[base : base + words.nbytes] = words.view(np.uint8)
+    return dram
+
+
+def stopped(machine: Machine, base: int) -> tuple[ErrorCode, int]:
+    with pytest.raises(MachineError) as caught:
+        machine.run(base)
+    assert "\n" not in str(caught.value) and f"0x{caught.value.address:08x}" in str(caught.value)
+    return caught.value.code, caught.value.address
+
+
+def test_load_then_store_copies_data(seed: int) -> None:
+    dram = memory([Transfer(True, SOURCE, 5, 40), Transfer(False, TARGET, 7, 30), End()])
+    values = np.random.default_rng(seed).integers(0, 256, 320, np.uint8)
+    dram[SOURCE : SOURCE + 320] = values
+    machine = Machine(dram)
+    machine.run(BASE)
+    assert np.array_equal(dram[TARGET : TARGET + 240], values[16:256])
+    assert not dram[TARGET + 240 :].any() and not dram[TARGET - 8 : TARGET].any()
+    counts = {"TRANSFERS": 2, "PASSES": 0, "COMMAND_BYTES": 40, "DRAM_READ_BYTES": 360,
+              "DRAM_WRITE_BYTES": 240, "GLB_LOAD_BYTES": 320, "GLB_STORE_BYTES": 240}
+    assert {name: machine.counters[name] for name in counts} == counts
+
+
+def test_block_of_rows_and_planes() -> None:
+    block = Block(rows=3, row_dram=32, row_glb=2, planes=2, plane_dram=-256, plane_glb=6)
+    dram = memory([Transfer(True, SOURCE + 256, 0, 2, block=block), Transfer(False, TARGET, 0, 12), End()])
+    words = dram.view(np.uint64)
+    words[SOURCE // 8 : SOURCE // 8 + 64] = np.arange(64)
+    Machine(dram).run(BASE)
+    rows = [first + n for first in (32, 36, 40, 0, 4, 8) for n in range(2)]
+    assert words[TARGET // 8 : TARGET // 8 + 12].tolist() == rows
+
+
+def test_a_run_keeps_the_glb_only() -> None:
+    dram = memory([Transfer(True, SOURCE, 0, 1), Config(3, (9,)), Run(1, 0), End()])
+    again = assemble([Transfer(False, TARGET, 0, 1), Run(1, 0), End()])
+    dram[0x800 : 0x800 + again.nbytes] = again.view(np.uint8)
+    dram[SOURCE] = 77
+    passes: list[list[int]] = []
+    machine = Machine(dram)
+    machine._execute = lambda descriptor: iter(passes.append(descriptor.words) or ())
+    machine.run(BASE)
+    machine.run(0x800)
+    assert dram[TARGET] == 77 and machine.counters["TRANSFERS"] == 1
+    assert [words[3] for words in passes] == [9, 0]
+
+
+@pytest.mark.parametrize("what", COMMAND_ERRORS)
+@pytest.mark.parametrize("before", [0, 2])
+def test_stops_where_the_rtl_stops(what: str, before: int) -> None:
+    """The cases of the tiling bench, which the RTL is held to."""
+    program = Program(WINDOW[0] + 64)
+    for _ in range(before):
+        program.transfer(Opcode.LOAD, 0x40000, 100, 20)
+    code, address = COMMAND_ERRORS[what](program)
+    program.end()
+    dram = np.zeros(8 * DRAM_WORDS, np.uint8)
+    words = np.array(program.words, np.uint64)
+    dram[program.base : program.base + words.nbytes] = words.view(np.uint8)
+    assert stopped(Machine(dram, window=WINDOW), program.base) == (code, address)
+
+
+@pytest.mark.parametrize("opcode", sorted(set(range(16)) - set(Opcode)))
+def test_unknown_opcodes(opcode: int) -> None:
+    dram = memory([Transfer(True, SOURCE, 0, 1)])
+    dram[BASE + 16] = opcode
+    assert stopped(Machine(dram), BASE) == (ErrorCode.ILLEGAL_COMMAND, BASE + 16)
+
+
+def test_the_last_descriptor_word_can_be_written() -> None:
+    Machine(memory([Config(enc.CONFIG_WORDS - 1, (1,)), End()])).run(BASE)
+    dram = memory([Config(enc.CONFIG_WORDS - 1, (1, 2)), End()])
+    assert stopped(Machine(dram), BASE) == (ErrorCode.ILLEGAL_COMMAND, BASE)
+
+
+def test_commands_outside_the_window() -> None:
+    limit = BASE + 64
+    for base in (BASE - 8, limit, BASE + 4):
+        assert stopped(Machine(memory([End()]), window=(BASE, limit)), base) == (ErrorCode.DRAM_ADDRESS, base)
+    # A command that leaves the window is named by its first word, a list by the word outside.
+    dram = memory([Config(0, (1, 2))], limit - 16)
+    assert stopped(Machine(dram, window=(BASE, limit)), limit - 16) == (ErrorCode.DRAM_ADDRESS, limit - 16)
+    dram = memory([Config(0, (1,))], limit - 16)
+    assert stopped(Machine(dram, window=(BASE, limit)), limit - 16) == (ErrorCode.DRAM_ADDRESS, limit)
+    Machine(memory([End()], limit - 8), window=(BASE, limit)).run(limit - 8)
+
+
+@pytest.mark.parametrize(
+    "command", [Transfer(True, SOURCE, 0, 1, wait_passes=1), Transfer(False, TARGET, 0, 1, wait_chunks=1),
+                Run(2, 0), Run(1, 1)])
+def test_tokens_that_never_come(command: Command) -> None:
+    dram = memory([Transfer(True, SOURCE, 0, 1), command, End()])
+    assert stopped(Machine(dram), BASE) == (ErrorCode.WATCHDOG, BASE + 16)
+
+
+def test_stream_beyond_the_glb() -> None:
+    descriptor = Descriptor()
+    descriptor.set(enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=enc.ArrayMode.POINTWISE, pixels=1)
+    descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=1, inner=1, tiles=1, outer=1)
+    base = enc.STREAMS_INDEX + enc.Stream.IFMAP * enc.STREAM_WORDS
+    descriptor.set(base + enc.STREAM_ADDRESS_OFFSET, enc.STREAM_ADDRESS, row_address=8191)
+    descriptor.set(base + enc.STREAM_RANGE_OFFSET, enc.STREAM_RANGE, rows=1, cols=2)
+    descriptor.set(base + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS, enable=1)
+    for level in range(enc.LEVELS):
+        descriptor.set(base + enc.STREAM_LEVELS_OFFSET + level, enc.STREAM_LEVEL, count=1)
+    dram = memory([Config(0, tuple(descriptor.words)), Run(0, 0), End()])
+    assert stopped(Machine(dram), BASE) == (ErrorCode.GLB_ADDRESS, BASE + 8 * (1 + enc.CONFIG_WORDS))

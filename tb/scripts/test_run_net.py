@@ -1,0 +1,186 @@
+"""scripts/run_net.py: the model's outputs, progress, and refusals in one line without output."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.importers import tflite
+from compiler.pipeline import compile_network
+from tb.common.sources import ROOT
+from tb.scripts.commands import assert_refused, call, files, python
+from tb.scripts.small_nets import separable
+
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import run_net  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def compiled(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with net.tflite and what the compiler made of it, net/."""
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "net.tflite").write_bytes(separable(np.random.default_rng(seed)))
+    stages = compile_network(folder / "net.tflite")
+    stages.image.save(folder / "net", stages.text)
+    return folder
+
+
+@pytest.fixture
+def net(compiled: Path, tmp_path: Path) -> Path:
+    """A copy of net/, and good inputs x.npy beside it."""
+    shutil.copytree(compiled / "net", tmp_path / "net")
+    np.save(tmp_path / "x.npy", np.zeros((8, 8, 3), np.int8))
+    return tmp_path / "net"
+
+
+def run(net: Path, *more: object):
+    folder = net.parent
+    return call("run_net", net, "--input", folder / "x.npy", "--output", folder / "y.npy", "--golden", *more)
+
+
+def test_golden_outputs(compiled: Path, seed: int, tmp_path: Path) -> None:
+    values = np.random.default_rng(seed).integers(-128, 128, (3, 8, 8, 3)).astype(np.int8)
+    np.save(tmp_path / "x.npy", values)
+    ended = python("scripts/run_net.py", compiled / "net", "--golden",
+                   "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
+    assert ended.returncode == 0, ended.stderr
+    graph = tflite.load(compiled / "net.tflite")
+    outputs = np.load(tmp_path / "y.npy")
+    assert outputs.dtype == np.int8 and len(np.unique(outputs)) > 5
+    np.testing.assert_array_equal(outputs, graph.run(values)[graph.output.name])
+
+
+def change_map(change: Callable[[dict], object]) -> Callable[[Path], object]:
+    def damage(net: Path) -> None:
+        contents = json.loads((net / "map.json").read_text())
+        change(contents)
+        (net / "map.json").write_text(json.dumps(contents))
+
+    return damage
+
+
+def truncate(path: Path, count: int) -> None:
+    path.write_bytes(path.read_bytes()[:-count])
+
+
+NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no folder": (shutil.rmtree, "image.bin: No such file or directory"),
+    "empty folder": (lambda net: [path.unlink() for path in net.iterdir()], "image.bin: No such file"),
+    "no map": (lambda net: (net / "map.json").unlink(), "map.json: No such file or directory"),
+    "map truncated": (lambda net: truncate(net / "map.json", 50), ""),
+    "map of something else": (lambda net: (net / "map.json").write_text("[1, 2]"), "map.json: TypeError: "),
+    "map binary": (lambda net: (net / "map.json").write_bytes(b"\xff\xfe\x80"), ""),
+    "no program": (change_map(lambda m: m.pop("program")), "map.json: KeyError: 'program'"),
+    "no layout": (change_map(lambda m: m["input"].pop("layout")), "map.json: KeyError: 'layout'"),
+    "layout of text": (change_map(lambda m: m["output"]["layout"].update(cols="8")), "map.json: "),
+    "another shape": (change_map(lambda m: m["input"].update(shape=[9, 8, 3])),
+                      "map.json: ValueError: shape and layout differ"),
+    "impossible machine": (change_map(lambda m: m["machine"].update(rows=4)),
+                           "map.json: ValueError: rows = 4"),
+    "input beyond": (change_map(lambda m: m["input"].update(address=1 << 30)),
+                     "map.json: ValueError: something lies beyond the memory"),
+    "image truncated": (lambda net: truncate(net / "image.bin", 64), "image.bin has "),
+    "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin has 0 bytes, map.json "),
+}
+
+
+@pytest.mark.parametrize("what", NETWORKS)
+def test_no_compiled_network(what: str, net: Path) -> None:
+    damage, message = NETWORKS[what]
+    damage(net)
+    before = files(net.parent)
+    ended = run(net)
+    assert_refused(ended, f"run_net: {net}: not a compiled network ({message}")
+    assert ended.stderr.endswith("): compile one with python -m compiler\n")
+    assert files(net.parent) == before
+
+
+INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (Path.unlink, "cannot be read (No such file or directory): give an int8 .npy file"),
+    "empty": (lambda x: x.write_bytes(b""), "not a readable .npy file: save an int8 array with numpy.save"),
+    "text": (lambda x: x.write_text("1 2 3"), "not a readable .npy file"),
+    "truncated": (lambda x: truncate(x, 5), "not a readable .npy file"),
+    "damaged header": (lambda x: x.write_bytes(x.read_bytes()[:20] + b"((" * 40), "not a readable .npy file"),
+    "objects": (lambda x: np.save(x, np.array([{}])), "not a readable .npy file"),
+    "archive": (lambda x: np.savez(x.open("wb"), x=1), "an .npz archive: save one int8 array"),
+    "type": (lambda x: np.save(x, np.zeros((8, 8, 3), np.uint8)),
+             "uint8 (8, 8, 3): the network takes int8 (N, 8, 8, 3)"),
+    "shape": (lambda x: np.save(x, np.zeros((1, 3, 8, 8), np.int8)), "int8 (1, 3, 8, 8): the network takes"),
+    "number": (lambda x: np.save(x, np.int8(1)), "int8 (): the network takes int8 (N, 8, 8, 3)"),
+    "no image": (lambda x: np.save(x, np.zeros((0, 8, 8, 3), np.int8)), "int8 (0, 8, 8, 3): the network"),
+}
+
+
+@pytest.mark.parametrize("what", INPUTS)
+def test_inputs_refused(what: str, net: Path) -> None:
+    change, message = INPUTS[what]
+    change(net.parent / "x.npy")
+    before = files(net.parent)
+    assert_refused(run(net), f"run_net: {net.parent / 'x.npy'}: {message}")
+    assert files(net.parent) == before
+
+
+@pytest.mark.parametrize("place", ["nowhere/y.npy", "net", "x.npy/y.npy"])
+def test_outputs_refused(place: str, net: Path) -> None:
+    before = files(net.parent)
+    target = net.parent / place
+    assert_refused(run(net, "--output", target), f"run_net: {target}: cannot be written: name a file in")
+    assert files(net.parent) == before
+
+
+def test_machine_stops(net: Path) -> None:
+    place = json.loads((net / "map.json").read_text())["program"]["address"]
+    dram = bytearray((net / "image.bin").read_bytes())
+    dram[place] = 15
+    (net / "image.bin").write_bytes(dram)
+    assert_refused(run(net), f"run_net: ILLEGAL_COMMAND at command 0x{place:08x}: ")
+    assert not (net.parent / "y.npy").exists()
+
+
+@pytest.mark.parametrize("seed_", ["-1", "x"])
+def test_seeds_refused(seed_: str, net: Path) -> None:
+    assert_refused(run(net, "--seed", seed_), "run_net: ")
+
+
+def test_networks_that_the_bench_cannot_run(net: Path) -> None:
+    change_map(lambda m: m["machine"].update(psum_words=256))(net)
+    with pytest.raises(ValueError, match="^the network was compiled for psum_words = 256, the RTL in sim"):
+        run_net.on_rtl(str(net), np.zeros((1, 8, 8, 3), np.int8))
+    change_map(lambda m: m.update(bytes=5 << 20))(net)
+    with (net / "image.bin").open("ab") as file:
+        file.truncate(5 << 20)
+    with pytest.raises(ValueError, match="^the network needs 5242880 bytes of DRAM, the bench has 4194304$"):
+        run_net.on_rtl(str(net), np.zeros((1, 8, 8, 3), np.int8))
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("images", [1, 2])
+def test_progress(images: int, terminal: bool, compiled: Path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    progress = run_net.Progress(run_net.Image.load(compiled / "net"), images)
+    steps = [step["name"] for step in progress.steps]
+    progress(1, 1)
+    progress(images, progress.passes)
+    count = progress.passes
+    lines = [f"pass 1 of {count} ({steps[0]})", f"pass {count} of {count} ({steps[-1]})"]
+    if images > 1:
+        lines = [f"image {n} of {images}, {line}" for n, line in zip((1, images), lines)]
+    out = capsys.readouterr().out
+    if terminal:
+        assert [line.rstrip() for line in out.split("\r") if line] == lines and out.endswith("\n")
+        assert out.count("\n") == 1
+    else:
+        assert out == "\n".join(lines) + "\n"
+
+
+def test_progress_follows_the_log(tmp_path: Path) -> None:
+    log, seen = tmp_path / "log.txt", []
+    log.write_text("image 9: pass 9 done\nof an earlier run\n")
+    with run_net._following(log, lambda *what: seen.append(what)):
+        log.write_text("INFO ... image 1: pass 1 done\nINFO ... image 1: pass 2 done\n")
+    assert seen == [(1, 2)]
