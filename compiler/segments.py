@@ -183,7 +183,8 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
     In place only those are right that have whole rows in flight: else a block's output would take words that
     the next block still reads.
     """
-    key = (machine, group.name, id(group.filters), rows, way is Way.IN_PLACE)
+    shapes = tuple(values.shape for values in (group.filters, group.depthwise) if values is not None)
+    key = (machine, group.source.shape, group.window, shapes, group.pool_count, rows, way is Way.IN_PLACE)
     if key not in _mappings:
         found = mappings(machine, group, rows)
         _mappings[key] = [m for m in found if way is not Way.IN_PLACE or m.blocks.along * m.blocks.inner == 1]
@@ -284,7 +285,7 @@ def _why(network: tuple[Group, ...], machine: MachineConfig) -> str:
     """Names the group that needs most."""
     least = []
     for n, group in enumerate(network):
-        mappings_of(machine, group, 1)
+        mappings_of(machine, group, group.map_shape[0] if group.pool_count else 1)
         words = min(s.peak_words(machine) for s in _segments_from(network, n, True) if s.last == n + 1)
         least.append((words, group.name))
     words, name = max(least)

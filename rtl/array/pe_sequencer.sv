@@ -3,9 +3,10 @@
 // Work comes in operations: a depthwise group, a pointwise group, or a convolution group. Within an
 // operation the loops are, outermost first:
 //   depthwise, pixel f, tap s;  pointwise: filter m, pixel f;  convolution: pixel f, filter m, tap s.
-// An operation is chosen in the cycle in which it starts, so that no cycle is lost between two.
-// Depthwise groups go first when all they need is there; a pointwise group waits until the depthwise
-// group that the next one needs is done, so that its requantisation hides behind this one.
+// An operation is chosen in the cycle in which it starts, so that no cycle is lost between two. A
+// depthwise group goes first as soon as all it needs is there, between two filters of a pointwise group
+// too: the ifmap stream is never held up for long, and the requantisation of a group hides behind the
+// pointwise work of the one before.
 //
 // A pass starts where running_o is low, the offered epoch differs and takes effect in one cycle; a PE
 // that takes no part (enable_i low, or no filters) only notes the epoch.
@@ -84,12 +85,14 @@ module pe_sequencer
   logic [FilterWidth-1:0] filter_offset_q;
   logic [IndexWidth-1:0]  index_q;
   logic         half_q;
-  logic [15:0]  position_q, lead_q;  // groups: of this tile done, depthwise done since its block
+  logic         dw_active_q;         // a depthwise group is under way
+  logic [7:0]   dw_pixel_q;
+  logic [1:0]   dw_tap_q;
 
   logic         issue, step;
-  logic         tap_last, pixel_last, filter_last, op_last;
+  logic         tap_last, pixel_last, filter_last, dw_tap_last, dw_pixel_last, op_last;
   logic [3:0]   window, pixel_pop, group_words;
-  logic         dw_ready, dw_done_q, lead_ok, group_ready;
+  logic         dw_ready, dw_done_q, group_ready;
   logic         group_first, group_last, replay_last, tile_last, outer_last;
   logic         dw_replay_last, dw_outer_last;
   logic         work_last;
@@ -172,20 +175,14 @@ module pe_sequencer
   assign dw_ready = !dw_done_q && dw_sums_empty_i && tap_count_i >= TapWidth'(DepthwiseTaps) &&
                     4'(ifmap_count_i) >= group_words;
 
-  // The next group's words are on their way: the depthwise group behind this one is done, or this
-  // is a replay's end, or there is none.
-  assign lead_ok = mode_o != ArrayFused || lead_q >= position_q + 16'd2 ||
-                   (replay_last && (!tile_last || outer_last));
   assign group_ready = (!group_first || !half_reserved_i[half_q]) &&
-                       (mode_o == ArrayConvolution ||
-                        (8'(pixel_count_i) >= shape_q.pixels && lead_ok));
+                       (mode_o == ArrayConvolution || 8'(pixel_count_i) >= shape_q.pixels);
 
   always_comb begin : choose_operation
     op = OpNone;
-    if (active_q) begin
-      op = op_q;
-    end else if (running_q) begin
-      if (dw_ready) op = OpDepthwise;
+    if (running_q) begin
+      if (dw_active_q || (dw_ready && !(active_q && pixel_q != '0))) op = OpDepthwise;
+      else if (active_q) op = op_q;
       else if (mode_o != ArrayDepthwise && group_ready) begin
         op = (mode_o == ArrayConvolution) ? OpConvolution : OpPointwise;
       end
@@ -197,6 +194,8 @@ module pe_sequencer
   assign tap_last    = tap_q == shape_q.taps - 2'd1;
   assign pixel_last  = pixel_q == shape_q.pixels - 8'd1;
   assign filter_last = filter_q == filters_q - 8'd1;
+  assign dw_tap_last   = dw_tap_q == shape_q.taps - 2'd1;
+  assign dw_pixel_last = dw_pixel_q == shape_q.pixels - 8'd1;
 
   always_comb begin : operation_step
     issue           = 1'b0;
@@ -209,8 +208,8 @@ module pe_sequencer
     unique case (op)
       OpDepthwise: begin
         issue   = 1'b1;
-        op_last = tap_last && pixel_last;
-        if (tap_last) ifmap_pop_o = IfmapWidth'(pixel_last ? window : pixel_pop);
+        op_last = dw_tap_last && dw_pixel_last;
+        if (dw_tap_last) ifmap_pop_o = IfmapWidth'(dw_pixel_last ? window : pixel_pop);
         if (op_last) tap_pop_o = TapWidth'(DepthwiseTaps);
       end
       OpPointwise: begin
@@ -244,12 +243,15 @@ module pe_sequencer
       ? (mode_o == ArrayDepthwise && dw_replay_last && dw_outer_last)
       : (replay_last && tile_last && outer_last);
 
-  assign ifmap_offset_o = IfmapWidth'(tap_q);
-  assign tap_offset_o   = TapWidth'(tap_q);
+  assign ifmap_offset_o = IfmapWidth'((op == OpDepthwise) ? dw_tap_q : tap_q);
+  assign tap_offset_o   = TapWidth'(dw_tap_q);
   assign pixel_offset_o = PixelWidth'(pixel_q);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      dw_active_q     <= 1'b0;
+      dw_pixel_q      <= '0;
+      dw_tap_q        <= '0;
       active_q        <= 1'b0;
       op_q            <= OpNone;
       pixel_q         <= '0;
@@ -258,12 +260,16 @@ module pe_sequencer
       filter_offset_q <= '0;
       index_q         <= '0;
     end else if (issue && issue_ready_i) begin
-      active_q <= !op_last;
-      op_q     <= op;
+      if (op == OpDepthwise) begin
+        dw_active_q <= !op_last;
+      end else begin
+        active_q <= !op_last;
+        op_q     <= op;
+      end
       unique case (op)
         OpDepthwise: begin
-          tap_q <= tap_last ? '0 : tap_q + 2'd1;
-          if (tap_last) pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
+          dw_tap_q <= dw_tap_last ? '0 : dw_tap_q + 2'd1;
+          if (dw_tap_last) dw_pixel_q <= dw_pixel_last ? '0 : dw_pixel_q + 8'd1;
         end
         OpPointwise: begin
           pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
@@ -287,25 +293,11 @@ module pe_sequencer
     end
   end
 
-  // ---- Psum halves, and how far depthwise work is ahead ----
+  // ---- Psum halves ----
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      half_q     <= 1'b0;
-      position_q <= '0;
-      lead_q     <= '0;
-    end else if (start) begin
-      position_q <= '0;
-      lead_q     <= '0;
-    end else if (step) begin
-      if (op == OpDepthwise) begin
-        lead_q <= lead_q + 16'd1;
-      end else begin
-        position_q <= replay_last ? '0 : position_q + 16'd1;
-        if (replay_last && tile_last) lead_q <= lead_q - position_q - 16'd1;
-        if (group_last) half_q <= !half_q;
-      end
-    end
+    if (!rst_ni) half_q <= 1'b0;
+    else if (step && op != OpDepthwise && group_last) half_q <= !half_q;
   end
 
   assign half_reserve_o = issue && issue_ready_i && !active_q && op != OpDepthwise && group_first;
@@ -317,9 +309,9 @@ module pe_sequencer
   assign issue_pixel_o     = op == OpPointwise;
   assign issue_offset_o    = (op == OpPointwise) ? shape_q.word_offset : shape_q.ifmap_offset;
   assign issue_first_o     = (op == OpDepthwise || op == OpConvolution)
-      ? (tap_q == '0 && (op == OpDepthwise || group_first))
+      ? (op == OpDepthwise ? dw_tap_q == '0 : tap_q == '0 && group_first)
       : group_first;
-  assign issue_last_o      = tap_last;
+  assign issue_last_o      = dw_tap_last;
   assign issue_tile_last_o = op != OpDepthwise && group_last && op_last;
   assign issue_half_o      = half_q;
   assign issue_index_o     = index_q;
@@ -334,7 +326,7 @@ module pe_sequencer
         wait_o = (filter_count_i > filter_offset_q) ? WaitIfmap : WaitFilter;
       end else if (mode_o == ArrayDepthwise) wait_o = WaitIfmap;
       else if (group_first && half_reserved_i[half_q]) wait_o = WaitPsum;
-      else if (!lead_ok && dw_sums_empty_i) wait_o = WaitIfmap;
+      else if (!dw_done_q && dw_sums_empty_i) wait_o = WaitIfmap;
       else wait_o = WaitWords;
     end
   end

@@ -42,16 +42,16 @@ def compulsory_bytes(image: Image) -> int:
 
 
 def _layers(image: Image, passes: list[dict]) -> list[dict]:
-    """Per group: counters from the end of the group before to its own end."""
-    before = dict.fromkeys(passes[0], 0)
-    rows, count = [], multipliers(image)
+    """Per group: what the counters went on from the end of the pass before to the end of each of its own."""
+    counts = [name for name in passes[0] if name != "signature"]
+    before = [dict.fromkeys(counts, 0), *passes[:-1]]
+    gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
+    rows = []
     for step in image.map["steps"]:
-        after = passes[step["passes"][1]]
-        row = {key: after[key] - before[key] for key in after if key != "signature"}
-        cycles, useful = row["CYCLES"], step["macs"]
+        row = {name: sum(gone[number][name] for number in step["passes"]) for name in counts}
         rows.append({
-            "name": step["name"], "way": step["way"], "cycles": cycles, "macs": useful,
-            "utilisation": round(useful / (count * cycles), 4),
+            "name": step["name"], "way": step["way"], "cycles": row["CYCLES"], "macs": step["macs"],
+            "utilisation": round(step["macs"] / (multipliers(image) * row["CYCLES"]), 4),
             "gated": row["GATED"],
             "dram_read_bytes": row["DRAM_READ_BYTES"],
             "dram_write_bytes": row["DRAM_WRITE_BYTES"],
@@ -59,7 +59,6 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
             "glb_write_bytes": glb_write_bytes(row),
             "counters": {name.lower(): value for name, value in row.items()},
         })
-        before = after
     return rows
 
 
