@@ -9,14 +9,14 @@ from compiler.descriptors import Blocks, Filters
 from compiler.groups import Group
 from compiler.mapping import Mapping
 from compiler.placement import Buffer, DoesNotFit, Space, whole
-from compiler.segments import BUS_BYTES, Job, Way, mappings_of
+from compiler.segments import Job, Way, mappings_of
 from compiler.tensors import Plan
 from compiler.timeline import Region, Timeline
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
-FEW_SLOTS = 3  # chunks of a filter ring where the array, not DRAM, sets the pace
-MOST_SLOTS_WANTED = 4  # chunks are halved until so many fit
+RING_SLOTS = 4  # enough: what is left of the GLB lets the next group's constants come early
+CHUNK_WORDS = 512  # at most, where a chunk need not be a whole tile
 
 
 @dataclass
@@ -91,6 +91,10 @@ class WorkConstants:
     def mapping(self, plan: Plan, n: int) -> Mapping:
         """Of its longest job."""
         return self.mapping_of(max(job.last - job.first for job in plan.jobs if job.group == n))
+
+    def cycles(self, plan: Plan, n: int) -> int:
+        """Estimate of all its jobs."""
+        return sum(self.mapping_of(job.last - job.first).cycles for job in plan.jobs if job.group == n)
 
     def blocks(self, job: Job) -> Blocks:
         return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
@@ -172,13 +176,11 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
             return
-        chunk_groups = _chunk_groups(mapping, groups, free)
+        chunk_groups = _chunk_groups(mapping, groups)
         words = (chunk_groups or groups) * mapping.tile
         if mapping.blocks.outer > 1 or 2 * words > free:
             continue
-        slots = min(free // words, packed.size // words)
-        if mapping.cycles > packed.size * GLB_WORD_BYTES // BUS_BYTES:
-            slots = min(slots, FEW_SLOTS)
+        slots = min(free // words, packed.size // words, RING_SLOTS)
         buffer = whole(f"{group.name} filter ring", slots * words, birth, death, loaded=True)
         buffer.head = words
         space.place(buffer)
@@ -189,9 +191,8 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
     raise DoesNotFit(f"{group.name}: its smallest tile of filters needs two rings of GLB words, {free} words are free")
 
 
-def _chunk_groups(mapping: Mapping, groups: int, free: int) -> int:
+def _chunk_groups(mapping: Mapping, groups: int) -> int:
     """Channel groups of a chunk; 0: a whole tile, where several blocks of pixels share it."""
     if mapping.blocks.inner > 1:
         return 0
-    return max(c for c in range(1, groups + 1)
-               if groups % c == 0 and (c == 1 or MOST_SLOTS_WANTED * c * mapping.tile <= free))
+    return max(c for c in range(1, groups + 1) if groups % c == 0 and (c == 1 or c * mapping.tile <= CHUNK_WORDS))

@@ -60,9 +60,15 @@ class Space:
     words: int
     jobs: int
     taken: np.ndarray = field(init=False)
+    placed: list[Buffer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.taken = np.zeros((self.jobs, self.words), bool)
+
+    def exposed_words(self) -> int:
+        """Words to load that cannot come before the job just before the one that needs them is done."""
+        return sum(buffer.head or buffer.words for buffer in self.placed
+                   if buffer.loaded and 0 < buffer.birth == self._occupied_until(buffer, buffer.address) + 1)
 
     def place(self, buffer: Buffer, highest: bool = False) -> None:
         """Finds an even address for a buffer and takes its words.
@@ -78,6 +84,7 @@ class Space:
             buffer.address = min(fitting, key=lambda a: (self._occupied_until(buffer, a), a))
         else:
             buffer.address = max(fitting) if highest else min(fitting)
+        self.placed.append(buffer)
         for part in buffer.parts:
             start = buffer.address + part.offset
             self.taken[part.birth : part.death + 1, start : start + part.words] = True

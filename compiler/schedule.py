@@ -89,21 +89,33 @@ class _Refused(Exception):
 
 
 def _place(plan: Plan, machine: MachineConfig) -> list[WorkConstants]:
-    """Gives every buffer its address; returns the constants of each group."""
+    """Gives every buffer its address; returns the constants of each group.
+
+    Of several arrangements of the maps, larger ones first, the one that lets most constants come early.
+    """
     random = np.random.default_rng(0)
     maps = sorted(plan.buffers(), key=lambda buffer: -buffer.words)
-    worst = plan.segments[0]
+    best, refusal = None, None
     for attempt in range(ATTEMPTS):
         space = Space(machine.glb_words, len(plan.jobs))
-        highest = random.random(len(maps)) < (0.5 if attempt else -1)
+        highest = random.random(len(maps)) < 0.5 * (attempt > 0)
         try:
             for buffer, high in zip(maps, highest):
                 space.place(buffer, bool(high))
-            return place_constants(plan, machine, space)
+            constants = place_constants(plan, machine, space)
         except DoesNotFit as error:
-            names = [group.name for group in plan.groups]
-            worst = plan.segment_of[next((n for n, name in enumerate(names) if str(error).startswith(name)), 0)]
-    raise _Refused(worst)
+            refusal = refusal or error
+            continue
+        cost = space.exposed_words() + sum(c.cycles(plan, n) for n, c in enumerate(constants))
+        if best is None or cost < best[0]:
+            best = cost, constants, [buffer.address for buffer in maps]
+    if best is None:
+        names = [group.name for group in plan.groups]
+        n = next((n for n, name in enumerate(names) if str(refusal).startswith(f"{name}:") or str(refusal).startswith(f"{name} ")), 0)
+        raise _Refused(plan.segment_of[n])
+    for buffer, address in zip(maps, best[2]):
+        buffer.address = address
+    return best[1]
 
 
 @dataclass
