@@ -20,28 +20,29 @@ CHUNK_WORDS = 512  # at most, where a chunk need not be a whole tile
 
 
 @dataclass
-class Ring:
-    """Filters that pass through the GLB in chunks, each used once (by all pixels of the map)."""
+class Chunks:
+    """Filters that come in chunks of `words`, each waited for by the first pass that reads it. With fewer
+    slots than chunks they pass through a ring, each used once (by all pixels of the map)."""
 
     packed: np.ndarray
     address: int
-    words: int  # of a chunk
+    words: int
     slots: int
     _base: int = 0
     _before: int = 0
 
     @property
-    def region(self) -> Region:
-        return [(self.address, self.slots * self.words)]
-
-    @property
     def count(self) -> int:
         return self.packed.size // self.words
+
+    @property
+    def region(self) -> Region:
+        return [(self.address, self.slots * self.words)]
 
     def begin(self, timeline: Timeline, dram, name: str) -> None:
         """Loads the first round of chunks."""
         self._base, self._before = dram.constant(f"{name}.filters", self.packed), timeline.chunks
-        for n in range(min(self.slots, self.count)):
+        for n in range(self.slots):
             self._load(timeline, n)
 
     def finish(self, timeline: Timeline) -> None:
@@ -57,7 +58,10 @@ class Ring:
 
 @dataclass
 class WorkConstants:
-    """Constants of a group, placed, and the mapping of its jobs."""
+    """Constants of a group, placed, and the mapping of its jobs.
+
+    resident: what a pass reads that was loaded as a whole; chunks: filters that come in chunks.
+    """
 
     group: Group
     machine: MachineConfig
@@ -65,23 +69,31 @@ class WorkConstants:
     tile: int = 0
     filters: Filters | None = None
     depthwise_address: int | None = None
-    ring: Ring | None = None
+    chunks: Chunks | None = None
     resident: Region = field(default_factory=list)
     _loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
     _fixed: Mapping | None = None
 
     @property
     def filters_at(self) -> str:
-        return f"in a ring of {self.ring.slots} x {self.ring.words * GLB_WORD_BYTES} bytes" if self.ring else "resident"
+        if self.chunks and self.chunks.slots < self.chunks.count:
+            return f"in a ring of {self.chunks.slots} x {self.chunks.words * GLB_WORD_BYTES} bytes"
+        return "resident"
+
+    def filters_of(self, first: bool) -> Filters:
+        """As the first job of the group sees its filters, or a later one: only the first waits for chunks."""
+        return self.filters if first else replace(self.filters, chunk_groups=None)
 
     def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
         self._loads.append((f"{self.group.name}.{name}", words, buffer.address))
         self.resident.append((buffer.address, words.size))
 
     def load(self, timeline: Timeline, dram) -> None:
-        """Loads what stays, in the order in which it is needed."""
+        """Loads what stays and the first chunks, in the order in which they are needed."""
         for name, words, address in self._loads:
             timeline.load(dram.constant(name, words), address, words.size)
+        if self.chunks:
+            self.chunks.begin(timeline, dram, self.group.name)
 
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
@@ -128,8 +140,9 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space) -> list[Wo
 
 
 def _life(plan: Plan, n: int) -> tuple[int, int]:
+    """First and last time of a group's jobs."""
     places = [place for place, job in enumerate(plan.jobs) if job.group == n]
-    return places[0], places[-1]
+    return 2 * places[0], 2 * places[-1] + 1
 
 
 def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
@@ -146,9 +159,19 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
     constants.tile = min(tiles, key=lambda tile: (cycles(tile), -tile))
     packed = _pack(group, constants.tile, machine)
     buffer = whole(f"{group.name} filters", packed.size, *_life(plan, n), loaded=True)
-    space.place(buffer)
-    constants.add("filters", packed, buffer)
-    constants.filters = replace(constants.filters, count=constants.tile, tiles=len(packed), address=buffer.address)
+    first = constants.mapping_of(rows[0])
+    constants.filters = replace(constants.filters, count=constants.tile, tiles=len(packed))
+    if group.is_convolution or first.blocks.outer * first.blocks.inner > 1:
+        space.place(buffer)
+        constants.add("filters", packed, buffer)
+    else:
+        chunk_groups = _chunk_groups(first, packed.shape[1])
+        words = chunk_groups * constants.tile
+        buffer.head = words
+        space.place(buffer)
+        constants.chunks = Chunks(packed, buffer.address, words, packed.size // words)
+        constants.filters = replace(constants.filters, chunk_groups=chunk_groups)
+    constants.filters = replace(constants.filters, address=buffer.address)
 
 
 def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
@@ -160,35 +183,39 @@ def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
 
 
 def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
-    """Filters of a group that is one job: resident if there is room, else a ring; the mapping is the
-    cheapest that this allows."""
+    """Filters of a group that is one job: in chunks where each is used by one block of pixels or by inner
+    blocks in turn, else resident; the mapping is the cheapest for which there is room."""
     group, (birth, death) = plan.groups[n], _life(plan, n)
     free = space.largest_free(birth, death)
-    rows = plan.jobs[birth].last - plan.jobs[birth].first
-    for mapping in mappings_of(machine, group, rows):
+    job = plan.jobs[birth // 2]
+    for mapping in mappings_of(machine, group, job.last - job.first):
+        if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
+            continue
         packed = _pack(group, mapping.tile, machine)
-        groups = packed.shape[1]
         constants.tile, constants._fixed = mapping.tile, mapping
         filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
-        if packed.size <= free:
+        if mapping.blocks.outer > 1:
+            if packed.size > free:
+                continue
             buffer = whole(f"{group.name} filters", packed.size, birth, death, loaded=True)
             space.place(buffer)
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
             return
-        chunk_groups = _chunk_groups(mapping, groups)
-        words = (chunk_groups or groups) * mapping.tile
-        if mapping.blocks.outer > 1 or 2 * words > free:
+        chunk_groups = _chunk_groups(mapping, packed.shape[1])
+        words = (chunk_groups or packed.shape[1]) * mapping.tile
+        count = packed.size // words
+        slots = min(free // words, count, RING_SLOTS)
+        if slots < min(2, count):
             continue
-        slots = min(free // words, packed.size // words, RING_SLOTS)
-        buffer = whole(f"{group.name} filter ring", slots * words, birth, death, loaded=True)
+        buffer = whole(f"{group.name} filters", slots * words, birth, death, loaded=True)
         buffer.head = words
         space.place(buffer)
-        constants.ring = Ring(packed, buffer.address, words, slots)
-        ring = (buffer.address + slots * words, slots * words)
+        constants.chunks = Chunks(packed, buffer.address, words, slots)
+        ring = (buffer.address + slots * words, slots * words) if slots < count else None
         constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
         return
-    raise DoesNotFit(f"{group.name}: its smallest tile of filters needs two rings of GLB words, {free} words are free")
+    raise DoesNotFit(f"{group.name}: no tile of its filters fits the {free * GLB_WORD_BYTES} bytes of GLB that are free")
 
 
 def _chunk_groups(mapping: Mapping, groups: int) -> int:

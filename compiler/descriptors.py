@@ -124,7 +124,7 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
     levels = [Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2), *inner_levels]
     if not split:  # one set: the two halves of a word are two groups
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
-    levels.append(Level(ifmap.groups, ifmap.pitch))
+    levels.append(Level(ifmap.groups, ifmap.group_step))
     if blocks.inner > 1 or not to_pixels:
         levels.append(Level(blocks.inner, blocks.width * stride, Axis.COLUMN, blocks.width * stride))
     if tile_level:
@@ -144,12 +144,13 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
 
 def _rows(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -> Level:
     """A loop over rows, `step` at a time, around the ring."""
-    stride = step * feature_map.row_words % feature_map.words
+    stride = step * feature_map.row_step % (feature_map.ring_rows * feature_map.row_step)
     return Level(count, stride, Axis.ROW, step, enc.TAG.pack(column=column_tag))
 
 
 def _ring(feature_map: FeatureMap) -> dict[str, int]:
-    return {"ring_end": feature_map.address + feature_map.words, "ring_size": feature_map.words}
+    size = feature_map.ring_rows * feature_map.row_step
+    return {"ring_end": feature_map.address + size, "ring_size": size}
 
 
 def _ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int) -> StreamDescriptor:
@@ -171,9 +172,9 @@ def _ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int
             Level(cols, pixels, Axis.COLUMN, pixels),
             _rows(ofmap, rows, 1),
             Level(pixels, 1, Axis.COLUMN, 1),
-            Level(channel_blocks, ofmap.pitch),
+            Level(channel_blocks, ofmap.group_step),
             Level(blocks.inner, width, Axis.COLUMN, width),
-            Level(tiles, channel_blocks * ofmap.pitch),
+            Level(tiles, channel_blocks * ofmap.group_step),
             Level(blocks.along, width * blocks.inner, Axis.COLUMN, width * blocks.inner),
             _rows(ofmap, blocks.down, rows),
         ),
@@ -420,7 +421,7 @@ def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor
             Level(blocks.cols, step, Axis.COLUMN, step, enc.TAG.pack(column=span)),
             Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2),
             Level(halves, tag=enc.TAG.pack(half=1)),
-            Level(c.ifmap.groups, c.ifmap.pitch),
+            Level(c.ifmap.groups, c.ifmap.group_step),
             Level(c.tiles),
             Level(blocks.along, step * blocks.cols, Axis.COLUMN, step * blocks.cols),
             _rows(c.ifmap, blocks.down, blocks.rows * stride),

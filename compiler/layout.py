@@ -35,12 +35,13 @@ def split_channels(values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """A feature map in the GLB: rows of [word group][x].
+    """A feature map in the GLB: rows of [word group][x], or planes of [y][x], one for each word group.
 
     rows, cols   size of the map in pixels
     groups       words per pixel
     address      GLB word where the storage begins
     ring_rows    rows of storage; row y lies in slot (y + shift) mod ring_rows
+    planar       planes, not rows, lie behind each other
     """
 
     rows: int
@@ -49,22 +50,34 @@ class FeatureMap:
     address: int
     ring_rows: int
     shift: int = 0
+    planar: bool = False
 
     @property
     def pitch(self) -> int:
-        """Words from one group of a row to the next; even, because pairs of words are read."""
+        """Words of a row of one group; even, because pairs of words are read."""
         return self.cols + self.cols % 2
 
     @property
     def row_words(self) -> int:
+        """Words of a row of all groups."""
         return self.groups * self.pitch
 
     @property
     def words(self) -> int:
         return self.ring_rows * self.row_words
 
+    @property
+    def row_step(self) -> int:
+        """Words from one row to the next."""
+        return self.pitch if self.planar else self.row_words
+
+    @property
+    def group_step(self) -> int:
+        """Words from one group to the next."""
+        return self.ring_rows * self.pitch if self.planar else self.pitch
+
     def row_address(self, y: int) -> int:
-        return self.address + (y + self.shift) % self.ring_rows * self.row_words
+        return self.address + (y + self.shift) % self.ring_rows * self.row_step
 
     def pack(self, values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
         """int8 [rows, cols, C] -> uint64 [rows, groups, pitch]."""

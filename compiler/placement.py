@@ -7,13 +7,17 @@ import numpy as np
 from model.config import GLB_WORD_BYTES
 
 
+GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
+
+
 class DoesNotFit(ValueError):
     """The GLB has no room; the message names demand and bound."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Words of a buffer that live from the start of job `birth` to the end of job `death`."""
+    """Words of a buffer that live from time `birth` to the end of time `death`, two times to a job: its
+    first tile of filters, and the others."""
 
     offset: int
     words: int
@@ -55,26 +59,26 @@ def whole(name: str, words: int, birth: int, death: int, loaded: bool = False) -
 
 @dataclass
 class Space:
-    """The GLB over jobs: which words are taken when."""
+    """The GLB over time: which words are taken when. times: two to a job."""
 
     words: int
-    jobs: int
+    times: int
     taken: np.ndarray = field(init=False)
     placed: list[Buffer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.taken = np.zeros((self.jobs, self.words), bool)
+        self.taken = np.zeros((self.times, self.words), bool)
 
     def exposed_words(self) -> int:
         """Words to load that cannot come before the job just before the one that needs them is done."""
         return sum(buffer.head or buffer.words for buffer in self.placed
-                   if buffer.loaded and 0 < buffer.birth == self._occupied_until(buffer, buffer.address) + 1)
+                   if buffer.loaded and 0 < buffer.birth // 2 == self._occupied_until(buffer, buffer.address) // 2 + 1)
 
-    def place(self, buffer: Buffer, highest: bool = False) -> None:
+    def place(self, buffer: Buffer, where: float = 0.0) -> None:
         """Finds an even address for a buffer and takes its words.
 
-        Loaded buffers go where the words have been free longest, others to the lowest address (or the
-        highest). Raises DoesNotFit.
+        Loaded buffers go where the words have been free longest, others as near as can be to `where`, from
+        0, the lowest address, to 1, the highest. Raises DoesNotFit.
         """
         fitting = [a for a in self._candidates(buffer) if self._is_free(buffer, a)]
         if not fitting:
@@ -83,14 +87,15 @@ class Space:
         if buffer.loaded:
             buffer.address = min(fitting, key=lambda a: (self._occupied_until(buffer, a), a))
         else:
-            buffer.address = max(fitting) if highest else min(fitting)
+            wanted = where * (self.words - buffer.words)
+            buffer.address = min(fitting, key=lambda a: (abs(a - wanted), a))
         self.placed.append(buffer)
         for part in buffer.parts:
             start = buffer.address + part.offset
             self.taken[part.birth : part.death + 1, start : start + part.words] = True
 
     def largest_free(self, birth: int, death: int) -> int:
-        """Words of the largest piece (from an even address) that is free during these jobs."""
+        """Words of the largest piece (from an even address) that is free all this time."""
         return max((end - start for start, end in self._pieces(birth, death)), default=0)
 
     def _pieces(self, birth: int, death: int) -> list[tuple[int, int]]:
@@ -100,7 +105,7 @@ class Space:
 
     def _candidates(self, buffer: Buffer) -> list[int]:
         """Addresses where a part begins or ends at an edge of what is taken during its life."""
-        found = set()
+        found = set() if buffer.loaded else set(range(0, self.words - buffer.words + 1, GRID_WORDS))
         for part in buffer.parts:
             for start, end in self._pieces(part.birth, part.death):
                 found |= {start - part.offset, (end - part.words) // 2 * 2 - part.offset}
@@ -111,6 +116,6 @@ class Space:
                        for p in buffer.parts)
 
     def _occupied_until(self, buffer: Buffer, address: int) -> int:
-        """The last job before the buffer's birth that needs one of the words, -1 if none."""
+        """The last time before the buffer's birth at which one of its words is taken, -1 if none."""
         busy = self.taken[: buffer.birth, address : address + (buffer.head or buffer.words)].any(axis=1)
         return int(np.flatnonzero(busy)[-1]) if busy.any() else -1

@@ -18,7 +18,7 @@ from compiler.timeline import Region, Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import PoolMode
 
-ATTEMPTS = 24  # arrangements of the maps that are tried before a segment is refused
+ATTEMPTS = 400  # arrangements of the maps that are tried before a segment is refused
 
 
 class DramLayout:
@@ -71,7 +71,7 @@ def schedule(groups: list[Group], machine: MachineConfig, objective: str = "cycl
     """Raises DoesNotFit or ValueError, naming the group."""
     refused: set[Segment] = set()
     while True:
-        plan = plan_maps(groups, plan_segments(groups, machine, objective, refused))
+        plan = plan_maps(groups, plan_segments(groups, machine, objective, refused), machine)
         try:
             constants = _place(plan, machine)
         except _Refused as refusal:
@@ -97,11 +97,13 @@ def _place(plan: Plan, machine: MachineConfig) -> list[WorkConstants]:
     maps = sorted(plan.buffers(), key=lambda buffer: -buffer.words)
     best, refusal = None, None
     for attempt in range(ATTEMPTS):
-        space = Space(machine.glb_words, len(plan.jobs))
-        highest = random.random(len(maps)) < 0.5 * (attempt > 0)
+        space = Space(machine.glb_words, 2 * len(plan.jobs))
+        # The first as low as can be; then most low, the largest anywhere.
+        places = (random.random(len(maps)) < 0.3) * random.random(len(maps)) * (attempt > 0)
+        places[0] = random.random() * (attempt > 0)
         try:
-            for buffer, high in zip(maps, highest):
-                space.place(buffer, bool(high))
+            for buffer, where in zip(maps, places):
+                space.place(buffer, where)
             constants = place_constants(plan, machine, space)
         except DoesNotFit as error:
             refusal = refusal or error
@@ -159,19 +161,18 @@ class _Emitter:
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
         if n == segment.first and segment.from_dram:
             self._fetch(n, source, job.reads[1])
-        if n not in self._loaded:
+        first = n not in self._loaded
+        if first:
             self._loaded.add(n)
             constants.load(self.timeline, self.dram)
         blocks = constants.blocks(job)
-        descriptor = self._descriptor(group, source, made, blocks, constants)
+        descriptor = self._descriptor(group, source, made, blocks, constants, first)
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.pool_count else rows_region(made, job.first, job.last)
-        if constants.ring is None:
-            self.timeline.run(descriptor, read, constants.resident, written, [])
-        else:
-            constants.ring.begin(self.timeline, self.dram, group.name)
-            self.timeline.run(descriptor, read, constants.resident, written, constants.ring.region)
-            constants.ring.finish(self.timeline)
+        filters = constants.chunks.region if constants.chunks else []
+        self.timeline.run(descriptor, read, constants.resident, written, filters)
+        if constants.chunks:
+            constants.chunks.finish(self.timeline)
         if n == segment.last - 1 and segment.to_dram:
             self._store(n, group, made, job)
 
@@ -196,7 +197,8 @@ class _Emitter:
 
     # ---- Descriptors ----
 
-    def _descriptor(self, group: Group, source: FeatureMap, made: FeatureMap, blocks: Blocks, constants: WorkConstants):
+    def _descriptor(self, group: Group, source: FeatureMap, made: FeatureMap, blocks: Blocks, constants: WorkConstants,
+                    first: bool):
         if group.is_convolution:
             sets, count = self.machine.sets, len(group.filters)
             halves = 1 if group.source.shape[2] <= 4 else 2
@@ -206,7 +208,7 @@ class _Emitter:
                 group.table.output, (count - 1) % 8 + 1, halves))
         pool = PoolMode.AVERAGE if group.pool_count else PoolMode.NONE
         return pass_descriptor(self.machine, Pass(
-            source, made, group.window, blocks, group.source.zero_point, group.table.output, constants.filters,
+            source, made, group.window, blocks, group.source.zero_point, group.table.output, constants.filters_of(first),
             constants.depthwise_address, group.middle.output if group.middle else Output(), pool,
             max(group.pool_count, 1)))
 

@@ -21,7 +21,7 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 STRIPE_ROWS = (1, 2, 4, 8)
-JOB_OVERHEAD = 60  # cycles: a job's first words on their way, with nothing to hide them
+JOB_OVERHEAD = 10  # cycles between two jobs
 READ_LATENCY = 100  # cycles until rows just written are multiplied
 BUS_BYTES = 8
 PJ_PER_DRAM_BYTE = 200
@@ -180,14 +180,14 @@ _mappings: dict[tuple, list] = {}
 def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list:
     """mappings(), remembered; raises DoesNotFit where there is none.
 
-    In place only those are right that have whole rows in flight: else a block's output would take words that
-    the next block still reads.
+    In place only those are right that have all pixels of the job in flight: else a block's output would take
+    words that the next block still reads.
     """
     shapes = tuple(values.shape for values in (group.filters, group.depthwise) if values is not None)
     key = (machine, group.source.shape, group.window, shapes, group.pool_count, rows, way is Way.IN_PLACE)
     if key not in _mappings:
         found = mappings(machine, group, rows)
-        _mappings[key] = [m for m in found if way is not Way.IN_PLACE or m.blocks.along * m.blocks.inner == 1]
+        _mappings[key] = [m for m in found if way is not Way.IN_PLACE or m.blocks.outer * m.blocks.inner == 1]
     if not _mappings[key]:
         what = f"no mapping of {rows} output rows fits the array's buffers"
         if group.pool_count:
@@ -265,7 +265,8 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
     for to_dram in ((False, True) if first < count - 1 else (True,)):
         yield Segment(network, first, first + 1, Way.WHOLE, 0, from_dram, to_dram)
     group = network[first]
-    if not from_dram and group.source.shape == group.output.shape and group.window.stride == 1:
+    in_place = not from_dram and group.source.shape == group.output.shape and group.window.stride == 1
+    if in_place:
         for rows in STRIPE_ROWS:
             yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
     for last in range(first + 1, min(count, first + 4) + 1):
@@ -273,6 +274,8 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
             break
         for rows in STRIPE_ROWS:
             for to_dram in ((False, True) if last < count else (True,)):
+                if in_place and last == first + 1 and not to_dram:
+                    continue  # the same with more words
                 yield Segment(network, first, last, Way.STRIPES, rows, from_dram, to_dram)
 
 

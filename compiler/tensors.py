@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from compiler.groups import Group
 from compiler.layout import FeatureMap, word_groups
 from compiler.placement import Buffer, Part, whole
-from compiler.segments import Job, Segment, Way
+from compiler.segments import Job, Segment, Way, mappings_of
+from model.config import MachineConfig
 
 
 @dataclass
@@ -29,6 +30,8 @@ class Plan:
     """A network cut into segments: all jobs in order, and of each group its segment.
 
     read, made: of each group, how its input and its output lie. They differ where a map goes through DRAM.
+    first_tile: of groups that read their input with the first tile of filters only, the most filters of
+    it; the output of the others may take the input's words.
     """
 
     groups: list[Group]
@@ -37,16 +40,18 @@ class Plan:
     segment_of: list[Segment]
     read: list[MapPlan]
     made: list[MapPlan]
+    first_tile: dict[int, int]
 
     def buffers(self) -> list[Buffer]:
         """Of all maps, each once."""
         return list({id(m.buffer): m.buffer for m in [*self.read, *self.made]}.values())
 
 
-def plan_maps(groups: list[Group], segments: list[Segment]) -> Plan:
+def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig) -> Plan:
     """Lifetimes of all maps; places nothing."""
     jobs = [job for segment in segments for job in segment.jobs]
     segment_of = [segment for segment in segments for _ in segment.groups]
+    first_tile = {n: tile for n, segment in enumerate(segment_of) if (tile := _first_tile(groups[n], segment, machine))}
     read: list[MapPlan] = []
     made: list[MapPlan] = []
     for n, group in enumerate(groups):
@@ -59,9 +64,17 @@ def plan_maps(groups: list[Group], segments: list[Segment]) -> Plan:
         elif segment.to_dram and segment.way is Way.STRIPES:
             made.append(_staged(jobs, n, group, segment))
         else:
-            following = segment_of[n + 1] if n + 1 < len(groups) else None
-            made.append(_kept(jobs, n, group, following, segment.to_dram))
-    return Plan(groups, segments, jobs, segment_of, read, made)
+            made.append(_kept(jobs, n, groups, segment_of, first_tile))
+    return Plan(groups, segments, jobs, segment_of, read, made, first_tile)
+
+
+def _first_tile(group: Group, segment: Segment, machine: MachineConfig) -> int:
+    """Filters of the first tile of a whole-map depthwise-separable group that keeps all its depthwise
+    words; 0 for others."""
+    if segment.way is not Way.WHOLE or group.depthwise is None or group.pool_count:
+        return 0
+    mappings = mappings_of(machine, group, group.map_shape[0])
+    return next((m.tile for m in mappings if m.blocks.outer == 1 and m.tiles > 1), 0)
 
 
 def _draft(shape: tuple[int, int, int], ring_rows: int) -> FeatureMap:
@@ -70,8 +83,9 @@ def _draft(shape: tuple[int, int, int], ring_rows: int) -> FeatureMap:
 
 
 def _span(jobs: list[Job], *groups: int) -> tuple[int, int]:
+    """First and last time of the groups' jobs."""
     places = [place for place, job in enumerate(jobs) if job.group in groups]
-    return places[0], places[-1]
+    return 2 * places[0], 2 * places[-1] + 1
 
 
 def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
@@ -89,28 +103,41 @@ def _staged(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     """An output on its way to DRAM: two stripes, one of them being stored."""
     layout = _draft(group.output.shape, min(group.output.shape[0], 2 * segment.rows))
     first, last = _span(jobs, n)
-    return MapPlan(layout, whole(f"{group.name} output stripes", layout.words, first, min(last + 1, len(jobs) - 1)))
+    return MapPlan(layout, whole(f"{group.name} output stripes", layout.words, first, min(last + 2, 2 * len(jobs) - 1)))
 
 
-def _kept(jobs: list[Job], n: int, group: Group, following: Segment | None, to_dram: bool) -> MapPlan:
-    """A whole map that stays: each row from the job that writes it to the last one that reads it."""
-    rows = group.output.shape[0]
-    slack = following.slack if following and not to_dram else 0
-    layout = _draft(group.output.shape, rows + slack)
+def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment], first_tile: dict[int, int]) -> MapPlan:
+    """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
+    between groups that run whole, from the tile of filters that writes them."""
+    group, to_dram = groups[n], segment_of[n].to_dram
+    name, rows, end = f"{group.name} output", group.output.shape[0], 2 * len(jobs) - 1
+    if to_dram:
+        layout = _draft(group.output.shape, rows)
+        first, last = _span(jobs, n)
+        return MapPlan(layout, whole(name, layout.words, first, min(last + 2, end)))
+    following = segment_of[n + 1]
+    death = 2 * (_span(jobs, n + 1)[1] // 2) if n + 1 in first_tile else _span(jobs, n + 1)[1]
+    if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:
+        layout = replace(_draft(group.output.shape, rows), planar=True)
+        birth = _span(jobs, n)[0]
+        early = min(first_tile.get(n, len(group.filters)) // 8, layout.groups) * layout.group_step
+        parts = [Part(0, early, birth, death)]
+        if early < layout.words:
+            parts.append(Part(early, layout.words - early, birth + 1, death))
+        return MapPlan(layout, Buffer(name, parts))
+    layout = _draft(group.output.shape, rows + following.slack)
     lives = []
-    end = len(jobs) - 1
-    in_place = following is not None and following.way is Way.IN_PLACE and not to_dram
     for y in range(rows):
         birth = min(p for p, job in enumerate(jobs) if job.group == n and (group.pool_count or job.first <= y < job.last))
         readers = [p for p, job in enumerate(jobs) if job.group == n + 1 and job.reads[0] <= y < job.reads[1]]
-        if in_place:
-            readers = list(_span(jobs, n + 1, n + 2))
-        death = min(birth + 1, end) if to_dram else max(readers, default=birth)
-        lives.append((birth, death))
-    if in_place:
-        first, last = _span(jobs, n + 1)[0], lives[-1][1]
-        lives += [(first, last)] * slack
-    return MapPlan(layout, Buffer(f"{group.name} output", _merged(lives, layout.row_words)))
+        last = 2 * max(readers, default=birth) + 1
+        lives.append((2 * birth, death if following.way is Way.WHOLE else last))
+    if following.way is Way.IN_PLACE:
+        death = _span(jobs, n + 1, n + 2)[1]
+        if n + 2 in first_tile:
+            death -= 1
+        lives = [(birth, death) for birth, _ in lives] + [(_span(jobs, n + 1)[0], death)] * following.slack
+    return MapPlan(layout, Buffer(name, _merged(lives, layout.row_words)))
 
 
 def _merged(lives: list[tuple[int, int]], row_words: int) -> list[Part]:

@@ -114,4 +114,9 @@ def _runs(changes: dict[int, int]) -> list[tuple[int, tuple[int, ...]]]:
 def rows_region(feature_map: FeatureMap, first: int, last: int) -> Region:
     """The words of rows first to last - 1 (clipped to the map)."""
     rows = range(max(0, first), min(feature_map.rows, last))
-    return [(feature_map.row_address(y), feature_map.row_words) for y in rows]
+    if not feature_map.planar:
+        return [(feature_map.row_address(y), feature_map.row_words) for y in rows]
+    if len(rows) == feature_map.ring_rows:
+        return [(feature_map.address, feature_map.words)]
+    return [(feature_map.row_address(y) + group * feature_map.group_step, feature_map.pitch)
+            for y in rows for group in range(feature_map.groups)]
