@@ -16,7 +16,8 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 RING_SLOTS = 4  # enough: what is left of the GLB lets the next group's constants come early
-CHUNK_WORDS = 512  # at most, where a chunk need not be a whole tile
+MOST_CHUNK_WORDS = 512
+LEAST_CHUNKS = 8  # so that the first pass can begin early
 
 
 @dataclass
@@ -165,7 +166,7 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
         space.place(buffer)
         constants.add("filters", packed, buffer)
     else:
-        chunk_groups = _chunk_groups(first, packed.shape[1])
+        chunk_groups = _chunk_groups(packed)
         words = chunk_groups * constants.tile
         buffer.head = words
         space.place(buffer)
@@ -202,11 +203,13 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
             return
-        chunk_groups = _chunk_groups(mapping, packed.shape[1])
-        words = (chunk_groups or packed.shape[1]) * mapping.tile
+        chunk_groups = _chunk_groups(packed)
+        words = chunk_groups * mapping.tile
         count = packed.size // words
-        slots = min(free // words, count, RING_SLOTS)
-        if slots < min(2, count):
+        # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
+        kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
+        slots = min(free // words, count, kept + RING_SLOTS)
+        if slots < min(max(kept + 1, 2), count):
             continue
         buffer = whole(f"{group.name} filters", slots * words, birth, death, loaded=True)
         buffer.head = words
@@ -218,8 +221,8 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
     raise DoesNotFit(f"{group.name}: no tile of its filters fits the {free * GLB_WORD_BYTES} bytes of GLB that are free")
 
 
-def _chunk_groups(mapping: Mapping, groups: int) -> int:
-    """Channel groups of a chunk; 0: a whole tile, where several blocks of pixels share it."""
-    if mapping.blocks.inner > 1:
-        return 0
-    return max(c for c in range(1, groups + 1) if groups % c == 0 and (c == 1 or c * mapping.tile <= CHUNK_WORDS))
+def _chunk_groups(packed: np.ndarray) -> int:
+    """Channel groups of a chunk of packed filters."""
+    groups, tile = packed.shape[1:3]
+    most = min(MOST_CHUNK_WORDS, packed.size // LEAST_CHUNKS)
+    return max(c for c in range(1, groups + 1) if groups % c == 0 and (c == 1 or c * tile <= most))

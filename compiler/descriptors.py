@@ -75,7 +75,7 @@ class Filters:
     """Filter tiles of a pass, and where their words and tables begin in the GLB.
 
     ring: (end address, words) where the filters pass through a ring; chunk_groups: channel groups
-    (GLB words per filter) of a chunk, 0 for a whole tile, None for no chunks.
+    (GLB words per filter) of a chunk, None for no chunks.
     """
 
     count: int  # filters of a tile, with padding
@@ -201,12 +201,9 @@ def _filter_stream(machine: MachineConfig, p: "Pass") -> StreamDescriptor:
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(along(chunk, filters.count))
     levels.append(along(groups // chunk, chunk * filters.count))
-    if not filters.chunk_groups:
-        chunk_level = len(levels) + 1  # a whole tile, after its last inner block
-    else:
-        chunk_level = len(levels) - 1
-        if blocks.inner > 1 or blocks.outer > 1:
-            raise ValueError("filters in chunks smaller than a tile are used only once")
+    chunk_level = len(levels) - 1
+    if chunked and blocks.outer > 1:
+        raise ValueError("filters that come in chunks are used by one outer block only")
     levels.append(Level(blocks.inner))
     levels.append(along(filters.tiles, groups * filters.count))
     levels.append(Level(blocks.outer))

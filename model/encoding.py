@@ -218,10 +218,13 @@ STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_en
 # (y, x) is inside where 0 <= y < rows and 0 <= x < cols. A tag whose row and column bits, as one
 # number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
 STREAM_RANGE = Word("StreamRange", _fields("y:s12 x:s12 rows:12 cols:12 tag_wrap:11"))
-# chunk: wait for a filter chunk at each iteration of level chunk_level, free it at its end.
+# chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes
+# through inner blocks, which use the same chunks again: its first iteration waits for each chunk, its last
+# one frees them.
 # trim_first / trim_last: the first word of the first pair and the last word of the last pair of a
 # row are not sent; level pair_level steps through the pairs. to_pixels: the words are pointwise
-# pixels. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's half bit says which.
+# pixels. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's
+# half bit says which.
 # last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
 # OFMAP_BLOCK_LEVEL counts blocks and level OFMAP_TILE_LEVEL tiles).
 STREAM_OPTIONS = Word(

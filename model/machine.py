@@ -54,7 +54,7 @@ class Machine:
             ("TRANSFERS", "PASSES", "DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "COMMAND_BYTES",
              "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES"), 0)
         self._shadow = Descriptor()
-        self._chunks_loaded = self._chunks_freed = 0
+        self._chunks_loaded = self._chunks_taken = self._chunks_freed = 0
         self._pass: Iterator[None] | None = None  # waits for a chunk
 
     # ---- Commands ----
@@ -160,7 +160,7 @@ class Machine:
         """Goes on with a pass that waited for a chunk; says whether it could go on at all."""
         if self._pass is None:
             return False
-        before = self._chunks_freed
+        before = self._chunks_taken
         try:
             next(self._pass)
         except StopIteration:
@@ -170,7 +170,7 @@ class Machine:
             raise MachineError(ErrorCode.GLB_ADDRESS, self._pass_command, f"a stream: {error}") from error
         if finish:
             raise MachineError(ErrorCode.WATCHDOG, address, "a pass waits for filter chunks behind it")
-        return self._chunks_freed != before
+        return self._chunks_taken != before
 
     def _execute(self, descriptor: Descriptor) -> Iterator[None]:
         """One pass; yields where it has to wait for a filter chunk."""
@@ -186,15 +186,19 @@ class Machine:
         if not (program.options["enable"] and program.options["chunk"]):
             return None
         at = streams.positions(program)
-        size = int(np.prod([v.count for v in program.levels[: program.options["chunk_level"]]]))
+        level = program.options["chunk_level"]
+        size = int(np.prod([v.count for v in program.levels[:level]]))
+        reuses = program.levels[level + 1].count  # by inner blocks
         parts = []
         for first in range(0, len(at.address), size):
-            while self._chunks_freed == self._chunks_loaded:
+            use = at.digits[first, level + 1]
+            while use == 0 and self._chunks_taken == self._chunks_loaded:
                 yield
+            self._chunks_taken += int(use == 0)
             chunk = slice(first, first + size)
             part = streams.Positions(**{name: values[chunk] for name, values in vars(at).items()})
             parts.append(streams.read(program, self.glb, where=part))
-            self._chunks_freed += 1
+            self._chunks_freed += int(use == reuses - 1)
         return streams.Beats(
             np.concatenate([part.data for part in parts]), np.concatenate([part.lanes for part in parts]),
             at.tag, parts[0].half_by_set)

@@ -5,8 +5,9 @@
 // runs ahead of the consumer by DEPTH beats.
 //
 // A pass's descriptor is taken when all beats of the pass before have been handed on; swap_o marks that
-// cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at each chunk
-// (options.chunk) until another filter chunk has been loaded; chunk_freed_o: one has been read.
+// cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at each new chunk
+// (options.chunk) until another filter chunk has been loaded; chunk_freed_o: one has been read for the
+// last time.
 module read_stream
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -56,7 +57,7 @@ module read_stream
   tag_t              tag;
   logic [Levels:0]   inner_first, inner_last;
   logic [Levels-1:0] at_first, at_last;
-  logic [2:0]        pair_level;
+  logic [2:0]        pair_level, reuse_level;
 
   // ---- Pass ----
 
@@ -102,9 +103,12 @@ module read_stream
     .at_last_o    (at_last)
   );
 
-  assign chunk_starts  = cfg_q.options.chunk && inner_first[{1'b0, cfg_q.options.chunk_level}];
+  assign reuse_level   = cfg_q.options.chunk_level + 3'd1;
+  assign chunk_starts  = cfg_q.options.chunk && at_first[reuse_level] &&
+                         inner_first[{1'b0, cfg_q.options.chunk_level}];
   assign chunk_missing = chunk_starts && chunks_taken_q == chunks_loaded_i;
-  assign chunk_freed_o = step && cfg_q.options.chunk && inner_last[{1'b0, cfg_q.options.chunk_level}];
+  assign chunk_freed_o = step && cfg_q.options.chunk && at_last[reuse_level] &&
+                         inner_last[{1'b0, cfg_q.options.chunk_level}];
 
   // ---- Request, or pad ----
 
