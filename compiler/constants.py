@@ -15,7 +15,6 @@ from compiler.timeline import Region, Timeline
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
-RING_SLOTS = 4  # enough: what is left of the GLB lets the next group's constants come early
 MOST_CHUNK_WORDS = 512
 LEAST_CHUNKS = 8  # so that the first pass can begin early
 
@@ -113,9 +112,9 @@ class WorkConstants:
         return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
 
 
-def place_constants(plan: Plan, machine: MachineConfig, space: Space) -> list[WorkConstants]:
+def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.ndarray) -> list[WorkConstants]:
     """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
-    room allows. Raises DoesNotFit, its message beginning with the group's name."""
+    room allows. slots: of each group, chunks that a filter ring should hold beside those in use. Raises DoesNotFit, its message beginning with the group's name."""
     found = []
     for n, group in enumerate(plan.groups):
         constants = WorkConstants(group, machine, plan.segment_of[n].way)
@@ -136,7 +135,7 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space) -> list[Wo
         found.append(constants)
     for n, constants in enumerate(found):
         if not constants.tile:
-            _place_whole(plan, n, constants, machine, space)
+            _place_whole(plan, n, constants, machine, space, int(slots[n]))
     return found
 
 
@@ -183,7 +182,8 @@ def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
     return layout.pack_convolution(filters, 4, tile // machine.sets, 1, 1, split=False)[:, :groups]
 
 
-def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
+def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space,
+                 wanted: int) -> None:
     """Filters of a group that is one job: in chunks where each is used by one block of pixels or by inner
     blocks in turn, else resident; the mapping is the cheapest for which there is room."""
     group, (birth, death) = plan.groups[n], _life(plan, n)
@@ -208,7 +208,7 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
         count = packed.size // words
         # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
         kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
-        slots = min(free // words, count, kept + RING_SLOTS)
+        slots = min(free // words, count, max(kept, 1) + wanted)
         if slots < min(max(kept + 1, 2), count):
             continue
         buffer = whole(f"{group.name} filters", slots * words, birth, death, loaded=True)

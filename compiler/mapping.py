@@ -9,6 +9,7 @@ from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
 
 CONVOLUTION_FILTERS = 4  # p
 DEPTHWISE_TAPS = 3
+CONFLICTS = 5  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
         depthwise = DEPTHWISE_TAPS * blocks.pixels * slow
         span = (blocks.rows - 1) * stride + SET_ROWS
         beats = span * blocks.cols * _pairs((blocks.pixels - 1) * stride + DEPTHWISE_TAPS, left)
+        beats += beats // CONFLICTS
         first, later = max(pointwise + depthwise, beats, tile), max(pointwise, tile)
     groups = word_groups(group.source.shape[2]) * halves
     return blocks.outer * blocks.inner * groups * (first + (tiles - 1) * later)

@@ -8,7 +8,7 @@ from compiler.graph import Graph
 from compiler.groups import Group, fold_pads, form_groups
 from compiler.image import Image
 from compiler.importers import tflite
-from compiler.schedule import Schedule, schedule
+from compiler.schedule import EFFORT, Schedule, schedule
 from model.config import DEFAULT, MachineConfig
 
 
@@ -38,13 +38,14 @@ class Stages:
 DUMPS = ("import", "passes", "groups", "schedule", "assemble", "image")
 
 
-def compile_network(model: str | Path, machine: MachineConfig = DEFAULT) -> Stages:
-    """Raises ValueError, in one line, for a model the machine does not run or that does not fit."""
+def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = "cycles",
+                    effort: int = EFFORT) -> Stages:
+    """objective: cycles, bytes or energy; effort: how long the search for places goes on. Raises ValueError, in one line, for a model the machine does not run or that does not fit."""
     graph = tflite.load(model)
     try:
         groups = form_groups(graph)
         _check_groups(groups)
-        plan = schedule(groups, machine)
+        plan = schedule(groups, machine, objective, effort)
     except OverflowError as error:
         raise ValueError(f"{model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
     built, text = image_stage.build(plan, machine)

@@ -18,7 +18,9 @@ from compiler.timeline import Region, Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import PoolMode
 
-ATTEMPTS = 400  # arrangements of the maps that are tried before a segment is refused
+MOST_SLOTS = 3  # of a filter ring, beside the chunks in use
+STARTS = 4
+EFFORT = 1200  # arrangements of the maps in the GLB that are tried
 
 
 class DramLayout:
@@ -67,13 +69,13 @@ class Schedule:
     output_address: int
 
 
-def schedule(groups: list[Group], machine: MachineConfig, objective: str = "cycles") -> Schedule:
-    """Raises DoesNotFit or ValueError, naming the group."""
+def schedule(groups: list[Group], machine: MachineConfig, objective: str = "cycles", effort: int = EFFORT) -> Schedule:
+    """effort: arrangements that are tried. Raises DoesNotFit or ValueError, naming the group."""
     refused: set[Segment] = set()
     while True:
         plan = plan_maps(groups, plan_segments(groups, machine, objective, refused), machine)
         try:
-            constants = _place(plan, machine)
+            constants = _place(plan, machine, effort)
         except _Refused as refusal:
             refused.add(refusal.segment)
             continue
@@ -88,36 +90,73 @@ class _Refused(Exception):
         self.segment = segment
 
 
-def _place(plan: Plan, machine: MachineConfig) -> list[WorkConstants]:
+@dataclass(frozen=True)
+class _Arrangement:
+    """What the search for places varies: the order of the maps, where each is wanted (0 lowest, 1 highest),
+    and the size of the filter rings."""
+
+    order: np.ndarray
+    where: np.ndarray
+    slots: np.ndarray
+
+    @classmethod
+    def first(cls, plan: Plan) -> "_Arrangement":
+        maps = len(plan.buffers())
+        return cls(np.arange(maps), np.zeros(maps), np.full(len(plan.groups), MOST_SLOTS))
+
+    def changed(self, random: np.random.Generator) -> "_Arrangement":
+        """One a little different."""
+        order, where, slots = self.order.copy(), self.where.copy(), self.slots.copy()
+        places = random.integers(len(where), size=random.integers(1, 4))
+        where[places] = random.random(len(places)) * (random.random(len(places)) < 0.7)
+        slots[random.integers(len(slots))] = random.integers(1, MOST_SLOTS + 1)
+        if random.random() < 0.25:
+            first, second = random.integers(len(order), size=2)
+            order[[first, second]] = order[[second, first]]
+        return _Arrangement(order, where, slots)
+
+
+def _place(plan: Plan, machine: MachineConfig, effort: int) -> list[WorkConstants]:
     """Gives every buffer its address; returns the constants of each group.
 
-    Of several arrangements of the maps, larger ones first, the one that lets most constants come early.
+    A random search, the same at every run, begun anew a few times: the arrangement that lets most constants
+    come early and has the best mappings.
     """
-    random = np.random.default_rng(0)
     maps = sorted(plan.buffers(), key=lambda buffer: -buffer.words)
     best, refusal = None, None
-    for attempt in range(ATTEMPTS):
-        space = Space(machine.glb_words, 2 * len(plan.jobs))
-        # The first as low as can be; then most low, the largest anywhere.
-        places = (random.random(len(maps)) < 0.3) * random.random(len(maps)) * (attempt > 0)
-        places[0] = random.random() * (attempt > 0)
-        try:
-            for buffer, where in zip(maps, places):
-                space.place(buffer, where)
-            constants = place_constants(plan, machine, space)
-        except DoesNotFit as error:
-            refusal = refusal or error
-            continue
-        cost = space.exposed_words() + sum(c.cycles(plan, n) for n, c in enumerate(constants))
-        if best is None or cost < best[0]:
-            best = cost, constants, [buffer.address for buffer in maps]
+    for start in range(STARTS):
+        random, here, spent = np.random.default_rng(start), _Arrangement.first(plan), None
+        for attempt in range(-(-effort // STARTS)):
+            tried = here.changed(random) if attempt else here
+            space = Space(machine.glb_words, 2 * len(plan.jobs))
+            try:
+                for n in tried.order:
+                    space.place(maps[n], tried.where[n])
+                constants = place_constants(plan, machine, space, tried.slots)
+            except DoesNotFit as error:
+                refusal = refusal or error
+                if spent is None and attempt % 8:
+                    here = tried
+                elif spent is None:
+                    here = _Arrangement.first(plan)
+                continue
+            cost = space.exposed_words() + sum(c.cycles(plan, n) for n, c in enumerate(constants))
+            if spent is None or cost <= spent:
+                here, spent = tried, cost
+            if best is None or cost < best[0]:
+                best = cost, constants, [buffer.address for buffer in maps]
+            if not space.exposed_words():
+                break
     if best is None:
-        names = [group.name for group in plan.groups]
-        n = next((n for n, name in enumerate(names) if str(refusal).startswith(f"{name}:") or str(refusal).startswith(f"{name} ")), 0)
-        raise _Refused(plan.segment_of[n])
+        raise _Refused(plan.segment_of[_group_named(plan, str(refusal))])
     for buffer, address in zip(maps, best[2]):
         buffer.address = address
     return best[1]
+
+
+def _group_named(plan: Plan, message: str) -> int:
+    """The group whose buffer had no room: the message begins with its name."""
+    return next((n for n, group in enumerate(plan.groups) if message.startswith((f"{group.name}:", f"{group.name} "))), 0)
 
 
 @dataclass

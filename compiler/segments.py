@@ -189,7 +189,9 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
         found = mappings(machine, group, rows)
         _mappings[key] = [m for m in found if way is not Way.IN_PLACE or m.blocks.outer * m.blocks.inner == 1]
     if not _mappings[key]:
-        what = f"no mapping of {rows} output rows fits the array's buffers"
+        what = (f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, ifmap_words = "
+                f"{machine.ifmap_words}, filter_words = {machine.filter_words}, word_buffer_words = "
+                f"{machine.word_buffer_words}: use larger ones")
         if group.pool_count:
             what = (f"an average over {' x '.join(map(str, group.map_shape))} pixels needs all of them in flight at once, "
                     f"there is room for {machine.cols * (machine.pixel_words // 2)}: give the map another size")

@@ -336,6 +336,8 @@ class Counter(IntEnum):
     PE_WAIT_PSUM = 30  # a psum half that has not been drained
     FILTER_WAIT = 31  # cycles in which the filter stream waited for a chunk from DRAM
     IFMAP_WAIT = 32  # cycles in which the ifmap stream waited for an ofmap to be written
+    PE_IDLE = 33  # cycles of PEs without a pass, summed over the PEs
+    PE_BEHIND = 34  # cycles of PEs in the pass before the one offered last, summed over the PEs
 
 
 _GLB_READERS = ("IFMAP", "FILTER", "DEPTHWISE", "TABLE", "IPSUM", "RESIDUAL", "STORE")

@@ -176,7 +176,7 @@ module eyrie
 
   // ---- Passes and the GLB ----
 
-  logic [CountWidth-1:0]   macs, gated;
+  logic [CountWidth-1:0]   macs, gated, behind;
   logic [PeWaits-1:0][CountWidth-1:0] waits;
   logic                    ifmap_waits, filter_waits;
   logic                    ifmap_stall, filter_stall, drain_busy, drain_stall;
@@ -209,6 +209,7 @@ module eyrie
     .macs_o            (macs),
     .gated_o           (gated),
     .waits_o           (waits),
+    .behind_o          (behind),
     .ifmap_waits_o     (ifmap_waits),
     .filter_waits_o    (filter_waits),
     .ifmap_stall_o     (ifmap_stall),
@@ -276,6 +277,8 @@ module eyrie
     increment[CounterPeWaitWords]        = 16'(waits[1]);
     increment[CounterPeWaitFilter]       = 16'(waits[2]);
     increment[CounterPeWaitPsum]         = 16'(waits[3]);
+    increment[CounterPeIdle]             = 16'(waits[4]);
+    increment[CounterPeBehind]           = 16'(behind);
     increment[CounterFilterWait]         = 16'(filter_waits);
     increment[CounterIfmapWait]          = 16'(ifmap_waits);
   end

@@ -42,6 +42,7 @@ module eyrie_core
   output logic [CountWidth-1:0]        macs_o,
   output logic [CountWidth-1:0]        gated_o,
   output logic [PeWaits-1:0][CountWidth-1:0] waits_o,
+  output logic [CountWidth-1:0]        behind_o,
   output logic                         ifmap_waits_o,
   output logic                         filter_waits_o,
   output logic                         ifmap_stall_o,
@@ -167,7 +168,7 @@ module eyrie_core
     .sums_ready_i     (sums_ready),
     .sums_o           (sums),
     .sums_beat_o      (sums_beat),
-    .macs_o, .gated_o, .waits_o
+    .macs_o, .gated_o, .waits_o, .behind_o
   );
 
   // Sums that are only looked at pass the PPU by.

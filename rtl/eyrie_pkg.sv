@@ -42,9 +42,9 @@ package eyrie_pkg;
     logic       pass_last;
   } drain_beat_t;
 
-  // Why a PE that runs a pass does not multiply: the operand, or the psum half, that it has not got.
-  typedef enum logic [2:0] {WaitNone, WaitIfmap, WaitWords, WaitFilter, WaitPsum} pe_wait_e;
-  localparam int unsigned PeWaits = 4;  // reasons, WaitIfmap first
+  // Why a PE does not multiply: the operand or the psum half that it has not got, or that it runs no pass.
+  typedef enum logic [2:0] {WaitNone, WaitIfmap, WaitWords, WaitFilter, WaitPsum, WaitPass} pe_wait_e;
+  localparam int unsigned PeWaits = 5;  // reasons, WaitIfmap first
 
   // Two adjacent ifmap words on their way to the PEs: lane 0 is the left one.
   typedef struct packed {

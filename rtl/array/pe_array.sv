@@ -67,7 +67,8 @@ module pe_array
 
   output logic [CountWidth-1:0] macs_o,
   output logic [CountWidth-1:0] gated_o,
-  output logic [PeWaits-1:0][CountWidth-1:0] waits_o  // PEs waiting, by reason
+  output logic [PeWaits-1:0][CountWidth-1:0] waits_o,  // PEs waiting, by reason
+  output logic [CountWidth-1:0] behind_o  // PEs in the pass before that of cfg_epoch_i
 );
 
   // ---- Networks ----
@@ -133,7 +134,7 @@ module pe_array
 
   // ---- Columns of PEs ----
 
-  logic         [ROWS-1:0][COLS-1:0] epoch_taken;
+  logic         [ROWS-1:0][COLS-1:0] epoch_taken, pe_epoch;
   logic         [ROWS-1:0][COLS-1:0] chain_in_valid, chain_in_ready, chain_valid, chain_ready;
   chain_phase_t [ROWS-1:0][COLS-1:0] chain_in_phase, chain_phase;
   sum_t         [ROWS-1:0][COLS-1:0] chain_in_sum, chain_sum;
@@ -206,6 +207,7 @@ module pe_array
           .gated_o          (gated[row][col]),
           .wait_o           (waits[row][col])
         );
+        assign pe_epoch[row][col]    = epoch[0];
         assign epoch_taken[row][col] = epoch == {2{cfg_epoch_i}};
         // The bottom row sends no depthwise sums or words further.
         assign dw_valid[row][col]   = 1'b0;
@@ -268,6 +270,7 @@ module pe_array
           .gated_o          (gated[row][col]),
           .wait_o           (waits[row][col])
         );
+        assign pe_epoch[row][col]    = epoch;
         assign epoch_taken[row][col] = epoch == cfg_epoch_i;
       end
     end
@@ -296,7 +299,8 @@ module pe_array
   always_comb begin : count_macs
     macs_o  = '0;
     gated_o = '0;
-    waits_o = '0;
+    waits_o  = '0;
+    behind_o = '0;
     for (int unsigned row = 0; row < ROWS; row++) begin
       for (int unsigned col = 0; col < COLS; col++) begin
         macs_o  += CountWidth'(macs[row][col]);
@@ -304,6 +308,7 @@ module pe_array
         for (int unsigned reason = 0; reason < PeWaits; reason++) begin
           waits_o[reason] += CountWidth'(waits[row][col] == pe_wait_e'(3'(reason + 1)));
         end
+        behind_o += CountWidth'(pe_epoch[row][col] != cfg_epoch_i && waits[row][col] != WaitPass);
       end
     end
   end

@@ -320,7 +320,9 @@ module pe_sequencer
 
   always_comb begin : find_wait
     wait_o = WaitNone;
-    if (running_q && !issue) begin
+    if (!running_q) begin
+      wait_o = WaitPass;
+    end else if (!issue) begin
       if (op == OpPointwise) wait_o = WaitFilter;
       else if (op == OpConvolution) begin
         wait_o = (filter_count_i > filter_offset_q) ? WaitIfmap : WaitFilter;

@@ -117,10 +117,9 @@ def test_configuration_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"glb_bank_words": 64}, "group conv0: output stripes: 8192 bytes of GLB are needed in one piece, "),
-        ({"glb_bank_words": 256}, "group conv0: input and output do not fit the GLB together"),
-        ({"psum_words": 8}, "group block1: a tile of 8 filters does not fit, there is room for "),
-        ({"word_buffer_words": 8}, "group block2: depthwise words of a SUPER: needs 32, has 8"),
+        ({"glb_bank_words": 64}, "group block4 needs at least 51712 bytes of GLB, there are 4096: use"),
+        ({"glb_bank_words": 256}, "group block4 needs at least 51712 bytes of GLB, there are 16384: use"),
+        ({"word_buffer_words": 8}, "group block5: no mapping of 1 output rows fits the PEs: psum_words = 128, "),
         ({"filter_words": 8}, "group conv0: filter words of a PE: needs 12, has 4"),
         ({"psum_words": 2}, ""),
         ({"cols": 2}, ""),

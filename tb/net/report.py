@@ -42,16 +42,22 @@ def compulsory_bytes(image: Image) -> int:
 
 
 def _layers(image: Image, passes: list[dict]) -> list[dict]:
-    """Per group: what the counters went on from the end of the pass before to the end of each of its own."""
-    counts = [name for name in passes[0] if name != "signature"]
+    """Per group: what the counters went on from the end of the pass before to the end of each of its own;
+    cycles: PE cycles of its passes / PEs, the cycles after the last pass left the array being the last
+    group's."""
+    counts = [name for name in passes[0] if name not in ("signature", "pe_cycles")]
+    pes = image.map["machine"]["rows"] * image.map["machine"]["cols"]
     before = [dict.fromkeys(counts, 0), *passes[:-1]]
     gone = [{name: now[name] - then[name] for name in counts} for then, now in zip(before, passes)]
     rows = []
     for step in image.map["steps"]:
         row = {name: sum(gone[number][name] for number in step["passes"]) for name in counts}
+        cycles = round(sum(passes[number]["pe_cycles"] for number in step["passes"]) / pes)
+        if step is image.map["steps"][-1]:
+            cycles = passes[-1]["CYCLES"] - sum(r["cycles"] for r in rows)
         rows.append({
-            "name": step["name"], "way": step["way"], "cycles": row["CYCLES"], "macs": step["macs"],
-            "utilisation": round(step["macs"] / (multipliers(image) * row["CYCLES"]), 4),
+            "name": step["name"], "way": step["way"], "cycles": cycles, "macs": step["macs"],
+            "utilisation": round(step["macs"] / (multipliers(image) * cycles), 4),
             "gated": row["GATED"],
             "dram_read_bytes": row["DRAM_READ_BYTES"],
             "dram_write_bytes": row["DRAM_WRITE_BYTES"],

@@ -132,6 +132,7 @@ module pass_tb
     .macs_o            (macs),
     .gated_o           (gated),
     .waits_o           (),
+    .behind_o          (),
     .ifmap_waits_o     (),
     .filter_waits_o    (),
     .ifmap_stall_o     (unused_activity[0]),

@@ -110,7 +110,8 @@ module pe_array_tb
     .sums_beat_o  (sums_note_o),
     .macs_o       (macs),
     .gated_o      (gated),
-    .waits_o      ()
+    .waits_o      (),
+    .behind_o     ()
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

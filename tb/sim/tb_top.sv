@@ -2,8 +2,8 @@
 //
 // The bench writes registers through the AXI4-Lite port, reads and writes the DRAM in bulk through
 // dram_pointer_o, and waits for interrupt_o. For the report per layer, the counters are noted at the end
-// of every pass (`trace`: all counters, then two words of signature); trace_select_i picks an entry of
-// pass trace_pass_i.
+// of every pass (`trace`: all counters, then two words of signature, then PE cycles); trace_select_i picks
+// an entry of pass trace_pass_i.
 //
 // A pass's signature is the sum, over its ofmap words, of (data ^ address * Spread) * Spread, 64 bits:
 // it says at every pass whether what was written is what the golden model writes.
@@ -160,12 +160,51 @@ module tb_top
     end
   end
 
+  // PE cycles by pass. Passes that run at the same time, each in some of the PEs, share the cycles; PEs
+  // without a pass count for the latest one that others run, or if there is none for the one to come.
+  localparam int unsigned Pes = ROWS * COLS;
+
+  logic [31:0] pe_cycles [PASSES];
+  logic [15:0] offered, idle_pass, pes_idle, pes_behind, pes_running;
+
+  assign offered    = u_eyrie.passes_offered_q;
+  assign pes_idle   = u_eyrie.increment[CounterPeIdle];
+  assign pes_behind = u_eyrie.increment[CounterPeBehind];
+  assign pes_running = 16'(Pes) - pes_idle - pes_behind;  // the pass offered last
+
+  always_comb begin : place_idle
+    idle_pass = offered;
+    if (pes_running != '0)     idle_pass = offered - 16'd1;
+    else if (pes_behind != '0) idle_pass = offered - 16'd2;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!u_eyrie.unit_rst_n) begin
+      for (int unsigned n = 0; n < PASSES; n++) pe_cycles[n] <= '0;
+    end else if (u_eyrie.busy) begin
+      pe_cycles[place(idle_pass)] <= pe_cycles[place(idle_pass)] + 32'(pes_idle);
+      if (pes_running != '0) begin
+        pe_cycles[place(offered - 16'd1)] <= pe_cycles[place(offered - 16'd1)] + 32'(pes_running) +
+            ((idle_pass == offered - 16'd1) ? 32'(pes_idle) : '0);
+      end
+      if (pes_behind != '0) begin
+        pe_cycles[place(offered - 16'd2)] <= pe_cycles[place(offered - 16'd2)] + 32'(pes_behind) +
+            ((idle_pass == offered - 16'd2) ? 32'(pes_idle) : '0);
+      end
+    end
+  end
+
+  function automatic logic [$clog2(PASSES)-1:0] place(logic [15:0] number);
+    return number[$clog2(PASSES)-1:0];
+  endfunction
+
   assign chosen_signature = signatures[trace_pass_i[$clog2(PASSES)-1:0]];
 
   always_comb begin : choose
     unique case (trace_select_i)
       8'(Counters):     trace_o = chosen_signature[31:0];
       8'(Counters + 1): trace_o = chosen_signature[63:32];
+      8'(Counters + 2): trace_o = pe_cycles[trace_pass_i[$clog2(PASSES)-1:0]];
       default: trace_o = trace[trace_pass_i[$clog2(PASSES)-1:0]][trace_select_i[$clog2(Counters)-1:0]];
     endcase
   end
