@@ -1,5 +1,8 @@
-// The global buffer: single-port banks, interleaved word by word (bank = address mod BANKS), behind
-// a fixed-priority arbiter.
+// The global buffer: single-port banks behind a fixed-priority arbiter.
+//
+// Words are interleaved over the banks one by one, and each run of BANKS words is turned against the one
+// before: the bank is the sum of the address's three lowest digits to the base BANKS. So words that are 1, BANKS
+// or BANKS^2 apart, neighbours in a row, a column or a channel of most maps, lie in different banks.
 //
 // A request (glb_request_t) accesses lane 0 at `address` and lane 1 at `address` + 1, each only
 // where its strobe is not zero; `address` is even where lane 1 is used. It is done in the cycle in
@@ -43,13 +46,17 @@ module glb
   logic [Clients-1:0][BANKS-1:0] banks;      // needed
   logic [Clients-1:0]           granted;
 
+  function automatic bank_t bank_of(glb_address_t address);
+    return bank_t'(address) + bank_t'(address >> BankWidth) + bank_t'(address >> 2 * BankWidth);
+  endfunction
+
   // Decode: which banks does each request need?
   always_comb begin : decode
     banks = '0;
     for (int unsigned c = 0; c < Clients; c++) begin
       outside[c] = 32'(request_i[c].address) >= Words;
       for (int unsigned lane = 0; lane < 2; lane++) begin
-        bank[c][lane]   = bank_t'(request_i[c].address + 16'(lane));
+        bank[c][lane]   = bank_of(request_i[c].address) + bank_t'(lane);
         access[c][lane] = (request_i[c].strobe[lane] != '0) && !outside[c];
         if (access[c][lane]) banks[c][bank[c][lane]] = 1'b1;
       end

@@ -50,7 +50,8 @@ class Model:
             if request is None:
                 continue
             inside = request.address < self.words
-            banks = {(request.address + lane) % self.banks for lane in request.lanes() if inside}
+            digits = sum(request.address // self.banks**n for n in range(3))
+            banks = {(digits + lane) % self.banks for lane in request.lanes() if inside}
             granted[client] = not banks & taken
             if granted[client]:
                 taken |= banks
