@@ -156,7 +156,8 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
     def cycles(tile: int) -> int:
         return sum(next(m.cycles for m in mappings_of(machine, group, r, constants.way) if m.tile == tile) for r in rows)
 
-    constants.tile = min(tiles, key=lambda tile: (cycles(tile), -tile))
+    # Of equals the smaller: what reads the output waits for the sums of the last tile only.
+    constants.tile = min(tiles, key=lambda tile: (cycles(tile), tile))
     packed = _pack(group, constants.tile, machine)
     buffer = whole(f"{group.name} filters", packed.size, *_life(plan, n), loaded=True)
     first = constants.mapping_of(rows[0])

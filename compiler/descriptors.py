@@ -121,7 +121,9 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
     ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride
     odd = x % 2
     split = machine.sets > 1
-    levels = [Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2), *inner_levels]
+    pairs = Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2)
+    # Depthwise work: rows and blocks go side by side, so that all PEs have their words at the same time.
+    levels = [pairs, *inner_levels] if to_pixels else [*inner_levels, pairs]
     if not split:  # one set: the two halves of a word are two groups
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(Level(ifmap.groups, ifmap.group_step))
@@ -137,7 +139,8 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
         {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **_ring(ifmap)},
         {"y": y, "x": x - odd, "rows": ifmap.rows, "cols": ifmap.cols},
         {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
-         "to_pixels": int(to_pixels), "half_by_set": int(split)},
+         "to_pixels": int(to_pixels), "half_by_set": int(split),
+         "pair_level": 0 if to_pixels else len(inner_levels)},
         tuple(levels),
     )
 

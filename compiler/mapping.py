@@ -9,7 +9,7 @@ from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
 
 CONVOLUTION_FILTERS = 4  # p
 DEPTHWISE_TAPS = 3
-CONFLICTS = 5  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
+CONFLICTS = 8  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import PoolMode
 
 MOST_SLOTS = 3  # of a filter ring, beside the chunks in use
-STARTS = 4
-EFFORT = 1200  # arrangements of the maps in the GLB that are tried
+HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
+STARTS = 6
+EFFORT = 1800  # arrangements of the maps in the GLB that are tried
 
 
 class DramLayout:
@@ -119,14 +120,15 @@ class _Arrangement:
 def _place(plan: Plan, machine: MachineConfig, effort: int) -> list[WorkConstants]:
     """Gives every buffer its address; returns the constants of each group.
 
-    A random search, the same at every run, begun anew a few times: the arrangement that lets most constants
-    come early and has the best mappings.
+    A random search (simulated annealing), the same at every run, begun anew a few times: the arrangement that
+    lets most constants come early and has the best mappings.
     """
     maps = sorted(plan.buffers(), key=lambda buffer: -buffer.words)
     best, refusal = None, None
     for start in range(STARTS):
         random, here, spent = np.random.default_rng(start), _Arrangement.first(plan), None
-        for attempt in range(-(-effort // STARTS)):
+        attempts = -(-effort // STARTS)
+        for attempt in range(attempts):
             tried = here.changed(random) if attempt else here
             space = Space(machine.glb_words, 2 * len(plan.jobs))
             try:
@@ -141,7 +143,8 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> list[WorkConstant
                     here = _Arrangement.first(plan)
                 continue
             cost = space.exposed_words() + sum(c.cycles(plan, n) for n, c in enumerate(constants))
-            if spent is None or cost <= spent:
+            heat = HOTTEST * (1 - attempt / attempts)
+            if spent is None or cost <= spent or random.random() < np.exp((spent - cost) / heat):
                 here, spent = tried, cost
             if best is None or cost < best[0]:
                 best = cost, constants, [buffer.address for buffer in maps]
