@@ -1,9 +1,11 @@
 # Knobs: make TARGET KNOB=value
 
 TEST    ?=#          test name (make list): sim, golden, bench
-SEED    ?=#          seed; sim draws and prints one, test takes 1
+SEED    ?=#          seed; sim draws and prints one, test and mutate take 1
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
 JOBS    ?= 2#        tests at a time: test
+COUNT   ?= 20#       mutants: mutate
+BUDGET  ?= 60#       minutes after which no mutant begins: mutate
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
@@ -17,7 +19,7 @@ ready := .venv/.ready
 py    := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list test lint golden accuracy bench clean help
+.PHONY: demo sim list test lint golden accuracy bench mutate clean help
 
 demo: $(ready) ## Runs a photo through the simulated machine and names its class
 	@$(py) scripts/demo.py $(if $(IMAGE),--image '$(IMAGE)')
@@ -44,6 +46,9 @@ accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [R
 
 bench: $(ready) ## Prints the simulation speed of a test, or of all, one at a time: [TEST]
 	@$(py) -m tb.common.runner $(TEST) --seed $(or $(SEED),1) --quiet
+
+mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
+	@$(py) scripts/mutate.py --seed $(or $(SEED),1) --count $(COUNT) --budget $(BUDGET)
 
 clean: ## Removes build/; .venv stays
 	@rm -rf build

@@ -46,10 +46,12 @@ def build_model(
     """Returns the executable model of module `top`, building it if it does not exist yet.
 
     `parameters` are the top's; `sources` are files in addition to what sources.closure finds (C++
-    for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly.
+    for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly. The
+    environment variable EYRIE_OPT holds more flags for Verilator: "-CFLAGS -O0" builds fast.
     """
     files = [*closure(top), *(ROOT / source for source in sources)]
-    flags = [*_FLAGS, "--top-module", top, *_generics(parameters or {})]
+    flags = [*_FLAGS, *os.environ.get("EYRIE_OPT", "").split()]
+    flags += ["--top-module", top, *_generics(parameters or {})]
     if waves:
         flags += ["--trace-vcd", "--trace-structs"]
     folder = MODELS / f"{top}-{_digest(flags, files)}"

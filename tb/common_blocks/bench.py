@@ -10,6 +10,10 @@ def _stream(name: str, about: str, top: str, capacity: int, **parameters: int) -
     return Bench(name, about, top, _MODULE, "moves_words", parameters, arguments)
 
 
+def _reset(name: str, about: str, top: str, capacity: int, **parameters: int) -> Bench:
+    return Bench(name, about, top, _MODULE, "forgets_words", parameters, {"capacity": capacity})
+
+
 def _alarm(name: str, about: str, testcase: str, message: str) -> Bench:
     return Bench(name, about, "assertion_tb", _MODULE, testcase, expect_fail=message)
 
@@ -19,6 +23,8 @@ BENCHES = [
     _stream("fifo1", "FIFO of 1 word", "fifo", 1, WIDTH=32, DEPTH=1),
     _stream("fifo2", "FIFO of 8 words of 128 bits", "fifo", 8, WIDTH=128, DEPTH=8),
     _stream("skid0", "skid buffer: order, capacity, handshakes", "skid_buffer", 2, WIDTH=24),
+    _reset("fifo3", "FIFO of 5 words: a reset empties it", "fifo", 5, WIDTH=13, DEPTH=5),
+    _reset("skid1", "skid buffer: a reset empties it", "skid_buffer", 2, WIDTH=24),
     _alarm("assert0", "a false assertion fails a run", "breaks_property", "planted: the bit rose"),
     _alarm("assert1", "unstable data fails a run", "changes_data", "data changed while stalled"),
     _alarm("assert2", "a dropped valid fails a run", "drops_valid", "valid dropped before ready"),

@@ -53,6 +53,30 @@ async def moves_words(dut) -> None:
     await tb.finish(board)
 
 
+@cocotb.test()
+async def forgets_words(dut) -> None:
+    """A reset of a full block leaves it empty, and it fills again."""
+    tb = Testbench(dut)
+    board = Scoreboard(dut._name)
+    width, capacity = len(dut.in_data_i), tb.arguments["capacity"]
+    dut.in_valid_i.value, dut.out_ready_i.value = 0, 0
+    await tb.reset()
+    await FallingEdge(tb.clock)
+    for turn in range(4):
+        where = f"turn {turn}"
+        dut.in_valid_i.value = 1
+        dut.in_data_i.value = int.from_bytes(tb.rng.bytes(32)) >> (256 - width)
+        for filled in range(capacity):
+            board.compare(1, int(dut.in_ready_o.value), f"{where}: in_ready_o, {filled} words inside")
+            await FallingEdge(tb.clock)
+        board.compare([1, 0], [int(dut.out_valid_o.value), int(dut.in_ready_o.value)], f"{where}: full")
+        dut.in_valid_i.value = 0
+        await tb.reset()
+        await FallingEdge(tb.clock)
+        board.compare([0, 1], [int(dut.out_valid_o.value), int(dut.in_ready_o.value)], f"{where}: reset")
+    await tb.finish(board)
+
+
 async def cuts_paths(tb: Testbench, board: Scoreboard, state: str) -> None:
     """Within a cycle, no output follows an input."""
     dut = tb.dut

@@ -3,6 +3,9 @@
 // beat, column 0 first) and dump.hex the GLB. Files lie in the simulation's folder.
 //
 // Every GLB client is held back at random, in stall_i of 256 cycles.
+//
+// activity_o, waits_o: cycles of ifmap stall, filter stall, drain busy, drain stall (from bit 0 on, 32
+// bits each), as the core reports them and as its channels show them.
 module pass_tb
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -17,7 +20,9 @@ module pass_tb
   input  logic [7:0]  stall_i,
   output logic        done_o,
   output logic        error_o,
-  output logic [31:0] cycles_o
+  output logic [31:0] cycles_o,
+  output logic [127:0] activity_o,
+  output logic [127:0] waits_o
 );
 
   localparam int unsigned GlbWords = 8192;
@@ -109,7 +114,7 @@ module pass_tb
   end
 
   logic [CountWidth-1:0] macs, gated;
-  logic [3:0]            unused_activity;
+  logic [3:0]            activity, waits;
 
   eyrie_core #(.ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS)) u_core (
     .clk_i, .rst_ni,
@@ -135,11 +140,30 @@ module pass_tb
     .behind_o          (),
     .ifmap_waits_o     (),
     .filter_waits_o    (),
-    .ifmap_stall_o     (unused_activity[0]),
-    .filter_stall_o    (unused_activity[1]),
-    .drain_busy_o      (unused_activity[2]),
-    .drain_stall_o     (unused_activity[3])
+    .ifmap_stall_o     (activity[0]),
+    .filter_stall_o    (activity[1]),
+    .drain_busy_o      (activity[2]),
+    .drain_stall_o     (activity[3])
   );
+
+  assign waits = {
+    u_core.sums_valid && !u_core.sums_ready,
+    u_core.sums_valid && u_core.sums_ready && u_core.sums_beat.to_ppu,
+    u_core.filter_valid && !u_core.filter_ready,
+    u_core.ifmap_valid && !u_core.ifmap_ready
+  };
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      activity_o <= '0;
+      waits_o    <= '0;
+    end else begin
+      for (int n = 0; n < 4; n++) begin
+        activity_o[32*n +: 32] <= activity_o[32*n +: 32] + 32'(activity[n]);
+        waits_o[32*n +: 32]    <= waits_o[32*n +: 32] + 32'(waits[n]);
+      end
+    end
+  end
 
   // A client that is held back in this cycle is not seen by the GLB; one that was seen stays.
   logic [Clients-1:0] held, glb_valid, glb_ready;

@@ -16,6 +16,8 @@ from tb.common.scoreboard import Scoreboard
 
 PASS_LIMIT_NS = 1_000_000  # half a million cycles
 
+ACTIVITIES = ("ifmap stall", "filter stall", "drain busy", "drain stall")  # of pass_tb's activity_o
+
 CASES = [
     dict(e=8, p=4, q=4, r=1, t=2, width=16),
     dict(e=8, p=4, q=3, r=1, t=2, width=32),
@@ -103,5 +105,9 @@ async def runs_layers(dut) -> None:
         took = await check_layer(tb, board, layer, about)
         dut._log.info("%d cycles", took)
         cycles += took
+    for n, name in enumerate(ACTIVITIES):
+        ports = dut.waits_o, dut.activity_o
+        waited, reported = (int(port.value) >> 32 * n & 0xFFFFFFFF for port in ports)
+        board.compare(waited, reported, f"cycles of {name}")
     assert encoding.CONFIG_WORDS == 128
     await tb.finish(board, pass_cycles=cycles)

@@ -84,6 +84,7 @@ async def mix(dut):
         await bench.offer(passes)
         await tb.until(lambda: bench.board.done, f"the words of group {group}")
         await with_timeout(bench.sums.drain(), 200, "us")  # beats that are dropped, too
+    bench.board.compare(int(dut.held_o.value), int(dut.stalls_o.value), "cycles with stall_o")
     await tb.finish(bench.board, beats=int(dut.beats_o.value))
 
 

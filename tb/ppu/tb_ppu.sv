@@ -36,6 +36,7 @@ module tb_ppu #(
   output logic                                       stall_o,
   output logic [31:0]                                beats_o,   // beats taken
   output logic [31:0]                                stalls_o,  // cycles with stall_o
+  output logic [31:0]                                held_o,    // cycles in which a beat had to wait
   output logic [31:0]                                span_o,    // cycles from first to last beat
   output logic [31:0]                                tail_o     // cycles from last beat to word
 );
@@ -75,7 +76,7 @@ module tb_ppu #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {cycle_q, first_q, beats_o, stalls_o, span_o, tail_o} <= '0;
+      {cycle_q, first_q, beats_o, stalls_o, held_o, span_o, tail_o} <= '0;
     end else begin
       cycle_q <= cycle_q + 1;
       if (busy_o) begin
@@ -84,6 +85,7 @@ module tb_ppu #(
         if (beats_o == '0) first_q <= cycle_q;
       end
       if (stall_o) stalls_o <= stalls_o + 1;
+      if (sums_valid_i && !sums_ready_o) held_o <= held_o + 1;
       if (word_valid_o && word_ready_i) tail_o <= cycle_q - (first_q + span_o - 1);
     end
   end

@@ -49,4 +49,5 @@ BENCHES = [
         "errors",
         memory={"latency": 70, "stall": 80},
     ),
+    _bench("tile8", "tiling: long waits in a row are no hang to the watchdog", "slow"),
 ]

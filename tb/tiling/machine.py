@@ -42,7 +42,7 @@ class Machine:
         StreamMonitor(tb, "config", ("index", "data"), self._on_config)
         StreamMonitor(tb, "pass", ("wait_passes",), self._on_pass)
         ReadySink(tb, "config", stall)
-        ReadySink(tb, "pass", stall)
+        self.pass_sink = ReadySink(tb, "pass", stall)
 
     def memory(self, latency: int = 30, beats: int = 0, cycles: int = 0, stall: int = 0) -> None:
         """Sets the DRAM's latency, its beats per cycles (0: one a cycle), its stalls in 1/256."""

@@ -263,6 +263,44 @@ async def hangs(dut):
     await tb.finish(machine.handed, machine.results)
 
 
+async def _take_late(machine: Machine, delay: int) -> None:
+    """Takes the next pass `delay` cycles after it is offered."""
+    machine.pass_sink.pace(1.0)
+    await RisingEdge(machine.dut.pass_valid_o)
+    await ClockCycles(machine.dut.clk_i, delay)
+    machine.pass_sink.pace(0.0)
+
+
+@cocotb.test()
+async def slow(dut):
+    """Whatever moves holds the watchdog back: one long wait after the other is no hang.
+
+    The pass waits for the transfer: its last response comes late, then the pass is taken late. Each
+    wait is shorter than the limit, both together are longer.
+    """
+    tb = Testbench(dut)
+    machine = Machine(tb)
+    await machine.begin()
+    await machine.registers.write(Register.WATCHDOG_LIMIT, 300)
+    machine.memory(latency=200)
+    for opcode in (STORE, LOAD, STORE, LOAD):
+        for words in (1, 40):
+            program = Program(WINDOW[0])
+            program.transfer(opcode, 0x20000, 0, words)
+            program.start_pass(Pass(0, 0, 1, ()), wait_transfers=1)
+            program.end()
+            machine.store_program(program)
+            machine.handed.expect_all(program.handed)
+            late = cocotb.start_soon(_take_late(machine, 200))
+            await machine.start(program)
+            machine.results.expect((DONE, 0, 0), f"slow {opcode.name} of {words} words")
+            machine.results.observe(await machine.end())
+            late.cancel()
+            machine.pass_sink.pace(0.0)
+            await machine.soft_reset()
+    await tb.finish(machine.handed, machine.results)
+
+
 async def _interrupt(machine: Machine, program: Program) -> None:
     """Starts a program and resets the machine after a while."""
     machine.store_program(program)

@@ -1,0 +1,407 @@
+"""Plants one-line errors in the RTL and runs the benches that should find them.
+
+    python scripts/mutate.py [--seed N] [--count N] [--budget MINUTES]
+
+All one-line changes of a few kinds (operators, conditions, constants, ternary arms, dropped
+assignments) are listed; the seed draws from them, one block after the other. Each is applied in a
+copy of the tree, build/mutate/tree, and the benches of its file run, closest and cheapest first,
+until one fails. A change that does not build is no mutant and is replaced by another draw, and so is
+one of EQUIVALENT. A mutant that no bench fails on survives. Results: build/mutate/summary.json.
+"""
+
+import argparse
+import hashlib
+import itertools
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv"}
+
+_PE = "pe0 pe1 pe2 pe5 pe3 pe4"
+_SUPER = "super2 super0 super1"
+_ARRAY = "array16 array15 array6 array8 array10"
+_PASS = "pass1 pass0 pass2 pass3 pass5 pass4"
+_PPU = "ppu5 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu6"
+_TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6"
+
+# Per block, its files (globs below rtl/; the first match counts) and their benches in turn.
+BLOCKS = {
+    "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "array/dot4.sv": f"{_PE} array16",
+           "array/operand_queue.sv": f"{_PE} {_SUPER} array16", "array/psum_buffer.sv": f"{_PE} array16"},
+    "pe_sequencer": {"array/pe_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
+                     "array/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
+    "requantizer": {"array/requantizer.sv": f"requant0 ppu0 {_SUPER}",
+                    "array/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
+    "super_pe": {name: f"{_SUPER} array16 array15 pass0 pass2 pass4" for name in (
+        "array/super_pe.sv", "array/dw_finisher.sv", "array/word_sender.sv", "array/word_buffer.sv")},
+    "network": {"array/network/*.sv": f"{_ARRAY} array9 array11 pass0 pass3"},
+    "pe_array": {"array/*.sv": f"{_ARRAY} array9 array11 array14 pass0 pass3"},
+    "pass": {"pass/*.sv": f"{_PASS} net"},
+    "ppu": {"ppu/*.sv": f"{_PPU} pass1"},
+    "glb": {"glb/*.sv": "glb0 glb1 glb2"},
+    "bus": {"bus/register_file.sv": "reg0", "bus/*.sv": _TILE},
+    "tiling": {"tiling/*.sv": _TILE},
+    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1"},
+    "top": {"eyrie_core.sv": f"{_PASS} net", "eyrie.sv": "net"},
+}
+
+# Changes without an observable effect: (file, line before, line after) and why.
+EQUIVALENT = {
+    (
+        "rtl/bus/burst_splitter.sv",
+        "if (left_q < {6'd0, beats})      beats = left_q[9:0];",
+        "if (left_q <= {6'd0, beats})      beats = left_q[9:0];",
+    ): "where both are equal, the assignment changes nothing",
+    (
+        "rtl/ppu/ppu.sv",
+        ".valid_i     (lane_valid[0] && maximum),",
+        ".valid_i     (lane_valid[1] && maximum),",
+    ): "the valid bits of all lanes are equal",
+    (
+        "rtl/eyrie.sv",
+        "increment = '0;",
+        "increment = '1;",
+    ): "a default: every counter is assigned below it",
+}
+
+# Building takes longer than simulating: let the C++ compiler do little, unless told otherwise.
+OPTIMISATION = "-CFLAGS -O0"
+TIMEOUT_S = 75.0  # of a simulation: a mutant that hangs is found. The baseline has to keep it, too.
+TIMEOUTS_S = {"net": 400.0}
+
+# Runs in the copy, so that its modules are the copy's.
+_WORKER = """
+import json, sys
+from dataclasses import replace
+from tb.catalogue import find
+from tb.common.runner import simulate
+from tb.common.sources import SourceError
+from tb.common.verilate import BuildError
+name, seed, timeout_s = sys.argv[1:]
+try:
+    bench = replace(find(name), timeout_s=float(timeout_s))
+    result = simulate(bench, int(seed))
+except (BuildError, SourceError) as error:
+    result = {"status": "no build", "reason": str(error)}
+print(json.dumps({key: result.get(key) for key in ("status", "reason")}))
+"""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One line of one file (relative to the repository, lines from 1) and what it becomes."""
+
+    file: str
+    line: int
+    before: str
+    after: str
+
+
+class BaselineError(Exception):
+    """A bench fails without any change, so it says nothing about mutants."""
+
+
+# ---- Candidates ----
+
+_SWAPS = [
+    (re.compile(rf"(?<= ){re.escape(old)}(?= )"), new)
+    for old, new in [("+", "-"), ("-", "+"), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
+                     ("<", "<="), (">=", ">"), (">", ">=")]
+]
+_LESS_EQUAL = re.compile(r"(?<= )<=(?= )")
+_NOT = re.compile(r"!(?=[\w(])")
+_BIT = re.compile(r"(?<=1'b)[01]\b")
+_FILL = re.compile(r"(?<![\w'])'[01]\b")
+_SIZED = re.compile(r"(?<='d)\d+\b")
+_PLAIN = re.compile(r"(?<![\w'.$])(?<!\+: )\d+(?![\w'])")
+_IF = re.compile(r"\bif \(")
+_SKIPPED = re.compile(r"^\s*(`|import\b|typedef\b|struct\b|logic\b|\w+_t\b|input\b|output\b|function\b|"
+                      r"endmodule\b|enum\b|for \(genvar\b|localparam\b.*Width\b|"
+                      r".*\bunused_|.*\brst_ni\b|.*[$]error|.*\")")
+_REGISTERS = re.compile(r"\s*always_ff\b")
+_ASSIGNMENT = re.compile(r"^(.*?)([\w.]+(?:\[[^=]*\])?|\{[^=]*\}) <= [^;]*;$")
+_WIDTHS = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\(\w+ [+-] \d+\)'|#\(\.\w*WIDTH\(\d+\)|\.\w*WIDTH\(\d+\)$")
+
+
+def _code(text: str) -> list[str]:
+    """The lines of a source, those that are not to be changed being empty, comments blanked out.
+
+    Left out: headers of modules, blocks that synthesis does not see, assertion macros.
+    """
+    text = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL)
+    lines = [line.split("//")[0].rstrip() for line in text.splitlines()]
+    skip_until = None  # what the line looks like that ends the part left out
+    depth = 0  # open parentheses of a macro
+    for number, line in enumerate(lines):
+        kept = line
+        if skip_until:
+            kept = ""
+            if re.match(skip_until, line):
+                skip_until = None
+        elif depth:
+            kept, depth = "", depth + line.count("(") - line.count(")")
+        elif re.match(r"(module|package)\b", line):
+            kept, skip_until = "", r"\s*\);"
+        elif re.match(r"\s*`ifndef SYNTHESIS", line):
+            kept, skip_until = "", r"\s*`endif"
+        elif re.match(r"\s*`EYRIE_", line):
+            kept, depth = "", line.count("(") - line.count(")")
+        if _SKIPPED.match(kept) and not _REGISTERS.match(kept):
+            kept = ""
+        lines[number] = kept
+    return lines
+
+
+def _starts_statement(previous: str) -> bool:
+    """Whether a line after `previous` begins a statement rather than continuing an expression."""
+    return previous == "" or bool(re.search(r"(;|:|\)|\bbegin|\bend|\belse)( : \w+)?$", previous))
+
+
+def _changes(line: str, starts: bool, registers: bool) -> Iterator[str]:
+    """What a line of code may become; `starts`: it begins a statement; `registers`: in an always_ff."""
+    for pattern, new in _SWAPS:
+        for match in pattern.finditer(line):
+            yield line[: match.start()] + new + line[match.end() :]
+    for match in _LESS_EQUAL.finditer(line):
+        ahead = line[: match.start()]
+        if ahead.count("(") > ahead.count(")") or " = " in ahead or not starts:
+            yield f"{ahead}<{line[match.end():]}"
+    for match in _NOT.finditer(line):
+        yield line[: match.start()] + line[match.end() :]
+    for pattern in (_BIT, _FILL):
+        for match in pattern.finditer(line):
+            flipped = match[0][:-1] + "10"[int(match[0][-1])]
+            yield line[: match.start()] + flipped + line[match.end() :]
+    widths = [match.span() for match in _WIDTHS.finditer(line)]
+    for match in itertools.chain(_SIZED.finditer(line), _PLAIN.finditer(line)):
+        if not any(start < match.start() < end for start, end in widths):
+            for value in (int(match[0]) + 1, abs(int(match[0]) - 1)):
+                yield f"{line[: match.start()]}{value}{line[match.end():]}"
+    for match in _IF.finditer(line):
+        end = _closing(line, match.end())
+        if end is not None and not re.fullmatch(r"!\w+", line[match.end() : end]):
+            yield f"{line[: match.end()]}!({line[match.end() : end]}){line[end:]}"
+    arms = re.fullmatch(r"([^?]* \? )([^?]+?) : ((?:(?! : )[^?])+?)(\)?;)", line)
+    if arms and arms[2].count("(") == arms[2].count(")") and arms[3].count("(") == arms[3].count(")"):
+        yield f"{arms[1]}{arms[3]} : {arms[2]}{arms[4]}"
+    dropped = _ASSIGNMENT.match(line) if registers and starts else None
+    if dropped:
+        yield f"{dropped[1].rstrip() or line[: len(line) - len(line.lstrip())]};"
+
+
+def _closing(line: str, start: int) -> int | None:
+    """Where the parenthesis closes that was opened just before `start`."""
+    depth = 1
+    for place in range(start, len(line)):
+        depth += {"(": 1, ")": -1}.get(line[place], 0)
+        if depth == 0:
+            return place
+    return None
+
+
+def candidates(file: str, text: str) -> list[Candidate]:
+    """All one-line changes of a SystemVerilog source, in order; comments of a changed line go."""
+    found = []
+    lines = _code(text)
+    previous, register_indent = "", None
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        indent = len(line) - len(line.lstrip())
+        if register_indent is not None and indent <= register_indent:
+            register_indent = None
+        if _REGISTERS.match(line):
+            register_indent, previous = indent, line
+            continue
+        head = line[: _closing(line, line.index("(") + 1)] if line.lstrip().startswith("for (") else ""
+        for new in dict.fromkeys(_changes(line, _starts_statement(previous), register_indent is not None)):
+            if new != line and new.startswith(head):  # loops keep their bounds
+                found.append(Candidate(file, number, line.strip(), new.strip()))
+        previous = line
+    return found
+
+
+def place(file: str) -> tuple[str, tuple[str, ...]]:
+    """The block of a file below rtl/, and the benches to run for it."""
+    for block, files in BLOCKS.items():
+        for pattern, benches in files.items():
+            if fnmatchcase(file, f"rtl/{pattern}"):
+                return block, tuple(benches.split())
+    raise ValueError(f"{file} belongs to no block: add it to BLOCKS")
+
+
+def by_block(root: Path) -> dict[str, list[Candidate]]:
+    """The candidates of every block."""
+    found: dict[str, list[Candidate]] = {block: [] for block in BLOCKS}
+    for path in sorted((root / "rtl").rglob("*.sv")):
+        if path.name not in GENERATED:
+            file = str(path.relative_to(root))
+            found[place(file)[0]] += candidates(file, path.read_text())
+    return found
+
+
+def draw(blocks: dict[str, list[Candidate]], seed: int) -> Iterator[list[Candidate]]:
+    """Turns: each yields what is left of one block in random order, to be popped until one serves.
+
+    Blocks take turns, in a new order in each round. Where a candidate stands depends on the seed and
+    on its text, so a change elsewhere in the RTL hardly changes what is drawn.
+    """
+
+    def key(candidate: Candidate) -> str:
+        text = f"{seed} {candidate.file} {candidate.before} {candidate.after}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    rng = random.Random(seed)
+    left = {block: sorted(found, key=key) for block, found in blocks.items()}
+    while any(left.values()):
+        for block in rng.sample(list(left), len(left)):
+            if left[block]:
+                yield left[block]
+
+
+# ---- The copy ----
+
+
+def copy_tree(root: Path, tree: Path) -> None:
+    """Makes `tree` hold the files of the working tree that git does not ignore; build/ stays."""
+    listed = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=root,
+                            capture_output=True, text=True, check=True).stdout.split("\0")
+    files = [file for file in listed if file and (root / file).is_file()]
+    if tree.exists():
+        for path in tree.iterdir():
+            if path.name == "build":
+                continue
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    for file in files:
+        (tree / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(root / file, tree / file)
+    if not (tree / ".venv").exists():
+        (tree / ".venv").symlink_to((root / ".venv").resolve())
+
+
+def apply(candidate: Candidate, text: str) -> str:
+    """The source with the change."""
+    lines = text.splitlines(keepends=True)
+    old = lines[candidate.line - 1]
+    lines[candidate.line - 1] = old[: len(old) - len(old.lstrip())] + candidate.after + "\n"
+    return "".join(lines)
+
+
+class Campaign:
+    """Runs benches in the copy."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        self.tree = root / "build" / "mutate" / "tree"
+        self.seed = seed
+        self.passing: set[str] = set()
+        copy_tree(root, self.tree)
+
+    def run(self, bench: str) -> dict[str, str | None]:
+        """Status ("pass", "fail", "no build") and reason of one run in the copy as it is."""
+        environment = {"EYRIE_OPT": OPTIMISATION} | os.environ | {"PYTHONPATH": str(self.tree)}
+        command = [sys.executable, "-c", _WORKER, bench, str(self.seed)]
+        command.append(str(TIMEOUTS_S.get(bench, TIMEOUT_S)))
+        run = subprocess.run(command, cwd=self.tree, env=environment, stdout=subprocess.PIPE, text=True)
+        if run.returncode != 0:
+            raise RuntimeError(f"{bench}: the run ended with {run.returncode}")
+        return json.loads(run.stdout.splitlines()[-1])
+
+    def check_baseline(self, bench: str) -> None:
+        """Raises BaselineError unless the bench passes without a change."""
+        if bench not in self.passing:
+            result = self.run(bench)
+            if result["status"] != "pass":
+                raise BaselineError(f"{bench} fails without a change: {result['reason']}")
+            self.passing.add(bench)
+
+    def trial(self, candidate: Candidate) -> dict[str, object]:
+        """Result ("killed", "survived", "no build") of a candidate, with the bench and its reason."""
+        benches = place(candidate.file)[1]
+        path = self.tree / candidate.file
+        text = path.read_text()
+        models = self.tree / "build" / "models"
+        kept = set(models.glob("*"))
+        found: dict[str, object] = {"result": "survived", "bench": None, "reason": None}
+        try:
+            path.write_text(apply(candidate, text))
+            for bench in benches:
+                result = self.run(bench)
+                if result["status"] != "pass":
+                    killed = result["status"] == "fail"
+                    found = {"result": "killed" if killed else "no build", "bench": bench,
+                             "reason": result["reason"]}
+                    break
+        finally:
+            path.write_text(text)
+            for model in set(models.glob("*")) - kept:
+                shutil.rmtree(model) if model.is_dir() else model.unlink()
+        if found["result"] == "killed":
+            self.check_baseline(found["bench"])
+        return asdict(candidate) | found
+
+
+def run(seed: int, count: int, budget_min: float | None) -> dict[str, object]:
+    """Tries `count` mutants, or as many as begin within the budget; returns and writes the summary."""
+    start = time.monotonic()
+    campaign = Campaign(ROOT, seed)
+    results: list[dict[str, object]] = []
+    for block in itertools.islice(draw(by_block(ROOT), seed), count):
+        result = None
+        while block and (result is None or result["result"] == "no build"):
+            if budget_min is not None and time.monotonic() - start > 60 * budget_min:
+                break
+            candidate = block.pop(0)
+            if (candidate.file, candidate.before, candidate.after) in EQUIVALENT:
+                continue
+            result = campaign.trial(candidate)
+            bench = f" by {result['bench']}" if result["bench"] else ""
+            print(f"{result['result']}{bench}: {candidate.file}:{candidate.line}: "
+                  f"{candidate.before}  ->  {candidate.after}", flush=True)
+        if result is not None and result["result"] != "no build":
+            results.append(result)
+    survivors = [result for result in results if result["result"] == "survived"]
+    summary = {
+        "test": "mutate",
+        "status": "pass" if results and not survivors else "fail",
+        "seed": seed,
+        "seconds": round(time.monotonic() - start, 1),
+        "mutants": len(results),
+        "killed": len(results) - len(survivors),
+        "survivors": len(survivors),
+        "results": results,
+    }
+    out = ROOT / "build" / "mutate" / "summary.json"
+    out.write_text(json.dumps(summary, indent=2) + "\n")
+    return summary
+
+
+def main() -> int:
+    """The command line; returns 0 if every mutant was killed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--budget", type=float, metavar="MINUTES", help="begin no mutant after this")
+    options = parser.parse_args()
+    try:
+        summary = run(options.seed, options.count, options.budget)
+    except BaselineError as error:
+        print(f"mutate: {error}", file=sys.stderr)
+        return 1
+    print(f"{summary['status']}  mutate seed {summary['seed']}, {summary['mutants']} mutants, "
+          f"{summary['killed']} killed, {summary['survivors']} survivors, {summary['seconds']:.0f} s")
+    return 0 if summary["status"] == "pass" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
