@@ -21,5 +21,5 @@ BENCHES = [
         {"BANKS": 4, "BANK_WORDS": 128},
         {"banks": 4, "words": 512},
     ),
-    Bench("glb2", "GLB: sweeping clients do not collide", "tb_glb", _MODULE, "sweeps"),
+    Bench("glb2", "GLB: clients that go along rows, columns or channels leave others their cycles", "tb_glb", _MODULE, "sweeps"),
 ]
