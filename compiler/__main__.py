@@ -1,13 +1,15 @@
-"""python -m compiler MODEL -o DIR [--dump STAGE] [--config FILE]
+"""python -m compiler MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--effort N]
 
 Compiles an int8 .tflite model into DIR (image.bin, map.json, program.txt). With --dump a stage is printed
-(import, passes, groups, schedule, assemble, image); -o may then be left out.
+(import, passes, groups, segments, map, places, schedule, assemble, image); -o may then be left out.
 """
 
 import sys
 
 from compiler.command_line import Parser
 from compiler.pipeline import DUMPS, compile_network
+from compiler.schedule import EFFORT
+from compiler.segments import OBJECTIVES
 from model.config import DEFAULT, MachineConfig
 
 
@@ -17,12 +19,16 @@ def main() -> int:
     parser.add_argument("-o", "--output", metavar="DIR")
     parser.add_argument("--dump", choices=DUMPS)
     parser.add_argument("--config", metavar="FILE", help="JSON with machine parameters")
+    parser.add_argument("--objective", choices=OBJECTIVES, default=OBJECTIVES[0], help="what the plan minimises")
+    parser.add_argument("--effort", type=int, default=EFFORT, metavar="N", help="arrangements of the GLB that are tried")
     arguments = parser.parse_args()
+    if arguments.effort < 1:
+        parser.error(f"--effort {arguments.effort}: must be at least 1")
     if not arguments.output and not arguments.dump:
         parser.error("nothing to do: give -o DIR or --dump STAGE")
     try:
         machine = MachineConfig.load(arguments.config) if arguments.config else DEFAULT
-        stages = compile_network(arguments.model, machine)
+        stages = compile_network(arguments.model, machine, arguments.objective, arguments.effort)
         if arguments.output:
             stages.image.save(arguments.output, stages.text)
     except (ValueError, OSError) as error:

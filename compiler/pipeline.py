@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from compiler import dumps
 from compiler import image as image_stage
 from compiler.graph import Graph
 from compiler.groups import Group, fold_pads, form_groups
@@ -19,6 +20,7 @@ class Stages:
     graph: Graph
     folded: Graph
     groups: list[Group]
+    machine: MachineConfig
     schedule: Schedule
     image: Image
     text: str
@@ -28,6 +30,9 @@ class Stages:
             "import": lambda: str(self.graph),
             "passes": lambda: str(self.folded),
             "groups": lambda: "\n".join(map(str, self.groups)),
+            "segments": lambda: dumps.segments(self.schedule, self.machine),
+            "map": lambda: dumps.mappings(self.schedule, self.machine),
+            "places": lambda: dumps.places(self.schedule, self.machine),
             "schedule": lambda: "\n".join(map(str, self.schedule.steps)),
             "assemble": lambda: self.text,
             "image": lambda: "\n".join(f"0x{address:08x} {size:8d} {name}" for name, (address, size) in
@@ -35,7 +40,7 @@ class Stages:
         }[stage]()
 
 
-DUMPS = ("import", "passes", "groups", "schedule", "assemble", "image")
+DUMPS = ("import", "passes", "groups", "segments", "map", "places", "schedule", "assemble", "image")
 
 
 def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = "cycles",
@@ -49,7 +54,7 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
     except OverflowError as error:
         raise ValueError(f"{model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
     built, text = image_stage.build(plan, machine)
-    return Stages(graph, fold_pads(graph), groups, plan, built, text)
+    return Stages(graph, fold_pads(graph), groups, machine, plan, built, text)
 
 
 def _check_groups(groups: list[Group]) -> None:

@@ -10,7 +10,7 @@ from compiler.descriptors import Blocks, Convolution, Output, Pass, convolution_
 from compiler.groups import Group
 from compiler.layout import FeatureMap
 from compiler.mapping import CONVOLUTION_FILTERS, Mapping
-from compiler.placement import DoesNotFit, Space
+from compiler.placement import Buffer, DoesNotFit, Space
 from compiler.program import Command, End
 from compiler.segments import Job, Segment, plan_segments
 from compiler.tensors import Plan, plan_maps
@@ -44,13 +44,14 @@ class DramLayout:
 
 @dataclass(frozen=True)
 class Step:
-    """What was made of a group. passes: its passes, counted from 0."""
+    """What was made of a group. passes: its passes, counted from 0; cycles: estimate for all of them."""
 
     group: Group
     way: str
     mapping: Mapping
     filters: str
     passes: tuple[int, ...]
+    cycles: int
 
     def __str__(self) -> str:
         return (f"{self.group.name:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
@@ -59,8 +60,11 @@ class Step:
 
 @dataclass
 class Schedule:
-    """A whole network: commands, DRAM contents, where input and output lie."""
+    """A whole network: segments and jobs, what lies where in the GLB and when, commands, DRAM contents, where
+    input and output lie in DRAM."""
 
+    plan: Plan
+    buffers: list[Buffer]
     commands: list[Command]
     dram: DramLayout
     steps: list[Step]
@@ -76,11 +80,11 @@ def schedule(groups: list[Group], machine: MachineConfig, objective: str = "cycl
     while True:
         plan = plan_maps(groups, plan_segments(groups, machine, objective, refused), machine)
         try:
-            constants = _place(plan, machine, effort)
+            constants, buffers = _place(plan, machine, effort)
         except _Refused as refusal:
             refused.add(refusal.segment)
             continue
-        return _Emitter(plan, constants, machine).run()
+        return _Emitter(plan, constants, machine).run(buffers)
 
 
 class _Refused(Exception):
@@ -117,8 +121,8 @@ class _Arrangement:
         return _Arrangement(order, where, slots)
 
 
-def _place(plan: Plan, machine: MachineConfig, effort: int) -> list[WorkConstants]:
-    """Gives every buffer its address; returns the constants of each group.
+def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkConstants], list[Buffer]]:
+    """Gives every buffer its address; returns the constants of each group, and all buffers.
 
     A random search (simulated annealing), the same at every run, begun anew a few times: the arrangement that
     lets most constants come early and has the best mappings.
@@ -147,14 +151,15 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> list[WorkConstant
             if spent is None or cost <= spent or random.random() < np.exp((spent - cost) / heat):
                 here, spent = tried, cost
             if best is None or cost < best[0]:
-                best = cost, constants, [buffer.address for buffer in maps]
+                best = cost, constants, [replace(buffer) for buffer in space.placed]
             if not space.exposed_words():
                 break
     if best is None:
         raise _Refused(plan.segment_of[_group_named(plan, str(refusal))])
-    for buffer, address in zip(maps, best[2]):
-        buffer.address = address
-    return best[1]
+    addresses = {buffer.name: buffer.address for buffer in best[2]}
+    for buffer in maps:
+        buffer.address = addresses[buffer.name]
+    return best[1], best[2]
 
 
 def _group_named(plan: Plan, message: str) -> int:
@@ -176,7 +181,7 @@ class _Emitter:
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.machine)
 
-    def run(self) -> Schedule:
+    def run(self, buffers: list[Buffer]) -> Schedule:
         plan = self.plan
         image, result = plan.read[0].placed(), plan.made[-1].placed()
         source = replace(image, ring_rows=image.rows, shift=0)
@@ -190,10 +195,10 @@ class _Emitter:
                 raise type(error)(f"group {group.name}: {error}") from error
             passes[job.group].append(self.timeline.passes - 1)
         steps = [Step(group, plan.segment_of[n].way.value, self.constants[n].mapping(plan, n), self.constants[n].filters_at,
-                      tuple(passes[n])) for n, group in enumerate(plan.groups)]
+                      tuple(passes[n]), self.constants[n].cycles(plan, n)) for n, group in enumerate(plan.groups)]
         output = replace(result, ring_rows=result.rows, shift=0)
         commands = [*hoist_loads(self.timeline.commands), End()]
-        return Schedule(commands, self.dram, steps, source, self.input_address, output, self._spilled[len(plan.groups) - 1])
+        return Schedule(plan, buffers, commands, self.dram, steps, source, self.input_address, output, self._spilled[len(plan.groups) - 1])
 
     # ---- One job ----
 

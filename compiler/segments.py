@@ -20,6 +20,7 @@ from compiler.placement import DoesNotFit
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
+OBJECTIVES = ("cycles", "bytes", "energy")
 STRIPE_ROWS = (1, 2, 4, 8)
 JOB_OVERHEAD = 10  # cycles between two jobs
 READ_LATENCY = 100  # cycles until rows just written are multiplied

@@ -1,0 +1,44 @@
+"""What --dump prints of the stages between groups and commands."""
+
+from compiler.schedule import Schedule, Step
+from compiler.segments import BUS_BYTES, Segment, Way, constant_words, mappings_of
+from compiler.tensors import Plan
+from model.config import GLB_WORD_BYTES, MachineConfig
+
+
+def segments(schedule: Schedule, machine: MachineConfig) -> str:
+    """A line per segment: its groups, the way it runs, where its maps come from and go, its fullest moment."""
+    return "\n".join(_segment(segment, machine) for segment in schedule.plan.segments)
+
+
+def _segment(segment: Segment, machine: MachineConfig) -> str:
+    names = " ".join(group.name for group in segment.groups)
+    rows = f" of {segment.rows} rows" if segment.rows else ""
+    rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)] if segment.way is Way.STRIPES else []
+    return (f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
+            f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
+            f"rows kept between groups {rings}, at most {segment.peak_words(machine) * GLB_WORD_BYTES} bytes at once")
+
+
+def mappings(schedule: Schedule, machine: MachineConfig) -> str:
+    """A line per group: the mapping, out of how many, its estimate, and how far it is from the lower bound:
+    the multiplications on all multipliers, or the constants through the DRAM port, whichever take longer."""
+    return "\n".join(_mapping(step, schedule.plan, n, machine) for n, step in enumerate(schedule.steps))
+
+
+def _mapping(step: Step, plan: Plan, n: int, machine: MachineConfig) -> str:
+    rows = [job.last - job.first for job in plan.jobs if job.group == n]
+    legal = mappings_of(machine, step.group, max(rows), plan.segment_of[n].way)
+    words = constant_words(step.group, machine, resident=True)
+    bound = max(step.group.macs / machine.total_multipliers, words * GLB_WORD_BYTES / BUS_BYTES)
+    cycles = max(step.cycles, words * GLB_WORD_BYTES // BUS_BYTES)
+    return (f"{step.group.name:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "
+            f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)")
+
+
+def places(schedule: Schedule, _: MachineConfig) -> str:
+    """A line per buffer in the GLB: bytes, and the jobs during which they are taken."""
+    found = sorted(schedule.buffers, key=lambda buffer: (buffer.birth, buffer.address))
+    return "\n".join(
+        f"{buffer.address * GLB_WORD_BYTES:6} to {(buffer.address + buffer.words) * GLB_WORD_BYTES:6}"
+        f"  jobs {buffer.birth // 2:3} to {buffer.death // 2:3}  {buffer.name}" for buffer in found)
