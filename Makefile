@@ -1,11 +1,12 @@
 # Knobs: make TARGET KNOB=value
 
-TEST    ?=#          test name (make list): sim, golden, bench
+TEST    ?=#          test name (make list): sim, golden
 SEED    ?=#          seed; sim draws and prints one, test and mutate take 1
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
 JOBS    ?= 2#        tests at a time: test
 COUNT   ?= 20#       mutants: mutate
-BUDGET  ?= 60#       minutes after which no mutant begins: mutate
+BUDGET  ?= 60#       minutes after which no part or mutant begins: bench, mutate
+PARTS   ?=#          parts, by comma, all by default (mult48, speed): bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
@@ -44,8 +45,8 @@ accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [R
 	@$(py) scripts/accuracy.py --cifar10 '$(CIFAR10)' \
 	  $(if $(IMAGES),--images $(IMAGES)) $(if $(RTL),--rtl $(RTL))
 
-bench: $(ready) ## Prints the simulation speed of a test, or of all, one at a time: [TEST]
-	@$(py) -m tb.common.runner $(TEST) --seed $(or $(SEED),1) --quiet
+bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [BUDGET]
+	@$(py) scripts/bench.py --budget $(BUDGET) $(if $(PARTS),--parts '$(PARTS)')
 
 mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
 	@$(py) scripts/mutate.py --seed $(or $(SEED),1) --count $(COUNT) --budget $(BUDGET)

@@ -87,13 +87,15 @@ def on_model(image: Image, inputs: np.ndarray) -> np.ndarray:
 
 def on_rtl(directory: str, inputs: np.ndarray, seed: int = 1,
            progress: Callable[[int, int], None] | None = None) -> tuple[np.ndarray, list[dict]]:
-    """The RTL's outputs and, for each image, its counters and the trace of its passes.
+    """The RTL's outputs and, for each image, its counters, the trace of its passes and the wall-clock
+    seconds from start to interrupt.
 
     progress: called now and then with the image that runs and its passes that are done, from 1. Raises
     ValueError if the simulation failed or cannot run the network, BuildError and SourceError.
     """
     out = ROOT / "build" / "run_net"
-    bench = network("run_net", "a compiled network on given inputs", "runs_requests")
+    bench = network("run_net", "a compiled network on given inputs", "runs_requests",
+                    progress=progress is not None)
     bench = replace(bench, parameters=_parameters(Image.load(directory)))
     out.mkdir(parents=True, exist_ok=True)
     np.save(out / "input.npy", inputs)

@@ -42,22 +42,26 @@ def build_model(
     parameters: Mapping[str, int | str] | None = None,
     sources: tuple[str, ...] = (),
     waves: bool = False,
+    main: str | None = None,
 ) -> Path:
     """Returns the executable model of module `top`, building it if it does not exist yet.
 
     `parameters` are the top's; `sources` are files in addition to what sources.closure finds (C++
-    for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly. The
-    environment variable EYRIE_OPT holds more flags for Verilator: "-CFLAGS -O0" builds fast.
+    for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly. With
+    `main`, a C++ file that drives the top's ports, the model has neither cocotb nor what cocotb
+    needs (VPI, visible variables); all other flags are the same. The environment variable EYRIE_OPT
+    holds more flags for Verilator: "-CFLAGS -O0" builds fast.
     """
-    files = [*closure(top), *(ROOT / source for source in sources)]
-    flags = [*_FLAGS, *os.environ.get("EYRIE_OPT", "").split()]
+    files = [*closure(top), *(ROOT / source for source in (*sources, *([main] if main else [])))]
+    flags = [flag for flag in _FLAGS if flag != "--vpi" or not main]
+    flags += os.environ.get("EYRIE_OPT", "").split()
     flags += ["--top-module", top, *_generics(parameters or {})]
     if waves:
         flags += ["--trace-vcd", "--trace-structs"]
     folder = MODELS / f"{top}-{_digest(flags, files)}"
     with _locked(folder.with_suffix(".lock")):
         if not folder.exists():
-            _build(top, flags, files, folder)
+            _build(top, flags, files, folder, cocotb=not main)
     return folder / "model"
 
 
@@ -98,17 +102,23 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-def _build(top: str, flags: list[str], files: list[Path], folder: Path) -> None:
-    part = folder.with_suffix(".part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+def _cocotb(top: str, part: Path) -> list[str]:
+    """Verilator's arguments for a model that cocotb drives."""
     control = part / "visible.vlt"
     control.write_text(_VISIBLE.format(top=top))
     libraries = f"-Wl,-rpath,{config.libs_dir} -L{config.libs_dir} -lcocotbvpi_verilator"
+    main = config.share_dir / "lib" / "verilator" / "verilator.cpp"
+    return ["-LDFLAGS", libraries, str(control), str(main)]
+
+
+def _build(top: str, flags: list[str], files: list[Path], folder: Path, cocotb: bool) -> None:
+    part = folder.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
     extra = [str(path) for path in files if path.suffix not in (".sv", ".svh")]
     command = [
-        *["verilator", *flags, "-j", "2", "-Mdir", str(part), "-LDFLAGS", libraries, str(control)],
-        *[str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *arguments(files), *extra],
+        *["verilator", *flags, "-j", "2", "-Mdir", str(part)],
+        *[*(_cocotb(top, part) if cocotb else []), *arguments(files), *extra],
     ]
     log = folder.with_suffix(".log")
     with log.open("w") as file:

@@ -4,6 +4,7 @@ from tb.catalogue import Bench
 from tb.sim.dram import SOURCES
 
 DRAM_BYTES = 4 << 20  # of tb_top
+CYCLE_LIMIT = 5_000_000  # of a run
 PASS_DONE = "image %d: pass %d done"  # what runs_requests logs, both counted from 1
 
 _MODULE = "tb.net.net_tests"

@@ -1,5 +1,6 @@
 """The host's side of the machine in simulation: memory, registers, start, interrupt, counters."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,16 +13,32 @@ from tb.common.bench import PERIOD_NS, Testbench
 from tb.sim import dram
 from tb.tiling.registers import CLEAR_INTERRUPT, START, Registers
 
+LATENCY = 30  # cycles of the DRAM
+WATCHDOG = 50_000
+
 
 @dataclass(frozen=True)
 class Result:
-    """A run: the error code, the counters by name, and for each pass the counters at its end with the
-    signature of its ofmap."""
+    """A run: the error code, the counters by name, for each pass the counters at its end with the
+    signature of its ofmap, and the wall-clock time from start to interrupt."""
 
     error: ErrorCode
     error_address: int
     counters: dict[str, int]
     passes: list[dict[str, int]]
+    seconds: float
+
+
+def settings(program: int, dram_bytes: int, watchdog: int = WATCHDOG) -> list[tuple[Register, int]]:
+    """What is written to registers for a run, in order, the start being the last."""
+    return [
+        (Register.WINDOW_BASE, 0),
+        (Register.WINDOW_LIMIT, dram_bytes),
+        (Register.PROGRAM_BASE, program),
+        (Register.WATCHDOG_LIMIT, watchdog),
+        (Register.INTERRUPT_ENABLE, 1),
+        (Register.CONTROL, START),
+    ]
 
 
 class Host:
@@ -31,7 +48,7 @@ class Host:
         self.tb, self.dram_bytes = tb, dram_bytes
         self.registers = Registers(tb)
         dut = tb.dut
-        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = 30, 0, 0, 0
+        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = LATENCY, 0, 0, 0
         dut.trace_pass_i.value = dut.trace_select_i.value = 0
 
     async def begin(self) -> None:
@@ -39,7 +56,7 @@ class Host:
         await ClockCycles(self.tb.clock, 2)
         self.memory = dram.view(self.tb.dut.dram_pointer_o, self.dram_bytes)
 
-    async def run(self, contents: np.ndarray, program: int, limit: int, watchdog: int = 50_000,
+    async def run(self, contents: np.ndarray, program: int, limit: int, watchdog: int = WATCHDOG,
                   on_pass: Callable[[int], None] | None = None) -> Result:
         """Runs a program on DRAM contents (uint8, from address 0); at most `limit` cycles.
 
@@ -47,14 +64,14 @@ class Host:
         """
         self.memory[: len(contents)] = contents
         write = self.registers.write
-        await write(Register.WINDOW_BASE, 0)
-        await write(Register.WINDOW_LIMIT, self.dram_bytes)
-        await write(Register.PROGRAM_BASE, program)
-        await write(Register.WATCHDOG_LIMIT, watchdog)
-        await write(Register.INTERRUPT_ENABLE, 1)
-        await write(Register.CONTROL, START)
+        *before, start = settings(program, self.dram_bytes, watchdog)
+        for register, value in before:
+            await write(register, value)
         watch = cocotb.start_soon(self._watch(on_pass)) if on_pass else None
+        began = time.perf_counter()
+        await write(*start)
         await First(RisingEdge(self.tb.dut.interrupt_o), Timer(limit * PERIOD_NS, "ns"))
+        seconds = time.perf_counter() - began
         if watch:
             watch.cancel()
         assert int(self.tb.dut.interrupt_o.value), f"no interrupt after {limit} cycles"
@@ -63,7 +80,7 @@ class Host:
         counters = {counter.name: await self.registers.counter(counter) for counter in Counter}
         passes = [await self._trace(n) for n in range(counters["PASSES"])]
         await write(Register.CONTROL, CLEAR_INTERRUPT)
-        return Result(error, address, counters, passes)
+        return Result(error, address, counters, passes, seconds)
 
     async def _watch(self, on_pass: Callable[[int], None]) -> None:
         done = 0

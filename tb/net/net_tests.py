@@ -12,11 +12,9 @@ from model.machine import Machine
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net import report
-from tb.net.bench import DRAM_BYTES, PASS_DONE
+from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, PASS_DONE
 from tb.net.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
-
-CYCLE_LIMIT = 5_000_000
 
 
 def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: Result) -> np.ndarray:
@@ -67,8 +65,8 @@ async def runs_network(dut) -> None:
 @cocotb.test()
 async def runs_requests(dut) -> None:
     """The network and inputs of EYRIE_NET (a folder: compiled network), EYRIE_INPUT and EYRIE_OUTPUT
-    (.npy files, int8 [N, H, W, C]); results of each image go to the output file and, as .json, beside. The
-    log says after each pass how many are done."""
+    (.npy files, int8 [N, H, W, C]); results of each image go to the output file and, as .json, beside. With
+    the argument `progress` the log says after each pass how many are done: Python wakes for that."""
     import json
 
     tb = Testbench(dut)
@@ -83,10 +81,11 @@ async def runs_requests(dut) -> None:
         def on_pass(done: int, number: int = number) -> None:
             dut._log.info(PASS_DONE, number + 1, done)
 
-        result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT, on_pass=on_pass)
+        result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT,
+                                on_pass=on_pass if tb.arguments["progress"] else None)
         board.compare(0, int(result.error), f"error code of image {number}")
         outputs.append(image.output(host.memory).copy())
-        results.append({"counters": result.counters, "passes": result.passes})
+        results.append({"counters": result.counters, "passes": result.passes, "seconds": result.seconds})
         dut._log.info("image %d of %d: %d cycles", number + 1, len(inputs), result.counters["CYCLES"])
     target = Path(os.environ["EYRIE_OUTPUT"])
     np.save(target, np.stack(outputs))

@@ -13,6 +13,19 @@ PJ_PER_MAC, PJ_PER_GLB_BYTE, PJ_PER_DRAM_BYTE, LEAKAGE_W = 2, 10, 200, 50e-6
 BUS_BYTES = 8
 TABLE_BYTES = 9  # a channel: bias, multiplier, shift
 
+# The units and what each did, by counter; those of the PEs count PEs and are divided by their number.
+_PE_WAITS = {"wait_ifmap": "PE_WAIT_IFMAP", "wait_words": "PE_WAIT_WORDS",
+             "wait_filter": "PE_WAIT_FILTER", "wait_psum": "PE_WAIT_PSUM", "idle": "PE_IDLE"}
+_UNITS = {
+    "ifmap": {"stall": "IFMAP_STALL", "wait": "IFMAP_WAIT"},
+    "filter": {"stall": "FILTER_STALL", "wait": "FILTER_WAIT"},
+    "drain": {"busy": "DRAIN_BUSY", "stall": "DRAIN_STALL"},
+    "dma": {"busy": "DMA_BUSY", "wait": "DMA_WAIT"},
+    "glb": {"lost": "GLB_CONFLICTS"},
+}
+_TITLES = {"pe": " PEs: busy, waiting for ..., idle ", "ifmap": " ifmap ", "filter": " filter ",
+           "drain": " drain ", "dma": " DMA ", "glb": " GLB "}
+
 
 def energy_uj(macs: int, glb_bytes: int, dram_bytes: int, cycles: int, clock_hz: int) -> float:
     """macs: those that were not gated."""
@@ -29,16 +42,29 @@ def multipliers(image: Image) -> int:
     return machine["rows"] * machine["cols"] * machine["multipliers"]
 
 
+def _step_roofline(image: Image, step: dict) -> float:
+    return max(step["macs"] / multipliers(image), _step_bytes(step) / BUS_BYTES)
+
+
 def roofline_cycles(image: Image) -> int:
     """Layer by layer the larger of multiplications / multipliers and compulsory bytes / bus width."""
-    count = multipliers(image)
-    return round(sum(max(step["macs"] / count, _step_bytes(step) / BUS_BYTES) for step in image.map["steps"]))
+    return round(sum(_step_roofline(image, step) for step in image.map["steps"]))
 
 
 def compulsory_bytes(image: Image) -> int:
     """Every weight, every table entry, the input and the output once."""
     ends = sum(prod(image.map[name]["shape"]) for name in ("input", "output"))
     return ends + sum(_step_bytes(step) for step in image.map["steps"])
+
+
+def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
+    """By unit, in cycles: busy, stalled by the next unit, waiting for another; PEs on average."""
+    machine = image.map["machine"]
+    pes = machine["rows"] * machine["cols"]
+    pe = {"busy": round(counters["MACS"] / multipliers(image))}
+    pe |= {what: round(counters[name] / pes) for what, name in _PE_WAITS.items()}
+    return {"pe": pe} | {unit: {what: counters[name] for what, name in states.items()}
+                         for unit, states in _UNITS.items()}
 
 
 def _layers(image: Image, passes: list[dict]) -> list[dict]:
@@ -57,12 +83,14 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
             cycles = passes[-1]["CYCLES"] - sum(r["cycles"] for r in rows)
         rows.append({
             "name": step["name"], "way": step["way"], "cycles": cycles, "macs": step["macs"],
+            "roofline_cycles": round(_step_roofline(image, step)),
             "utilisation": round(step["macs"] / (multipliers(image) * cycles), 4),
             "gated": row["GATED"],
             "dram_read_bytes": row["DRAM_READ_BYTES"],
             "dram_write_bytes": row["DRAM_WRITE_BYTES"],
             "glb_read_bytes": glb_read_bytes(row),
             "glb_write_bytes": glb_write_bytes(row),
+            "units": units(image, row),
             "counters": {name.lower(): value for name, value in row.items()},
         })
     return rows
@@ -86,6 +114,43 @@ def figures(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
         "glb_read_bytes": glb_read,
         "glb_write_bytes": glb_write,
         "energy_uJ": round(energy_uj(worked, glb_read + glb_write, dram, cycles, image.map["machine"]["clock_hz"]), 2),
+        "units": units(image, counters),
         "counters": {name.lower(): value for name, value in counters.items()},
         "layers": _layers(image, passes),
     }
+
+
+def _dram(row: dict) -> int:
+    return row["dram_read_bytes"] + row["dram_write_bytes"]
+
+
+def layer_table(figures: dict) -> str:
+    """Per layer and in all: cycles, roofline, share of multipliers used, bytes."""
+    lines = [f"{'layer':8} {'cycles':>8} {'roofline':>9} {'use':>6} {'DRAM bytes':>11} {'GLB bytes':>10}"]
+    for row in [*figures["layers"], figures | {"name": "network"}]:
+        lines.append(f"{row['name']:8} {row['cycles']:8,} {row['roofline_cycles']:9,} "
+                     f"{100 * row['utilisation']:5.1f}% {_dram(row):11,} "
+                     f"{row['glb_read_bytes'] + row['glb_write_bytes']:10,}")
+    return "\n".join(lines)
+
+
+def unit_table(figures: dict) -> str:
+    """Per layer, from the end of the layer before to its own, and in all: cycles of each unit."""
+    names = [(unit, what) for unit, states in figures["units"].items() for what in states]
+    heads = [what.removeprefix("wait_") for _, what in names]
+    widths = [max(7, len(head) + 1) for head in heads]
+    title = f"{'':8} {'':7}"
+    for unit in figures["units"]:
+        width = sum(w for w, (of, _) in zip(widths, names) if of == unit)
+        title += f" {_TITLES[unit]:-^{width - 1}}"
+    lines = [title, f"{'layer':8} {'span':>7}" + "".join(f"{head:>{w}}" for head, w in zip(heads, widths))]
+    for row in [*figures["layers"], figures | {"name": "network"}]:
+        cells = [f"{row['units'][unit][what]:{w}}" for w, (unit, what) in zip(widths, names)]
+        lines.append(f"{row['name']:8} {row['counters']['cycles']:7}" + "".join(cells))
+    return "\n".join(lines)
+
+
+def ratios(figures: dict) -> str:
+    """How far the network is from its bounds."""
+    return (f"cycles / roofline {figures['cycles'] / figures['roofline_cycles']:.3f}, "
+            f"DRAM / compulsory bytes {_dram(figures) / figures['compulsory_dram_bytes']:.3f}")
