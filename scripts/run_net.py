@@ -39,14 +39,13 @@ class Progress:
     """Prints which pass of which image is done: over the line before on a terminal, else line by line."""
 
     def __init__(self, image: Image, images: int = 1) -> None:
-        self.steps, self.images = image.map["steps"], images
-        self.passes = self.steps[-1]["passes"][1] + 1
+        self.names = {number: step["name"] for step in image.map["steps"] for number in step["passes"]}
+        self.passes, self.images = len(self.names), images
         self.terminal = sys.stdout.isatty()
 
     def __call__(self, image: int, passes: int) -> None:
         """Both are counts from 1."""
-        name = next((step["name"] for step in self.steps if passes <= step["passes"][1] + 1), "?")
-        line = f"pass {passes} of {self.passes} ({name})"
+        line = f"pass {passes} of {self.passes} ({self.names.get(passes - 1, '?')})"
         if self.images > 1:
             line = f"image {image} of {self.images}, {line}"
         if self.terminal:
