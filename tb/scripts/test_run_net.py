@@ -163,11 +163,11 @@ def test_networks_that_the_bench_cannot_run(net: Path) -> None:
 def test_progress(images: int, terminal: bool, compiled: Path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     progress = run_net.Progress(run_net.Image.load(compiled / "net"), images)
-    steps = [step["name"] for step in progress.steps]
+    first, last = progress.names[0], progress.names[progress.passes - 1]
     progress(1, 1)
     progress(images, progress.passes)
     count = progress.passes
-    lines = [f"pass 1 of {count} ({steps[0]})", f"pass {count} of {count} ({steps[-1]})"]
+    lines = [f"pass 1 of {count} ({first})", f"pass {count} of {count} ({last})"]
     if images > 1:
         lines = [f"image {n} of {images}, {line}" for n, line in zip((1, images), lines)]
     out = capsys.readouterr().out
