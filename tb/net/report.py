@@ -101,7 +101,7 @@ def figures(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
     macs, cycles = sum(step["macs"] for step in image.map["steps"]), counters["CYCLES"]
     glb_read, glb_write = glb_read_bytes(counters), glb_write_bytes(counters)
     dram = counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"]
-    worked = counters["MACS"] - counters["GATED"]
+    worked, clock_hz = counters["MACS"] - counters["GATED"], image.map["machine"]["clock_hz"]
     return {
         "cycles": cycles,
         "macs": macs,
@@ -113,7 +113,7 @@ def figures(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
         "compulsory_dram_bytes": compulsory_bytes(image),
         "glb_read_bytes": glb_read,
         "glb_write_bytes": glb_write,
-        "energy_uJ": round(energy_uj(worked, glb_read + glb_write, dram, cycles, image.map["machine"]["clock_hz"]), 2),
+        "energy_uJ": round(energy_uj(worked, glb_read + glb_write, dram, cycles, clock_hz), 2),
         "units": units(image, counters),
         "counters": {name.lower(): value for name, value in counters.items()},
         "layers": _layers(image, passes),
