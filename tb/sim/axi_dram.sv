@@ -153,10 +153,10 @@ module axi_dram #(
   end
 
   WholeBurst: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_arvalid_i |-> 10'(axi_araddr_i[11:3]) + BUS_WORDS * 10'(axi_arlen_i) < 512)
+      axi_arvalid_i |-> 32'(axi_araddr_i[11:3]) + BUS_WORDS * 32'(axi_arlen_i) < 512)
     else $error("axi_dram: a read burst crosses 4 KiB");
   WholeWriteBurst: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_awvalid_i |-> 10'(axi_awaddr_i[11:3]) + BUS_WORDS * 10'(axi_awlen_i) < 512)
+      axi_awvalid_i |-> 32'(axi_awaddr_i[11:3]) + BUS_WORDS * 32'(axi_awlen_i) < 512)
     else $error("axi_dram: a write burst crosses 4 KiB");
   ReadStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
       axi_arvalid_i && !axi_arready_o |=> axi_arvalid_i && $stable({axi_araddr_i, axi_arlen_i}))
