@@ -85,6 +85,7 @@ class WorkConstants:
         return self.filters if first else replace(self.filters, chunk_groups=None)
 
     def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
+        words = np.pad(words.ravel(), (0, words.size % 2))  # whole beats of a port of two words
         self._loads.append((f"{self.group.name}.{name}", words, buffer.address))
         self.resident.append((buffer.address, words.size))
 

@@ -5,7 +5,7 @@ pixels and filters that the pass works through, and returns a `Descriptor`. Loop
 are listed innermost first; the loops are those of docs/machine.md.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compiler.layout import FeatureMap
 from compiler.scan_ids import ScanIds, block_ids, convolution_ids
@@ -199,7 +199,8 @@ def _filter_stream(machine: MachineConfig, p: "Pass") -> StreamDescriptor:
         raise ValueError(f"chunks of {chunk} groups do not divide {groups}")
     if size and not chunked and size < filters.tiles * groups * filters.count:
         raise ValueError("a filter ring smaller than the filters needs chunks")
-    levels = [along(filters.count, 1, tag=enc.TAG.pack(row=1))]
+    lanes = machine.filter_lanes
+    levels = [along(filters.count // lanes, lanes, tag=enc.TAG.pack(row=1))]
     if not split:
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(along(chunk, filters.count))
@@ -213,10 +214,16 @@ def _filter_stream(machine: MachineConfig, p: "Pass") -> StreamDescriptor:
     ring = {"ring_end": filters.ring[0], "ring_size": size} if filters.ring else {}
     return StreamDescriptor(
         {"row_address": filters.address, **ring},
-        {"tag_wrap": enc.TAG.pack(row=SET_ROWS), "rows": 1, "cols": 1},
+        {"tag_wrap": enc.TAG.pack(row=SET_ROWS), "rows": 1, "cols": lanes},
         {"half_by_set": int(split), "chunk": int(chunked), "chunk_level": chunk_level if chunked else 0},
         tuple(levels),
     )
+
+
+def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:
+    """Filters of a tile for each row of a set: dealt in turn, as many at a time as come in a cycle."""
+    lanes = machine.filter_lanes
+    return tuple(lanes * -(-(count // lanes - row) // SET_ROWS) for row in range(SET_ROWS))
 
 
 def _linear(address: int, *levels: Level, **options: int) -> StreamDescriptor:
@@ -248,7 +255,7 @@ def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
     groups = p.ifmap.groups * (1 if split else 2)
     ids = block_ids(machine, blocks.rows, blocks.cols, p.window.stride if depthwise else None)
     window = Window((SET_ROWS, 3), p.window.stride, p.window.pads) if depthwise else p.window
-    dealt = tuple(-(-(p.filters.count - row) // SET_ROWS) for row in range(SET_ROWS)) if p.filters else (0, 0, 0)
+    dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
     zero_points = (p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point)
     _common(machine, descriptor, ids, mode, blocks, window, zero_points, dealt, groups,
             p.filters.tiles if p.filters else 1)
@@ -300,7 +307,8 @@ def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: Pass) -> N
 def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel_blocks: int) -> None:
     columns = p.blocks.rows * p.blocks.cols
     if p.filters:
-        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7}
+        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7,
+                 "pairs": int(machine.filter_lanes == 2)}
     else:  # the words of both sets, which are the halves of a GLB word
         drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1}
         loops = descriptor.loops
@@ -320,7 +328,7 @@ def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
     if mode != ArrayMode.POINTWISE:
         limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + 3, machine.ifmap_words))
     if p.filters:
-        dealt = -(-p.filters.count // SET_ROWS)
+        dealt = max(dealt_filters(machine, p.filters.count))
         limits.append(("partial sums of a PE", dealt * blocks.pixels, machine.psum_words))
     if mode == ArrayMode.FUSED and p.filters.tiles > 1:
         words = blocks.inner * p.ifmap.groups * blocks.pixels * (2 if machine.sets == 1 else 1)
@@ -427,12 +435,13 @@ def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor
             _rows(c.ifmap, blocks.down, blocks.rows * stride),
         ),
     ))
-    _set_convolution_filters(descriptor, c, sets, halves)
+    _set_convolution_filters(machine, descriptor, c, sets, halves)
     _set_convolution_output(descriptor, c, sets)
     return descriptor
 
 
-def _set_convolution_filters(descriptor: Descriptor, c: Convolution, sets: Sets, halves: int) -> None:
+def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: Convolution, sets: Sets,
+                             halves: int) -> None:
     """Order: tile, group, set across, pair of sets and row, filter, tap."""
     rows, taps = c.window.kernel
     run = c.p * taps
@@ -442,9 +451,10 @@ def _set_convolution_filters(descriptor: Descriptor, c: Convolution, sets: Sets,
     # Words by set pair hold one group for each half; others hold both halves' groups.
     twice = 1 if sets.by_set else halves
     stored = c.ifmap.groups * halves // twice
-    descriptor.set_stream(Stream.FILTER, _linear(
+    lanes = machine.filter_lanes
+    stream = _linear(
         c.filter_address,
-        Level(run, 1),
+        Level(-(-run // lanes), lanes),
         Level(rows, run, tag=enc.TAG.pack(row=1)),
         Level(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
         Level(sets.across, across_words, tag=enc.TAG.pack(column=1)),
@@ -452,8 +462,9 @@ def _set_convolution_filters(descriptor: Descriptor, c: Convolution, sets: Sets,
         Level(stored, group_words),
         Level(c.tiles, stored * group_words),
         Level(c.blocks.outer),
-        half_by_set=int(sets.by_set),
-    ))
+        half_by_set=int(sets.by_set), trim_last=run % lanes,
+    )
+    descriptor.set_stream(Stream.FILTER, replace(stream, range={"rows": 1, "cols": lanes}))
 
 
 def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) -> None:

@@ -1,7 +1,7 @@
 """What --dump prints of the stages between groups and commands."""
 
 from compiler.schedule import Schedule, Step
-from compiler.segments import BUS_BYTES, Segment, Way, constant_words, mappings_of
+from compiler.segments import Segment, Way, constant_words, mappings_of
 from compiler.tensors import Plan
 from model.config import GLB_WORD_BYTES, MachineConfig
 
@@ -30,8 +30,8 @@ def _mapping(step: Step, plan: Plan, n: int, machine: MachineConfig) -> str:
     rows = [job.last - job.first for job in plan.jobs if job.group == n]
     legal = mappings_of(machine, step.group, max(rows), plan.segment_of[n].way)
     words = constant_words(step.group, machine, resident=True)
-    bound = max(step.group.macs / machine.total_multipliers, words * GLB_WORD_BYTES / BUS_BYTES)
-    cycles = max(step.cycles, words * GLB_WORD_BYTES // BUS_BYTES)
+    bound = max(step.group.macs / machine.total_multipliers, words / machine.bus_words)
+    cycles = max(step.cycles, words // machine.bus_words)
     return (f"{step.group.name:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "
             f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)")
 

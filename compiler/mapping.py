@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from compiler.descriptors import Blocks
+from compiler.descriptors import Blocks, dealt_filters
 from compiler.groups import Group
 from compiler.layout import word_groups
 from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -80,24 +80,25 @@ def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping
 def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
     """Tile sizes: multiples of 8 that divide the filters evenly and whose sums the PEs hold."""
     total = word_groups(len(group.filters)) * 8
-    most = SET_ROWS * (machine.psum_words // pixels)
-    return [tile for tile in range(8, min(most, total) + 1, 8) if total % tile == 0]
+    return [tile for tile in range(8, total + 1, 8)
+            if total % tile == 0 and max(dealt_filters(machine, tile)) * pixels <= machine.psum_words]
 
 
 def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile: int, tiles: int) -> int:
     slow = WORD_CHANNELS // machine.multipliers
     halves = 2 if machine.sets == 1 else 1
     stride, left = group.window.stride, group.window.pads[2]
-    pointwise = -(-tile // SET_ROWS) * blocks.pixels * slow
+    pointwise = max(dealt_filters(machine, tile)) * blocks.pixels * slow
+    arrival = tile // machine.filter_lanes
     if group.depthwise is None:
         beats = blocks.rows * blocks.cols * _pairs(blocks.pixels, left)
-        first = later = max(pointwise, beats, tile)
+        first = later = max(pointwise, beats, arrival)
     else:
         depthwise = DEPTHWISE_TAPS * blocks.pixels * slow
         span = (blocks.rows - 1) * stride + SET_ROWS
         beats = span * blocks.cols * _pairs((blocks.pixels - 1) * stride + DEPTHWISE_TAPS, left)
         beats += beats // CONFLICTS
-        first, later = max(pointwise + depthwise, beats, tile), max(pointwise, tile)
+        first, later = max(pointwise + depthwise, beats, arrival), max(pointwise, arrival)
     groups = word_groups(group.source.shape[2]) * halves
     return blocks.outer * blocks.inner * groups * (first + (tiles - 1) * later)
 

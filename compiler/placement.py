@@ -53,8 +53,8 @@ class Buffer:
 
 
 def whole(name: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:
-    """A buffer all of whose words live equally long."""
-    return Buffer(name, [Part(0, words, birth, death)], loaded)
+    """A buffer all of whose words live equally long; an even number of them, since beats may be two words."""
+    return Buffer(name, [Part(0, words + words % 2, birth, death)], loaded)
 
 
 @dataclass

@@ -24,7 +24,6 @@ OBJECTIVES = ("cycles", "bytes", "energy")
 STRIPE_ROWS = (1, 2, 4, 8)
 JOB_OVERHEAD = 10  # cycles between two jobs
 READ_LATENCY = 100  # cycles until rows just written are multiplied
-BUS_BYTES = 8
 PJ_PER_DRAM_BYTE = 200
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
@@ -156,7 +155,7 @@ class Segment:
             if before and before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += drain + READ_LATENCY  # the rows of the job before have to be written first
             before, drain = job, mapping.tile * mapping.blocks.pixels
-        return max(total, self.dram_words(machine) * GLB_WORD_BYTES // BUS_BYTES)
+        return max(total, self.dram_words(machine) // machine.bus_words)
 
     def map_dram_words(self) -> int:
         words = map_words(self.groups[0].source.shape) if self.from_dram else 0
@@ -172,7 +171,7 @@ class Segment:
             return words, cycles
         if objective == "energy":
             return words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + cycles * LEAKAGE_PJ, cycles
-        return cycles + self.map_dram_words() * GLB_WORD_BYTES // BUS_BYTES, words
+        return cycles + self.map_dram_words() // machine.bus_words, words
 
 
 _mappings: dict[tuple, list] = {}

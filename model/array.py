@@ -32,8 +32,10 @@ def drain_beats(descriptor: Descriptor) -> DrainBeats:
     rows = np.zeros((chain.size, SET_ROWS), bool)
     if drain["mode"] == DrainMode.POINTWISE:
         filter_ = block * drain["block"] + slot
-        rows[np.arange(chain.size), filter_ % SET_ROWS] = True
-        head, index = chain, filter_ // SET_ROWS * pixels + pixel
+        dealt = 2 if drain["pairs"] else 1
+        turn, place = filter_ // dealt, filter_ % dealt
+        rows[np.arange(chain.size), turn % SET_ROWS] = True
+        head, index = chain, (turn // SET_ROWS * dealt + place) * pixels + pixel
     else:
         head = chain if drain["fold"] else slot // drain["set_filters"]
         index = slot % drain["set_filters"] * pixels + pixel

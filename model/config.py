@@ -28,6 +28,8 @@ class MachineConfig:
     ifmap_words         32-bit ifmap words a PE prefetches for depthwise and convolution
     pixel_words         32-bit ifmap words a PE holds for pointwise work (4 in use, 4 in the shadow)
     word_buffer_words   32-bit depthwise results a SUPER keeps
+    bus_words           64-bit words in a beat of the DRAM port: 1 or 2
+    filter_lanes        filter words that the GLB gives to the array in a cycle: 1 or 2
     clock_hz            nominal clock, for time and energy
     """
 
@@ -41,6 +43,8 @@ class MachineConfig:
     ifmap_words: int = 9
     pixel_words: int = 8
     word_buffer_words: int = 256
+    bus_words: int = 1
+    filter_lanes: int = 1
     clock_hz: int = 200_000_000
 
     def __post_init__(self) -> None:
@@ -51,6 +55,9 @@ class MachineConfig:
             raise ValueError(f"rows = {self.rows}: must be a positive multiple of {SET_ROWS}")
         if self.multipliers not in (1, WORD_CHANNELS):
             raise ValueError(f"multipliers = {self.multipliers}: must be 1 or {WORD_CHANNELS}")
+        for name in ("bus_words", "filter_lanes"):
+            if getattr(self, name) not in (1, 2):
+                raise ValueError(f"{name} = {getattr(self, name)}: must be 1 or 2")
         for name in ("glb_banks", "glb_bank_words"):
             value = getattr(self, name)
             if value < 2 or value & (value - 1):

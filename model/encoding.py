@@ -142,12 +142,13 @@ ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:12 inner:12 tiles:12 outer:12 l
 DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
 # block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words:
 # channel groups); set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains hold different pixels, not filters;
-# columns: in use, from column 0; rows: of a set, that take part.
+# columns: in use, from column 0; rows: of a set, that take part; pairs: pointwise filters are dealt over the
+# rows of a set two at a time.
 DRAIN = Word(
     "Drain",
     _fields(
         "mode:2 block:4 blocks:8 set_filters:3 heads:3 head_sets:3 fold:1 "
-        "columns:5 rows:3 ipsum:1 to_ppu:1"
+        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1"
     ),
 )
 # pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is

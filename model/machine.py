@@ -197,7 +197,7 @@ class Machine:
             self._chunks_taken += int(use == 0)
             chunk = slice(first, first + size)
             part = streams.Positions(**{name: values[chunk] for name, values in vars(at).items()})
-            parts.append(streams.read(program, self.glb, where=part))
+            parts.append(streams.read(program, self.glb, self.config.filter_lanes, part))
             self._chunks_freed += int(use == reuses - 1)
         return streams.Beats(
             np.concatenate([part.data for part in parts]), np.concatenate([part.lanes for part in parts]),

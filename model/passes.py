@@ -49,7 +49,7 @@ def run_pass(config: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
     if array.mode == ArrayMode.DEPTHWISE:
         sums = array.drain_words(words)
     else:
-        sums = array.drain(array.psums(ifmap, filters or beats(Stream.FILTER), words))
+        sums = array.drain(array.psums(ifmap, filters or beats(Stream.FILTER, config.filter_lanes), words))
         if descriptor.drain["ipsum"]:
             sums = sums + _ipsums(data(Stream.IPSUM), sums.shape, descriptor.drain["columns"])
     if not descriptor.drain["to_ppu"]:

@@ -212,8 +212,9 @@ package encoding_pkg;
     logic signed [7:0] zero_point;
   } depthwise_output_t;
 
-  localparam int unsigned DrainWidth = 34;
+  localparam int unsigned DrainWidth = 35;
   typedef struct packed {
+    logic pairs;
     logic to_ppu;
     logic ipsum;
     logic [2:0] rows;

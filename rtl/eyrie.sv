@@ -15,7 +15,9 @@ module eyrie
   parameter int unsigned FILTER_WORDS = 24,
   parameter int unsigned PIXEL_WORDS = 8,
   parameter int unsigned PSUM_WORDS = 128,
-  parameter int unsigned WORD_BUFFER_WORDS = 256
+  parameter int unsigned WORD_BUFFER_WORDS = 256,
+  parameter int unsigned BUS_WORDS = 1,      // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned FILTER_LANES = 1    // filter words a cycle: 1 or 2
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -47,7 +49,7 @@ module eyrie
   output logic [1:0]  axi_arburst_o,
   output logic        axi_arvalid_o,
   input  logic        axi_arready_i,
-  input  logic [63:0] axi_rdata_i,
+  input  logic [64*BUS_WORDS-1:0] axi_rdata_i,
   input  logic [1:0]  axi_rresp_i,
   input  logic        axi_rlast_i,
   input  logic        axi_rvalid_i,
@@ -58,8 +60,8 @@ module eyrie
   output logic [1:0]  axi_awburst_o,
   output logic        axi_awvalid_o,
   input  logic        axi_awready_i,
-  output logic [63:0] axi_wdata_o,
-  output logic [7:0]  axi_wstrb_o,
+  output logic [64*BUS_WORDS-1:0] axi_wdata_o,
+  output logic [8*BUS_WORDS-1:0] axi_wstrb_o,
   output logic        axi_wlast_o,
   output logic        axi_wvalid_o,
   input  logic        axi_wready_i,
@@ -124,7 +126,7 @@ module eyrie
   glb_request_t [Clients-1:0]   request;
   glb_word_t [Clients-1:0][1:0] read_data;
 
-  tiling_controller #(.GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS)) u_tiling_controller (
+  tiling_controller #(.GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS), .BUS_WORDS(BUS_WORDS)) u_tiling_controller (
     .clk_i, .rst_ni,
     .unit_rst_no       (unit_rst_n),
     .start_i           (start),
@@ -159,7 +161,7 @@ module eyrie
     .store_ready_i     (request_ready[ClientStore]),
     .store_request_o   (request[ClientStore]),
     .store_read_valid_i(read_valid[ClientStore]),
-    .store_read_data_i (read_data[ClientStore][0]),
+    .store_read_data_i (read_data[ClientStore]),
     .transfer_done_o   (transfer_done),
     .read_beat_o       (read_beat),
     .write_beat_o      (write_beat),
@@ -186,7 +188,7 @@ module eyrie
   eyrie_core #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
     .FILTER_WORDS(FILTER_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-    .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS)
+    .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
   ) u_core (
     .clk_i,
     .rst_ni            (unit_rst_n),
@@ -251,9 +253,9 @@ module eyrie
     increment[CounterTransfers]          = 16'(transfer_done);
     increment[CounterMacs]               = 16'(macs);
     increment[CounterGated]              = 16'(gated);
-    increment[CounterDramReadBytes]      = read_beat ? 16'd8 : '0;
-    increment[CounterDramWriteBytes]     = write_beat ? 16'd8 : '0;
-    increment[CounterCommandBytes]       = command_beat ? 16'd8 : '0;
+    increment[CounterDramReadBytes]      = read_beat ? 16'(8 * BUS_WORDS) : '0;
+    increment[CounterDramWriteBytes]     = write_beat ? 16'(8 * BUS_WORDS) : '0;
+    increment[CounterCommandBytes]       = command_beat ? 16'(8 * BUS_WORDS) : '0;
     increment[CounterGlbIfmapBytes]      = 16'(glb_bytes[StreamIfmap]);
     increment[CounterGlbFilterBytes]     = 16'(glb_bytes[StreamFilter]);
     increment[CounterGlbDepthwiseBytes]  = 16'(glb_bytes[StreamDepthwise]);

@@ -11,6 +11,7 @@ module eyrie_core
   parameter int unsigned PIXEL_WORDS = 8,
   parameter int unsigned PSUM_WORDS = 128,
   parameter int unsigned WORD_BUFFER_WORDS = 256,
+  parameter int unsigned FILTER_LANES = 1,
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
   localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
@@ -78,7 +79,7 @@ module eyrie_core
   logic                word_valid, word_ready, unused_word_last;
   glb_word_t           table_word, residual, word;
 
-  pass_controller #(.ROWS(ROWS), .COLS(COLS)) u_pass_controller (
+  pass_controller #(.ROWS(ROWS), .COLS(COLS), .FILTER_LANES(FILTER_LANES)) u_pass_controller (
     .clk_i, .rst_ni,
     .config_valid_i, .config_ready_o, .config_index_i, .config_data_i,
     .pass_valid_i, .pass_ready_o, .pass_wait_passes_i, .passes_done_i, .chunks_loaded_i,
@@ -133,7 +134,7 @@ module eyrie_core
   pe_array #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
     .FILTER_WORDS(FILTER_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-    .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS)
+    .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
   ) u_pe_array (
     .clk_i, .rst_ni,
     .cfg_i            (array_cfg),

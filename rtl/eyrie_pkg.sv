@@ -55,8 +55,10 @@ package eyrie_pkg;
     encoding_pkg::tag_t  tag;
   } ifmap_beat_t;
 
+  // One or two filter words on their way to the PEs; depthwise words and tables come one by one, in lane 0.
   typedef struct packed {
-    glb_word_t          data;
+    glb_word_t [1:0]    data;
+    logic [1:0]         lanes;
     logic               half_by_set;
     encoding_pkg::tag_t tag;
   } filter_beat_t;

@@ -16,6 +16,7 @@ from tb.common.sources import ROOT, arguments, closure, code
 WAIVERS = Path(__file__).with_name("lint.vlt")
 MACHINE = "eyrie"
 SIZES = [(3, 4), (6, 8), (12, 14)]  # rows, columns beside the default
+VARIANTS = ({"BUS_WORDS": 2, "FILTER_LANES": 2}, {"MULTIPLIERS": 1})
 
 # Two of slang's extra warnings contradict the house style: lowRISC asks for a default in every
 # case, `unique` or not; and a cast to a parameter's width does nothing for one of its values only.
@@ -60,6 +61,7 @@ def main() -> int:
     runs = [(top, {}) for top in tops()]
     if (MACHINE, {}) in runs:
         runs += [(MACHINE, {"ROWS": rows, "COLS": columns}) for rows, columns in SIZES]
+        runs += [(MACHINE, parameters) for parameters in VARIANTS]
     failed = []
     for top, parameters in runs:
         label = " ".join([top, *(f"{name}={value}" for name, value in parameters.items())])

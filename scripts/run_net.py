@@ -31,7 +31,7 @@ from tb.common.verilate import BuildError  # noqa: E402
 from tb.net.bench import DRAM_BYTES, PASS_DONE, network  # noqa: E402
 
 FAILURES = (OSError, ValueError, MachineError, SourceError, BuildError)
-ARRAY = ("rows", "cols", "multipliers")  # what tb_top has as parameters
+ARRAY = ("rows", "cols", "multipliers", "bus_words", "filter_lanes")  # what tb_top has as parameters
 POLL_S = 0.2
 
 

@@ -19,6 +19,7 @@ module pe
   parameter int unsigned FILTER_WORDS = 24,
   parameter int unsigned PIXEL_WORDS = 8,
   parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned FILTER_LANES = 1,
   parameter logic [1:0]  ROW = 2'd0  // of its set
 ) (
   input  logic          clk_i,
@@ -37,7 +38,8 @@ module pe
 
   input  logic          filter_valid_i,
   output logic          filter_ready_o,
-  input  word_t         filter_data_i,
+  input  logic [FILTER_LANES-1:0]  filter_lanes_i,
+  input  word_t [FILTER_LANES-1:0] filter_data_i,
 
   input  logic          tap_valid_i,
   output logic          tap_ready_o,
@@ -122,11 +124,11 @@ module pe
     .pop_i        (pixel_pop)
   );
 
-  operand_queue #(.DEPTH(FILTER_WORDS)) u_filter_queue (
+  operand_queue #(.DEPTH(FILTER_WORDS), .PUSH(FILTER_LANES)) u_filter_queue (
     .clk_i, .rst_ni,
     .push_valid_i (filter_valid_i),
     .push_ready_o (filter_ready_o),
-    .push_lanes_i (1'b1),
+    .push_lanes_i (filter_lanes_i),
     .push_data_i  (filter_data_i),
     .count_o      (filter_count),
     .read_offset_i(filter_offset),

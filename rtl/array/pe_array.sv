@@ -19,6 +19,7 @@ module pe_array
   parameter int unsigned PIXEL_WORDS = 8,
   parameter int unsigned PSUM_WORDS = 128,
   parameter int unsigned WORD_BUFFER_WORDS = 256,
+  parameter int unsigned FILTER_LANES = 1,
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
   localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
@@ -151,14 +152,17 @@ module pe_array
     localparam bit SetOdd = Set % 2 == 1;  // takes the high half of a word, where sets split it
 
     word_t [1:0] ifmap_words;
-    word_t       filter_word, tap_word;
+    word_t [FILTER_LANES-1:0] filter_words;
+    word_t       tap_word;
     logic        ifmap_half, filter_half, tap_half;
 
     assign ifmap_half  = ifmap_i.half_by_set ? SetOdd : ifmap_i.tag.half;
     assign filter_half = filter_i.half_by_set ? SetOdd : filter_i.tag.half;
     assign tap_half    = depthwise_i.half_by_set ? SetOdd : depthwise_i.tag.half;
-    assign filter_word = filter_half ? filter_i.data[63:32] : filter_i.data[31:0];
-    assign tap_word    = tap_half ? depthwise_i.data[63:32] : depthwise_i.data[31:0];
+    assign tap_word    = tap_half ? depthwise_i.data[0][63:32] : depthwise_i.data[0][31:0];
+    for (genvar lane = 0; lane < FILTER_LANES; lane++) begin : gen_filter_lane
+      assign filter_words[lane] = filter_half ? filter_i.data[lane][63:32] : filter_i.data[lane][31:0];
+    end
     for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
       assign ifmap_words[lane] = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
     end
@@ -169,7 +173,7 @@ module pe_array
 
         super_pe #(
           .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS)
+          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
         ) u_super_pe (
           .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
           .cfg_epoch_o      (epoch),
@@ -181,13 +185,14 @@ module pe_array
           .ifmap_data_i     (ifmap_words),
           .filter_valid_i   (filter_valid[row][col]),
           .filter_ready_o   (filter_ready[row][col]),
-          .filter_data_i    (filter_word),
+          .filter_lanes_i   (filter_i.lanes[FILTER_LANES-1:0]),
+          .filter_data_i    (filter_words),
           .tap_valid_i      (tap_valid[row][col]),
           .tap_ready_o      (tap_ready[row][col]),
           .tap_data_i       (tap_word),
           .table_valid_i    (table_valid[Set][col]),
           .table_ready_o    (table_ready[Set][col]),
-          .table_data_i     (depthwise_i.data),
+          .table_data_i     (depthwise_i.data[0]),
           .table_half_i     (tap_half),
           .word_valid_o     ({word_valid[row-1][col], word_valid[row-2][col]}),
           .word_ready_i     ({word_ready[row-1][col], word_ready[row-2][col]}),
@@ -233,7 +238,7 @@ module pe_array
 
         pe #(
           .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .ROW(2'(SetRow))
+          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES), .ROW(2'(SetRow))
         ) u_pe (
           .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
           .cfg_epoch_o      (epoch),
@@ -245,7 +250,8 @@ module pe_array
           .ifmap_data_i     (ifmap_words),
           .filter_valid_i   (filter_valid[row][col]),
           .filter_ready_o   (filter_ready[row][col]),
-          .filter_data_i    (filter_word),
+          .filter_lanes_i   (filter_i.lanes[FILTER_LANES-1:0]),
+          .filter_data_i    (filter_words),
           .tap_valid_i      (tap_valid[row][col]),
           .tap_ready_o      (tap_ready[row][col]),
           .tap_data_i       (tap_word),
@@ -314,7 +320,7 @@ module pe_array
   end
 
   logic unused_signals;
-  assign unused_signals = ^{next_filter_ids, depthwise_i.tag.column, filter_i.tag.column, dw_valid,
+  assign unused_signals = ^{filter_i.lanes, depthwise_i.lanes, depthwise_i.data[1], filter_i.data, next_filter_ids, depthwise_i.tag.column, filter_i.tag.column, dw_valid,
                             dw_ready, dw_sums, word_valid, word_ready};
 
 endmodule

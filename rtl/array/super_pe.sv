@@ -13,7 +13,8 @@ module super_pe
   parameter int unsigned FILTER_WORDS = 24,
   parameter int unsigned PIXEL_WORDS = 8,
   parameter int unsigned PSUM_WORDS = 128,
-  parameter int unsigned WORD_BUFFER_WORDS = 256
+  parameter int unsigned WORD_BUFFER_WORDS = 256,
+  parameter int unsigned FILTER_LANES = 1
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -31,7 +32,8 @@ module super_pe
 
   input  logic               filter_valid_i,
   output logic               filter_ready_o,
-  input  word_t              filter_data_i,
+  input  logic [FILTER_LANES-1:0] filter_lanes_i,
+  input  word_t [FILTER_LANES-1:0] filter_data_i,
 
   input  logic               tap_valid_i,
   output logic               tap_ready_o,
@@ -79,12 +81,13 @@ module super_pe
     .FILTER_WORDS(FILTER_WORDS),
     .PIXEL_WORDS (PIXEL_WORDS),
     .PSUM_WORDS  (PSUM_WORDS),
+    .FILTER_LANES(FILTER_LANES),
     .ROW         (2'(SetRows - 1))
   ) u_pe (
     .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .enable_i,
     .cfg_epoch_o  (cfg_epoch_o[0]),
     .ifmap_valid_i, .ifmap_ready_o, .ifmap_lanes_i, .ifmap_to_pixels_i, .ifmap_data_i,
-    .filter_valid_i, .filter_ready_o, .filter_data_i,
+    .filter_valid_i, .filter_ready_o, .filter_lanes_i, .filter_data_i,
     .tap_valid_i, .tap_ready_o, .tap_data_i,
     .word_valid_i (own_word_valid),
     .word_ready_o (own_word_ready),

@@ -62,7 +62,7 @@ module axi_reader #(
 
   for (genvar r = 0; r < REQUESTERS; r++) begin : g_splitter
     logic unused_burst_last; // the requesters count their words themselves
-    burst_splitter #(.MAX_BEATS(MAX_BEATS)) u_splitter (
+    burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(DATA_WIDTH / 64)) u_splitter (
       .clk_i,
       .rst_ni,
       .halt_i,

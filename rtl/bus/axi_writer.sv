@@ -62,7 +62,7 @@ module axi_writer #(
   logic [31:0]          awaddr_q;
   logic [7:0]           awlen_q;
 
-  burst_splitter #(.MAX_BEATS(MAX_BEATS)) u_splitter (
+  burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(DATA_WIDTH / 64)) u_splitter (
     .clk_i,
     .rst_ni,
     .halt_i,

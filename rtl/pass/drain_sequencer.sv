@@ -136,8 +136,19 @@ module drain_sequencer
   logic [6:0] next_base;
   logic       head_filter_last;
 
-  assign next_row         = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
-  assign next_base        = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
+  // Filters are dealt one by one, or in pairs: then the second of a pair stays in the row, and the first of
+  // the next goes back to where the pair began, but for a row that begins anew.
+  always_comb begin : deal
+    next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
+    next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
+    if (cfg_q.pairs && !slot_q[0]) begin
+      next_row  = row_q;
+      next_base = base_q + pixels_q[6:0];
+    end else if (cfg_q.pairs && row_q != 2'(SetRows - 1)) begin
+      next_base = base_q - pixels_q[6:0];
+    end
+  end
+
   assign head_filter_last = set_filter_q == cfg_q.set_filters - 3'd1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

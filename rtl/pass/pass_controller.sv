@@ -12,6 +12,7 @@ module pass_controller
 #(
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
+  parameter int unsigned FILTER_LANES = 1,
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
@@ -213,20 +214,26 @@ module pass_controller
     tag:         ifmap_tag
   };
 
-  // The one-word streams: filters, depthwise, tables, ipsum, residual.
+  // The streams of single words: filters (two at a time, if the port is that wide), depthwise, tables,
+  // ipsum, residual.
   localparam int unsigned Words = 5;
   localparam int unsigned WordStream [Words] =
       '{StreamFilter, StreamDepthwise, StreamTable, StreamIpsum, StreamResidual};
   localparam int unsigned Filter = 0, Depthwise = 1, Table = 2, Ipsum = 3, Residual = 4;
 
-  logic            [Words-1:0] word_valid, word_ready, word_swap, word_freed, word_waits, word_lanes;
-  glb_word_t       [Words-1:0] word_data;
+  logic            [Words-1:0] word_valid, word_ready, word_swap, word_freed, word_waits;
+  logic            [Words-1:0][1:0] word_lanes;
+  glb_word_t       [Words-1:0][1:0] word_data;
   tag_t            [Words-1:0] word_tag;
   stream_options_t [Words-1:0] word_options;
 
   for (genvar n = 0; n < Words; n++) begin : gen_word_stream
     localparam int unsigned S = WordStream[n];
-    read_stream #(.LANES(1)) u_stream (
+    localparam int unsigned Lanes = (n == Filter) ? FILTER_LANES : 1;
+    glb_word_t [Lanes-1:0] data;
+    logic [Lanes-1:0]      lanes;
+
+    read_stream #(.LANES(Lanes)) u_stream (
       .clk_i, .rst_ni, .chunks_loaded_i,
       .cfg_i          (stream_cfg[S]),
       .cfg_epoch_i    (epoch_q),
@@ -242,11 +249,13 @@ module pass_controller
       .read_data_i    (read_data_i[S]),
       .valid_o        (word_valid[n]),
       .ready_i        (word_ready[n]),
-      .data_o         (word_data[n]),
-      .lanes_o        (word_lanes[n]),
+      .data_o         (data),
+      .lanes_o        (lanes),
       .tag_o          (word_tag[n]),
       .options_o      (word_options[n])
     );
+    assign word_data[n]  = 128'(data);
+    assign word_lanes[n] = 2'(lanes);
   end
 
   // Only filters come in chunks.
@@ -256,19 +265,20 @@ module pass_controller
   assign filter_swap_o        = word_swap[Filter];
   assign filter_valid_o       = word_valid[Filter];
   assign word_ready[Filter]   = filter_ready_i;
-  assign filter_o             = '{data: word_data[Filter], tag: word_tag[Filter],
+  assign filter_o             = '{data: word_data[Filter], lanes: word_lanes[Filter], tag: word_tag[Filter],
                                   half_by_set: word_options[Filter].half_by_set};
   assign depthwise_swap_o      = word_swap[Depthwise];
   assign depthwise_valid_o     = word_valid[Depthwise];
   assign word_ready[Depthwise] = depthwise_ready_i;
-  assign depthwise_o           = '{data: word_data[Depthwise], tag: word_tag[Depthwise],
+  assign depthwise_o           = '{data: word_data[Depthwise], lanes: word_lanes[Depthwise],
+                                   tag: word_tag[Depthwise],
                                    half_by_set: word_options[Depthwise].half_by_set};
   assign table_valid_o        = word_valid[Table];
   assign word_ready[Table]    = table_ready_i;
-  assign table_o              = word_data[Table];
+  assign table_o              = word_data[Table][0];
   assign residual_valid_o     = word_valid[Residual];
   assign word_ready[Residual] = residual_ready_i;
-  assign residual_o           = word_data[Residual];
+  assign residual_o           = word_data[Residual][0];
 
   // ---- Sums out of the array, words into the GLB ----
 
@@ -284,7 +294,7 @@ module pass_controller
     .done_o       (drain_done),
     .ipsum_valid_i(word_valid[Ipsum]),
     .ipsum_ready_o(word_ready[Ipsum]),
-    .ipsum_i      (word_data[Ipsum]),
+    .ipsum_i      (word_data[Ipsum][0]),
     .ln_o,
     .columns_o    (drain_columns_o),
     .empty_i      (drain_empty_i),
@@ -327,7 +337,7 @@ module pass_controller
   end
 
   logic unused_signals;
-  assign unused_signals = ^{word_swap, word_freed, word_waits, word_lanes, word_tag, word_options,
+  assign unused_signals = ^{word_swap, word_freed, word_waits, word_lanes, word_data, word_tag, word_options,
                             ifmap_options,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 

@@ -14,7 +14,8 @@ module command_fetch
   import encoding_pkg::*;
 #(
   parameter int unsigned DEPTH = 32,
-  parameter int unsigned CHUNK = 16
+  parameter int unsigned CHUNK = 16,
+  parameter int unsigned BUS_WORDS = 1
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -29,7 +30,7 @@ module command_fetch
   output logic [15:0] request_words_o,
   input  logic        data_valid_i,
   output logic        data_ready_o,
-  input  logic [63:0] data_i,
+  input  logic [BUS_WORDS-1:0][63:0] data_i,
   input  logic        data_error_i,
 
   output logic        word_valid_o,
@@ -53,7 +54,7 @@ module command_fetch
   assign room = window_limit_i[31:3] - next_q[31:3];
   always_comb begin : chunk_length
     request_words_o = 16'(CHUNK);
-    if (next_q[31:3] >= window_limit_i[31:3]) request_words_o = 16'd1;
+    if (next_q[31:3] >= window_limit_i[31:3]) request_words_o = 16'(BUS_WORDS);
     else if (room < 29'(CHUNK)) request_words_o = room[15:0];
   end
   assign request_address_o = next_q;
@@ -68,19 +69,27 @@ module command_fetch
     if (take && reserved_q != '0) reserved_d = reserved_d - CountWidth'(1);
   end
 
-  logic                  buffered, buffered_error, buffer_ready;
-  logic [CountWidth-1:0] unused_count;
-  fifo #(.WIDTH(65), .DEPTH(DEPTH)) u_words (
+  localparam int unsigned Beats = DEPTH / BUS_WORDS;
+  localparam int unsigned PlaceWidth = (BUS_WORDS > 1) ? $clog2(BUS_WORDS) : 1;
+
+  logic                       buffered, buffered_error, buffer_ready, beat_end;
+  logic [BUS_WORDS-1:0][63:0] beat;
+  logic [PlaceWidth-1:0]      place_q;         // of the head word in its beat
+  logic [$clog2(Beats+1)-1:0] unused_count;
+
+  fifo #(.WIDTH(1 + 64 * BUS_WORDS), .DEPTH(Beats)) u_beats (
     .clk_i,
     .rst_ni,
     .in_valid_i(data_valid_i),
     .in_ready_o(buffer_ready),
     .in_data_i({data_error_i, data_i}),
     .out_valid_o(buffered),
-    .out_ready_i(word_ready_i && enable_i),
-    .out_data_o({buffered_error, word_o}),
+    .out_ready_i(word_ready_i && enable_i && beat_end),
+    .out_data_o({buffered_error, beat}),
     .count_o(unused_count)
   );
+  assign beat_end = place_q == PlaceWidth'(BUS_WORDS - 1);
+  assign word_o   = beat[place_q];
   assign data_ready_o = 1'b1;
 
   // Output: a word, or the error of the word that cannot be had.
@@ -100,6 +109,7 @@ module command_fetch
       next_q     <= '0;
       head_q     <= '0;
       reserved_q <= '0;
+      place_q    <= '0;
     end else if (!started_q) begin
       started_q  <= enable_i;
       next_q     <= program_base_i;
@@ -108,6 +118,7 @@ module command_fetch
       reserved_q <= reserved_d;
       if (ask)  next_q <= next_q + {13'd0, request_words_o, 3'd0};
       if (take) head_q <= head_q + 32'd8;
+      if (take) place_q <= beat_end ? '0 : place_q + PlaceWidth'(1);
     end
   end
 

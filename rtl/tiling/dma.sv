@@ -17,7 +17,8 @@ module dma
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned GLB_WORDS = 8192
+  parameter int unsigned GLB_WORDS = 8192,
+  parameter int unsigned BUS_WORDS = 1
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -35,7 +36,7 @@ module dma
   input  logic         read_legal_i,
   input  logic         read_data_valid_i,
   output logic         read_data_ready_o,
-  input  logic [63:0]  read_data_i,
+  input  logic [BUS_WORDS-1:0][63:0] read_data_i,
   input  logic         read_error_i,
 
   // AXI writer; the tag that comes back is {last row of its transfer, command address}
@@ -45,7 +46,7 @@ module dma
   output logic [32:0]  write_tag_o,
   output logic         write_data_valid_o,
   input  logic         write_data_ready_i,
-  output logic [63:0]  write_data_o,
+  output logic [BUS_WORDS-1:0][63:0] write_data_o,
   input  logic         response_valid_i,
   input  logic         response_error_i,
   input  logic [32:0]  response_tag_i,
@@ -62,7 +63,7 @@ module dma
   input  logic         store_ready_i,
   output glb_request_t store_request_o,
   input  logic         store_read_valid_i,
-  input  glb_word_t    store_read_data_i,
+  input  glb_word_t [1:0] store_read_data_i,
 
   output logic         transfer_done_o,
   output logic         chunk_loaded_o,
@@ -107,7 +108,9 @@ module dma
     .row_o(row)
   );
 
-  assign row_in_glb = 17'(row.address) + 17'(row.words) <= 17'(GLB_WORDS);
+  // Beats of several words lie in the GLB from even words on.
+  assign row_in_glb = 17'(row.address) + 17'(row.words) <= 17'(GLB_WORDS)
+                      && row.address % 16'(BUS_WORDS) == '0;
   assign row_legal  = row_store ? write_legal_i : read_legal_i;
   assign row_good   = row_valid && row_legal && row_in_glb && !halt_i;
   assign row_ready  = row_good && (row_store ? write_ready_i && store_row_ready
@@ -122,7 +125,7 @@ module dma
   logic   load_done;
   fault_t load_fault;
 
-  dma_load u_load (
+  dma_load #(.BUS_WORDS(BUS_WORDS)) u_load (
     .clk_i,
     .rst_ni,
     .row_valid_i(row_ready && !row_store),
@@ -140,7 +143,7 @@ module dma
     .fault_o(load_fault)
   );
 
-  dma_store u_store (
+  dma_store #(.BUS_WORDS(BUS_WORDS)) u_store (
     .clk_i,
     .rst_ni,
     .row_valid_i(row_ready && row_store),

@@ -10,7 +10,8 @@ module dma_load
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned ROWS = 16           // asked for and not yet landed
+  parameter int unsigned ROWS = 16,          // asked for and not yet landed
+  parameter int unsigned BUS_WORDS = 1
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -21,7 +22,7 @@ module dma_load
 
   input  logic         data_valid_i,
   output logic         data_ready_o,
-  input  logic [63:0]  data_i,
+  input  logic [BUS_WORDS-1:0][63:0] data_i,
   input  logic         data_error_i,
 
   output logic         glb_valid_o,
@@ -37,7 +38,7 @@ module dma_load
     logic         done;
     logic         chunk;
     glb_address_t address;
-    glb_word_t    data;
+    glb_word_t [BUS_WORDS-1:0] data;
   } landing_t;
 
   logic                      row_valid, row_end;
@@ -59,7 +60,7 @@ module dma_load
     .count_o(unused_count)
   );
 
-  assign row_end      = word_q == row.words - 16'd1;
+  assign row_end      = word_q == row.words - 16'(BUS_WORDS);
   assign data_ready_o = row_valid && landing_ready && !data_error_i;
   assign land         = data_valid_i && data_ready_o;
   assign landing_in   = '{
@@ -85,8 +86,8 @@ module dma_load
   assign glb_request_o = '{
     write:   1'b1,
     address: landing.address,
-    strobe:  {8'h00, 8'hff},
-    data:    {64'd0, landing.data}
+    strobe:  16'({8 * BUS_WORDS{1'b1}}),
+    data:    128'(landing.data)
   };
 
   assign landed  = glb_valid_o && glb_ready_i;
@@ -101,7 +102,7 @@ module dma_load
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni)   word_q <= '0;
-    else if (land) word_q <= row_end ? '0 : word_q + 16'd1;
+    else if (land) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
   end
 
   `EYRIE_ASSERT(DataHasRow, data_valid_i |-> row_valid, "data without a row that it belongs to")

@@ -8,7 +8,8 @@ module dma_store
   import tiling_pkg::*;
 #(
   parameter int unsigned ROWS = 4,           // asked for and not yet read
-  parameter int unsigned WORDS = 4           // read and not yet handed over
+  parameter int unsigned WORDS = 4,          // beats read and not yet handed over
+  parameter int unsigned BUS_WORDS = 1
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -21,11 +22,11 @@ module dma_store
   input  logic         glb_ready_i,
   output glb_request_t glb_request_o,
   input  logic         read_valid_i,
-  input  glb_word_t    read_data_i,
+  input  glb_word_t [1:0] read_data_i,
 
   output logic         data_valid_o,
   input  logic         data_ready_i,
-  output logic [63:0]  data_o
+  output logic [BUS_WORDS-1:0][63:0] data_o
 );
 
   localparam int unsigned CountWidth = $clog2(WORDS + 1);
@@ -48,22 +49,22 @@ module dma_store
     .count_o(unused_count)
   );
 
-  assign row_end       = word_q == row.words - 16'd1;
+  assign row_end       = word_q == row.words - 16'(BUS_WORDS);
   assign glb_valid_o   = row_valid && count + CountWidth'(pending_q) < CountWidth'(WORDS);
   assign granted       = glb_valid_o && glb_ready_i;
   assign glb_request_o = '{
     write:   1'b0,
     address: row.address + word_q,
-    strobe:  {8'h00, 8'hff},
+    strobe:  16'({8 * BUS_WORDS{1'b1}}),
     data:    '0
   };
 
-  fifo #(.WIDTH(64), .DEPTH(WORDS)) u_words (
+  fifo #(.WIDTH(64 * BUS_WORDS), .DEPTH(WORDS)) u_words (
     .clk_i,
     .rst_ni,
     .in_valid_i(read_valid_i),
     .in_ready_o(words_ready),
-    .in_data_i(read_data_i),
+    .in_data_i(read_data_i[BUS_WORDS-1:0]),
     .out_valid_o(data_valid_o),
     .out_ready_i(data_ready_i),
     .out_data_o(data_o),
@@ -76,7 +77,7 @@ module dma_store
       pending_q <= 1'b0;
     end else begin
       pending_q <= granted;
-      if (granted) word_q <= row_end ? '0 : word_q + 16'd1;
+      if (granted) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
     end
   end
 
@@ -85,6 +86,6 @@ module dma_store
   `EYRIE_STABLE(Read, glb_valid_o, glb_ready_i, glb_request_o)
 
   logic unused_row;
-  assign unused_row = ^{row.command, row.chunk, row.last};
+  assign unused_row = ^{row.command, row.chunk, row.last, read_data_i};
 
 endmodule

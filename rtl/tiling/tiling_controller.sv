@@ -18,6 +18,7 @@ module tiling_controller
   import tiling_pkg::*;
 #(
   parameter int unsigned GLB_WORDS = 8192,
+  parameter int unsigned BUS_WORDS = 1,       // 64-bit words in a beat of the AXI port
   parameter int unsigned TRANSFER_QUEUE = 16,
   parameter int unsigned PASS_QUEUE = 64,     // configuration words and passes
   parameter int unsigned READ_BURSTS = 16,
@@ -65,7 +66,7 @@ module tiling_controller
   input  logic         store_ready_i,
   output glb_request_t store_request_o,
   input  logic         store_read_valid_i,
-  input  glb_word_t    store_read_data_i,
+  input  glb_word_t [1:0] store_read_data_i,
 
   // Counters
   output logic         transfer_done_o,
@@ -83,7 +84,7 @@ module tiling_controller
   output logic [1:0]   axi_arburst_o,
   output logic         axi_arvalid_o,
   input  logic         axi_arready_i,
-  input  logic [63:0]  axi_rdata_i,
+  input  logic [64*BUS_WORDS-1:0] axi_rdata_i,
   input  logic [1:0]   axi_rresp_i,
   input  logic         axi_rlast_i,
   input  logic         axi_rvalid_i,
@@ -94,8 +95,8 @@ module tiling_controller
   output logic [1:0]   axi_awburst_o,
   output logic         axi_awvalid_o,
   input  logic         axi_awready_i,
-  output logic [63:0]  axi_wdata_o,
-  output logic [7:0]   axi_wstrb_o,
+  output logic [64*BUS_WORDS-1:0] axi_wdata_o,
+  output logic [8*BUS_WORDS-1:0] axi_wstrb_o,
   output logic         axi_wlast_o,
   output logic         axi_wvalid_o,
   input  logic         axi_wready_i,
@@ -115,7 +116,7 @@ module tiling_controller
   logic [1:0]       read_valid, read_ready, read_legal, data_valid, data_ready;
   logic [1:0][31:0] read_address;
   logic [1:0][15:0] read_words;
-  logic [63:0]      data;
+  logic [BUS_WORDS-1:0][63:0] data;
   logic             data_error;
   logic             word_valid, word_ready, ended;
   logic [63:0]      word;
@@ -123,7 +124,7 @@ module tiling_controller
   error_code_e      word_error;
   fault_t           decoder_fault, dma_fault, stream_fault, watchdog_fault;
 
-  command_fetch u_fetch (
+  command_fetch #(.BUS_WORDS(BUS_WORDS)) u_fetch (
     .clk_i, .rst_ni(unit_rst_n),
     .enable_i(run && !ended),
     .program_base_i,
@@ -235,11 +236,11 @@ module tiling_controller
   logic        write_valid, write_ready, write_legal;
   logic        write_data_valid, write_data_ready, response_valid, response_error;
   logic [32:0] write_tag, response_tag;
-  logic [63:0] write_data;
+  logic [BUS_WORDS-1:0][63:0] write_data;
   logic [31:0] dma_command, dram_address;
   logic [15:0] dram_words;
 
-  dma #(.GLB_WORDS(GLB_WORDS)) u_dma (
+  dma #(.GLB_WORDS(GLB_WORDS), .BUS_WORDS(BUS_WORDS)) u_dma (
     .clk_i, .rst_ni(unit_rst_n),
     .halt_i(halt),
     .transfer_valid_i(transfer_valid),
@@ -289,7 +290,7 @@ module tiling_controller
   logic       reader_idle, writer_idle;
   logic [1:0] beats;
 
-  axi_reader #(.REQUESTERS(2), .BURSTS(READ_BURSTS), .BEATS(READ_BEATS)) u_reader (
+  axi_reader #(.DATA_WIDTH(64 * BUS_WORDS), .REQUESTERS(2), .BURSTS(READ_BURSTS), .BEATS(READ_BEATS)) u_reader (
     .clk_i, .rst_ni(unit_rst_n),
     .halt_i(halt),
     .idle_o(reader_idle),
@@ -308,7 +309,7 @@ module tiling_controller
     .axi_rdata_i, .axi_rresp_i, .axi_rlast_i, .axi_rvalid_i, .axi_rready_o
   );
 
-  axi_writer #(.TAG_WIDTH(33), .BURSTS(WRITE_BURSTS)) u_writer (
+  axi_writer #(.DATA_WIDTH(64 * BUS_WORDS), .TAG_WIDTH(33), .BURSTS(WRITE_BURSTS)) u_writer (
     .clk_i, .rst_ni(unit_rst_n),
     .halt_i(halt),
     .idle_o(writer_idle),

@@ -10,7 +10,7 @@ from compiler.image import Image
 from model.encoding import glb_read_bytes, glb_write_bytes
 
 PJ_PER_MAC, PJ_PER_GLB_BYTE, PJ_PER_DRAM_BYTE, LEAKAGE_W = 2, 10, 200, 50e-6
-BUS_BYTES = 8
+BUS_WORD_BYTES = 8
 TABLE_BYTES = 9  # a channel: bias, multiplier, shift
 
 # The units and what each did, by counter; those of the PEs count PEs and are divided by their number.
@@ -43,7 +43,7 @@ def multipliers(image: Image) -> int:
 
 
 def _step_roofline(image: Image, step: dict) -> float:
-    return max(step["macs"] / multipliers(image), _step_bytes(step) / BUS_BYTES)
+    return max(step["macs"] / multipliers(image), _step_bytes(step) / (BUS_WORD_BYTES * image.map["machine"]["bus_words"]))
 
 
 def roofline_cycles(image: Image) -> int:

@@ -81,8 +81,8 @@ module pe_array_tb
   assign cfg.depthwise = depthwise_output_t'(cfg_depthwise_i);
   assign ifmap = '{data: ifmap_data_i, lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i,
                    half_by_set: ifmap_half_by_set_i, tag: ifmap_tag_i};
-  assign filter = '{data: filter_data_i, half_by_set: filter_half_by_set_i, tag: filter_tag_i};
-  assign depthwise = '{data: depthwise_data_i, half_by_set: depthwise_half_by_set_i,
+  assign filter = '{data: 128'(filter_data_i), lanes: 2'b01, half_by_set: filter_half_by_set_i, tag: filter_tag_i};
+  assign depthwise = '{data: 128'(depthwise_data_i), lanes: 2'b01, half_by_set: depthwise_half_by_set_i,
                        tag: depthwise_tag_i};
   assign phase = '{add: drain_add_i, free: drain_free_i, index: drain_index_i, word: drain_word_i};
 

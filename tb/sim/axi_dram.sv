@@ -1,4 +1,4 @@
-// DRAM for simulation: an AXI4 slave (64-bit data, INCR bursts) over memory that the test bench
+// DRAM for simulation: an AXI4 slave (INCR bursts, beats of BUS_WORDS 64-bit words) over memory that the test bench
 // shares (dram.cpp, dram.py).
 //
 // Several bursts may be under way. A read accepted in cycle t answers with its first beat in cycle
@@ -8,6 +8,7 @@
 // 256, drawn from the simulator's seed. An access beyond BYTES is answered SLVERR and does nothing.
 module axi_dram #(
   parameter longint BYTES = 4 << 20,
+  parameter int unsigned BUS_WORDS = 1,
   parameter int unsigned BURSTS = 64
 ) (
   input  logic        clk_i,
@@ -22,7 +23,7 @@ module axi_dram #(
   input  logic [7:0]  axi_arlen_i,
   input  logic        axi_arvalid_i,
   output logic        axi_arready_o,
-  output logic [63:0] axi_rdata_o,
+  output logic [BUS_WORDS-1:0][63:0] axi_rdata_o,
   output logic [1:0]  axi_rresp_o,
   output logic        axi_rlast_o,
   output logic        axi_rvalid_o,
@@ -31,8 +32,8 @@ module axi_dram #(
   input  logic [7:0]  axi_awlen_i,
   input  logic        axi_awvalid_i,
   output logic        axi_awready_o,
-  input  logic [63:0] axi_wdata_i,
-  input  logic [7:0]  axi_wstrb_i,
+  input  logic [BUS_WORDS-1:0][63:0] axi_wdata_i,
+  input  logic [BUS_WORDS-1:0][7:0] axi_wstrb_i,
   input  logic        axi_wlast_i,
   input  logic        axi_wvalid_i,
   output logic        axi_wready_o,
@@ -105,11 +106,13 @@ module axi_dram #(
           logic outside;
           outside = longint'(reads[0].address) >= BYTES;
           axi_rvalid_o <= 1'b1;
-          axi_rdata_o  <= outside ? '0 : dram_read(memory, 32'(reads[0].address >> 3));
+          for (int w = 0; w < BUS_WORDS; w++) begin
+            axi_rdata_o[w] <= outside ? '0 : dram_read(memory, 32'(reads[0].address >> 3) + w);
+          end
           axi_rresp_o  <= outside ? 2'b10 : 2'b00;
           axi_rlast_o  <= reads[0].left == 1;
           read_credit = read_credit - int'(cycles_i);
-          reads[0].address = reads[0].address + 8;
+          reads[0].address = reads[0].address + 8 * BUS_WORDS;
           reads[0].left = reads[0].left - 1;
           if (reads[0].left == 0) void'(reads.pop_front());
         end
@@ -121,9 +124,13 @@ module axi_dram #(
       end
       if (axi_wvalid_i && axi_wready_o) begin
         if (longint'(writes[0].address) >= BYTES) writes[0].failed = 1'b1;
-        else dram_write(memory, 32'(writes[0].address >> 3), axi_wdata_i, 32'(axi_wstrb_i));
+        else begin
+          for (int w = 0; w < BUS_WORDS; w++) begin
+            dram_write(memory, 32'(writes[0].address >> 3) + w, axi_wdata_i[w], 32'(axi_wstrb_i[w]));
+          end
+        end
         write_credit = write_credit - int'(cycles_i);
-        writes[0].address = writes[0].address + 8;
+        writes[0].address = writes[0].address + 8 * BUS_WORDS;
         writes[0].left = writes[0].left - 1;
         assert (axi_wlast_i == (writes[0].left == 0)) else $error("axi_dram: WLAST is wrong");
         if (writes[0].left == 0) begin
@@ -146,10 +153,10 @@ module axi_dram #(
   end
 
   WholeBurst: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_arvalid_i |-> 10'(axi_araddr_i[11:3]) + 10'(axi_arlen_i) < 10'd512)
+      axi_arvalid_i |-> 32'(axi_araddr_i[11:3]) + BUS_WORDS * 32'(axi_arlen_i) < 512)
     else $error("axi_dram: a read burst crosses 4 KiB");
   WholeWriteBurst: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_awvalid_i |-> 10'(axi_awaddr_i[11:3]) + 10'(axi_awlen_i) < 10'd512)
+      axi_awvalid_i |-> 32'(axi_awaddr_i[11:3]) + BUS_WORDS * 32'(axi_awlen_i) < 512)
     else $error("axi_dram: a write burst crosses 4 KiB");
   ReadStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
       axi_arvalid_i && !axi_arready_o |=> axi_arvalid_i && $stable({axi_araddr_i, axi_arlen_i}))

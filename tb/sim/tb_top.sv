@@ -14,6 +14,8 @@ module tb_top
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
   parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned BUS_WORDS = 1,
+  parameter int unsigned FILTER_LANES = 1,
   parameter int unsigned PASSES = 1024,
   parameter longint DRAM_BYTES = 4 << 20
 ) (
@@ -52,14 +54,17 @@ module tb_top
 );
 
   logic [31:0] axi_araddr, axi_awaddr;
-  logic [7:0]  axi_arlen, axi_awlen, axi_wstrb;
+  logic [7:0]  axi_arlen, axi_awlen;
+  logic [8*BUS_WORDS-1:0] axi_wstrb;
   logic [2:0]  unused_arsize, unused_awsize;
   logic [1:0]  unused_arburst, unused_awburst, axi_rresp, axi_bresp;
-  logic [63:0] axi_rdata, axi_wdata;
+  logic [64*BUS_WORDS-1:0] axi_rdata, axi_wdata;
   logic        axi_arvalid, axi_arready, axi_rlast, axi_rvalid, axi_rready;
   logic        axi_awvalid, axi_awready, axi_wlast, axi_wvalid, axi_wready, axi_bvalid, axi_bready;
 
-  eyrie #(.ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS)) u_eyrie (
+  eyrie #(
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
+  ) u_eyrie (
     .clk_i, .rst_ni, .interrupt_o,
     .reg_awaddr_i, .reg_awvalid_i, .reg_awready_o, .reg_wdata_i, .reg_wstrb_i, .reg_wvalid_i,
     .reg_wready_o, .reg_bresp_o, .reg_bvalid_o, .reg_bready_i, .reg_araddr_i, .reg_arvalid_i,
@@ -91,7 +96,7 @@ module tb_top
     .axi_bready_o (axi_bready)
   );
 
-  axi_dram #(.BYTES(DRAM_BYTES)) u_dram (
+  axi_dram #(.BYTES(DRAM_BYTES), .BUS_WORDS(BUS_WORDS)) u_dram (
     .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i,
     .pointer_o    (dram_pointer_o),
     .axi_araddr_i (axi_araddr),

@@ -71,7 +71,7 @@ module super_pe_tb
     .cfg_i        (cfg),
     .cfg_epoch_i, .cfg_epoch_o, .enable_i,
     .ifmap_valid_i, .ifmap_ready_o, .ifmap_lanes_i, .ifmap_to_pixels_i, .ifmap_data_i,
-    .filter_valid_i, .filter_ready_o, .filter_data_i,
+    .filter_valid_i, .filter_ready_o, .filter_lanes_i(1'b1), .filter_data_i,
     .tap_valid_i, .tap_ready_o, .tap_data_i,
     .table_valid_i, .table_ready_o, .table_data_i, .table_half_i,
     .word_valid_o ({middle_valid_o, top_valid_o}),

@@ -110,7 +110,7 @@ module tb_tiling
     .store_ready_i(store_ready),
     .store_request_o(store_request),
     .store_read_valid_i(store_read_valid),
-    .store_read_data_i(store_read_data),
+    .store_read_data_i({glb_word_t'(0), store_read_data}),
     .transfer_done_o,
     .read_beat_o(read_beat),
     .write_beat_o(write_beat),
