@@ -1,11 +1,15 @@
 """The whole machine running compiled networks."""
 
+from dataclasses import replace
+
 from tb.catalogue import Bench
 from tb.sim.dram import SOURCES
 
 DRAM_BYTES = 4 << 20  # of tb_top
 CYCLE_LIMIT = 5_000_000  # of a run
 PASS_DONE = "image %d: pass %d done"  # what runs_requests logs, both counted from 1
+
+WIDE = {"bus_words": 2, "filter_lanes": 2}
 
 _MODULE = "tb.net.net_tests"
 
@@ -16,4 +20,6 @@ def network(name: str, about: str, testcase: str = "runs_network", **arguments: 
 
 BENCHES = [
     network("net", "MobileNetV1 on the demo photo, every pass and the result against the model"),
+    replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits", machine=WIDE),
+            parameters={"BUS_WORDS": 2, "FILTER_LANES": 2}),
 ]

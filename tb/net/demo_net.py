@@ -9,6 +9,7 @@ from PIL import Image as Picture
 from compiler.graph import Graph
 from compiler.image import Image
 from compiler.pipeline import compile_network
+from model.config import DEFAULT, MachineConfig
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 MODEL = DATA / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
@@ -16,8 +17,8 @@ PHOTO = DATA / "photos" / "cat.png"
 
 
 @cache
-def demo_network() -> tuple[Graph, Image]:
-    stages = compile_network(MODEL)
+def demo_network(machine: MachineConfig = DEFAULT) -> tuple[Graph, Image]:
+    stages = compile_network(MODEL, machine)
     return stages.graph, stages.image
 
 

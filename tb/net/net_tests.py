@@ -7,6 +7,7 @@ import cocotb
 import numpy as np
 
 from compiler.image import Image
+from model.config import MachineConfig
 from model.encoding import glb_write_bytes
 from model.machine import Machine
 from tb.common.bench import Testbench
@@ -20,7 +21,7 @@ from tb.net.host import Host, Result
 def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: Result) -> np.ndarray:
     """Every pass's signature, DRAM and GLB bytes, against the command-level model; returns its DRAM."""
     expected: list[int] = []
-    machine = Machine(image.with_input(values), observe=lambda trace: expected.append(trace.signature))
+    machine = Machine(image.with_input(values), MachineConfig(**image.map["machine"]), observe=lambda trace: expected.append(trace.signature))
     machine.run(image.program)
     board.compare(len(expected), len(result.passes), "passes")
     for number, (want, got) in enumerate(zip(expected, result.passes)):
@@ -42,12 +43,12 @@ def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: 
 
 @cocotb.test()
 async def runs_network(dut) -> None:
-    """The shipped network on the demo photo."""
+    """The shipped network on the demo photo, on a machine with the parameters of the argument `machine`."""
     tb = Testbench(dut)
     board = Scoreboard("net")
     host = Host(tb, DRAM_BYTES)
     await host.begin()
-    graph, image = demo_network()
+    graph, image = demo_network(MachineConfig(**tb.arguments.get("machine", {})))
     values = demo_input()
     result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
     board.compare(0, int(result.error), "error code")
