@@ -275,7 +275,7 @@ class ErrorCode(IntEnum):
 
     NONE = 0
     ILLEGAL_COMMAND = 1
-    DRAM_ADDRESS = 2  # outside the window, or not a multiple of 8
+    DRAM_ADDRESS = 2  # outside the window, or not whole beats of the port
     AXI_RESPONSE = 3
     WATCHDOG = 4
     GLB_ADDRESS = 5  # a transfer beyond the GLB, or a stream: then the address is the last PASS's
