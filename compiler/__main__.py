@@ -1,7 +1,7 @@
 """python -m compiler MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--effort N]
 
 Compiles an int8 .tflite model into DIR (image.bin, map.json, program.txt). With --dump a stage is printed
-(import, passes, groups, segments, map, places, schedule, assemble, image); -o may then be left out.
+(import, passes, groups, fusion, segments, map, places, schedule, assemble, image); -o may then be left out.
 """
 
 import sys

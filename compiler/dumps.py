@@ -1,9 +1,18 @@
 """What --dump prints of the stages between groups and commands."""
 
+from compiler import fusion as plans
+from compiler.groups import Group
 from compiler.schedule import Schedule, Step
 from compiler.segments import Segment, Way, constant_words, mappings_of
 from compiler.tensors import Plan
 from model.config import GLB_WORD_BYTES, MachineConfig
+
+
+def fusion(groups: list[Group], machine: MachineConfig) -> str:
+    """The best plans of the chain under the objectives of the literature and ours (docs/fusion.md)."""
+    chain = plans.chain_of(groups)
+    found = {name: plans.best_plan(chain, name, machine.glb_bytes) for name in plans.OBJECTIVES}
+    return "\n".join(f"{name}\n{plans.describe(plan)}" for name, plan in found.items())
 
 
 def segments(schedule: Schedule, machine: MachineConfig) -> str:

@@ -30,6 +30,7 @@ class Stages:
             "import": lambda: str(self.graph),
             "passes": lambda: str(self.folded),
             "groups": lambda: "\n".join(map(str, self.groups)),
+            "fusion": lambda: dumps.fusion(self.groups, self.machine),
             "segments": lambda: dumps.segments(self.schedule, self.machine),
             "map": lambda: dumps.mappings(self.schedule, self.machine),
             "places": lambda: dumps.places(self.schedule, self.machine),
@@ -40,7 +41,7 @@ class Stages:
         }[stage]()
 
 
-DUMPS = ("import", "passes", "groups", "segments", "map", "places", "schedule", "assemble", "image")
+DUMPS = ("import", "passes", "groups", "fusion", "segments", "map", "places", "schedule", "assemble", "image")
 
 
 def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = "cycles",

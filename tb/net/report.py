@@ -43,7 +43,8 @@ def multipliers(image: Image) -> int:
 
 
 def _step_roofline(image: Image, step: dict) -> float:
-    return max(step["macs"] / multipliers(image), _step_bytes(step) / (BUS_WORD_BYTES * image.map["machine"]["bus_words"]))
+    bus_bytes = BUS_WORD_BYTES * image.map["machine"]["bus_words"]
+    return max(step["macs"] / multipliers(image), _step_bytes(step) / bus_bytes)
 
 
 def roofline_cycles(image: Image) -> int:
