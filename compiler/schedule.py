@@ -1,6 +1,7 @@
 """From layer groups to a program: segments, mappings, places in the GLB, and the order of transfers and
 passes."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,6 +22,8 @@ from model.encoding import PoolMode
 MOST_SLOTS = 3  # of a filter ring, beside the chunks in use
 HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
 STARTS = 6
+FEW_JOBS = 40
+HOPELESS = 60  # tries without success after which a segment is refused
 EFFORT = 1800  # arrangements of the maps in the GLB that are tried
 
 
@@ -128,10 +131,11 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
     lets most constants come early and has the best mappings.
     """
     maps = sorted(plan.buffers(), key=lambda buffer: -buffer.words)
-    best, refusal = None, None
+    best, failed = None, 0
+    share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # a try takes longer the more jobs there are
     for start in range(STARTS):
         random, here, spent = np.random.default_rng(start), _Arrangement.first(plan), None
-        attempts = -(-effort // STARTS)
+        attempts = math.ceil(effort * share / STARTS)
         for attempt in range(attempts):
             tried = here.changed(random) if attempt else here
             space = Space(machine.glb_words, 2 * len(plan.jobs))
@@ -140,7 +144,9 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
                     space.place(maps[n], tried.where[n])
                 constants = place_constants(plan, machine, space, tried.slots)
             except DoesNotFit as error:
-                refusal = refusal or error
+                failed += 1
+                if best is None and failed > HOPELESS * share:
+                    raise _Refused(plan.segment_of[_group_named(plan, str(error))]) from error
                 if spent is None and attempt % 8:
                     here = tried
                 elif spent is None:
@@ -154,8 +160,6 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
                 best = cost, constants, [replace(buffer) for buffer in space.placed]
             if not space.exposed_words():
                 break
-    if best is None:
-        raise _Refused(plan.segment_of[_group_named(plan, str(refusal))])
     addresses = {buffer.name: buffer.address for buffer in best[2]}
     for buffer in maps:
         buffer.address = addresses[buffer.name]

@@ -79,7 +79,7 @@ CONFIGS: dict[str, tuple[object, str]] = {
     "not JSON": ("{rows: 6}", "not JSON ("),
     "binary": (b"\xff\xfe\x00", "not JSON ("),
     "no object": ([6, 8], "must be a JSON object, parameter by parameter"),
-    "unknown key": ({"row": 6}, "unknown parameter 'row'; known: clock_hz, cols, "),
+    "unknown key": ({"row": 6}, "unknown parameter 'row'; known: bus_words, "),
     "text": ({"rows": "6"}, "rows must be an integer, is '6'"),
     "fraction": ({"rows": 6.0}, "rows must be an integer, is 6.0"),
     "truth": ({"rows": True}, "rows must be an integer, is True"),
