@@ -20,7 +20,8 @@ def main() -> int:
     parser.add_argument("--dump", choices=DUMPS)
     parser.add_argument("--config", metavar="FILE", help="JSON with machine parameters")
     parser.add_argument("--objective", choices=OBJECTIVES, default=OBJECTIVES[0], help="what the plan minimises")
-    parser.add_argument("--effort", type=int, default=EFFORT, metavar="N", help="arrangements of the GLB that are tried")
+    parser.add_argument("--effort", type=int, default=EFFORT, metavar="N",
+                        help="arrangements of the GLB that are tried")
     arguments = parser.parse_args()
     if arguments.effort < 1:
         parser.error(f"--effort {arguments.effort}: must be at least 1")

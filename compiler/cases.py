@@ -192,7 +192,8 @@ def _convolution_places(machine: MachineConfig, c: Convolution, shape: tuple[int
     sets, blocks = convolution_sets(machine, c), c.blocks
     descriptor = convolution_descriptor(machine, c)
     order = drain_beats(descriptor).order
-    down, along, tile, chain, _, pixel, slot, col = np.indices((blocks.down, blocks.along, c.tiles, *order, machine.cols))
+    down, along, tile, chain, _, pixel, slot, col = np.indices(
+        (blocks.down, blocks.along, c.tiles, *order, machine.cols))
     width = blocks.rows // sets.folds
     per_tile = c.p * c.t
     across = col // width

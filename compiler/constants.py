@@ -115,13 +115,15 @@ class WorkConstants:
 
 def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.ndarray) -> list[WorkConstants]:
     """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
-    room allows. slots: of each group, chunks that a filter ring should hold beside those in use. Raises DoesNotFit, its message beginning with the group's name."""
+    room allows. slots: of each group, chunks that a filter ring should hold beside those in use. Raises
+    DoesNotFit, its message beginning with the group's name."""
     found = []
     for n, group in enumerate(plan.groups):
         constants = WorkConstants(group, machine, plan.segment_of[n].way)
         life = _life(plan, n)
         if group.depthwise is not None:
-            words = layout.pack_depthwise(group.depthwise, group.middle.pack(layout.word_groups(group.depthwise.shape[-1])))
+            tables = group.middle.pack(layout.word_groups(group.depthwise.shape[-1]))
+            words = layout.pack_depthwise(group.depthwise, tables)
             buffer = whole(f"{group.name} depthwise filters", words.size, *life, loaded=True)
             space.place(buffer)
             constants.add("depthwise", words, buffer)
@@ -155,7 +157,8 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
         raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows")
 
     def cycles(tile: int) -> int:
-        return sum(next(m.cycles for m in mappings_of(machine, group, r, constants.way) if m.tile == tile) for r in rows)
+        legal = [mappings_of(machine, group, r, constants.way) for r in rows]
+        return sum(next(m.cycles for m in found if m.tile == tile) for found in legal)
 
     # Of equals the smaller: what reads the output waits for the sums of the last tile only.
     constants.tile = min(tiles, key=lambda tile: (cycles(tile), tile))
@@ -220,7 +223,8 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
         ring = (buffer.address + slots * words, slots * words) if slots < count else None
         constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
         return
-    raise DoesNotFit(f"{group.name}: no tile of its filters fits the {free * GLB_WORD_BYTES} bytes of GLB that are free")
+    bytes_ = free * GLB_WORD_BYTES
+    raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free")
 
 
 def _chunk_groups(packed: np.ndarray) -> int:

@@ -46,7 +46,10 @@ DUMPS = ("import", "passes", "groups", "fusion", "segments", "map", "places", "s
 
 def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = "cycles",
                     effort: int = EFFORT) -> Stages:
-    """objective: cycles, bytes or energy; effort: how long the search for places goes on. Raises ValueError, in one line, for a model the machine does not run or that does not fit."""
+    """objective: cycles, bytes or energy; effort: how long the search for places goes on.
+
+    Raises ValueError, in one line, for a model the machine does not run or that does not fit.
+    """
     graph = tflite.load(model)
     try:
         groups = form_groups(graph)

@@ -131,7 +131,7 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
     lets most constants come early and has the best mappings.
     """
     maps = sorted(plan.buffers(), key=lambda buffer: -buffer.words)
-    best, failed = None, 0
+    best, failed, refusal = None, 0, ""
     share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # a try takes longer the more jobs there are
     for start in range(STARTS):
         random, here, spent = np.random.default_rng(start), _Arrangement.first(plan), None
@@ -144,9 +144,9 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
                     space.place(maps[n], tried.where[n])
                 constants = place_constants(plan, machine, space, tried.slots)
             except DoesNotFit as error:
-                failed += 1
+                failed, refusal = failed + 1, str(error)
                 if best is None and failed > HOPELESS * share:
-                    raise _Refused(plan.segment_of[_group_named(plan, str(error))]) from error
+                    break
                 if spent is None and attempt % 8:
                     here = tried
                 elif spent is None:
@@ -160,6 +160,8 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
                 best = cost, constants, [replace(buffer) for buffer in space.placed]
             if not space.exposed_words():
                 break
+    if best is None:
+        raise _Refused(plan.segment_of[_group_named(plan, refusal)])
     addresses = {buffer.name: buffer.address for buffer in best[2]}
     for buffer in maps:
         buffer.address = addresses[buffer.name]
@@ -168,7 +170,8 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
 
 def _group_named(plan: Plan, message: str) -> int:
     """The group whose buffer had no room: the message begins with its name."""
-    return next((n for n, group in enumerate(plan.groups) if message.startswith((f"{group.name}:", f"{group.name} "))), 0)
+    starts = [(f"{group.name}:", f"{group.name} ") for group in plan.groups]
+    return next((n for n, start in enumerate(starts) if message.startswith(start)), 0)
 
 
 @dataclass
@@ -198,11 +201,14 @@ class _Emitter:
             except ValueError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
             passes[job.group].append(self.timeline.passes - 1)
-        steps = [Step(group, plan.segment_of[n].way.value, self.constants[n].mapping(plan, n), self.constants[n].filters_at,
-                      tuple(passes[n]), self.constants[n].cycles(plan, n)) for n, group in enumerate(plan.groups)]
+        steps = [Step(group, plan.segment_of[n].way.value, constants.mapping(plan, n), constants.filters_at,
+                      tuple(passes[n]), constants.cycles(plan, n))
+                 for n, (group, constants) in enumerate(zip(plan.groups, self.constants))]
         output = replace(result, ring_rows=result.rows, shift=0)
         commands = [*hoist_loads(self.timeline.commands), End()]
-        return Schedule(plan, buffers, commands, self.dram, steps, source, self.input_address, output, self._spilled[len(plan.groups) - 1])
+        output_address = self._spilled[len(plan.groups) - 1]
+        return Schedule(plan, buffers, commands, self.dram, steps, source, self.input_address, output,
+                        output_address)
 
     # ---- One job ----
 
@@ -259,8 +265,8 @@ class _Emitter:
                 group.table.output, (count - 1) % 8 + 1, halves))
         pool = PoolMode.AVERAGE if group.pool_count else PoolMode.NONE
         return pass_descriptor(self.machine, Pass(
-            source, made, group.window, blocks, group.source.zero_point, group.table.output, constants.filters_of(first),
-            constants.depthwise_address, group.middle.output if group.middle else Output(), pool,
+            source, made, group.window, blocks, group.source.zero_point, group.table.output,
+            constants.filters_of(first), constants.depthwise_address, group.middle.output if group.middle else Output(), pool,
             max(group.pool_count, 1)))
 
 

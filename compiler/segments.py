@@ -193,7 +193,8 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
                 f"{machine.ifmap_words}, filter_words = {machine.filter_words}, word_buffer_words = "
                 f"{machine.word_buffer_words}: use larger ones")
         if group.pool_count:
-            what = (f"an average over {' x '.join(map(str, group.map_shape))} pixels needs all of them in flight at once, "
+            pixels = " x ".join(map(str, group.map_shape))
+            what = (f"an average over {pixels} pixels needs all of them in flight at once, "
                     f"there is room for {machine.cols * (machine.pixel_words // 2)}: give the map another size")
         raise DoesNotFit(f"group {group.name}: {what}")
     return _mappings[key]
@@ -233,7 +234,8 @@ def plan_segments(groups: list[Group], machine: MachineConfig, objective: str = 
 
     objective: "cycles" counts the array's or the port's, whichever are more, and the port's time for maps
     once more, since while it carries maps it does not bring the weights of later layers; "bytes" counts
-    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Exact: a dynamic programme over where the chain is cut and whether the map there stays in the GLB.
+    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Exact: a
+    dynamic programme over where the chain is cut and whether the map there stays in the GLB.
     refused: segments that could not be placed. Raises DoesNotFit.
     """
     network = tuple(groups)
@@ -283,7 +285,9 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
 
 def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
     """In place work needs its map to have been made with room for it."""
-    return segment.way is Way.IN_PLACE and (not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack)
+    if segment.way is not Way.IN_PLACE:
+        return False
+    return not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack
 
 
 def _why(network: tuple[Group, ...], machine: MachineConfig) -> str:

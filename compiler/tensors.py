@@ -106,7 +106,8 @@ def _staged(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     return MapPlan(layout, whole(f"{group.name} output stripes", layout.words, first, min(last + 2, 2 * len(jobs) - 1)))
 
 
-def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment], first_tile: dict[int, int]) -> MapPlan:
+def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment],
+          first_tile: dict[int, int]) -> MapPlan:
     """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
     between groups that run whole, from the tile of filters that writes them."""
     group, to_dram = groups[n], segment_of[n].to_dram
@@ -128,7 +129,8 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     layout = _draft(group.output.shape, rows + following.slack)
     lives = []
     for y in range(rows):
-        birth = min(p for p, job in enumerate(jobs) if job.group == n and (group.pool_count or job.first <= y < job.last))
+        birth = min(p for p, job in enumerate(jobs)
+                    if job.group == n and (group.pool_count or job.first <= y < job.last))
         readers = [p for p, job in enumerate(jobs) if job.group == n + 1 and job.reads[0] <= y < job.reads[1]]
         last = 2 * max(readers, default=birth) + 1
         lives.append((2 * birth, death if following.way is Way.WHOLE else last))

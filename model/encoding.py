@@ -141,7 +141,8 @@ ARRAY_SHAPE = Word(
 ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:12 inner:12 tiles:12 outer:12 ln:15"))
 DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
 # block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words:
-# channel groups); set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains hold different pixels, not filters;
+# channel groups); set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per
+# chain; fold: chains hold different pixels, not filters;
 # columns: in use, from column 0; rows: of a set, that take part; pairs: pointwise filters are dealt over the
 # rows of a set two at a time.
 DRAIN = Word(

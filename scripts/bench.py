@@ -1,6 +1,6 @@
 """Prints what there is to say about speed, and writes build/bench/summary.json (keys: docs/summary.md).
 
-    python scripts/bench.py [--parts mult48,speed] [--budget MINUTES]
+    python scripts/bench.py [--parts A,B] [--budget MINUTES]
 
 Runs the shipped network on the demo photo on the RTL in its default configuration, then the parts; a part
 does not begin when the budget is used up. Exit code 1 unless all results equal the golden model's.
@@ -24,6 +24,7 @@ from compiler.pipeline import compile_network  # noqa: E402
 from model.config import DEFAULT, MachineConfig  # noqa: E402
 from run_net import FAILURES, on_rtl  # noqa: E402
 from tb.net import report  # noqa: E402
+from tb.net.bench import WIDE  # noqa: E402
 from tb.net.demo_net import MODEL, demo_input  # noqa: E402
 from tb.sim import native  # noqa: E402
 
@@ -86,6 +87,13 @@ def mult48(base: Run) -> dict:
     return run.summary
 
 
+def bus128(base: Run) -> dict:
+    """The network on a machine with a DRAM port and a filter port of 128 bits."""
+    run = run_network("bus128", MachineConfig(**WIDE))
+    print_run("128-bit ports", run)
+    return run.summary
+
+
 def speed(base: Run) -> dict:
     """Simulated cycles per second, of the same run from cocotb and from C++, in turn."""
     print("speed: simulating from cocotb and from C++ ...", flush=True)
@@ -107,7 +115,11 @@ def speed(base: Run) -> dict:
     return figures
 
 
-PARTS: dict[str, Callable[[Run], dict]] = {"mult48": mult48, "speed": speed}
+PARTS: dict[str, Callable[[Run], dict]] = {
+    "mult48": mult48,
+    "bus128": bus128,
+    "speed": speed,
+}
 
 
 def chosen(text: str) -> list[str]:
