@@ -7,6 +7,8 @@ does not begin when the budget is used up. Exit code 1 unless all results equal 
 """
 
 import json
+import os
+import secrets
 import sys
 import time
 from collections.abc import Callable
@@ -19,10 +21,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from compiler.command_line import Parser  # noqa: E402
+from compiler.cost import predict  # noqa: E402
 from compiler.image import Image  # noqa: E402
 from compiler.pipeline import compile_network  # noqa: E402
 from model.config import DEFAULT, MachineConfig  # noqa: E402
 from run_net import FAILURES, on_rtl  # noqa: E402
+from tb.catalogue import find  # noqa: E402
+from tb.common.runner import simulate  # noqa: E402
 from tb.net import report  # noqa: E402
 from tb.net.bench import WIDE  # noqa: E402
 from tb.net.demo_net import MODEL, demo_input  # noqa: E402
@@ -30,6 +35,7 @@ from tb.sim import native  # noqa: E402
 
 OUT = ROOT / "build" / "bench"
 SEED = 1
+COST_LAYERS = 60
 SPEED_RUNS = 5  # of which the fastest counts: the host may have other work
 
 
@@ -94,6 +100,26 @@ def bus128(base: Run) -> dict:
     return run.summary
 
 
+def cost_model(base: Run) -> dict:
+    """The cost model against the counters: of the network, and of random layers of a seed never used before."""
+    print(f"cost model: {COST_LAYERS} random layers ...", flush=True)
+    os.environ["EYRIE_COST_LAYERS"] = str(COST_LAYERS)
+    seed = secrets.randbelow(1 << 31)
+    run = simulate(find("cost0"), seed, out=OUT / "cost_model", echo=False)
+    if "within" not in run:
+        raise ValueError(f"the simulation failed ({run.get('reason')}): see {OUT / 'cost_model' / 'log.txt'}")
+    predicted = predict(base.image)
+    rows = [{"name": cost.name, "predicted": cost.cycles, "measured": row["cycles"]}
+            for cost, row in zip(predicted.layers, base.figures["layers"], strict=True)]
+    for row in rows:
+        error = 100 * (row["predicted"] / row["measured"] - 1)
+        print(f"{row['name']:8} {row['predicted']:8,} cycles predicted, {row['measured']:8,} measured, {error:+.2f} %")
+    print(f"seed {seed}: {run['within']} of {run['layers']} layers within the bound, "
+          f"worst at {run['worst_share_of_bound']} of it", flush=True)
+    return {"match": run["status"] == "pass", "seed": seed, "random_layers": COST_LAYERS, "network": rows,
+            **{key: run[key] for key in ("layers", "within", "worst_share_of_bound")}}
+
+
 def speed(base: Run) -> dict:
     """Simulated cycles per second, of the same run from cocotb and from C++, in turn."""
     print("speed: simulating from cocotb and from C++ ...", flush=True)
@@ -118,6 +144,7 @@ def speed(base: Run) -> dict:
 PARTS: dict[str, Callable[[Run], dict]] = {
     "mult48": mult48,
     "bus128": bus128,
+    "cost_model": cost_model,
     "speed": speed,
 }
 

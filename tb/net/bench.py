@@ -22,4 +22,6 @@ BENCHES = [
     network("net", "MobileNetV1 on the demo photo, every pass and the result against the model"),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits", machine=WIDE),
             parameters={"BUS_WORDS": 2, "FILTER_LANES": 2}),
+    replace(network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
+            module="tb.net.cost_tests"),
 ]

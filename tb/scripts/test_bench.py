@@ -102,7 +102,7 @@ def test_tables(figures: dict) -> None:
 @pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
 def test_unknown_part_refused(text: str) -> None:
     run = call("bench", "--parts", text)
-    assert_refused(run, "bench: no part is named 'nosuch'; known: mult48, bus128, speed")
+    assert_refused(run, "bench: no part is named 'nosuch'; known: mult48, bus128, cost_model, speed")
     assert not run.stdout
 
 

@@ -1,0 +1,89 @@
+"""The pass side of the machine on the timeline: passes are offered, taken, worked and done.
+
+PEs of the two sets get the same words at the same time: the first set stands for both.
+"""
+
+from dataclasses import dataclass
+
+from compiler.timing.banks import READ, Banks
+from compiler.timing.convolution import Convolution
+from compiler.timing.front import Front, PassCommand
+from compiler.timing.fused import Fused
+from compiler.timing.pointwise import Pointwise
+from compiler.timing.shape import PassShape
+from compiler.timing.streams import STREAM_START
+from compiler.timing.units import Begin, Units
+from model.config import SET_ROWS, MachineConfig
+from model.encoding import ArrayMode
+
+OFFER = 2  # pass_controller: from a PASS at the head of the queue to the new epoch: StOffer, epoch
+SCANNED = 1  # id_scanner: cycles beside one for each PE
+TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
+PPU_OPEN = 2  # ppu: from its take to the first beat
+DONE = 2  # from the last ofmap word to the pass being counted: pass_controller, token_counters
+
+
+@dataclass(frozen=True)
+class PassTimes:
+    """First cycles: offered, of the pass's epoch; begun, in which PEs can multiply; worked, behind the last
+    multiplication; done, in which the pass counts."""
+
+    offered: int
+    begun: int
+    worked: int
+    done: int
+
+
+class Array:
+    """Runs the passes of a list in turn."""
+
+    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
+        self._machine, self._front = machine, front
+        self._units = Units(machine, front, banks)
+        self._idle = 0  # first cycle in which CONFIG is taken
+        self._pe_free = 0  # first cycle in which the PEs have nothing to do
+
+    def run(self, command: PassCommand, shape: PassShape) -> PassTimes:
+        units, drain = self._units, self._units.drain
+        offered = self._offer(command)
+
+        def take(last: int) -> int:
+            """The cycle in which a unit takes the pass, its work on the one before ending in cycle `last`."""
+            return max(offered, last + 1)
+
+        pes, ifmap, filters = take(self._pe_free - 1), take(units.ifmap.sent), take(units.filters.sent)
+        depthwise, tables = take(units.depthwise_sent), take(drain.table_sent)
+        drains, ppu = take(drain.left), take(drain.written)
+        tokens = self._front.passes_done[command.wait_passes - 1] + READ if command.wait_passes else 0
+        units.ifmap.take(shape, max(ifmap + STREAM_START, tokens))
+        filters_first = filters + STREAM_START
+        if shape.mode != ArrayMode.CONVOLUTION:
+            units.filters.take(filters_first, shape)
+        drain.take(max(drains + 1, ppu + PPU_OPEN - SET_ROWS), tables + STREAM_START)
+        self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START))
+        done = drain.written + DONE
+        self._front.passes_done.append(done)
+        self._idle = max(pes, ifmap, filters, depthwise, tables, drains, ppu) + TAKEN
+        return PassTimes(offered, pes + 1, self._pe_free, done)
+
+    def _walk(self, shape: PassShape, begin: Begin) -> int:
+        if shape.mode == ArrayMode.FUSED:
+            return Fused(self._units, shape, begin).run()
+        if shape.mode == ArrayMode.CONVOLUTION:
+            return Convolution(self._units, shape, begin).run()
+        if shape.mode == ArrayMode.POINTWISE:
+            return Pointwise(self._units, shape, begin).run()
+        raise ValueError("a depthwise pass by itself has no timeline: the compiler makes none")
+
+    def _offer(self, command: PassCommand) -> int:
+        """CONFIG words and PASS leave the queue; returns the first cycle of the new epoch."""
+        at, left = self._idle - 1, self._front.left
+        for word in command.configs:
+            at = max(at + 1, self._front.word(word) + 1)
+            left.append(at)
+        tokens = self._front.transfer_done(command.wait_transfers)
+        at = max(at + 1, self._front.word(command.word) + 1, tokens)
+        if command.ids_written:
+            at += self._machine.rows * self._machine.cols + SCANNED
+        left.append(at + OFFER - 1)
+        return at + OFFER

@@ -1,0 +1,67 @@
+"""The cost model without the RTL: its bytes are the command-level model's, its energy the report's.
+
+tb/net/cost_tests.py holds its cycles, and the GLB bytes of every client, to the RTL.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.cost import predict
+from compiler.image import Image
+from compiler.pipeline import compile_network
+from model.config import DEFAULT
+from model.machine import Machine
+from tb.compiler.test_networks import network
+from tb.net import report
+
+NETWORKS = 20
+MOVED = ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES")
+
+
+def compiled(seed: int, number: int, path: Path) -> Image | None:
+    """A random network's image; None if the compiler refuses it."""
+    model, _ = network(np.random.default_rng([seed, number]))
+    path.write_bytes(model)
+    try:
+        return compile_network(path, effort=8).image
+    except ValueError:
+        return None
+
+
+def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path) -> None:
+    images = [compiled(seed, number, tmp_path / "net.tflite") for number in range(NETWORKS)]
+    images = [image for image in images if image]
+    assert len(images) > NETWORKS // 2
+    for image in images:
+        machine = Machine(image.dram.copy())
+        machine.run(image.program)
+        cost = predict(image)
+        for name in MOVED:
+            assert cost.counters[name] == machine.counters[name], name
+        loaded = machine.counters["DRAM_READ_BYTES"] - machine.counters["COMMAND_BYTES"]
+        assert cost.counters["DRAM_READ_BYTES"] - cost.counters["COMMAND_BYTES"] == loaded
+        assert 0 <= cost.counters["COMMAND_BYTES"] - machine.counters["COMMAND_BYTES"] <= 2 * 16 * 8
+        assert len(cost.passes) == machine.counters["PASSES"]
+
+
+def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:
+    image = next(i for i in (compiled(seed, n, tmp_path / "net.tflite") for n in range(NETWORKS)) if i)
+    cost = predict(image)
+    assert all(p.offered < p.begun <= p.worked < p.done for p in cost.passes)
+    assert all(a.done < b.done for a, b in zip(cost.passes, cost.passes[1:]))
+    assert sum(layer.cycles for layer in cost.layers) == cost.passes[-1].done - 1 < cost.cycles
+    assert cost.counters["MACS"] >= sum(step["macs"] for step in image.map["steps"])
+    clock = DEFAULT.clock_hz
+    energy = report.energy_uj(cost.counters["MACS"], cost.glb_bytes, cost.dram_bytes, cost.cycles, clock)
+    assert cost.energy_uj(clock) == pytest.approx(energy)
+
+
+def test_wide_ports_are_refused(tmp_path: Path) -> None:
+    image = next(i for i in (compiled(1, n, tmp_path / "net.tflite") for n in range(NETWORKS)) if i)
+    wide = replace(image, map=image.map | {"machine": replace(DEFAULT, bus_words=2).as_dict()})
+    with pytest.raises(ValueError) as caught:
+        predict(wide)
+    assert str(caught.value) == "bus_words = 2, filter_lanes = 1: the cost model knows ports of one word only"

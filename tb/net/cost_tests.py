@@ -1,0 +1,82 @@
+"""The cost model against the RTL: random layers, drawn anew with each seed, and the shipped network."""
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cocotb
+import numpy as np
+
+from compiler.cost import Prediction, predict
+from compiler.image import Image
+from compiler.traffic import COUNTERS
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.net import report
+from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.demo_net import demo_input, demo_network
+from tb.net.host import Host, Result
+from tb.net.random_layers import random_layer
+
+SHARE, CYCLES = 0.03, 64  # a prediction is within the larger of this share and so many cycles
+
+
+class Judge:
+    """Compares predictions with runs and notes the errors, as shares of what is allowed."""
+
+    def __init__(self, dut, board: Scoreboard) -> None:
+        self._dut, self._board = dut, board
+        self.errors: list[float] = []
+
+    def bytes(self, about: str, prediction: Prediction, result: Result) -> None:
+        """Multiplications and bytes of every kind: exact."""
+        self._board.compare(0, int(result.error), f"{about}: error code")
+        for name in (*COUNTERS, "MACS"):
+            self._board.compare(result.counters[name], prediction.counters[name], f"{about}: {name}")
+
+    def cycles(self, about: str, predicted: int, measured: int) -> None:
+        allowed = max(SHARE * measured, CYCLES)
+        share = abs(predicted - measured) / allowed
+        line = f"{about}: {predicted} cycles predicted, {measured} measured"
+        self._dut._log.info("%s, %+.2f %%", line, 100 * (predicted / measured - 1))
+        self._board.compare(True, share <= 1, f"{line}, {allowed:.0f} allowed")
+        self.errors.append(share)
+
+    def summary(self) -> dict[str, object]:
+        return {"layers": len(self.errors), "within": sum(share <= 1 for share in self.errors),
+                "worst_share_of_bound": round(max(self.errors), 3)}
+
+
+@cocotb.test()
+async def predicts_layers(dut) -> None:
+    """As many random layers as the argument `layers` says, or EYRIE_COST_LAYERS; then the shipped network."""
+    tb = Testbench(dut)
+    board = Scoreboard("cost")
+    judge = Judge(dut, board)
+    host = Host(tb, DRAM_BYTES)
+    await host.begin()
+    count = int(os.environ.get("EYRIE_COST_LAYERS") or tb.arguments["layers"])
+    with TemporaryDirectory() as folder:
+        for number in range(count):
+            rng = np.random.default_rng([cocotb.RANDOM_SEED, number])
+            about, image = random_layer(rng, Path(folder) / "layer.tflite")
+            values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
+            prediction, result = await _run(host, image, values)
+            judge.bytes(about, prediction, result)
+            judge.cycles(f"layer {number}, {about}", prediction.cycles, result.counters["CYCLES"])
+    _, image = demo_network()
+    prediction, result = await _run(host, image, demo_input())
+    judge.bytes("network", prediction, result)
+    judge.cycles("network", prediction.cycles, result.counters["CYCLES"])
+    figures = report.figures(image, result.counters, result.passes)
+    for cost, row in zip(prediction.layers, figures["layers"], strict=True):
+        judge.cycles(cost.name, cost.cycles, row["cycles"])
+    energy = prediction.energy_uj(image.map["machine"]["clock_hz"], result.counters["GATED"])
+    dut._log.info("network: %.2f uJ predicted, %.2f measured", energy, figures["energy_uJ"])
+    close = abs(energy / figures["energy_uJ"] - 1) < SHARE
+    board.compare(True, close, f"network: {energy:.2f} uJ predicted")
+    await tb.finish(board, **judge.summary())
+
+
+async def _run(host: Host, image: Image, values: np.ndarray) -> tuple[Prediction, Result]:
+    return predict(image), await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
