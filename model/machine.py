@@ -95,6 +95,8 @@ class Machine:
         if address % GLB_WORD_BYTES or address < self.window[0] or end > self.window[1]:
             raise MachineError(ErrorCode.DRAM_ADDRESS, command,
                                f"0x{address:08x} to 0x{end:08x} is not aligned or not in the window")
+        if end > len(self.dram):
+            raise MachineError(ErrorCode.AXI_RESPONSE, command, f"no memory at 0x{end:08x}")
         return self.dram[address:end].view(np.uint64)
 
     def _configure(self, address: int, command: dict[str, int]) -> None:

@@ -105,6 +105,13 @@ def test_commands_outside_the_window() -> None:
     Machine(memory([End()], limit - 8), window=(BASE, limit)).run(limit - 8)
 
 
+def test_inside_the_window_but_beyond_the_memory() -> None:
+    dram = memory([Transfer(True, SOURCE, 0, 1), Transfer(True, 0x3FF8, 0, 1), Transfer(True, 0x3FF8, 0, 2), End()])
+    window = (0, 1 << 31)
+    assert stopped(Machine(dram, window=window), BASE) == (ErrorCode.AXI_RESPONSE, BASE + 32)
+    assert stopped(Machine(dram, window=window), 0x4000) == (ErrorCode.AXI_RESPONSE, 0x4000)
+
+
 @pytest.mark.parametrize(
     "command", [Transfer(True, SOURCE, 0, 1, wait_passes=1), Transfer(False, TARGET, 0, 1, wait_chunks=1),
                 Run(2, 0), Run(1, 1)])

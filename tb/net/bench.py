@@ -12,14 +12,26 @@ PASS_DONE = "image %d: pass %d done"  # what runs_requests logs, both counted fr
 WIDE = {"bus_words": 2, "filter_lanes": 2}
 
 _MODULE = "tb.net.net_tests"
+_UVM_MODULE = "tb.net.machine_tests"
 
 
 def network(name: str, about: str, testcase: str = "runs_network", **arguments: object) -> Bench:
     return Bench(name, about, "tb_top", _MODULE, testcase, arguments=arguments, sources=SOURCES)
 
 
+def random_networks(name: str, about: str, testcase: str = "runs_networks", **arguments: object) -> Bench:
+    """A bench of the pyuvm environment: networks of at most `macs` multiplications each."""
+    return Bench(name, about, "tb_top", _UVM_MODULE, testcase, arguments=arguments, sources=SOURCES)
+
+
 BENCHES = [
     network("net", "MobileNetV1 on the demo photo, every pass and the result against the model"),
+    random_networks("net1", "random networks one after the other, DRAM of any pace",
+                    networks=16, macs=12_000_000),
+    random_networks("net2", "every error code, soft reset, and the next program", "recovers",
+                    rounds=3, macs=2_000_000),
+    random_networks("net3", "the networks of net1 on a slow, stalling DRAM",
+                    networks=10, macs=12_000_000, slow=True),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits", machine=WIDE),
             parameters={"BUS_WORDS": 2, "FILTER_LANES": 2}),
     replace(network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),

@@ -67,6 +67,7 @@ module axi_dram #(
   endfunction
 
   function automatic int earned(int credit);
+    if (beats_i == 0) return int'(cycles_i);
     return (credit < int'(cycles_i)) ? credit + int'(beats_i) : credit;
   endfunction
 

@@ -1,0 +1,225 @@
+"""Programs that have to fail: a network's program with one fault, for each error code.
+
+A fault takes the list of commands of a good program and gives back the list, window and start of one
+that fails. Where the machine fails, and that it does, is said by the model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from compiler.program import Block, Command, Config, End, Run, Transfer
+from model import encoding as enc
+from model.config import DEFAULT
+from model.descriptor import Descriptor
+from model.encoding import ErrorCode, Opcode, Stream
+from tb.net.programs import Network, Program, draw_base, move, place
+
+GLB_WORDS = DEFAULT.glb_words
+ADDRESSES = 1 << 16  # of GLB words
+TOKENS = 100  # at most so many more than there are
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Words that are no command."""
+
+    words: tuple[int, ...]
+
+    def encode(self) -> list[int]:
+        return list(self.words)
+
+
+_ROW = enc.TRANSFER.pack(opcode=Opcode.LOAD, words=1)
+_ONE = enc.TRANSFER_ROWS.pack(count=1)
+ILLEGAL = (
+    *((opcode,) for opcode in sorted(set(range(16)) - set(Opcode))),
+    (Opcode.END | 1 << 4,), (Opcode.PASS | 1 << 63,), (Opcode.CONFIG,),
+    (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=enc.CONFIG_WORDS, count=1),),
+    (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=enc.CONFIG_WORDS + 1),),
+    (enc.TRANSFER.pack(opcode=Opcode.LOAD),), (enc.TRANSFER.pack(opcode=Opcode.STORE, words=1, chunk=1),),
+    (_ROW | 1 << 7,), (_ROW, 1 << 63), (_ROW | 1 << 5, 0, 0, _ONE), (_ROW | 1 << 5, 0, _ONE, 0),
+)
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """A program with a fault.
+
+    good          the program without it, in the same place
+    code          how it fails
+    passes_right  passes that end after the error are those of `good`
+    blame         command named in place of the one that the model names (docs/tiling.md), or 0
+    """
+
+    program: Program
+    good: Program
+    code: ErrorCode
+    passes_right: bool = True
+    blame: int = 0
+
+
+class Fault:
+    """One faulty program in the making: the parts that a fault may change."""
+
+    def __init__(self, rng: np.random.Generator, network: Network, dram_bytes: int) -> None:
+        self.rng, self.network, self.dram_bytes = rng, network, dram_bytes
+        self.base = draw_base(rng, network, dram_bytes)
+        self.commands: list[Command | Raw] = move(network.commands, self.base)
+        self.good = place(network, self.base, self.commands)
+        self.limit: int | None = None  # of the window
+        self.start: int | None = None
+        self.passes_right, self.blames_end = True, False
+
+    def any_of(self, *kinds: type) -> int:
+        """The index of some command of these kinds."""
+        return int(self.rng.choice([n for n, c in enumerate(self.commands) if isinstance(c, kinds)]))
+
+    def between(self, low: int, high: int) -> int:
+        """A multiple of 8, low <= it < high."""
+        return 8 * int(self.rng.integers(low // 8, -(-high // 8)))
+
+    def end_behind(self, index: int) -> None:
+        self.commands[index + 1 :] = [End()]
+
+    def build(self, name: str, code: ErrorCode) -> Faulty:
+        program = place(self.network, self.base, self.commands, f"{name}, {self.network.about}")
+        low, high = program.window
+        program = replace(program, window=(low, self.limit or high), start=self.start or program.start)
+        blame = program.base + len(program.contents) - 8 if self.blames_end else 0
+        return Faulty(program, self.good, code, self.passes_right, blame)
+
+
+def illegal_command(fault: Fault) -> None:
+    """Words that are no command, somewhere in the list."""
+    words = ILLEGAL[fault.rng.integers(len(ILLEGAL))]
+    fault.commands.insert(int(fault.rng.integers(len(fault.commands))), Raw(words))
+
+
+def bad_transfer(fault: Fault, first: Callable[[Transfer], dict[str, int]], **stride: int) -> None:
+    """A transfer whose first row fails, with these fields changed; or its second one, by the stride."""
+    index = fault.any_of(Transfer)
+    command = fault.commands[index]
+    if fault.rng.random() < 0.5:
+        fault.commands[index] = replace(command, block=None, **first(command))
+    else:
+        block = Block(2, stride.get("dram", 0), stride.get("glb", 0), 1, 0, 0)
+        fault.commands[index] = replace(command, block=block)
+
+
+def outside_window(fault: Fault) -> None:
+    """A transfer below the window, over its limit, or of half words."""
+    low, high = fault.good.window
+
+    def first(command: Transfer) -> dict[str, int]:
+        places = (fault.between(0, low), fault.between(high - 8 * command.words + 8, 1 << 32),
+                  command.dram_address + int(fault.rng.integers(1, 8)))
+        return {"dram_address": places[fault.rng.integers(3)]}
+
+    bad_transfer(fault, first, dram=int(fault.rng.choice([-low - 8, high - low, 4])))
+
+
+def list_outside_window(fault: Fault) -> None:
+    """A list that begins outside the window, or that goes on outside it."""
+    low, high = fault.good.window
+    if fault.rng.random() < 0.5:
+        fault.start = int(fault.rng.choice([low - 8, high, fault.good.start + 4]))
+    else:
+        fault.limit = fault.between(fault.good.start + 8, high)
+
+
+def transfer_beyond_memory(fault: Fault) -> None:
+    """A transfer inside the window where no memory is."""
+    size = fault.dram_bytes
+    fault.limit = 1 << 31
+
+    def first(command: Transfer) -> dict[str, int]:
+        within = 8 * (command.words - 1) if command.load else 0  # what a LOAD can still read
+        return {"dram_address": fault.between(size - within, 2 * size)}
+
+    bad_transfer(fault, first, dram=size)
+
+
+def list_beyond_memory(fault: Fault) -> None:
+    """A list where no memory is."""
+    fault.limit = 1 << 31
+    fault.start = fault.between(fault.dram_bytes, 1 << 31)
+
+
+def transfer_beyond_glb(fault: Fault) -> None:
+    """A transfer that ends beyond the GLB."""
+
+    def first(command: Transfer) -> dict[str, int]:
+        return {"glb_address": int(fault.rng.integers(GLB_WORDS - command.words + 1, ADDRESSES))}
+
+    bad_transfer(fault, first, glb=GLB_WORDS)
+
+
+def stream_beyond_glb(fault: Fault) -> None:
+    """A stream of a pass whose words lie beyond the GLB. The pass may come to its end, and is wrong; it is
+    the last one, as the machine names the PASS that it began last."""
+    index, shadow = fault.any_of(Run), Descriptor()
+    for command in fault.commands[:index]:
+        if isinstance(command, Config):
+            shadow.words[command.index : command.index + len(command.words)] = command.words
+    enabled = [stream for stream in Stream if shadow.stream(stream).options["enable"]]
+    at = enc.STREAMS_INDEX + enabled[fault.rng.integers(len(enabled))] * enc.STREAM_WORDS
+    word = at + enc.STREAM_ADDRESS_OFFSET
+    address = enc.STREAM_ADDRESS.unpack(shadow.words[word])
+    beyond = 2 * int(fault.rng.integers(GLB_WORDS // 2, ADDRESSES // 4))  # pairs of words begin at even ones
+    address |= {"row_address": address["row_address"] + beyond, "ring_size": 0}
+    behind = [c for c in fault.commands[index + 1 :] if isinstance(c, (Transfer, End))]
+    wrong = Config(word, (enc.STREAM_ADDRESS.pack(**address),))
+    fault.commands[index:] = [wrong, fault.commands[index], *behind]
+    fault.passes_right = False
+
+
+def transfer_waits(fault: Fault) -> None:
+    """A transfer that waits for more passes, or chunks to be freed, than there are."""
+    index, name = fault.any_of(Transfer), str(fault.rng.choice(["wait_passes", "wait_chunks"]))
+    passes = sum(isinstance(command, Run) for command in fault.commands)
+    there = {"wait_passes": passes, "wait_chunks": 10_000}[name]
+    more = {name: there + int(fault.rng.integers(1, TOKENS))}
+    fault.commands[index] = replace(fault.commands[index], **more)
+
+
+def pass_waits(fault: Fault) -> None:
+    """A PASS that waits for more transfers than there are; the list ends behind it, as the machine names a
+    transfer that waits for it otherwise."""
+    index = fault.any_of(Run)
+    transfers = sum(isinstance(command, Transfer) for command in fault.commands)
+    waits = transfers + int(fault.rng.integers(1, TOKENS))
+    fault.commands[index] = replace(fault.commands[index], wait_transfers=waits)
+    fault.end_behind(index)
+
+
+def ifmap_waits(fault: Fault) -> None:
+    """A PASS whose ifmap waits for more passes than there are: it begins, so that END is named."""
+    index = fault.any_of(Run)
+    waits = len(fault.commands) + int(fault.rng.integers(1, TOKENS))
+    fault.commands[index] = replace(fault.commands[index], wait_passes=waits)
+    fault.end_behind(index)
+    fault.blames_end = True
+
+
+FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (
+    (illegal_command, ErrorCode.ILLEGAL_COMMAND),
+    (outside_window, ErrorCode.DRAM_ADDRESS),
+    (list_outside_window, ErrorCode.DRAM_ADDRESS),
+    (transfer_beyond_memory, ErrorCode.AXI_RESPONSE),
+    (list_beyond_memory, ErrorCode.AXI_RESPONSE),
+    (transfer_beyond_glb, ErrorCode.GLB_ADDRESS),
+    (stream_beyond_glb, ErrorCode.GLB_ADDRESS),
+    (transfer_waits, ErrorCode.WATCHDOG),
+    (pass_waits, ErrorCode.WATCHDOG),
+    (ifmap_waits, ErrorCode.WATCHDOG),
+)
+
+
+def draw_fault(rng: np.random.Generator, network: Network, dram_bytes: int,
+               plant: Callable[[Fault], None], code: ErrorCode) -> Faulty:
+    """A network's program with a fault of one kind."""
+    fault = Fault(rng, network, dram_bytes)
+    plant(fault)
+    return fault.build(plant.__name__.replace("_", " "), code)

@@ -1,0 +1,97 @@
+"""Random small networks, compiled, and their programs anywhere in the DRAM."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from compiler.graph import Graph
+from compiler.image import Image
+from compiler.pipeline import compile_network
+from compiler.program import Command, Transfer, assemble, disassemble
+from model.config import GLB_WORD_BYTES
+from tb.compiler.test_networks import network as random_model
+
+EFFORT = 8  # of the compiler's search for places
+
+
+@dataclass(frozen=True)
+class Network:
+    """A compiled network and an input: int8 [H, W, C]."""
+
+    about: str
+    graph: Graph
+    image: Image
+    values: np.ndarray
+
+    @property
+    def commands(self) -> list[Command]:
+        """Its command list, for an image at address 0."""
+        place = self.image.map["program"]
+        return disassemble(self.image.dram[place["address"] :][: place["bytes"]].view(np.uint64))
+
+    @property
+    def golden(self) -> np.ndarray:
+        """Its output as the operators compute it: int8 [H, W, C]."""
+        return self.graph.run(self.values[None])[self.graph.output.name][0]
+
+
+def draw_networks(seed: int, macs: int) -> Iterator[Network]:
+    """Random networks that the compiler takes, of at most so many multiplications each, without end."""
+    number = -1
+    while True:
+        number += 1
+        rng = np.random.default_rng([seed, number])
+        model, shape = random_model(rng)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "net.tflite"
+            path.write_bytes(model)
+            try:
+                stages = compile_network(path, effort=EFFORT)
+            except ValueError as error:
+                assert str(error).startswith("group "), error
+                continue
+        steps = stages.image.map["steps"]
+        if sum(step["macs"] for step in steps) <= macs:
+            values = rng.integers(-128, 128, shape).astype(np.int8)
+            layers = ", ".join(step["name"] for step in steps)
+            yield Network(f"draw {number}: {shape}, {layers}", stages.graph, stages.image, values)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command list and the memory that it needs.
+
+    base      byte address of `contents` (uint8)
+    start     byte address of the first command
+    window    first byte that the machine may touch, first byte after it
+    """
+
+    about: str
+    base: int
+    contents: np.ndarray
+    start: int
+    window: tuple[int, int]
+
+
+def move(commands: list[Command], distance: int) -> list[Command]:
+    """The list for tensors that lie so many bytes further up."""
+    return [replace(command, dram_address=command.dram_address + distance)
+            if isinstance(command, Transfer) else command for command in commands]
+
+
+def place(network: Network, base: int, commands: list[Command], about: str = "") -> Program:
+    """A program of commands (for an image at `base`) that follow a network's tensors, with the smallest
+    window."""
+    tensors = network.image.with_input(network.values)[: network.image.program]
+    contents = np.concatenate([tensors, assemble(commands).view(np.uint8)])
+    window = (base, base + len(contents))
+    return Program(about or network.about, base, contents, base + len(tensors), window)
+
+
+def draw_base(rng: np.random.Generator, network: Network, dram_bytes: int) -> int:
+    """A place for a network: not at either end of the memory, with room for a longer list."""
+    last = dram_bytes - 2 * len(network.image.dram)
+    return GLB_WORD_BYTES * int(rng.integers(1, last // GLB_WORD_BYTES))

@@ -1,0 +1,93 @@
+"""What the command-level model says of a program: memory, counters, passes, error."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from model import streams
+from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from model.descriptor import Descriptor
+from model.encoding import ErrorCode, Stream
+from model.machine import Machine, MachineError
+from model.passes import PassTrace
+from tb.net.programs import Program
+from tb.pe_array.beats import multiplications
+
+
+@dataclass(frozen=True)
+class PassEnd:
+    """A pass: its number in the run, the signature of its ofmap, ofmap bytes written until its end."""
+
+    number: int
+    signature: int
+    ofmap_bytes: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a run.
+
+    memory      uint8: all of the DRAM
+    unwritten   bool, as `memory`: bytes stored that no LOAD and no pass put into the GLB: the ends of rows
+                and channel groups of a map
+    counters    by name: those that timing does not change
+    """
+
+    code: ErrorCode
+    address: int
+    memory: np.ndarray
+    unwritten: np.ndarray
+    counters: dict[str, int]
+    passes: list[PassEnd]
+
+
+def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
+    """Bytes that a read stream fetches from the GLB in a pass: words inside its range that are sent."""
+    program = descriptor.stream(stream)
+    if not program.options["enable"]:
+        return 0
+    at = streams.positions(program)
+    rows, columns = program.range["rows"], program.range["cols"]
+    trimmed = [np.zeros(len(at.x), bool)]
+    if stream == Stream.IFMAP:  # two words a position
+        trimmed = [at.first_pair & bool(program.options["trim_first"]),
+                   at.last_pair & bool(program.options["trim_last"])]
+    row_inside = (at.y >= 0) & (at.y < rows)
+    words = sum(int((row_inside & (at.x + lane >= 0) & (at.x + lane < columns) & ~skip).sum())
+                for lane, skip in enumerate(trimmed))
+    return GLB_WORD_BYTES * words
+
+
+def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator,
+              config: MachineConfig = DEFAULT) -> Outcome:
+    """Runs a program on copies of the memory (uint8), with random words in the GLB and with their inverse:
+    nothing but unwritten bytes may depend on them."""
+    glb = rng.integers(0, 1 << 64, config.glb_words, np.uint64)
+    one, other = (_run(program, memory, words, config) for words in (glb, ~glb))
+    for name in ("code", "address", "counters", "passes"):
+        assert getattr(one, name) == getattr(other, name), f"{program.about}: {name} depends on old GLB words"
+    return replace(one, unwritten=one.memory != other.memory)
+
+
+def _run(program: Program, memory: np.ndarray, glb: np.ndarray, config: MachineConfig) -> Outcome:
+    reads = {f"GLB_{stream.name}_BYTES": 0 for stream in Stream if stream != Stream.OFMAP}
+    macs, ofmap_bytes, passes = 0, 0, []
+
+    def observe(trace: PassTrace) -> None:
+        nonlocal macs, ofmap_bytes
+        for stream in Stream:
+            if stream != Stream.OFMAP:
+                reads[f"GLB_{stream.name}_BYTES"] += stream_bytes(trace.descriptor, stream)
+        macs += multiplications(config, trace.descriptor)
+        ofmap_bytes += trace.written
+        passes.append(PassEnd(len(passes), trace.signature, ofmap_bytes))
+
+    machine = Machine(memory.copy(), config, program.window, observe)
+    machine.glb[:] = glb
+    code, address = ErrorCode.NONE, 0
+    try:
+        machine.run(program.start)
+    except MachineError as error:
+        code, address = error.code, error.address
+    counters = {**machine.counters, **reads, "MACS": macs}
+    return Outcome(code, address, machine.dram, np.zeros(len(memory), bool), counters, passes)
