@@ -94,8 +94,8 @@ def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, 
     values, sums = ifmap.transpose(1, 2, 0), None
     if depthwise is not None:
         seen, pad = raw(values, zero_point)
-        sums = operators.depthwise_conv2d_sums(seen, depthwise.transpose(1, 2, 0), stride, pads, pad)
-        values = requantize(sums, middle)
+        taps = depthwise.transpose(1, 2, 0)
+        values = requantize(operators.depthwise_conv2d_sums(seen, taps, stride, pads, pad), middle)
         zero_point = middle.output.zero_point
     if pointwise is not None:
         seen, _ = raw(values, zero_point)

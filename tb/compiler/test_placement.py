@@ -46,7 +46,7 @@ def test_no_word_is_taken_twice(seed: int) -> None:
 def test_full_space_is_refused_and_free_space_found() -> None:
     space = Space(WORDS, 2)
     space.place(whole("low", WORDS - 10, 0, 1))
-    with pytest.raises(DoesNotFit, match="high: no room for 88 bytes"):
+    with pytest.raises(DoesNotFit, match="high: no room for 96 bytes"):
         space.place(whole("high", 11, 0, 0))
     space.place(last := whole("last", 10, 0, 0))
     assert last.address == WORDS - 10
