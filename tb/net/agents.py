@@ -100,6 +100,7 @@ class StartMonitor(uvm_monitor):
 
     async def run_phase(self) -> None:
         dut = self.tb.dut
+        await RisingEdge(dut.rst_ni)
         while True:
             await RisingEdge(dut.reg_awready_o)
             address, data = int(dut.reg_awaddr_i.value), int(dut.reg_wdata_i.value)
@@ -117,6 +118,7 @@ class InterruptMonitor(uvm_monitor):
 
     async def run_phase(self) -> None:
         pin = self.tb.dut.interrupt_o
+        await RisingEdge(self.tb.dut.rst_ni)  # before the reset outputs are random
         while True:
             await RisingEdge(pin)
             self.port.write((1, self.tb.cycles))
@@ -144,6 +146,7 @@ class PassMonitor(uvm_monitor):
 
     async def run_phase(self) -> None:
         cocotb.start_soon(self._publish())
+        await RisingEdge(self.tb.dut.rst_ni)
         while True:
             await RisingEdge(self.tb.dut.pass_done_o)
             self.ended += 1
