@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler import traffic
 from compiler.image import Image
+from compiler.prices import energy_uj
 from compiler.program import Command, Config, Run, Transfer, disassemble
 from compiler.timing.array import Array, PassTimes
 from compiler.timing.banks import Banks
@@ -21,8 +22,6 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import glb_read_bytes, glb_write_bytes
 
-# Prices of the published baseline.
-PJ_PER_MAC, PJ_PER_GLB_BYTE, PJ_PER_DRAM_BYTE, LEAKAGE_W = 2, 10, 200, 50e-6
 DRAM_BYTES = 4 << 20  # of the simulated memory, the window of a run
 
 
@@ -60,9 +59,7 @@ class Prediction:
 
     def energy_uj(self, clock_hz: int, gated: int = 0) -> float:
         """gated: multiplications with a zero operand, which depend on the data and cost nothing."""
-        dynamic = ((self.counters["MACS"] - gated) * PJ_PER_MAC + self.glb_bytes * PJ_PER_GLB_BYTE
-                   + self.dram_bytes * PJ_PER_DRAM_BYTE)
-        return dynamic * 1e-6 + LEAKAGE_W * self.cycles / clock_hz * 1e6
+        return energy_uj(self.counters["MACS"] - gated, self.glb_bytes, self.dram_bytes, self.cycles, clock_hz)
 
 
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:

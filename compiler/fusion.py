@@ -13,6 +13,7 @@ from math import prod
 from compiler.groups import Group
 from compiler.layout import FeatureMap
 from compiler.placement import DoesNotFit
+from compiler.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
 from compiler.stripes import Chain, FusedGroup, Halo, Layer, Way, count, fused_group, partition
 from model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
@@ -24,7 +25,6 @@ Value = tuple[Number, ...]  # compared from the left
 
 BUS_BYTES = 8  # bytes a cycle between DRAM and GLB
 PASS_CYCLES = 100  # of a pass that no work hides: configuration, filling and draining the array
-MAC_PJ, GLB_BYTE_PJ, DRAM_BYTE_PJ = 2, 10, 200
 WORD = 2 * WORD_CHANNELS  # channels of a GLB word
 WINDOW_FILTERS = 16  # filters in the GLB at least where they are streamed: two tiles of 8
 
@@ -103,7 +103,7 @@ def cycles(machine: MachineConfig = DEFAULT, bus_bytes: int = BUS_BYTES,
 
 def energy(group: FusedGroup) -> int:
     """Picojoules of a group, without leakage."""
-    return MAC_PJ * group.macs + GLB_BYTE_PJ * group.glb + DRAM_BYTE_PJ * group.transfer
+    return PJ_PER_MAC * group.macs + PJ_PER_GLB_BYTE * group.glb + PJ_PER_DRAM_BYTE * group.transfer
 
 
 def published_storage(group: FusedGroup) -> int:

@@ -17,6 +17,7 @@ from compiler.groups import Group
 from compiler.layout import FeatureMap, word_groups
 from compiler.mapping import mappings
 from compiler.placement import DoesNotFit
+from compiler.prices import PJ_PER_DRAM_BYTE
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
@@ -24,7 +25,6 @@ OBJECTIVES = ("cycles", "bytes", "energy")
 STRIPE_ROWS = (1, 2, 4, 8)
 JOB_OVERHEAD = 10  # cycles between two jobs
 READ_LATENCY = 100  # cycles until rows just written are multiplied
-PJ_PER_DRAM_BYTE = 200
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 

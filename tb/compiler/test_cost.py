@@ -12,6 +12,7 @@ import pytest
 from compiler.cost import predict
 from compiler.image import Image
 from compiler.pipeline import compile_network
+from compiler.prices import energy_uj
 from model.config import DEFAULT
 from model.machine import Machine
 from tb.compiler.test_networks import network
@@ -65,3 +66,8 @@ def test_wide_ports_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError) as caught:
         predict(wide)
     assert str(caught.value) == "bus_words = 2, filter_lanes = 1: the cost model knows ports of one word only"
+
+
+def test_prices_are_those_of_the_baseline() -> None:
+    """Layer conv0 of the published baseline, whose table gives all of these."""
+    assert energy_uj(884736, 314240, 40576, 240608, 200_000_000) == pytest.approx(13.087224)

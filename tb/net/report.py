@@ -1,15 +1,11 @@
-"""The figures of a network run, from the machine's counters (keys: docs/summary.md).
-
-Energy constants are those of the published baseline: 2 pJ per multiplication that is not gated, 10 pJ per
-byte of GLB access, 200 pJ per byte of DRAM access, 50 uW leakage at 200 MHz.
-"""
+"""The figures of a network run, from the machine's counters (keys: docs/summary.md)."""
 
 from math import prod
 
 from compiler.image import Image
+from compiler.prices import energy_uj
 from model.encoding import glb_read_bytes, glb_write_bytes
 
-PJ_PER_MAC, PJ_PER_GLB_BYTE, PJ_PER_DRAM_BYTE, LEAKAGE_W = 2, 10, 200, 50e-6
 BUS_WORD_BYTES = 8
 TABLE_BYTES = 9  # a channel: bias, multiplier, shift
 
@@ -25,12 +21,6 @@ _UNITS = {
 }
 _TITLES = {"pe": " PEs: busy, waiting for ..., idle ", "ifmap": " ifmap ", "filter": " filter ",
            "drain": " drain ", "dma": " DMA ", "glb": " GLB "}
-
-
-def energy_uj(macs: int, glb_bytes: int, dram_bytes: int, cycles: int, clock_hz: int) -> float:
-    """macs: those that were not gated."""
-    dynamic = macs * PJ_PER_MAC + glb_bytes * PJ_PER_GLB_BYTE + dram_bytes * PJ_PER_DRAM_BYTE
-    return dynamic * 1e-6 + LEAKAGE_W * cycles / clock_hz * 1e6
 
 
 def _step_bytes(step: dict) -> int:

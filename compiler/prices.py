@@ -1,0 +1,12 @@
+"""What energy costs: the constants of the published baseline, so that figures compare."""
+
+PJ_PER_MAC = 2  # a multiplication that is not gated
+PJ_PER_GLB_BYTE = 10
+PJ_PER_DRAM_BYTE = 200
+LEAKAGE_W = 50e-6
+
+
+def energy_uj(macs: int, glb_bytes: int, dram_bytes: int, cycles: int, clock_hz: int) -> float:
+    """macs: those that were not gated."""
+    dynamic = macs * PJ_PER_MAC + glb_bytes * PJ_PER_GLB_BYTE + dram_bytes * PJ_PER_DRAM_BYTE
+    return dynamic * 1e-6 + LEAKAGE_W * cycles / clock_hz * 1e6
