@@ -10,10 +10,9 @@ from compiler.groups import Group
 from compiler.mapping import Mapping
 from compiler.placement import Buffer, DoesNotFit, Space, whole
 from compiler.segments import Job, Way, mappings_of
-from compiler.tensors import Plan
+from compiler.tensors import Plan, span
 from compiler.timeline import Region, Timeline
 from model.config import GLB_WORD_BYTES, MachineConfig
-from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 MOST_CHUNK_WORDS = 512
 LEAST_CHUNKS = 8  # so that the first pass can begin early
@@ -120,7 +119,7 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
     found = []
     for n, group in enumerate(plan.groups):
         constants = WorkConstants(group, machine, plan.segment_of[n].way)
-        life = _life(plan, n)
+        life = span(plan.jobs, n)
         if group.depthwise is not None:
             tables = group.middle.pack(layout.word_groups(group.depthwise.shape[-1]))
             words = layout.pack_depthwise(group.depthwise, tables)
@@ -142,12 +141,6 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
     return found
 
 
-def _life(plan: Plan, n: int) -> tuple[int, int]:
-    """First and last time of a group's jobs."""
-    places = [place for place, job in enumerate(plan.jobs) if job.group == n]
-    return 2 * places[0], 2 * places[-1] + 1
-
-
 def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
     """Filters that stay for all jobs of the group; the tile is the one that suits the jobs best."""
     group = plan.groups[n]
@@ -163,7 +156,7 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
     # Of equals the smaller: what reads the output waits for the sums of the last tile only.
     constants.tile = min(tiles, key=lambda tile: (cycles(tile), tile))
     packed = _pack(group, constants.tile, machine)
-    buffer = whole(f"{group.name} filters", packed.size, *_life(plan, n), loaded=True)
+    buffer = whole(f"{group.name} filters", packed.size, *span(plan.jobs, n), loaded=True)
     first = constants.mapping_of(rows[0])
     constants.filters = replace(constants.filters, count=constants.tile, tiles=len(packed))
     if group.is_convolution or first.blocks.outer * first.blocks.inner > 1:
@@ -191,7 +184,7 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
                  wanted: int) -> None:
     """Filters of a group that is one job: in chunks where each is used by one block of pixels or by inner
     blocks in turn, else resident; the mapping is the cheapest for which there is room."""
-    group, (birth, death) = plan.groups[n], _life(plan, n)
+    group, (birth, death) = plan.groups[n], span(plan.jobs, n)
     free = space.largest_free(birth, death)
     job = plan.jobs[birth // 2]
     for mapping in mappings_of(machine, group, job.last - job.first):

@@ -13,13 +13,11 @@ from model.config import MachineConfig
 class MapPlan:
     """Map n of a network: the input of group n, the output of group n - 1.
 
-    layout   in the GLB; its address counts once `buffer` is placed
-    shares   the map whose buffer it shares (work in place)
+    layout: in the GLB; its address counts once `buffer` is placed. Work in place shares a buffer.
     """
 
     layout: FeatureMap
     buffer: Buffer
-    shares: "MapPlan | None" = None
 
     def placed(self) -> FeatureMap:
         return replace(self.layout, address=self.buffer.address)
@@ -82,7 +80,7 @@ def _draft(shape: tuple[int, int, int], ring_rows: int) -> FeatureMap:
     return FeatureMap(rows, cols, word_groups(channels), 0, ring_rows)
 
 
-def _span(jobs: list[Job], *groups: int) -> tuple[int, int]:
+def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
     """First and last time of the groups' jobs."""
     places = [place for place, job in enumerate(jobs) if job.group in groups]
     return 2 * places[0], 2 * places[-1] + 1
@@ -91,18 +89,18 @@ def _span(jobs: list[Job], *groups: int) -> tuple[int, int]:
 def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     """An input that comes row by row from DRAM."""
     layout = _draft(group.source.shape, segment.input_ring_rows())
-    return MapPlan(layout, whole(f"{group.name} input", layout.words, *_span(jobs, n), loaded=True))
+    return MapPlan(layout, whole(f"{group.name} input", layout.words, *span(jobs, n), loaded=True))
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     layout = _draft(group.output.shape, segment.ring_rows(n - segment.first))
-    return MapPlan(layout, whole(f"{group.name} output rows", layout.words, *_span(jobs, n, n + 1)))
+    return MapPlan(layout, whole(f"{group.name} output rows", layout.words, *span(jobs, n, n + 1)))
 
 
 def _staged(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     """An output on its way to DRAM: two stripes, one of them being stored."""
     layout = _draft(group.output.shape, min(group.output.shape[0], 2 * segment.rows))
-    first, last = _span(jobs, n)
+    first, last = span(jobs, n)
     return MapPlan(layout, whole(f"{group.name} output stripes", layout.words, first, min(last + 2, 2 * len(jobs) - 1)))
 
 
@@ -114,13 +112,13 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     name, rows, end = f"{group.name} output", group.output.shape[0], 2 * len(jobs) - 1
     if to_dram:
         layout = _draft(group.output.shape, rows)
-        first, last = _span(jobs, n)
+        first, last = span(jobs, n)
         return MapPlan(layout, whole(name, layout.words, first, min(last + 2, end)))
     following = segment_of[n + 1]
-    death = 2 * (_span(jobs, n + 1)[1] // 2) if n + 1 in first_tile else _span(jobs, n + 1)[1]
+    death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in first_tile else span(jobs, n + 1)[1]
     if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:
         layout = replace(_draft(group.output.shape, rows), planar=True)
-        birth = _span(jobs, n)[0]
+        birth = span(jobs, n)[0]
         early = min(first_tile.get(n, len(group.filters)) // 8, layout.groups) * layout.group_step
         parts = [Part(0, early, birth, death)]
         if early < layout.words:
@@ -135,10 +133,10 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         last = 2 * max(readers, default=birth) + 1
         lives.append((2 * birth, death if following.way is Way.WHOLE else last))
     if following.way is Way.IN_PLACE:
-        death = _span(jobs, n + 1, n + 2)[1]
+        death = span(jobs, n + 1, n + 2)[1]
         if n + 2 in first_tile:
             death -= 1
-        lives = [(birth, death) for birth, _ in lives] + [(_span(jobs, n + 1)[0], death)] * following.slack
+        lives = [(birth, death) for birth, _ in lives] + [(span(jobs, n + 1)[0], death)] * following.slack
     return MapPlan(layout, Buffer(name, _merged(lives, layout.row_words)))
 
 
@@ -156,4 +154,4 @@ def _merged(lives: list[tuple[int, int]], row_words: int) -> list[Part]:
 def _in_place(jobs: list[Job], groups: list[Group], n: int, source: MapPlan, segment: Segment) -> MapPlan:
     layout = replace(source.layout, shift=source.layout.shift - segment.slack,
                      groups=word_groups(groups[n].output.shape[2]))
-    return MapPlan(layout, source.buffer, source)
+    return MapPlan(layout, source.buffer)
