@@ -317,8 +317,9 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=columns,
                    to_ppu=int(p.ofmap is not None), **drain)
     reciprocal, shift = average_reciprocal(p.pool_count)
+    pool_columns = (p.blocks.rows * p.blocks.cols - 1).bit_length()
     descriptor.set(enc.PPU_INDEX, enc.PPU, raw=int(p.filters is None), pool=p.pool, pool_count=p.pool_count,
-                   pool_reciprocal=reciprocal, pool_shift=shift, **vars(p.output))
+                   pool_reciprocal=reciprocal, pool_shift=shift, pool_columns=pool_columns, **vars(p.output))
 
 
 def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:

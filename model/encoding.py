@@ -123,7 +123,7 @@ class PoolMode(IntEnum):
     """What the PPU does between requantisation and packing."""
 
     NONE = 0
-    AVERAGE = 1  # over all pixels in flight
+    AVERAGE = 1  # over all pixels in flight of an image
     MAX = 2  # 2x2, stride 2: columns (2j, 2j + 1) are rows, pixels (2i, 2i + 1) are columns
 
 
@@ -153,12 +153,13 @@ DRAIN = Word(
     ),
 )
 # pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is
-# pool_reciprocal / 2^(17 + pool_shift) (model.arithmetic.average_reciprocal).
+# pool_reciprocal / 2^(17 + pool_shift) (model.arithmetic.average_reciprocal); 2^pool_columns columns side by
+# side make an average of their own.
 PPU = Word(
     "PpuConfig",
     _fields(
         "zero_point:s8 act_min:s8 act_max:s8 raw:1 pool:2 pool_count:11 "
-        "pool_reciprocal:18 pool_shift:4"
+        "pool_reciprocal:18 pool_shift:4 pool_columns:3"
     ),
 )
 # Residual addition, on the words that leave the PPU: an addend each (first what the PPU computed,
@@ -279,7 +280,7 @@ class ErrorCode(IntEnum):
     DRAM_ADDRESS = 2  # outside the window, or not whole beats of the port
     AXI_RESPONSE = 3
     WATCHDOG = 4
-    GLB_ADDRESS = 5  # a transfer beyond the GLB, or a stream: then the address is the last PASS's
+    GLB_ADDRESS = 5  # a transfer beyond the GLB, or a stream, or an odd pair: then the address is the last PASS's
 
 
 class Register(IntEnum):

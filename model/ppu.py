@@ -53,7 +53,8 @@ def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
     """Pools [block, pixel, column, channel] as the configuration says."""
     mode = descriptor.ppu["pool"]
     if mode == PoolMode.AVERAGE:
-        total = values.astype(np.int64).sum(axis=(1, 2), keepdims=True)
+        starts = np.arange(0, values.shape[2], 1 << descriptor.ppu["pool_columns"])
+        total = np.add.reduceat(values.astype(np.int64).sum(axis=1, keepdims=True), starts, axis=2)
         return _clamp(rounding_average(total, descriptor.ppu["pool_count"]), descriptor.ppu)
     if mode == PoolMode.MAX:
         blocks, pixels, columns, channels = values.shape

@@ -91,14 +91,16 @@ def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Po
     data = np.empty((len(at.address), lanes), np.uint64)
     sent = np.ones((len(at.address), lanes), bool)
     pad = np.uint64(int.from_bytes(bytes([stream.options["pad"] & 0xFF]) * 8, "little"))
-    for lane in range(lanes):
-        x = at.x + lane
-        inside = (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
-        address = np.where(inside, at.address + lane, 0)
-        data[:, lane] = np.where(inside, memory[address], pad)
     if lanes == 2:
         sent[:, 0] = ~(at.first_pair & bool(stream.options["trim_first"]))
         sent[:, 1] = ~(at.last_pair & bool(stream.options["trim_last"]))
+    for lane in range(lanes):
+        x = at.x + lane
+        inside = (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
+        fetched = inside & sent[:, lane]
+        if lane and (odd := fetched & (at.address % 2 == 1)).any():
+            raise IndexError(f"a pair of words at the odd address {at.address[odd][0]}")
+        data[:, lane] = np.where(inside, memory[np.where(fetched, at.address + lane, 0)], pad)
     return Beats(data, sent, at.tag, bool(stream.options["half_by_set"]))
 
 

@@ -228,8 +228,9 @@ package encoding_pkg;
     logic [1:0] mode;
   } drain_t;
 
-  localparam int unsigned PpuConfigWidth = 60;
+  localparam int unsigned PpuConfigWidth = 63;
   typedef struct packed {
+    logic [2:0] pool_columns;
     logic [3:0] pool_shift;
     logic [17:0] pool_reciprocal;
     logic [10:0] pool_count;

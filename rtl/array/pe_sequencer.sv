@@ -320,7 +320,9 @@ module pe_sequencer
 
   always_comb begin : find_wait
     wait_o = WaitNone;
-    if (!running_q) begin
+    if (!issue_ready_i) begin
+      wait_o = WaitNone;  // the multiplier is at work on the word before
+    end else if (!running_q) begin
       wait_o = WaitPass;
     end else if (!issue) begin
       if (op == OpPointwise) wait_o = WaitFilter;

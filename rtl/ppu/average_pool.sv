@@ -1,14 +1,15 @@
-// Average pooling of int8 beats (one channel of every column) over the columns in use and all
-// pixels of a block; integer average of TensorFlow Lite's reference kernel, halves away from zero.
+// Average pooling of int8 beats (one channel of every column) over runs of 2^span_i columns in use
+// and all pixels of a block; integer average of TensorFlow Lite's reference kernel, halves away
+// from zero.
 //
-// One value per channel comes out, for the beats of the block's last pixel, Latency cycles after
-// them. All stages move together where enable_i is set.
+// A value per channel and run comes out, run r as value r, for the beats of the block's last pixel,
+// Latency cycles after them. All stages move together where enable_i is set.
 //
 // The division by count is (|sum| + count / 2) * reciprocal >> (17 + shift), which is exact for
 // every reachable sum if reciprocal and shift are those of model.arithmetic.average_reciprocal; at
 // most 1024 values are summed. Configuration holds still while values are in flight.
 //
-// Stages: 1 sum over columns, 2 sum over pixels, 3 product, 4 shift and sign.
+// Stages: 1 sums over columns, 2 sums over pixels, 3 product, 4 shift and sign.
 `include "assertions.svh"
 
 module average_pool
@@ -21,6 +22,7 @@ module average_pool
   input  logic                  rst_ni,
   input  logic                  enable_i,
   input  logic [4:0]            columns_i,
+  input  logic [2:0]            span_i,
   input  logic [10:0]           count_i,
   input  logic [17:0]           reciprocal_i,
   input  logic [3:0]            shift_i,
@@ -30,7 +32,7 @@ module average_pool
   input  drain_beat_t           beat_i,
 
   output logic                  valid_o,
-  output logic [7:0]            value_o,
+  output logic [COLS-1:0][7:0]  values_o,
   output drain_beat_t           beat_o
 );
 
@@ -40,25 +42,7 @@ module average_pool
 
   logic [Latency:1]              valid_q;
   drain_beat_t                   beat_q [1:Latency];
-  logic signed [RowWidth-1:0]    row, row_q;
-  logic signed [TotalWidth-1:0]  totals_q [BlockChannels];
-  logic signed [TotalWidth-1:0]  total, total_q;
   logic                          first_q;  // first pixel of a block
-  logic [TotalWidth-1:0]         magnitude;
-  logic [TotalWidth+17:0]        product_q, quotient;
-  logic                          negative_q;
-  logic [7:0]                    value_q;
-
-  always_comb begin : sum_columns
-    row = '0;
-    for (int unsigned column = 0; column < COLS; column++) begin
-      if (5'(column) < columns_i) row += RowWidth'($signed(values_i[column]));
-    end
-  end
-
-  assign total     = TotalWidth'(row_q) + (first_q ? '0 : totals_q[beat_q[1].channel]);
-  assign magnitude = (total_q[TotalWidth-1] ? -total_q : total_q) + TotalWidth'(count_i[10:1]);
-  assign quotient  = product_q >> (5'(FractionBits) + 5'(shift_i));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -77,22 +61,52 @@ module average_pool
     if (enable_i) begin
       beat_q[1] <= beat_i;
       for (int unsigned stage = 2; stage <= Latency; stage++) beat_q[stage] <= beat_q[stage-1];
-      row_q      <= row;
-      total_q    <= total;
-      product_q  <= (TotalWidth + 18)'(magnitude) * (TotalWidth + 18)'(reciprocal_i);
-      negative_q <= total_q[TotalWidth-1];
-      value_q    <= negative_q ? -quotient[7:0] : quotient[7:0];
-      if (valid_q[1]) totals_q[beat_q[1].channel] <= total;
     end
   end
 
+  for (genvar run = 0; run < int'(COLS); run++) begin : gen_runs
+    logic signed [RowWidth-1:0]   row, row_q;
+    logic signed [TotalWidth-1:0] totals_q [BlockChannels];
+    logic signed [TotalWidth-1:0] total, total_q;
+    logic [TotalWidth-1:0]        magnitude;
+    logic [TotalWidth+17:0]       product_q, quotient;
+    logic                         negative_q;
+    logic [7:0]                   value_q;
+
+    always_comb begin : sum_columns
+      row = '0;
+      for (int unsigned column = 0; column < COLS; column++) begin
+        if (5'(column) < columns_i && 5'(column) >> span_i == 5'(run)) begin
+          row += RowWidth'($signed(values_i[column]));
+        end
+      end
+    end
+
+    assign total     = TotalWidth'(row_q) + (first_q ? '0 : totals_q[beat_q[1].channel]);
+    assign magnitude = (total_q[TotalWidth-1] ? -total_q : total_q) + TotalWidth'(count_i[10:1]);
+    assign quotient  = product_q >> (5'(FractionBits) + 5'(shift_i));
+
+    always_ff @(posedge clk_i) begin
+      if (enable_i) begin
+        row_q      <= row;
+        total_q    <= total;
+        product_q  <= (TotalWidth + 18)'(magnitude) * (TotalWidth + 18)'(reciprocal_i);
+        negative_q <= total_q[TotalWidth-1];
+        value_q    <= negative_q ? -quotient[7:0] : quotient[7:0];
+        if (valid_q[1]) totals_q[beat_q[1].channel] <= total;
+      end
+    end
+
+    assign values_o[run] = value_q;
+
+    `EYRIE_ASSERT(QuotientIsInt8,
+                  enable_i && valid_q[3] |-> quotient <= (negative_q ? 36'd128 : 36'd127),
+                  "reciprocal does not fit the count")
+  end
+
   assign valid_o = valid_q[Latency];
-  assign value_o = value_q;
   assign beat_o  = beat_q[Latency];
 
-  `EYRIE_ASSERT(QuotientIsInt8,
-                enable_i && valid_q[3] |-> quotient <= (negative_q ? 36'd128 : 36'd127),
-                "reciprocal does not fit the count")
   `EYRIE_ASSERT(CountInRange, valid_i |-> (count_i != '0) && (count_i <= 11'd1024),
                 "average over 0 or more than 1024 pixels")
 

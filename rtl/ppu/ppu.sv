@@ -15,7 +15,7 @@
 // Raw passes (cfg_i.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of the
 // GLB word) and 1 (high half), and no table.
 //
-// Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block. Max pooling:
+// Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of columns. Max pooling:
 // columns / 2 per pair of pixels. word_last_o is set on the last word of a pass.
 //
 // Passes: a pass is offered by toggling cfg_epoch_i with cfg_i, the add_*_i words, columns_i and
@@ -100,7 +100,7 @@ module ppu
 
   logic                   max_valid, average_valid;
   logic [COLS/2-1:0][7:0] max_values;
-  logic [7:0]             average_value;
+  logic [COLS-1:0][7:0]   average_values;
   drain_beat_t            average_beat;
 
   logic             pack_valid, pack_ready;
@@ -227,6 +227,7 @@ module ppu
     .rst_ni,
     .enable_i    (advance),
     .columns_i   (cfg_q.columns),
+    .span_i      (cfg_q.ppu.pool_columns),
     .count_i     (cfg_q.ppu.pool_count),
     .reciprocal_i(cfg_q.ppu.pool_reciprocal),
     .shift_i     (cfg_q.ppu.pool_shift),
@@ -234,13 +235,13 @@ module ppu
     .values_i    (lane_value),
     .beat_i      (lane_beat[0]),
     .valid_o     (average_valid),
-    .value_o     (average_value),
+    .values_o    (average_values),
     .beat_o      (average_beat)
   );
 
   // --- Packing and residual addition -------------------------------------------------------------
 
-  // The averages are column 0 of a block with one column, the maxima the lower half of the columns.
+  // The averages are a column for each run of columns, the maxima the lower half of the columns.
   always_comb begin : select_packed
     pack_valid      = lane_valid[0];
     pack_channel    = lane_beat[0].channel;
@@ -261,8 +262,8 @@ module ppu
       pack_channel    = average_beat.channel;
       pack_block_last = average_beat.block_last;
       pack_pass_last  = average_beat.pass_last;
-      pack_columns    = 5'd1;
-      pack_values[0]  = word_t'(average_value);
+      pack_columns    = ((cfg_q.columns - 1'b1) >> cfg_q.ppu.pool_columns) + 1'b1;
+      for (int unsigned run = 0; run < COLS; run++) pack_values[run] = word_t'(average_values[run]);
     end else if (maximum) begin
       pack_valid   = max_valid;
       pack_columns = cfg_q.columns >> 1;
@@ -332,10 +333,13 @@ module ppu
                 average_valid |-> average_beat.pixel_last && average_beat.to_ppu &&
                 (average_beat.tile_last || !average_beat.pass_last),
                 "an average before the last pixel of its block")
-  `EYRIE_ASSERT(AverageWithinClamp,
-                average_valid |-> ($signed(average_value) >= cfg_q.ppu.act_min) &&
-                ($signed(average_value) <= cfg_q.ppu.act_max),
-                "average of clamped values outside the clamp")
+  for (genvar run = 0; run < int'(COLS); run++) begin : gen_average_check
+    `EYRIE_ASSERT(AverageWithinClamp,
+                  average_valid && 5'(run) < pack_columns |->
+                  ($signed(average_values[run]) >= cfg_q.ppu.act_min) &&
+                  ($signed(average_values[run]) <= cfg_q.ppu.act_max),
+                  "average of clamped values outside the clamp")
+  end
   `EYRIE_ASSERT(IdleIsEmpty,
                 state_q == StIdle |-> !entered_q && !pack_valid && !packed_valid && !word_valid_o,
                 "a pass ended with values in flight")

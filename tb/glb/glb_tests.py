@@ -49,18 +49,21 @@ class Model:
             request = requests[client]
             if request is None:
                 continue
-            inside = request.address < self.words
             digits = sum(request.address // self.banks**n for n in range(3))
-            banks = {(digits + lane) % self.banks for lane in request.lanes() if inside}
+            banks = {(digits + lane) % self.banks for lane in request.lanes() if self.inside(request)}
             granted[client] = not banks & taken
             if granted[client]:
                 taken |= banks
         return granted
 
+    def inside(self, request: Request) -> bool:
+        """Whether it is within the memory, a pair at an even address."""
+        return request.address < self.words and not (request.strobe >> 8 and request.address % 2)
+
     def access(self, request: Request) -> bytes:
         """Performs a request; returns the 16 bytes that a read brings."""
         result = np.zeros((2, 8), np.uint8)
-        if request.address >= self.words:
+        if not self.inside(request):
             return result.tobytes()
         strobe = np.unpackbits(np.array([request.strobe], "<u2").view(np.uint8), bitorder="little")
         data = np.frombuffer(request.data, np.uint8).reshape(2, 8)
@@ -105,7 +108,7 @@ class Ports:
 def draw(rng: np.random.Generator, reach: int) -> Request:
     strobe = int(rng.choice(STROBES)) if rng.random() < 0.5 else int(rng.integers(1 << 16))
     address = int(rng.integers(reach)) if rng.random() < 0.97 else int(rng.integers(1 << 16))
-    if strobe >> 8:
+    if strobe >> 8 and rng.random() < 0.97:
         address &= ~1
     return Request(bool(rng.random() < 0.5), address, strobe, rng.bytes(16))
 
@@ -154,7 +157,7 @@ async def random_clients(dut):
         for client, request in enumerate(requests):
             if request is not None and granted[client]:
                 result = model.access(request)
-                if request.address >= model.words:
+                if not model.inside(request):
                     outside = True
                 else:
                     counted[client] = request.strobe.bit_count()

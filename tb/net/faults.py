@@ -156,23 +156,37 @@ def transfer_beyond_glb(fault: Fault) -> None:
     bad_transfer(fault, first, glb=GLB_WORDS)
 
 
-def stream_beyond_glb(fault: Fault) -> None:
-    """A stream of a pass whose words lie beyond the GLB. The pass may come to its end, and is wrong; it is
-    the last one, as the machine names the PASS that it began last."""
+def wrong_stream(fault: Fault, change: Callable[[Descriptor], tuple[Stream, dict[str, int]]]) -> None:
+    """A stream of a pass with a wrong address, as `change` says. The pass may come to its end, and is wrong;
+    it is the last one, as the machine names the PASS that it began last."""
     index, shadow = fault.any_of(Run), Descriptor()
     for command in fault.commands[:index]:
         if isinstance(command, Config):
             shadow.words[command.index : command.index + len(command.words)] = command.words
-    enabled = [stream for stream in Stream if shadow.stream(stream).options["enable"]]
-    at = enc.STREAMS_INDEX + enabled[fault.rng.integers(len(enabled))] * enc.STREAM_WORDS
-    word = at + enc.STREAM_ADDRESS_OFFSET
-    address = enc.STREAM_ADDRESS.unpack(shadow.words[word])
-    beyond = 2 * int(fault.rng.integers(GLB_WORDS // 2, ADDRESSES // 4))  # pairs of words begin at even ones
-    address |= {"row_address": address["row_address"] + beyond, "ring_size": 0}
+    stream, changed = change(shadow)
+    word = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_ADDRESS_OFFSET
+    address = enc.STREAM_ADDRESS.unpack(shadow.words[word]) | changed
     behind = [c for c in fault.commands[index + 1 :] if isinstance(c, (Transfer, End))]
     wrong = Config(word, (enc.STREAM_ADDRESS.pack(**address),))
     fault.commands[index:] = [wrong, fault.commands[index], *behind]
     fault.passes_right = False
+
+
+def stream_beyond_glb(fault: Fault) -> None:
+    """A stream of a pass whose words lie beyond the GLB."""
+
+    def beyond(shadow: Descriptor) -> tuple[Stream, dict[str, int]]:
+        enabled = [stream for stream in Stream if shadow.stream(stream).options["enable"]]
+        stream = enabled[fault.rng.integers(len(enabled))]
+        more = int(fault.rng.integers(GLB_WORDS, ADDRESSES // 2))
+        return stream, {"row_address": shadow.stream(stream).address["row_address"] + more, "ring_size": 0}
+
+    wrong_stream(fault, beyond)
+
+
+def odd_pair(fault: Fault) -> None:
+    """An ifmap whose pairs of words begin at odd addresses."""
+    wrong_stream(fault, lambda shadow: (Stream.IFMAP, {"offset": shadow.stream(Stream.IFMAP).address["offset"] ^ 1}))
 
 
 def transfer_waits(fault: Fault) -> None:
@@ -211,6 +225,7 @@ FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (
     (list_beyond_memory, ErrorCode.AXI_RESPONSE),
     (transfer_beyond_glb, ErrorCode.GLB_ADDRESS),
     (stream_beyond_glb, ErrorCode.GLB_ADDRESS),
+    (odd_pair, ErrorCode.GLB_ADDRESS),
     (transfer_waits, ErrorCode.WATCHDOG),
     (pass_waits, ErrorCode.WATCHDOG),
     (ifmap_waits, ErrorCode.WATCHDOG),

@@ -74,10 +74,14 @@ def draw_pass(
     output = {"zero_point": int(rng.integers(-128, 128)), "act_min": low, "act_max": high}
     add_words, scales = _draw_addition(rng, kind == "residual")
     pooling = {"pool": POOLS.get(pool, PoolMode.NONE)}
+    span = columns
     if pool == "average":
-        count = pixels * columns
+        spans = [s for s in (1, 2, 4, 8) if columns % s == 0 and s < columns]
+        span = int(rng.choice([columns, *spans]))  # columns that are averaged together
+        count = pixels * span
         reciprocal, shift = average_reciprocal(count)
-        pooling |= {"pool_count": count, "pool_reciprocal": reciprocal, "pool_shift": shift}
+        pooling |= {"pool_count": count, "pool_reciprocal": reciprocal, "pool_shift": shift,
+                    "pool_columns": (span - 1).bit_length()}
     drawn = Pass(
         {
             "cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling),
@@ -95,7 +99,7 @@ def draw_pass(
             words = _raw_words(sums[..., :columns])
         else:
             sums, values = _requantized(rng, drawn, pixels, count, cols, output)
-            words = _pooled_words(values[:, :columns], pool)
+            words = _pooled_words(values[:, :columns], pool, span)
         ends = tile_last << TILE_LAST | (block == blocks - 1) << PASS_LAST
         _append_beats(drawn, sums, ends, kind != "dropped")
         if kind == "dropped":
@@ -172,10 +176,12 @@ def _requantized(rng, drawn, pixels, count, cols, output):
     return sums, requantize(accumulators, parameters)
 
 
-def _pooled_words(values, pool):
-    """Values [pixels, columns, count] as words [n, 8] in the order in which they leave."""
+def _pooled_words(values, pool, span):
+    """Values [pixels, columns, count] as words [n, 8] in the order in which they leave; span: columns that
+    are averaged together."""
     if pool == "average":
-        values = average_pool2d(values, values.shape[:2], 1)
+        runs = np.split(values, values.shape[1] // span, axis=1)
+        values = np.concatenate([average_pool2d(run, run.shape[:2], 1) for run in runs], axis=1)
     elif pool == "max":  # columns are output rows, pixels run along them
         values = max_pool2d(values.transpose(1, 0, 2), 2, 2).transpose(1, 0, 2)
     words = np.zeros((values.shape[0] * values.shape[1], CHANNELS), np.int8)
