@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.program import Block, Command, Config, End, Run, Transfer
 from model import encoding as enc
+from model import streams
 from model.config import DEFAULT
 from model.descriptor import Descriptor
 from model.encoding import ErrorCode, Opcode, Stream
@@ -156,16 +157,20 @@ def transfer_beyond_glb(fault: Fault) -> None:
     bad_transfer(fault, first, glb=GLB_WORDS)
 
 
-def wrong_stream(fault: Fault, change: Callable[[Descriptor], tuple[Stream, dict[str, int]]]) -> None:
-    """A stream of a pass with a wrong address, as `change` says. The pass may come to its end, and is wrong;
-    it is the last one, as the machine names the PASS that it began last."""
-    index, shadow = fault.any_of(Run), Descriptor()
+def descriptor_of(fault: Fault, index: int) -> Descriptor:
+    """The descriptor of the pass at an index of the list."""
+    shadow = Descriptor()
     for command in fault.commands[:index]:
         if isinstance(command, Config):
             shadow.words[command.index : command.index + len(command.words)] = command.words
-    stream, changed = change(shadow)
+    return shadow
+
+
+def wrong_stream(fault: Fault, index: int, stream: Stream, **changed: int) -> None:
+    """A stream of the pass at an index with a wrong address. The pass may come to its end, and is wrong; it is
+    the last one, as the machine names the PASS that it began last."""
     word = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_ADDRESS_OFFSET
-    address = enc.STREAM_ADDRESS.unpack(shadow.words[word]) | changed
+    address = enc.STREAM_ADDRESS.unpack(descriptor_of(fault, index).words[word]) | changed
     behind = [c for c in fault.commands[index + 1 :] if isinstance(c, (Transfer, End))]
     wrong = Config(word, (enc.STREAM_ADDRESS.pack(**address),))
     fault.commands[index:] = [wrong, fault.commands[index], *behind]
@@ -174,19 +179,27 @@ def wrong_stream(fault: Fault, change: Callable[[Descriptor], tuple[Stream, dict
 
 def stream_beyond_glb(fault: Fault) -> None:
     """A stream of a pass whose words lie beyond the GLB."""
-
-    def beyond(shadow: Descriptor) -> tuple[Stream, dict[str, int]]:
-        enabled = [stream for stream in Stream if shadow.stream(stream).options["enable"]]
-        stream = enabled[fault.rng.integers(len(enabled))]
-        more = int(fault.rng.integers(GLB_WORDS, ADDRESSES // 2))
-        return stream, {"row_address": shadow.stream(stream).address["row_address"] + more, "ring_size": 0}
-
-    wrong_stream(fault, beyond)
+    index = fault.any_of(Run)
+    shadow = descriptor_of(fault, index)
+    enabled = [stream for stream in Stream if shadow.stream(stream).options["enable"]]
+    stream = enabled[fault.rng.integers(len(enabled))]
+    more = int(fault.rng.integers(GLB_WORDS, ADDRESSES // 2))
+    wrong_stream(fault, index, stream, row_address=shadow.stream(stream).address["row_address"] + more, ring_size=0)
 
 
 def odd_pair(fault: Fault) -> None:
     """An ifmap whose pairs of words begin at odd addresses."""
-    wrong_stream(fault, lambda shadow: (Stream.IFMAP, {"offset": shadow.stream(Stream.IFMAP).address["offset"] ^ 1}))
+    passes = [n for n, command in enumerate(fault.commands) if isinstance(command, Run)]
+    fault.rng.shuffle(passes)
+    for index in passes:
+        stream = descriptor_of(fault, index).stream(Stream.IFMAP)
+        odd = {"offset": stream.address["offset"] ^ 1}
+        try:  # single words may lie anywhere
+            streams.read(replace(stream, address=stream.address | odd), np.zeros(ADDRESSES, np.uint64), 2)
+        except IndexError:
+            wrong_stream(fault, index, Stream.IFMAP, **odd)
+            return
+    stream_beyond_glb(fault)
 
 
 def transfer_waits(fault: Fault) -> None:
