@@ -9,10 +9,11 @@ from compiler.descriptors import Blocks, Filters
 from compiler.groups import Group
 from compiler.mapping import Mapping
 from compiler.placement import Buffer, DoesNotFit, Space, whole
-from compiler.segments import Job, Way, mappings_of
+from compiler.segments import Job, Way, mappings_of, sliced
 from compiler.tensors import Plan, span
 from compiler.timeline import Region, Timeline
 from model.config import GLB_WORD_BYTES, MachineConfig
+from model.encoding import TABLE_WORDS
 
 MOST_CHUNK_WORDS = 512
 LEAST_CHUNKS = 8  # so that the first pass can begin early
@@ -21,14 +22,17 @@ LEAST_CHUNKS = 8  # so that the first pass can begin early
 @dataclass
 class Chunks:
     """Filters that come in chunks of `words`, each waited for by the first pass that reads it. With fewer
-    slots than chunks they pass through a ring, each used once (by all pixels of the map)."""
+    slots than chunks they pass through a ring, each used once (by all pixels of the map). slices: passes
+    that share them, each with chunks of its own."""
 
     packed: np.ndarray
     address: int
     words: int
     slots: int
+    slices: int = 1
     _base: int = 0
     _before: int = 0
+    _next: int = 0
 
     @property
     def count(self) -> int:
@@ -41,13 +45,16 @@ class Chunks:
     def begin(self, timeline: Timeline, dram, name: str) -> None:
         """Loads the first round of chunks."""
         self._base, self._before = dram.constant(f"{name}.filters", self.packed), timeline.chunks
-        for n in range(self.slots):
-            self._load(timeline, n)
+        self._load_until(timeline, self.slots)
 
-    def finish(self, timeline: Timeline) -> None:
-        """Loads the others, each when its slot is free."""
-        for n in range(self.slots, self.count):
+    def finish(self, timeline: Timeline, slice_: int = 0) -> None:
+        """Loads those whose slots fall free in a slice's pass."""
+        self._load_until(timeline, (slice_ + 1) * self.count // self.slices + self.slots)
+
+    def _load_until(self, timeline: Timeline, last: int) -> None:
+        for n in range(self._next, min(self.count, last)):
             self._load(timeline, n)
+            self._next = n + 1
 
     def _load(self, timeline: Timeline, n: int) -> None:
         freed = self._before + n - self.slots + 1 if n >= self.slots else 0
@@ -65,6 +72,7 @@ class WorkConstants:
     group: Group
     machine: MachineConfig
     way: Way
+    slices: int = 1
     tile: int = 0
     filters: Filters | None = None
     depthwise_address: int | None = None
@@ -79,13 +87,21 @@ class WorkConstants:
             return f"in a ring of {self.chunks.slots} x {self.chunks.words * GLB_WORD_BYTES} bytes"
         return "resident"
 
-    def filters_of(self, first: bool) -> Filters:
-        """As the first job of the group sees its filters, or a later one: only the first waits for chunks."""
-        return self.filters if first else replace(self.filters, chunk_groups=None)
+    def filters_of(self, job: Job, first: bool) -> Filters | None:
+        """As a job of the group sees its filters: only the first waits for chunks, unless each has its slice."""
+        if self.filters is None or first:
+            return self.filters
+        if self.slices == 1:
+            return replace(self.filters, chunk_groups=None)
+        words = job.slice * self.chunks.packed.size // self.slices
+        words %= self.chunks.slots * self.chunks.words
+        blocks = job.slice * self.filters.tiles * self.filters.count // 8
+        return replace(self.filters, address=self.filters.address + words,
+                       table_address=self.filters.table_address + blocks * TABLE_WORDS)
 
     def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
         words = np.pad(words.ravel(), (0, words.size % 2))  # whole beats of a port of two words
-        self._loads.append((f"{self.group.name}.{name}", words, buffer.address))
+        self._loads.append((f"{self.group.layer}.{name}", words, buffer.address))
         self.resident.append((buffer.address, words.size))
 
     def load(self, timeline: Timeline, dram) -> None:
@@ -93,7 +109,7 @@ class WorkConstants:
         for name, words, address in self._loads:
             timeline.load(dram.constant(name, words), address, words.size)
         if self.chunks:
-            self.chunks.begin(timeline, dram, self.group.name)
+            self.chunks.begin(timeline, dram, self.group.layer)
 
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
@@ -118,7 +134,8 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
     DoesNotFit, its message beginning with the group's name."""
     found = []
     for n, group in enumerate(plan.groups):
-        constants = WorkConstants(group, machine, plan.segment_of[n].way)
+        constants = WorkConstants(group, machine, plan.segment_of[n].way, plan.segment_of[n].slices)
+        found.append(constants)
         life = span(plan.jobs, n)
         if group.depthwise is not None:
             tables = group.middle.pack(layout.word_groups(group.depthwise.shape[-1]))
@@ -127,16 +144,17 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
             space.place(buffer)
             constants.add("depthwise", words, buffer)
             constants.depthwise_address = buffer.address
+        if group.filters is None:
+            continue
         table = group.table.pack(layout.word_groups(len(group.filters)))
         buffer = whole(f"{group.name} requantisation tables", table.size, *life, loaded=True)
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if group.is_convolution or plan.segment_of[n].way is not Way.WHOLE:
+        if group.is_convolution or plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
             _place_resident(plan, n, constants, machine, space)
-        found.append(constants)
     for n, constants in enumerate(found):
-        if not constants.tile:
+        if plan.groups[n].filters is not None and not constants.tile:
             _place_whole(plan, n, constants, machine, space, int(slots[n]))
     return found
 
@@ -163,7 +181,7 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
         space.place(buffer)
         constants.add("filters", packed, buffer)
     else:
-        chunk_groups = _chunk_groups(packed)
+        chunk_groups = _chunk_groups(packed)[0]
         words = chunk_groups * constants.tile
         buffer.head = words
         space.place(buffer)
@@ -182,37 +200,39 @@ def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
 
 def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space,
                  wanted: int) -> None:
-    """Filters of a group that is one job: in chunks where each is used by one block of pixels or by inner
+    """Filters of a group that is one job, or one for each slice of them: in chunks where each is used by one block of pixels or by inner
     blocks in turn, else resident; the mapping is the cheapest for which there is room."""
-    group, (birth, death) = plan.groups[n], span(plan.jobs, n)
+    group, (birth, death), slices = plan.groups[n], span(plan.jobs, n), constants.slices
     free = space.largest_free(birth, death)
     job = plan.jobs[birth // 2]
-    for mapping in mappings_of(machine, group, job.last - job.first):
+    for mapping in mappings_of(machine, sliced(group, slices), job.last - job.first):
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
         packed = _pack(group, mapping.tile, machine)
         constants.tile, constants._fixed = mapping.tile, mapping
         filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
         if mapping.blocks.outer > 1:
-            if packed.size > free:
+            if packed.size > free or slices > 1:
                 continue
             buffer = whole(f"{group.name} filters", packed.size, birth, death, loaded=True)
             space.place(buffer)
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
             return
-        chunk_groups = _chunk_groups(packed)
-        words = chunk_groups * mapping.tile
-        count = packed.size // words
-        # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
-        kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
-        slots = min(free // words, count, max(kept, 1) + wanted)
-        if slots < min(max(kept + 1, 2), count):
+        for chunk_groups in _chunk_groups(packed):
+            words = chunk_groups * mapping.tile
+            count = packed.size // words
+            # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
+            kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
+            slots = min(free // words, count, max(kept, 1) + wanted)
+            if slots >= min(max(kept + 1, 2), count):
+                break
+        else:
             continue
         buffer = whole(f"{group.name} filters", slots * words, birth, death, loaded=True)
         buffer.head = words
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer.address, words, slots)
+        constants.chunks = Chunks(packed, buffer.address, words, slots, slices)
         ring = (buffer.address + slots * words, slots * words) if slots < count else None
         constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
         return
@@ -220,8 +240,8 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
     raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free")
 
 
-def _chunk_groups(packed: np.ndarray) -> int:
-    """Channel groups of a chunk of packed filters."""
+def _chunk_groups(packed: np.ndarray) -> list[int]:
+    """Channel groups that a chunk of packed filters can have, most first."""
     groups, tile = packed.shape[1:3]
     most = min(MOST_CHUNK_WORDS, packed.size // LEAST_CHUNKS)
-    return max(c for c in range(1, groups + 1) if groups % c == 0 and (c == 1 or c * tile <= most))
+    return [c for c in range(groups, 0, -1) if groups % c == 0 and (c == 1 or c * tile <= most)]

@@ -45,6 +45,8 @@ class Blocks:
     down, along  outer blocks: number of row blocks, of column blocks
     inner        neighbouring column blocks done in turn within a filter tile
     first_row    first output row of the pass
+    images       0: one image; else n, rows x images being columns of the array: so many images have all the
+                 pixels of `rows` rows in flight side by side, and `inner` counts such runs of images
     """
 
     rows: int
@@ -54,6 +56,12 @@ class Blocks:
     along: int = 1
     inner: int = 1
     first_row: int = 0
+    images: int = 0
+
+    @property
+    def columns(self) -> int:
+        """Columns of the array that take part."""
+        return self.rows * self.cols * max(self.images, 1)
 
     @property
     def width(self) -> int:
@@ -128,7 +136,7 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(Level(ifmap.groups, ifmap.group_step))
     if blocks.inner > 1 or not to_pixels:
-        levels.append(Level(blocks.inner, blocks.width * stride, Axis.COLUMN, blocks.width * stride))
+        levels.append(_inner(ifmap, blocks, blocks.width * stride))
     if tile_level:
         levels.append(Level(p.filters.tiles))
     along = blocks.outer_width * stride
@@ -151,6 +159,13 @@ def _rows(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -
     return Level(count, stride, Axis.ROW, step, enc.TAG.pack(column=column_tag))
 
 
+def _inner(feature_map: FeatureMap, blocks: Blocks, columns: int) -> Level:
+    """The loop over inner blocks, so many columns, or so many images, at a time."""
+    if blocks.images:
+        return Level(blocks.inner, blocks.images * feature_map.image_step)
+    return Level(blocks.inner, columns, Axis.COLUMN, columns)
+
+
 def _ring(feature_map: FeatureMap) -> dict[str, int]:
     size = feature_map.ring_rows * feature_map.row_step
     return {"ring_end": feature_map.address + size, "ring_size": size}
@@ -163,6 +178,8 @@ def _ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int
     """
     ofmap, blocks = p.ofmap, p.blocks
     rows, cols, pixels, width, y = blocks.rows, blocks.cols, blocks.pixels, blocks.width, blocks.first_row
+    if blocks.images and p.pool == PoolMode.MAX:
+        raise ValueError("maxima of several images in flight")
     if p.pool == PoolMode.AVERAGE:
         rows = cols = pixels = width = 1
     elif p.pool == PoolMode.MAX:
@@ -172,11 +189,11 @@ def _ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int
         {"y": y, "rows": ofmap.rows, "cols": ofmap.cols},
         {"last_strobe": (1 << last_channels) - 1},
         (
-            Level(cols, pixels, Axis.COLUMN, pixels),
-            _rows(ofmap, rows, 1),
+            *([_rows(ofmap, rows, 1), Level(blocks.images, ofmap.image_step)] if blocks.images else
+              [Level(cols, pixels, Axis.COLUMN, pixels), _rows(ofmap, rows, 1)]),
             Level(pixels, 1, Axis.COLUMN, 1),
             Level(channel_blocks, ofmap.group_step),
-            Level(blocks.inner, width, Axis.COLUMN, width),
+            _inner(ofmap, blocks, width),
             Level(tiles, channel_blocks * ofmap.group_step),
             Level(blocks.along, width * blocks.inner, Axis.COLUMN, width * blocks.inner),
             _rows(ofmap, blocks.down, rows),
@@ -253,7 +270,7 @@ def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
     _check(machine, p, mode)
     split = machine.sets > 1
     groups = p.ifmap.groups * (1 if split else 2)
-    ids = block_ids(machine, blocks.rows, blocks.cols, p.window.stride if depthwise else None)
+    ids = block_ids(machine, blocks.rows, blocks.cols, p.window.stride if depthwise else None, blocks.images)
     window = Window((SET_ROWS, 3), p.window.stride, p.window.pads) if depthwise else p.window
     dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
     zero_points = (p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point)
@@ -264,14 +281,18 @@ def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
     if depthwise:
         span = (blocks.rows - 1) * window.stride + SET_ROWS
         step = blocks.pixels * window.stride
-        rows = [_rows(p.ifmap, span, 1, column_tag=1),
-                Level(blocks.cols, step, Axis.COLUMN, step, tag=enc.TAG.pack(column=span))]
+        tag = enc.TAG.pack(column=span)
+        rows = [_rows(p.ifmap, span, 1, column_tag=1), Level(blocks.images, p.ifmap.image_step, tag=tag) if
+                blocks.images else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag)]
         words = (blocks.pixels - 1) * window.stride + 3
         descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, rows, words, x, False, False))
         _set_depthwise(machine, descriptor, p)
     else:
         columns = [Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
                    _rows(p.ifmap, blocks.rows, 1, column_tag=blocks.cols)]
+        if blocks.images:
+            columns = [_rows(p.ifmap, blocks.rows, 1, column_tag=1),
+                       Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows))]
         descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, columns, blocks.pixels, x, True, True))
 
     if p.filters:
@@ -305,7 +326,6 @@ def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: Pass) -> N
 
 
 def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel_blocks: int) -> None:
-    columns = p.blocks.rows * p.blocks.cols
     if p.filters:
         drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7,
                  "pairs": int(machine.filter_lanes == 2)}
@@ -314,7 +334,7 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel
         loops = descriptor.loops
         loops["ln"] &= ~(1 << (SET_ROWS - 1))
         descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, **loops)
-    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=columns,
+    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=p.blocks.columns,
                    to_ppu=int(p.ofmap is not None), **drain)
     reciprocal, shift = average_reciprocal(p.pool_count)
     pool_columns = (p.blocks.rows * p.blocks.cols - 1).bit_length()
@@ -339,7 +359,15 @@ def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
             raise ValueError(f"{what}: needs {demand}, has {bound}")
     if mode == ArrayMode.DEPTHWISE and machine.sets != 2:
         raise ValueError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
-    many = blocks.cols * blocks.inner * blocks.along > 1
+    if blocks.images:
+        images, pooled = blocks.images * blocks.inner, p.pool != PoolMode.NONE
+        if blocks.outer_width * blocks.along < p.ifmap.cols // stride or blocks.cols * blocks.along > 1:
+            raise ValueError("several images in flight need a row in one block")
+        if images != p.ifmap.images or p.ofmap and images != p.ofmap.images:
+            raise ValueError(f"{images} images in flight, {p.ifmap.images} in the GLB")
+        if pooled and blocks.rows & blocks.rows - 1:
+            raise ValueError(f"averages of several images over {blocks.rows} columns each: must be a power of two")
+    many = not blocks.images and blocks.cols * blocks.inner * blocks.along > 1
     if many and blocks.pixels * stride % 2:
         raise ValueError(f"blocks of {blocks.pixels} pixels at stride {stride} begin at odd columns")
 

@@ -3,7 +3,7 @@
 from compiler import fusion as plans
 from compiler.groups import Group
 from compiler.schedule import Schedule, Step
-from compiler.segments import Segment, Way, constant_words, mappings_of
+from compiler.segments import Segment, Way, constant_words, mappings_of, sliced
 from compiler.tensors import Plan
 from model.config import GLB_WORD_BYTES, MachineConfig
 
@@ -23,6 +23,7 @@ def segments(schedule: Schedule, machine: MachineConfig) -> str:
 def _segment(segment: Segment, machine: MachineConfig) -> str:
     names = " ".join(group.name for group in segment.groups)
     rows = f" of {segment.rows} rows" if segment.rows else ""
+    rows += f" {segment.slices} of filters" if segment.slices > 1 else ""
     rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)] if segment.way is Way.STRIPES else []
     return (f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
             f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
@@ -32,16 +33,16 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
 def mappings(schedule: Schedule, machine: MachineConfig) -> str:
     """A line per group: the mapping, out of how many, its estimate, and how far it is from the lower bound:
     the multiplications on all multipliers, or the constants through the DRAM port, whichever take longer."""
-    return "\n".join(_mapping(step, schedule.plan, n, machine) for n, step in enumerate(schedule.steps))
+    return "\n".join(_mapping(step, schedule.plan, machine) for step in schedule.steps)
 
 
-def _mapping(step: Step, plan: Plan, n: int, machine: MachineConfig) -> str:
-    rows = [job.last - job.first for job in plan.jobs if job.group == n]
-    legal = mappings_of(machine, step.group, max(rows), plan.segment_of[n].way)
-    words = constant_words(step.group, machine, resident=True)
-    bound = max(step.group.macs / machine.total_multipliers, words / machine.bus_words)
+def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
+    rows, segment = [job.last - job.first for job in plan.jobs if job.group == step.index], plan.segment_of[step.index]
+    legal = mappings_of(machine, sliced(step.group, segment.slices), max(rows), segment.way)
+    words = constant_words(step.group, machine, resident=True) * (1 if step.group.images else step.images)
+    bound = max(step.macs / machine.total_multipliers, words / machine.bus_words)
     cycles = max(step.cycles, words // machine.bus_words)
-    return (f"{step.group.name:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "
+    return (f"{step.group.layer:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "
             f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)")
 
 

@@ -28,6 +28,8 @@ class Group:
     depthwise   int8 [R, S, C]
     table       of the result; middle: of the depthwise half
     pool_count  pixels averaged on the way out, 0 without
+    image       which one of a batch it works on
+    images      0: one image; else so many, all in the GLB at once
     """
 
     name: str
@@ -39,6 +41,13 @@ class Group:
     depthwise: np.ndarray | None = None
     middle: Table | None = None
     pool_count: int = 0
+    image: int = 0
+    images: int = 0
+
+    @property
+    def layer(self) -> str:
+        """Its name without the image's number."""
+        return self.name.partition(".")[0]
 
     @property
     def is_convolution(self) -> bool:
@@ -53,7 +62,7 @@ class Group:
     def macs(self) -> int:
         """Multiplications, padding included."""
         pixels = self.map_shape[0] * self.map_shape[1]
-        return pixels * sum(w.size for w in (self.filters, self.depthwise) if w is not None)
+        return max(self.images, 1) * pixels * sum(w.size for w in (self.filters, self.depthwise) if w is not None)
 
     @property
     def weight_bytes(self) -> int:

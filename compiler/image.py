@@ -2,7 +2,8 @@
 
 DIR/image.bin   DRAM contents from address 0
 DIR/map.json    size of image.bin and what lies where: program, input, output, areas by name (byte
-                address, bytes); the machine and the steps (which passes belong to which group)
+                address, bytes); the images of a run, whose inputs and outputs lie one behind the other; the
+                machine and the steps (which passes belong to which layer)
 DIR/program.txt the commands, one line each
 """
 
@@ -35,28 +36,48 @@ class Image:
         return self.map["program"]["address"]
 
     @property
+    def images(self) -> int:
+        """Images that one run takes."""
+        return self.map["images"]
+
+    @property
     def machine(self) -> MachineConfig:
         return MachineConfig(**self.map["machine"])
 
     def with_input(self, values: np.ndarray) -> np.ndarray:
-        """A copy of the memory with an input: int8 [H, W, C]."""
+        """A copy of the memory with an input: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
         place = self.map["input"]
-        expected = tuple(place["shape"])
+        expected = self._shape("input")
         if values.shape != expected or values.dtype != np.int8:
             raise ValueError(f"input is {values.dtype} {values.shape}, the network takes int8 {expected}")
-        dram = self.dram.copy()
-        packed = FeatureMap(**place["layout"]).pack(values)
+        dram, layout = self.dram.copy(), FeatureMap(**place["layout"])
+        packed = np.stack([layout.pack(image) for image in values.reshape(-1, *place["shape"])])
         dram[place["address"] :][: packed.nbytes] = packed.view(np.uint8).ravel()
         return dram
 
+    def runs(self, inputs: np.ndarray) -> list[np.ndarray]:
+        """Inputs [N, H, W, C] as `with_input` takes them; copies of the last fill the last run."""
+        count = -(-len(inputs) // self.images) * self.images
+        filled = inputs[np.minimum(np.arange(count), len(inputs) - 1)]
+        return list(filled.reshape(-1, *self._shape("input")))
+
+    def results(self, outputs: list[np.ndarray], count: int) -> np.ndarray:
+        """The outputs of all runs as int8 [N, H, W, C], of the first `count` images."""
+        return np.stack(outputs).reshape(-1, *self.map["output"]["shape"])[:count]
+
+    def _shape(self, end: str) -> tuple[int, ...]:
+        """Of the input or the output of a run."""
+        shape = tuple(self.map[end]["shape"])
+        return shape if self.images == 1 else (self.images, *shape)
+
     def output(self, dram: np.ndarray) -> np.ndarray:
-        """The output of a memory after a run: int8 [H, W, C]."""
+        """The output of a memory after a run: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
         place = self.map["output"]
         layout = FeatureMap(**place["layout"])
-        words = dram[place["address"] :][: layout.words * GLB_WORD_BYTES].view(np.uint64)
-        slots = [(y + layout.shift) % layout.ring_rows for y in range(layout.rows)]
-        rows = words.reshape(layout.ring_rows, layout.groups, layout.pitch)[slots]
-        return layout.unpack(rows, place["shape"][2])
+        words = dram[place["address"] :][: self.images * layout.words * GLB_WORD_BYTES].view(np.uint64)
+        rows = words.reshape(self.images, layout.rows, layout.groups, layout.pitch)
+        maps = np.stack([layout.unpack(image, place["shape"][2]) for image in rows])
+        return maps.reshape(self._shape("output"))
 
     def save(self, directory: str | Path, text: str) -> None:
         """Writes the three files; none of them half. Raises ValueError in one line."""
@@ -107,7 +128,9 @@ def _check(contents: dict, dram: np.ndarray) -> None:
             rows, cols, channels = place["shape"]
             if (rows, cols) != (layout.rows, layout.cols) or not 0 < channels <= 8 * layout.groups:
                 raise ValueError("shape and layout differ")
-            ends.append(place["address"] + layout.words * GLB_WORD_BYTES)
+            ends.append(place["address"] + contents["images"] * layout.words * GLB_WORD_BYTES)
+        if not contents["images"] > 0:
+            raise ValueError("no images")
         if not contents["steps"]:
             raise ValueError("no steps")
         for step in contents["steps"]:
@@ -136,14 +159,15 @@ def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
 
     contents = {
         "bytes": dram.nbytes,
+        "images": schedule.images,
         "program": {"address": address, "bytes": program.nbytes},
         "input": place(groups[0].source, schedule.input_address, schedule.input_map),
         "output": place(groups[-1].output, schedule.output_address, schedule.output_map),
         "areas": schedule.dram.areas,
         "machine": machine.as_dict(),
         "steps": [
-            {"name": step.group.name, "way": step.way, "passes": list(step.passes),
-             "macs": step.group.macs, "weight_bytes": step.group.weight_bytes,
+            {"name": step.group.layer, "way": step.way, "passes": list(step.passes),
+             "macs": step.macs, "weight_bytes": step.group.weight_bytes,
              "channels": step.group.channels, "made": list(step.group.output.shape)}
             for step in schedule.steps
         ],

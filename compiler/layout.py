@@ -35,13 +35,14 @@ def split_channels(values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """A feature map in the GLB: rows of [word group][x], or planes of [y][x], one for each word group.
+    """Feature maps in the GLB: rows of [word group][x], or planes of [y][x], one for each word group.
 
-    rows, cols   size of the map in pixels
+    rows, cols   size of a map in pixels
     groups       words per pixel
     address      GLB word where the storage begins
-    ring_rows    rows of storage; row y lies in slot (y + shift) mod ring_rows
+    ring_rows    rows of storage of a map; row y lies in slot (y + shift) mod ring_rows
     planar       planes, not rows, lie behind each other
+    images       maps of so many images: one behind the other, or in planes one behind the other in each plane
     """
 
     rows: int
@@ -51,6 +52,7 @@ class FeatureMap:
     ring_rows: int
     shift: int = 0
     planar: bool = False
+    images: int = 1
 
     @property
     def pitch(self) -> int:
@@ -64,7 +66,12 @@ class FeatureMap:
 
     @property
     def words(self) -> int:
-        return self.ring_rows * self.row_words
+        return self.images * self.ring_rows * self.row_words
+
+    @property
+    def image_step(self) -> int:
+        """Words from one image to the next."""
+        return self.ring_rows * self.row_step
 
     @property
     def row_step(self) -> int:
@@ -74,7 +81,7 @@ class FeatureMap:
     @property
     def group_step(self) -> int:
         """Words from one group to the next."""
-        return self.ring_rows * self.pitch if self.planar else self.pitch
+        return self.images * self.image_step if self.planar else self.pitch
 
     def row_address(self, y: int) -> int:
         return self.address + (y + self.shift) % self.ring_rows * self.row_step

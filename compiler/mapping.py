@@ -53,32 +53,47 @@ def _arrangements(machine: MachineConfig, rows: int, width: int, most_pixels: in
                     yield down, cols, pixels
 
 
+def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int):
+    """All blocks that a separable or pointwise group of `rows` output rows can have."""
+    width = group.map_shape[1]
+    if group.images:  # rows of several images side by side, a row in one block
+        for images in range(1, min(group.images, machine.cols) + 1):
+            for down in range(1, min(rows, machine.cols // images) + 1):
+                if group.images % images == 0 and rows % down == 0 and width <= most_pixels:
+                    yield Blocks(down, 1, width, rows // down, 1, group.images // images, images=images)
+        return
+    for down, cols, pixels in _arrangements(machine, rows, width, most_pixels, group.window.stride):
+        along = -(-width // (cols * pixels))
+        for inner in {1, along}:
+            yield Blocks(down, cols, pixels, rows // down, along // inner, inner)
+
+
 def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
-    width, stride = group.map_shape[1], group.window.stride
     groups = word_groups(group.source.shape[2])
     most = machine.pixel_words // 2
     if group.depthwise is not None:
-        most = min(most, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+        most = min(most, (machine.ifmap_words - DEPTHWISE_TAPS) // group.window.stride + 1)
     found = []
-    for down, cols, pixels in _arrangements(machine, rows, width, most, stride):
-        along = -(-width // (cols * pixels))
-        if group.pool_count and (down, cols * pixels) != (rows, width):
+    for blocks in _blocks(machine, group, rows, most):
+        if group.pool_count and (blocks.rows, blocks.width) != (rows, group.map_shape[1]):
             continue  # an average is over all pixels in flight
-        for inner in {1, along}:
-            blocks = Blocks(down, cols, pixels, rows // down, along // inner, inner)
-            if inner > 1 and blocks.down > 1:
+        if group.pool_count and blocks.images > 1 and rows & rows - 1:
+            continue  # over a power of two of columns each
+        if blocks.inner > 1 and blocks.down > 1:
+            continue
+        for tile in _tiles(machine, group, blocks.pixels):
+            tiles = word_groups(len(group.filters)) * 8 // tile if tile else 1
+            words = groups * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
+            if group.depthwise is not None and tiles > 1 and words > machine.word_buffer_words:
                 continue
-            for tile in _tiles(machine, group, pixels):
-                tiles = word_groups(len(group.filters)) * 8 // tile
-                words = groups * pixels * inner * (2 if machine.sets == 1 else 1)
-                if group.depthwise is not None and tiles > 1 and words > machine.word_buffer_words:
-                    continue
-                found.append(Mapping(blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles)))
+            found.append(Mapping(blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles)))
     return found
 
 
 def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
-    """Tile sizes: multiples of 8 that divide the filters evenly and whose sums the PEs hold."""
+    """Tile sizes: multiples of 8 that divide the filters evenly and whose sums the PEs hold; 0 without filters."""
+    if group.filters is None:
+        return [0] if machine.sets == 2 else []  # words of two sets make a GLB word
     total = word_groups(len(group.filters)) * 8
     return [tile for tile in range(8, total + 1, 8)
             if total % tile == 0 and max(dealt_filters(machine, tile)) * pixels <= machine.psum_words]
@@ -89,16 +104,17 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
     halves = 2 if machine.sets == 1 else 1
     stride, left = group.window.stride, group.window.pads[2]
     pointwise = max(dealt_filters(machine, tile)) * blocks.pixels * slow
+    drained = blocks.columns * blocks.pixels if group.filters is None else 0  # depthwise words, at once
     arrival = tile // machine.filter_lanes
     if group.depthwise is None:
-        beats = blocks.rows * blocks.cols * _pairs(blocks.pixels, left)
+        beats = blocks.columns * _pairs(blocks.pixels, left)
         first = later = max(pointwise, beats, arrival)
     else:
         depthwise = DEPTHWISE_TAPS * blocks.pixels * slow
         span = (blocks.rows - 1) * stride + SET_ROWS
-        beats = span * blocks.cols * _pairs((blocks.pixels - 1) * stride + DEPTHWISE_TAPS, left)
+        beats = span * blocks.columns // blocks.rows * _pairs((blocks.pixels - 1) * stride + DEPTHWISE_TAPS, left)
         beats += beats // CONFLICTS
-        first, later = max(pointwise + depthwise, beats, arrival), max(pointwise, arrival)
+        first, later = max(pointwise + depthwise, beats, arrival, drained), max(pointwise, arrival)
     groups = word_groups(group.source.shape[2]) * halves
     return blocks.outer * blocks.inner * groups * (first + (tiles - 1) * later)
 

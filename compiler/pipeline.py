@@ -41,12 +41,13 @@ class Stages:
         }[stage]()
 
 
+MOST_IMAGES = 16  # of a run
 DUMPS = ("import", "passes", "groups", "fusion", "segments", "map", "places", "schedule", "assemble", "image")
 
 
 def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = "cycles",
-                    effort: int = EFFORT) -> Stages:
-    """objective: cycles, bytes or energy; effort: how long the search for places goes on.
+                    effort: int = EFFORT, images: int = 1) -> Stages:
+    """objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run.
 
     Raises ValueError, in one line, for a model the machine does not run or that does not fit.
     """
@@ -54,7 +55,7 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
     try:
         groups = form_groups(graph)
         _check_groups(groups)
-        plan = schedule(groups, machine, objective, effort)
+        plan = schedule(groups, machine, objective, effort, images)
     except OverflowError as error:
         raise ValueError(f"{model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
     built, text = image_stage.build(plan, machine)
@@ -63,7 +64,5 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
 
 def _check_groups(groups: list[Group]) -> None:
     for group in groups:
-        if group.filters is None:
-            raise ValueError(f"group {group.name}: a depthwise convolution needs a pointwise one behind it")
-        if group.is_convolution and group.pool_count:
+        if group.pool_count and (group.filters is None or group.is_convolution):
             raise ValueError(f"group {group.name}: an average needs a pointwise convolution before it")

@@ -1,5 +1,6 @@
 """Places buffers in the GLB: exact lifetimes, and loaded buffers where their space is free longest."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +12,9 @@ GRID_WORDS = 256  # addresses that are tried beside those at the edges of other 
 
 
 class DoesNotFit(ValueError):
-    """The GLB has no room; the message names demand and bound."""
+    """The GLB has no room; the message names demand and bound. buffer: for which there is none, if it is one."""
+
+    buffer: "Buffer | None" = None
 
 
 @dataclass(frozen=True)
@@ -74,25 +77,30 @@ class Space:
         return sum(buffer.head or buffer.words for buffer in self.placed
                    if buffer.loaded and 0 < buffer.birth // 2 == self._occupied_until(buffer, buffer.address) // 2 + 1)
 
-    def place(self, buffer: Buffer, where: float = 0.0) -> None:
-        """Finds an even address for a buffer and takes its words.
+    def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = ()) -> None:
+        """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
 
         Loaded buffers go where the words have been free longest, others as near as can be to `where`, from
         0, the lowest address, to 1, the highest. Raises DoesNotFit.
         """
-        fitting = [a for a in self._candidates(buffer) if self._is_free(buffer, a)]
+        candidates = set().union(*(self._candidates(b) for b in (buffer, *copies)))
+        fitting = [a for a in sorted(candidates) if all(self._is_free(b, a) for b in (buffer, *copies))]
         if not fitting:
-            raise DoesNotFit(f"{buffer.name}: no room for {buffer.words * GLB_WORD_BYTES} bytes in the GLB "
-                             f"of {self.words * GLB_WORD_BYTES}")
+            error = DoesNotFit(f"{buffer.name}: no room for {buffer.words * GLB_WORD_BYTES} bytes in the GLB "
+                               f"of {self.words * GLB_WORD_BYTES}")
+            error.buffer = buffer
+            raise error
         if buffer.loaded:
             buffer.address = min(fitting, key=lambda a: (self._occupied_until(buffer, a), a))
         else:
             wanted = where * (self.words - buffer.words)
             buffer.address = min(fitting, key=lambda a: (abs(a - wanted), a))
-        self.placed.append(buffer)
-        for part in buffer.parts:
-            start = buffer.address + part.offset
-            self.taken[part.birth : part.death + 1, start : start + part.words] = True
+        for placed in (buffer, *copies):
+            placed.address = buffer.address
+            self.placed.append(placed)
+            for part in placed.parts:
+                start = buffer.address + part.offset
+                self.taken[part.birth : part.death + 1, start : start + part.words] = True
 
     def largest_free(self, birth: int, death: int) -> int:
         """Words of the largest piece (from an even address) that is free all this time."""
@@ -103,13 +111,13 @@ class Space:
         edges = np.flatnonzero(np.diff(np.concatenate([[1], busy.astype(np.int8), [1]])))
         return [(int(start + start % 2), int(end)) for start, end in edges.reshape(-1, 2)]
 
-    def _candidates(self, buffer: Buffer) -> list[int]:
+    def _candidates(self, buffer: Buffer) -> set[int]:
         """Addresses where a part begins or ends at an edge of what is taken during its life."""
         found = set() if buffer.loaded else set(range(0, self.words - buffer.words + 1, GRID_WORDS))
         for part in buffer.parts:
             for start, end in self._pieces(part.birth, part.death):
                 found |= {start - part.offset, (end - part.words) // 2 * 2 - part.offset}
-        return sorted(a for a in found if a >= 0 and a % 2 == 0 and a + buffer.words <= self.words)
+        return {a for a in found if a >= 0 and a % 2 == 0 and a + buffer.words <= self.words}
 
     def _is_free(self, buffer: Buffer, address: int) -> bool:
         return not any(self.taken[p.birth : p.death + 1, address + p.offset : address + p.offset + p.words].any()

@@ -67,20 +67,24 @@ def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows:
     return ScanIds(rows, columns, ln_word(machine, r))
 
 
-def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: int | None) -> ScanIds:
-    """IDs of pixel blocks: column j holds output row j // block_cols, block j % block_cols.
+def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: int | None,
+              images: int = 0) -> ScanIds:
+    """IDs of pixel blocks: column j holds output row j // block_cols, block j % block_cols; with images
+    output row j % block_rows of image j // block_rows.
 
     stride: depthwise work, the PEs of a column need three ifmap rows; None: pointwise, all PEs of a
     column need the same pixels. Two sets share a word's channels; further sets rest.
     """
-    if block_rows * block_cols > machine.cols:
-        raise ValueError(f"{block_rows} x {block_cols} blocks do not fit {machine.cols} columns")
+    columns = block_rows * block_cols * max(images, 1)
+    if columns > machine.cols:
+        across = f"{images} images" if images else f"{block_cols} blocks"
+        raise ValueError(f"{block_rows} x {across} do not fit {machine.cols} columns")
     span = 0 if stride is None else (block_rows - 1) * stride + SET_ROWS
 
     def column_ids(row: int, col: int) -> dict[str, int]:
-        if row >= 2 * SET_ROWS or col >= block_rows * block_cols:
+        if row >= 2 * SET_ROWS or col >= columns:
             return IDLE
-        block_row, block = divmod(col, block_cols)
+        block, block_row = divmod(col, block_rows) if images else divmod(col, block_cols)[::-1]
         ifmap = col if stride is None else block * span + block_row * stride + row % SET_ROWS
         return {"ifmap": ifmap, "filter": 0}
 

@@ -2,28 +2,32 @@
 passes."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from compiler.batch import plan_batch
 from compiler.constants import WorkConstants, place_constants
-from compiler.descriptors import Blocks, Convolution, Output, Pass, convolution_descriptor, pass_descriptor
+from compiler.descriptors import Blocks, Convolution, Filters, Output, Pass, convolution_descriptor, pass_descriptor
+from compiler.graph import Tensor
 from compiler.groups import Group
 from compiler.layout import FeatureMap
 from compiler.mapping import CONVOLUTION_FILTERS, Mapping
 from compiler.placement import Buffer, DoesNotFit, Space
 from compiler.program import Command, End
-from compiler.segments import Job, Segment, plan_segments
+from compiler.segments import Job, Segment, map_words
 from compiler.tensors import Plan, plan_maps
 from compiler.timeline import Region, Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
+from model.descriptor import Descriptor
 from model.encoding import PoolMode
 
 MOST_SLOTS = 3  # of a filter ring, beside the chunks in use
 HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
 STARTS = 6
 FEW_JOBS = 40
-HOPELESS = 60  # tries without success after which a segment is refused
+HOPELESS = 200  # tries without success after which a segment is refused
 EFFORT = 1800  # arrangements of the maps in the GLB that are tried
 
 
@@ -31,12 +35,16 @@ class DramLayout:
     """Constants and tensors in DRAM, one behind the other, at multiples of 64 bytes."""
 
     def __init__(self) -> None:
-        self.end, self.parts, self.areas = 0, [], {}
+        self.end, self.parts, self.areas, self._constants = 0, [], {}, {}
 
     def constant(self, name: str, words: np.ndarray) -> int:
-        address = self.area(name, words.size)
-        self.parts.append((address, words.ravel()))
-        return address
+        """The address of constants; the same ones of several images lie there once."""
+        key = name, words.tobytes()
+        if key not in self._constants:
+            count = sum(name == other for other, _ in self._constants)
+            self._constants[key] = self.area(f"{name}.{count}" if count else name, words.size)
+            self.parts.append((self._constants[key], words.ravel()))
+        return self._constants[key]
 
     def area(self, name: str, words: int) -> int:
         address = self.end
@@ -47,47 +55,61 @@ class DramLayout:
 
 @dataclass(frozen=True)
 class Step:
-    """What was made of a group. passes: its passes, counted from 0; cycles: estimate for all of them."""
+    """What was made of a layer of the network.
+
+    index   of its group in the plan, of the first image's where each image goes through it alone
+    images  that go through its passes, in all
+    passes  counted from 0; cycles: estimate for all of them
+    """
 
     group: Group
+    index: int
+    images: int
     way: str
     mapping: Mapping
     filters: str
     passes: tuple[int, ...]
     cycles: int
 
+    @property
+    def macs(self) -> int:
+        """Of all images."""
+        return self.group.macs * (1 if self.group.images else self.images)
+
     def __str__(self) -> str:
-        return (f"{self.group.name:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
+        return (f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
                 f"  {self.mapping}, filters {self.filters}")
 
 
 @dataclass
 class Schedule:
     """A whole network: segments and jobs, what lies where in the GLB and when, commands, DRAM contents, where
-    input and output lie in DRAM."""
+    input and output lie in DRAM, those of several images one behind the other."""
 
     plan: Plan
     buffers: list[Buffer]
     commands: list[Command]
     dram: DramLayout
     steps: list[Step]
+    images: int
     input_map: FeatureMap
     input_address: int
     output_map: FeatureMap
     output_address: int
 
 
-def schedule(groups: list[Group], machine: MachineConfig, objective: str = "cycles", effort: int = EFFORT) -> Schedule:
-    """effort: arrangements that are tried. Raises DoesNotFit or ValueError, naming the group."""
-    refused: set[Segment] = set()
+def schedule(groups: list[Group], machine: MachineConfig, objective: str = "cycles", effort: int = EFFORT,
+             images: int = 1) -> Schedule:
+    """effort: arrangements that are tried; images: of a batch. Raises DoesNotFit or ValueError, naming the group."""
+    refused: set[tuple] = set()
     while True:
-        plan = plan_maps(groups, plan_segments(groups, machine, objective, refused), machine)
+        plan = plan_maps(*plan_batch(groups, machine, objective, images, frozenset(refused)), machine)
         try:
             constants, buffers = _place(plan, machine, effort)
         except _Refused as refusal:
-            refused.add(refusal.segment)
+            refused.add(refusal.segment.key)
             continue
-        return _Emitter(plan, constants, machine).run(buffers)
+        return _Emitter(plan, constants, machine, images).run(buffers)
 
 
 class _Refused(Exception):
@@ -101,7 +123,7 @@ class _Refused(Exception):
 @dataclass(frozen=True)
 class _Arrangement:
     """What the search for places varies: the order of the maps, where each is wanted (0 lowest, 1 highest),
-    and the size of the filter rings."""
+    and the size of the filter rings by layer; the same for all images."""
 
     order: np.ndarray
     where: np.ndarray
@@ -109,8 +131,14 @@ class _Arrangement:
 
     @classmethod
     def first(cls, plan: Plan) -> "_Arrangement":
-        maps = len(plan.buffers())
-        return cls(np.arange(maps), np.zeros(maps), np.full(len(plan.groups), MOST_SLOTS))
+        maps, layers = len(plan.buffers()), len({group.layer for group in plan.groups})
+        return cls(np.arange(maps), np.zeros(maps), np.full(layers, MOST_SLOTS))
+
+    def earlier(self, n: int | None) -> "_Arrangement":
+        """With map n, for which there was no room, placed before all others."""
+        if n is None:
+            return self
+        return replace(self, order=np.concatenate([[n], self.order[self.order != n]]))
 
     def changed(self, random: np.random.Generator) -> "_Arrangement":
         """One a little different."""
@@ -130,27 +158,28 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
     A random search (simulated annealing), the same at every run, begun anew a few times: the arrangement that
     lets most constants come early and has the best mappings.
     """
-    maps = sorted(plan.buffers(), key=lambda buffer: -buffer.words)
-    best, failed, refusal = None, 0, ""
+    maps = sorted(plan.buffers(), key=lambda buffers: (buffers[0].loaded, -buffers[0].words))
+    layers = {layer: n for n, layer in enumerate(dict.fromkeys(group.layer for group in plan.groups))}
+    layer_of = [layers[group.layer] for group in plan.groups]
+    best, failed = None, Counter()  # by the message
     share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # a try takes longer the more jobs there are
     for start in range(STARTS):
-        random, here, spent = np.random.default_rng(start), _Arrangement.first(plan), None
+        random, here, spent, most = np.random.default_rng(start), _Arrangement.first(plan), None, 0
         attempts = math.ceil(effort * share / STARTS)
         for attempt in range(attempts):
             tried = here.changed(random) if attempt else here
             space = Space(machine.glb_words, 2 * len(plan.jobs))
             try:
                 for n in tried.order:
-                    space.place(maps[n], tried.where[n])
-                constants = place_constants(plan, machine, space, tried.slots)
+                    space.place(maps[n][0], tried.where[n], maps[n][1:])
+                constants = place_constants(plan, machine, space, tried.slots[layer_of])
             except DoesNotFit as error:
-                failed, refusal = failed + 1, str(error)
-                if best is None and failed > HOPELESS * share:
+                failed[str(error)] += 1
+                if best is None and failed.total() > HOPELESS:
                     break
-                if spent is None and attempt % 8:
-                    here = tried
-                elif spent is None:
-                    here = _Arrangement.first(plan)
+                if spent is None and len(space.placed) >= most:
+                    most = len(space.placed)
+                    here = tried.earlier(next((n for n, m in enumerate(maps) if any(b is error.buffer for b in m)), None))
                 continue
             cost = space.exposed_words() + sum(c.cycles(plan, n) for n, c in enumerate(constants))
             heat = HOTTEST * (1 - attempt / attempts)
@@ -161,9 +190,9 @@ def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkCo
             if not space.exposed_words():
                 break
     if best is None:
-        raise _Refused(plan.segment_of[_group_named(plan, refusal)])
+        raise _Refused(plan.segment_of[_group_named(plan, failed.most_common(1)[0][0])])
     addresses = {buffer.name: buffer.address for buffer in best[2]}
-    for buffer in maps:
+    for buffer in (buffer for buffers in maps for buffer in buffers):
         buffer.address = addresses[buffer.name]
     return best[1], best[2]
 
@@ -179,9 +208,10 @@ class _Emitter:
     plan: Plan
     constants: list[WorkConstants]
     machine: MachineConfig
+    images: int
     timeline: Timeline = field(init=False)
     dram: DramLayout = field(default_factory=DramLayout)
-    _spilled: dict[int, int] = field(default_factory=dict)  # DRAM address of a group's output
+    _areas: dict[str, int] = field(default_factory=dict)  # DRAM address of a tensor
     _fetched: dict[int, int] = field(default_factory=dict)  # rows of a group's input that were loaded
     _loaded: set[int] = field(default_factory=set)  # groups whose constants were loaded
 
@@ -190,9 +220,8 @@ class _Emitter:
 
     def run(self, buffers: list[Buffer]) -> Schedule:
         plan = self.plan
-        image, result = plan.read[0].placed(), plan.made[-1].placed()
-        source = replace(image, ring_rows=image.rows, shift=0)
-        self.input_address = self.dram.area("input", source.words)
+        source, result = (_in_dram(m.layout) for m in (plan.read[0], plan.made[-1]))
+        input_address = self._area(plan.groups[0].source, "input")
         passes: list[list[int]] = [[] for _ in plan.groups]
         for job in plan.jobs:
             group = plan.groups[job.group]
@@ -201,14 +230,20 @@ class _Emitter:
             except ValueError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
             passes[job.group].append(self.timeline.passes - 1)
-        steps = [Step(group, plan.segment_of[n].way.value, constants.mapping(plan, n), constants.filters_at,
-                      tuple(passes[n]), constants.cycles(plan, n))
-                 for n, (group, constants) in enumerate(zip(plan.groups, self.constants))]
-        output = replace(result, ring_rows=result.rows, shift=0)
         commands = [*hoist_loads(self.timeline.commands), End()]
-        output_address = self._spilled[len(plan.groups) - 1]
-        return Schedule(plan, buffers, commands, self.dram, steps, source, self.input_address, output,
-                        output_address)
+        return Schedule(plan, buffers, commands, self.dram, self._steps(passes), self.images, source, input_address,
+                        result, self._areas[plan.groups[-1].output.name])
+
+    def _steps(self, passes: list[list[int]]) -> list[Step]:
+        """By layer, of all images together."""
+        plan, steps = self.plan, {}
+        for n, (group, constants) in enumerate(zip(plan.groups, self.constants)):
+            step = Step(group, n, self.images, plan.segment_of[n].way.value, constants.mapping(plan, n),
+                        constants.filters_at, tuple(passes[n]), constants.cycles(plan, n))
+            if before := steps.get(group.layer):
+                step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
+            steps[group.layer] = step
+        return list(steps.values())
 
     # ---- One job ----
 
@@ -216,6 +251,7 @@ class _Emitter:
         n, segment = job.group, self.plan.segment_of[job.group]
         constants = self.constants[n]
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
+        made = replace(made, address=made.address + job.slice % 2 * made.words)
         if n == segment.first and segment.from_dram:
             self._fetch(n, source, job.reads[1])
         first = n not in self._loaded
@@ -223,39 +259,52 @@ class _Emitter:
             self._loaded.add(n)
             constants.load(self.timeline, self.dram)
         blocks = constants.blocks(job)
-        descriptor = self._descriptor(group, source, made, blocks, constants, first)
+        descriptor = self._descriptor(group, source, made, blocks, constants, constants.filters_of(job, first))
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.pool_count else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []
         self.timeline.run(descriptor, read, constants.resident, written, filters)
         if constants.chunks:
-            constants.chunks.finish(self.timeline)
+            constants.chunks.finish(self.timeline, job.slice)
         if n == segment.last - 1 and segment.to_dram:
             self._store(n, group, made, job)
 
+    def _area(self, tensor: Tensor, name: str) -> int:
+        """The DRAM address of a tensor of all images."""
+        if tensor.name not in self._areas:
+            self._areas[tensor.name] = self.dram.area(name, self.images * map_words(tensor.shape))
+        return self._areas[tensor.name]
+
     def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
-        """Loads the rows of an input that are not there yet."""
-        base = self.input_address if n == 0 else self._spilled[n - 1]
-        first = self._fetched.get(n, 0)
+        """Loads the rows of an input that are not there yet; the maps of several images at once."""
+        group, first = self.plan.groups[n], self._fetched.get(n, 0)
+        base = self._areas[group.source.name]
+        if group.images:
+            self.timeline.load(base, source.address, source.words)
+            return
+        base += group.image * map_words(group.source.shape) * GLB_WORD_BYTES
         for start, count in _without_wrap(source, first, last):
             self.timeline.load(base + start * source.row_words * GLB_WORD_BYTES, source.row_address(start),
                                count * source.row_words)
         self._fetched[n] = max(first, last)
 
     def _store(self, n: int, group: Group, made: FeatureMap, job: Job) -> None:
-        """Stores the rows that a job has made."""
-        if n not in self._spilled:
-            name = "output" if n == len(self.plan.groups) - 1 else f"{group.output.name}.spill"
-            self._spilled[n] = self.dram.area(name, made.row_words * made.rows)
+        """Stores the rows that a job has made, or a slice; the maps of several images at once."""
+        last = group.output.name == self.plan.groups[-1].output.name
+        base = self._area(group.output, "output" if last else f"{group.output.name}.spill")
+        if group.images:
+            self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
+            return
+        base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES
         first, last = (0, made.rows) if group.pool_count else (job.first, job.last)
         for start, count in _without_wrap(made, first, last):
-            self.timeline.store(self._spilled[n] + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
+            self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
                                 count * made.row_words)
 
     # ---- Descriptors ----
 
     def _descriptor(self, group: Group, source: FeatureMap, made: FeatureMap, blocks: Blocks, constants: WorkConstants,
-                    first: bool):
+                    filters: Filters | None) -> Descriptor:
         if group.is_convolution:
             sets, count = self.machine.sets, len(group.filters)
             halves = 1 if group.source.shape[2] <= 4 else 2
@@ -264,10 +313,15 @@ class _Emitter:
                 constants.filters.tiles, constants.filters.address, None, constants.filters.table_address, made,
                 group.table.output, (count - 1) % 8 + 1, halves))
         pool = PoolMode.AVERAGE if group.pool_count else PoolMode.NONE
+        middle, output = (table.output if table else Output() for table in (group.middle, group.table))
         return pass_descriptor(self.machine, Pass(
-            source, made, group.window, blocks, group.source.zero_point, group.table.output,
-            constants.filters_of(first), constants.depthwise_address, group.middle.output if group.middle else Output(), pool,
-            max(group.pool_count, 1)))
+            source, made, group.window, blocks, group.source.zero_point, output, filters, constants.depthwise_address,
+            middle, pool, max(group.pool_count, 1)))
+
+
+def _in_dram(layout: FeatureMap) -> FeatureMap:
+    """How a map of one image lies in DRAM: row by row."""
+    return replace(layout, address=0, ring_rows=layout.rows, shift=0, images=1)
 
 
 def _without_wrap(feature_map: FeatureMap, first: int, last: int) -> list[tuple[int, int]]:

@@ -1,21 +1,22 @@
 """Which groups run together stripe by stripe, what lies in the GLB between them, and the order of jobs.
 
-A segment is a run of groups in one of three ways:
+A segment is a run of groups in one of four ways:
   WHOLE     one group, input and output in the GLB, one job
+  SLICES    one group, input in the GLB, a job per slice of the filters, whose output goes to DRAM
   IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
   STRIPES   groups in turn, stripe by stripe: of the maps between them only the rows still needed stay
 The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
 Halo rows are kept, nothing is computed twice.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
 from compiler.descriptors import Window
 from compiler.groups import Group
 from compiler.layout import FeatureMap, word_groups
-from compiler.mapping import mappings
+from compiler.mapping import Mapping, mappings
 from compiler.placement import DoesNotFit
 from compiler.prices import PJ_PER_DRAM_BYTE
 from model.config import GLB_WORD_BYTES, MachineConfig
@@ -23,6 +24,8 @@ from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 OBJECTIVES = ("cycles", "bytes", "energy")
 STRIPE_ROWS = (1, 2, 4, 8)
+LEAST_CHUNK_WORDS = 256  # of filters that are on their way
+SLICES = (2, 4, 8, 16, 32)
 JOB_OVERHEAD = 10  # cycles between two jobs
 READ_LATENCY = 100  # cycles until rows just written are multiplied
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
@@ -30,18 +33,21 @@ LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 class Way(Enum):
     WHOLE = "whole"
+    SLICES = "slices"
     IN_PLACE = "in place"
     STRIPES = "stripes"
 
 
 @dataclass(frozen=True)
 class Job:
-    """Output rows first to last - 1 (before pooling) of a group; reads: input rows, first and last + 1."""
+    """Output rows first to last - 1 (before pooling) of a group; reads: input rows, first and last + 1; slice:
+    which one of its filters."""
 
     group: int
     first: int
     last: int
     reads: tuple[int, int]
+    slice: int = 0
 
 
 def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int, int]:
@@ -52,7 +58,8 @@ def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int,
 
 @dataclass(frozen=True)
 class Segment:
-    """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps)."""
+    """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of
+    the filters."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
     first: int
@@ -61,18 +68,25 @@ class Segment:
     rows: int = 0
     from_dram: bool = False
     to_dram: bool = False
+    slices: int = 1
 
     @property
     def groups(self) -> tuple[Group, ...]:
         return self.network[self.first : self.last]
+
+    @property
+    def key(self) -> tuple:
+        """What it is, whichever network it stands in."""
+        groups = tuple((group.layer, group.images) for group in self.groups)
+        return groups, self.way, self.rows, self.from_dram, self.to_dram, self.slices
 
     @cached_property
     def jobs(self) -> list[Job]:
         """In an order in which no job reads what the one just before it wrote, where that can be: each
         group is a stripe ahead of the one behind it."""
         heights = [group.map_shape[0] for group in self.groups]
-        if self.way is Way.WHOLE:
-            return [self._job(0, 0, heights[0])]
+        if self.way in (Way.WHOLE, Way.SLICES):
+            return [replace(self._job(0, 0, heights[0]), slice=n) for n in range(self.slices)]
         targets = self._targets(heights)
         stripes, depth = len(targets[-1]), len(targets)
         made, jobs = [0] * depth, []
@@ -118,18 +132,23 @@ class Segment:
     @property
     def slack(self) -> int:
         """Rows that a map needs beside its own, if this segment works on it in place."""
-        return self.groups[0].window.pads[0] if self.way is Way.IN_PLACE else 0
+        group = self.groups[0]
+        return group.window.pads[0] if self.way is Way.IN_PLACE and not group.images else 0
 
     # ---- What it needs and costs ----
 
     def peak_words(self, machine: MachineConfig) -> int:
         """A lower bound of the GLB words in use at the fullest moment."""
         groups, jobs = self.groups, self.jobs
-        constants = [constant_words(group, machine, resident=self.way is not Way.WHOLE) for group in groups]
+        constants = [constant_words(group, machine, resident=self.way not in (Way.WHOLE, Way.SLICES)) for group in groups]
         if self.way is not Way.STRIPES:
-            source, made = map_words(groups[0].source.shape), map_words(groups[0].output.shape)
-            row = row_words(groups[0].source.shape)
-            return constants[0] + (source + row * self.slack if self.way is Way.IN_PLACE else source + made)
+            images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
+            source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))
+            if self.way is Way.IN_PLACE:
+                return constants[0] + source + row * self.slack
+            if groups[0].images and (tile := first_tile(groups[0], self.way, machine)):
+                made = made * tile // groups[0].output.shape[2]  # the rest may take the input's words
+            return constants[0] + source + (made if self.slices == 1 else 2 * made // self.slices)
         rings = [self.ring_rows(n) * row_words(group.output.shape) for n, group in enumerate(groups[:-1])]
         source_row, made_row = row_words(groups[0].source.shape), row_words(groups[-1].output.shape)
         spans = [[p for p, job in enumerate(jobs) if job.group == self.first + n] for n in range(len(groups))]
@@ -150,22 +169,36 @@ class Segment:
         """Estimate: the array's cycles, or the transfers', whichever are more."""
         total, before = 0, None
         for job in self.jobs:
-            mapping = mappings_of(machine, self.network[job.group], job.last - job.first, self.way)[0]
+            group = sliced(self.network[job.group], self.slices)
+            mapping = self._mapping(machine, group, job.last - job.first)
             total += mapping.cycles + JOB_OVERHEAD
             if before and before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += drain + READ_LATENCY  # the rows of the job before have to be written first
             before, drain = job, mapping.tile * mapping.blocks.pixels
         return max(total, self.dram_words(machine) // machine.bus_words)
 
+    def _mapping(self, machine: MachineConfig, group: Group, rows: int) -> Mapping:
+        """The cheapest; where several images share filters, the cheapest whose filters may fit: those of a tile
+        stay for all inner blocks of pixels, all of them for all outer blocks."""
+        found = mappings_of(machine, group, rows, self.way)
+        if not group.images or group.filters is None:
+            return found[0]
+        words = word_groups(group.source.shape[2])
+        rest = machine.glb_words - self.peak_words(machine) + 8 * words
+        stay = [m.tiles * m.tile if m.blocks.outer > 1 else m.tile if m.blocks.inner > 1 else 0 for m in found]
+        fitting = [m for m, filters in zip(found, stay) if filters * words + LEAST_CHUNK_WORDS <= rest]
+        return (fitting or found)[0]
+
     def map_dram_words(self) -> int:
         words = map_words(self.groups[0].source.shape) if self.from_dram else 0
-        return words + (map_words(self.groups[-1].output.shape) if self.to_dram else 0)
+        words += map_words(self.groups[-1].output.shape) if self.to_dram else 0
+        return max(self.groups[0].images, 1) * words
 
     def dram_words(self, machine: MachineConfig) -> int:
         return self.map_dram_words() + sum(constant_words(group, machine, resident=True) for group in self.groups)
 
     def cost(self, machine: MachineConfig, objective: str) -> tuple[float, float]:
-        """What `plan_segments` adds up, the first entry before the second."""
+        """What `best_segments` adds up, the first entry before the second."""
         cycles, words = self.cycles(machine), self.dram_words(machine)
         if objective == "bytes":
             return words, cycles
@@ -180,24 +213,45 @@ _mappings: dict[tuple, list] = {}
 def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list:
     """mappings(), remembered; raises DoesNotFit where there is none.
 
-    In place only those are right that have all pixels of the job in flight: else a block's output would take
-    words that the next block still reads.
+    In place only those are right that have all pixels of the job's image in flight: else a block's output
+    would take words that the next block still reads.
     """
     shapes = tuple(values.shape for values in (group.filters, group.depthwise) if values is not None)
-    key = (machine, group.source.shape, group.window, shapes, group.pool_count, rows, way is Way.IN_PLACE)
+    in_place = way is Way.IN_PLACE
+    key = (machine, group.source.shape, group.window, shapes, group.pool_count, group.images, rows, in_place)
     if key not in _mappings:
-        found = mappings(machine, group, rows)
-        _mappings[key] = [m for m in found if way is not Way.IN_PLACE or m.blocks.outer * m.blocks.inner == 1]
+        blocks = [(m, m.blocks) for m in mappings(machine, group, rows)]
+        _mappings[key] = [m for m, b in blocks if not in_place or b.outer == 1 and (b.inner == 1 or b.images)]
     if not _mappings[key]:
         what = (f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, ifmap_words = "
                 f"{machine.ifmap_words}, filter_words = {machine.filter_words}, word_buffer_words = "
                 f"{machine.word_buffer_words}: use larger ones")
-        if group.pool_count:
+        if group.images:
+            what = f"no mapping of {group.images} images at once fits the PEs"
+        elif group.pool_count:
             pixels = " x ".join(map(str, group.map_shape))
             what = (f"an average over {pixels} pixels needs all of them in flight at once, "
                     f"there is room for {machine.cols * (machine.pixel_words // 2)}: give the map another size")
         raise DoesNotFit(f"group {group.name}: {what}")
     return _mappings[key]
+
+
+def first_tile(group: Group, way: Way, machine: MachineConfig) -> int:
+    """Filters of the first tile of a whole-map depthwise-separable group that keeps all its depthwise
+    words, and so reads its input with that tile only; 0 for others."""
+    if way is not Way.WHOLE or group.depthwise is None or group.pool_count and not group.images:
+        return 0
+    mappings = mappings_of(machine, group, group.map_shape[0])
+    return next((m.tile for m in mappings if m.blocks.outer == 1 and m.tiles > 1), 0)
+
+
+def sliced(group: Group, slices: int) -> Group:
+    """A group with the first of so many slices of its filters."""
+    if slices == 1:
+        return group
+    count = len(group.filters) // slices
+    shape = (*group.output.shape[:2], count)
+    return replace(group, filters=group.filters[:count], output=replace(group.output, shape=shape))
 
 
 def map_words(shape: tuple[int, int, int]) -> int:
@@ -210,7 +264,7 @@ def row_words(shape: tuple[int, int, int]) -> int:
 
 
 def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
-    """Depthwise words, tables, and filters: all of them, or the least for a ring of two tiles of 8."""
+    """Depthwise words, tables, and filters: all of them, or the least, a tile of 8."""
     words = 0
     if group.depthwise is not None:
         words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
@@ -222,21 +276,21 @@ def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
         taps = group.filters.shape[1] * group.filters.shape[2]
         halves = 1 if group.source.shape[2] <= 4 else 2
         return words + groups * halves * taps * count // 2
-    return words + groups * (count if resident else min(count, 16))
+    return words + groups * (count if resident else 8)
 
 
 # ---- The choice ----
 
 
-def plan_segments(groups: list[Group], machine: MachineConfig, objective: str = "cycles",
-                  refused: set[Segment] = frozenset()) -> list[Segment]:
-    """The segments of a network that cost least.
+def best_segments(groups: list[Group], machine: MachineConfig, objective: str = "cycles",
+                  refused: frozenset = frozenset()) -> tuple[tuple[float, float], list[Segment]]:
+    """The segments of a network that cost least, and their cost.
 
     objective: "cycles" counts the array's or the port's, whichever are more, and the port's time for maps
     once more, since while it carries maps it does not bring the weights of later layers; "bytes" counts
     DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Exact: a
     dynamic programme over where the chain is cut and whether the map there stays in the GLB.
-    refused: segments that could not be placed. Raises DoesNotFit.
+    refused: keys of segments that could not be placed. Raises DoesNotFit.
     """
     network = tuple(groups)
     count = len(network)
@@ -247,7 +301,7 @@ def plan_segments(groups: list[Group], machine: MachineConfig, objective: str = 
                 continue
             spent, before = best[first, from_dram]
             for segment in _segments_from(network, first, from_dram):
-                if segment in refused or _needs_slack_too_late(before, segment):
+                if segment.key in refused or _needs_slack_too_late(before, segment):
                     continue
                 try:
                     if segment.peak_words(machine) > machine.glb_words:
@@ -260,7 +314,7 @@ def plan_segments(groups: list[Group], machine: MachineConfig, objective: str = 
                     best[key] = (cost, [*before, segment])
     if (count, True) not in best:
         raise DoesNotFit(_why(network, machine))
-    return best[count, True][1]
+    return best[count, True]
 
 
 def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
@@ -270,6 +324,9 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
         yield Segment(network, first, first + 1, Way.WHOLE, 0, from_dram, to_dram)
     group = network[first]
     in_place = not from_dram and group.source.shape == group.output.shape and group.window.stride == 1
+    if group.images:
+        yield from _segments_of_images(network, first, from_dram, in_place)
+        return
     if in_place:
         for rows in STRIPE_ROWS:
             yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
@@ -283,6 +340,17 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
                 yield Segment(network, first, last, Way.STRIPES, rows, from_dram, to_dram)
 
 
+def _segments_of_images(network: tuple[Group, ...], first: int, from_dram: bool, in_place: bool):
+    """Those of a group that several images go through at once, beside WHOLE."""
+    group, last = network[first], first == len(network) - 1
+    if in_place and group.filters is None:
+        yield Segment(network, first, first + 1, Way.IN_PLACE, group.map_shape[0], False, last)
+    if group.depthwise is None and not group.pool_count:
+        for slices in SLICES:
+            if len(group.filters) % (8 * slices) == 0 and not last:
+                yield Segment(network, first, first + 1, Way.SLICES, 0, from_dram, True, slices)
+
+
 def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
     """In place work needs its map to have been made with room for it."""
     if segment.way is not Way.IN_PLACE:
@@ -294,7 +362,7 @@ def _why(network: tuple[Group, ...], machine: MachineConfig) -> str:
     """Names the group that needs most."""
     least = []
     for n, group in enumerate(network):
-        mappings_of(machine, group, group.map_shape[0] if group.pool_count else 1)
+        mappings_of(machine, group, group.map_shape[0] if group.pool_count or group.images else 1)
         words = min(s.peak_words(machine) for s in _segments_from(network, n, True) if s.last == n + 1)
         least.append((words, group.name))
     words, name = max(least)

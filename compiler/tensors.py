@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from compiler.groups import Group
 from compiler.layout import FeatureMap, word_groups
 from compiler.placement import Buffer, Part, whole
-from compiler.segments import Job, Segment, Way, mappings_of
+from compiler.segments import Job, Segment, Way, first_tile, sliced
 from model.config import MachineConfig
 
 
@@ -40,44 +40,48 @@ class Plan:
     made: list[MapPlan]
     first_tile: dict[int, int]
 
-    def buffers(self) -> list[Buffer]:
-        """Of all maps, each once."""
-        return list({id(m.buffer): m.buffer for m in [*self.read, *self.made]}.values())
+    def buffers(self) -> list[list[Buffer]]:
+        """Of all maps, each once; those of a layer that each image goes through alone stand together."""
+        found: dict[tuple[str, str], dict[int, Buffer]] = {}
+        for end, maps in (("made", self.made), ("read", self.read)):
+            for group, plan in zip(self.groups, maps):
+                found.setdefault((group.layer, end), {})[id(plan.buffer)] = plan.buffer
+        once: dict[int, list[Buffer]] = {}
+        for buffers in map(list, map(dict.values, found.values())):
+            once.setdefault(id(buffers[0]), buffers)
+        return list(once.values())
 
 
 def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig) -> Plan:
     """Lifetimes of all maps; places nothing."""
     jobs = [job for segment in segments for job in segment.jobs]
     segment_of = [segment for segment in segments for _ in segment.groups]
-    first_tile = {n: tile for n, segment in enumerate(segment_of) if (tile := _first_tile(groups[n], segment, machine))}
+    early = {n: tile for n, segment in enumerate(segment_of) if (tile := first_tile(groups[n], segment.way, machine))}
     read: list[MapPlan] = []
     made: list[MapPlan] = []
     for n, group in enumerate(groups):
         segment = segment_of[n]
-        read.append(_fetched(jobs, n, group, segment) if n == segment.first and segment.from_dram else made[-1])
+        if n == segment.first and segment.from_dram:
+            in_planes = n > 0 and segment_of[n - 1].way is Way.SLICES
+            read.append(_fetched(jobs, n, group, segment, in_planes, n in early))
+        else:
+            read.append(made[-1])
         if segment.way is Way.IN_PLACE:
             made.append(_in_place(jobs, groups, n, read[-1], segment))
+        elif segment.way is Way.SLICES:
+            made.append(_slices(jobs, n, group, segment))
         elif n + 1 < segment.last:
             made.append(_between(jobs, n, group, segment))
         elif segment.to_dram and segment.way is Way.STRIPES:
             made.append(_staged(jobs, n, group, segment))
         else:
-            made.append(_kept(jobs, n, groups, segment_of, first_tile))
-    return Plan(groups, segments, jobs, segment_of, read, made, first_tile)
+            made.append(_kept(jobs, n, groups, segment_of, early))
+    return Plan(groups, segments, jobs, segment_of, read, made, early)
 
 
-def _first_tile(group: Group, segment: Segment, machine: MachineConfig) -> int:
-    """Filters of the first tile of a whole-map depthwise-separable group that keeps all its depthwise
-    words; 0 for others."""
-    if segment.way is not Way.WHOLE or group.depthwise is None or group.pool_count:
-        return 0
-    mappings = mappings_of(machine, group, group.map_shape[0])
-    return next((m.tile for m in mappings if m.blocks.outer == 1 and m.tiles > 1), 0)
-
-
-def _draft(shape: tuple[int, int, int], ring_rows: int) -> FeatureMap:
+def _draft(shape: tuple[int, int, int], ring_rows: int, images: int = 0) -> FeatureMap:
     rows, cols, channels = shape
-    return FeatureMap(rows, cols, word_groups(channels), 0, ring_rows)
+    return FeatureMap(rows, cols, word_groups(channels), 0, ring_rows, images=max(images, 1))
 
 
 def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
@@ -86,15 +90,26 @@ def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
     return 2 * places[0], 2 * places[-1] + 1
 
 
-def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    """An input that comes row by row from DRAM."""
-    layout = _draft(group.source.shape, segment.input_ring_rows())
-    return MapPlan(layout, whole(f"{group.name} input", layout.words, *span(jobs, n), loaded=True))
+def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool,
+             early: bool) -> MapPlan:
+    """An input that comes row by row, or that of several images whole, from DRAM."""
+    rows = group.source.shape[0] if group.images else segment.input_ring_rows()
+    layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes)
+    first, last = span(jobs, n)
+    return MapPlan(layout, whole(f"{group.name} input", layout.words, first, last - early, loaded=True))
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     layout = _draft(group.output.shape, segment.ring_rows(n - segment.first))
     return MapPlan(layout, whole(f"{group.name} output rows", layout.words, *span(jobs, n, n + 1)))
+
+
+def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
+    """Slices of an output on their way to DRAM: two, one of them being stored. The layout is a slice's. Who
+    reads the output gets it behind the last store, so that it may take the space."""
+    part = sliced(group, segment.slices)
+    layout = replace(_draft(part.output.shape, part.output.shape[0], group.images), planar=True)
+    return MapPlan(layout, whole(f"{group.name} output slices", 2 * layout.words, *span(jobs, n)))
 
 
 def _staged(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
@@ -105,25 +120,31 @@ def _staged(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
 
 
 def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment],
-          first_tile: dict[int, int]) -> MapPlan:
+          early_tile: dict[int, int]) -> MapPlan:
     """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
     between groups that run whole, from the tile of filters that writes them."""
     group, to_dram = groups[n], segment_of[n].to_dram
     name, rows, end = f"{group.name} output", group.output.shape[0], 2 * len(jobs) - 1
     if to_dram:
-        layout = _draft(group.output.shape, rows)
+        layout = _draft(group.output.shape, rows, group.images)
         first, last = span(jobs, n)
+        if n + 1 < len(groups) and groups[n + 1].source == group.output:
+            return MapPlan(layout, whole(name, layout.words, first, last))  # its reader gets it behind the store
         return MapPlan(layout, whole(name, layout.words, first, min(last + 2, end)))
     following = segment_of[n + 1]
-    death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in first_tile else span(jobs, n + 1)[1]
+    death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in early_tile else span(jobs, n + 1)[1]
     if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:
-        layout = replace(_draft(group.output.shape, rows), planar=True)
+        layout = replace(_draft(group.output.shape, rows, group.images), planar=True)
         birth = span(jobs, n)[0]
-        early = min(first_tile.get(n, len(group.filters)) // 8, layout.groups) * layout.group_step
+        early = min(early_tile.get(n, group.output.shape[2]) // 8, layout.groups) * layout.group_step
         parts = [Part(0, early, birth, death)]
         if early < layout.words:
             parts.append(Part(early, layout.words - early, birth + 1, death))
         return MapPlan(layout, Buffer(name, parts))
+    if group.images:
+        layout = _draft(group.output.shape, rows, group.images)
+        last = n + 2 if following.way is Way.IN_PLACE else n + 1
+        return MapPlan(layout, whole(name, layout.words, span(jobs, n)[0], span(jobs, last)[1]))
     layout = _draft(group.output.shape, rows + following.slack)
     lives = []
     for y in range(rows):
@@ -134,7 +155,7 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         lives.append((2 * birth, death if following.way is Way.WHOLE else last))
     if following.way is Way.IN_PLACE:
         death = span(jobs, n + 1, n + 2)[1]
-        if n + 2 in first_tile:
+        if n + 2 in early_tile:
             death -= 1
         lives = [(birth, death) for birth, _ in lives] + [(span(jobs, n + 1)[0], death)] * following.slack
     return MapPlan(layout, Buffer(name, _merged(lives, layout.row_words)))

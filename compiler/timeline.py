@@ -112,7 +112,9 @@ def _runs(changes: dict[int, int]) -> list[tuple[int, tuple[int, ...]]]:
 
 
 def rows_region(feature_map: FeatureMap, first: int, last: int) -> Region:
-    """The words of rows first to last - 1 (clipped to the map)."""
+    """The words of rows first to last - 1 (clipped to the map); all of them where there are several images."""
+    if feature_map.images > 1:
+        return [(feature_map.address, feature_map.words)]
     rows = range(max(0, first), min(feature_map.rows, last))
     if not feature_map.planar:
         return [(feature_map.row_address(y), feature_map.row_words) for y in rows]

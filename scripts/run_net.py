@@ -36,20 +36,20 @@ POLL_S = 0.2
 
 
 class Progress:
-    """Prints which pass of which image is done: over the line before on a terminal, else line by line."""
+    """Prints which pass of which run is done: over the line before on a terminal, else line by line."""
 
     def __init__(self, image: Image, images: int = 1) -> None:
         self.names = {number: step["name"] for step in image.map["steps"] for number in step["passes"]}
-        self.passes, self.images = len(self.names), images
+        self.passes, self.runs = len(self.names), -(-images // image.images)
         self.terminal = sys.stdout.isatty()
 
-    def __call__(self, image: int, passes: int) -> None:
+    def __call__(self, run: int, passes: int) -> None:
         """Both are counts from 1."""
         line = f"pass {passes} of {self.passes} ({self.names.get(passes - 1, '?')})"
-        if self.images > 1:
-            line = f"image {image} of {self.images}, {line}"
+        if self.runs > 1:
+            line = f"run {run} of {self.runs}, {line}"
         if self.terminal:
-            last = (image, passes) == (self.images, self.passes)
+            last = (run, passes) == (self.runs, self.passes)
             print(f"\r{line:40}", end="\n" if last else "\r", flush=True)
         else:
             print(line, flush=True)
@@ -77,19 +77,19 @@ def read_input(path: str, image: Image) -> np.ndarray:
 def on_model(image: Image, inputs: np.ndarray) -> np.ndarray:
     """The command-level model's outputs, int8 [N, H, W, C]."""
     outputs = []
-    for values in inputs:
+    for values in image.runs(inputs):
         machine = Machine(image.with_input(values), image.machine)
         machine.run(image.program)
         outputs.append(image.output(machine.dram))
-    return np.stack(outputs)
+    return image.results(outputs, len(inputs))
 
 
 def on_rtl(directory: str, inputs: np.ndarray, seed: int = 1,
            progress: Callable[[int, int], None] | None = None) -> tuple[np.ndarray, list[dict]]:
-    """The RTL's outputs and, for each image, its counters, the trace of its passes and the wall-clock
-    seconds from start to interrupt.
+    """The RTL's outputs and, for each run (of as many images as the network takes at once), its counters, the
+    trace of its passes and the wall-clock seconds from start to interrupt.
 
-    progress: called now and then with the image that runs and its passes that are done, from 1. Raises
+    progress: called now and then with the run and its passes that are done, from 1. Raises
     ValueError if the simulation failed or cannot run the network, BuildError and SourceError.
     """
     out = ROOT / "build" / "run_net"

@@ -7,7 +7,7 @@ from tb.sim.dram import SOURCES
 
 DRAM_BYTES = 4 << 20  # of tb_top
 CYCLE_LIMIT = 5_000_000  # of a run
-PASS_DONE = "image %d: pass %d done"  # what runs_requests logs, both counted from 1
+PASS_DONE = "run %d: pass %d done"  # what runs_requests logs, both counted from 1
 
 WIDE = {"bus_words": 2, "filter_lanes": 2}
 

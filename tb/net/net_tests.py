@@ -66,7 +66,7 @@ async def runs_network(dut) -> None:
 @cocotb.test()
 async def runs_requests(dut) -> None:
     """The network and inputs of EYRIE_NET (a folder: compiled network), EYRIE_INPUT and EYRIE_OUTPUT
-    (.npy files, int8 [N, H, W, C]); results of each image go to the output file and, as .json, beside. With
+    (.npy files, int8 [N, H, W, C]); results go to the output file and those of each run, as .json, beside. With
     the argument `progress` the log says after each pass how many are done: Python wakes for that."""
     import json
 
@@ -77,18 +77,19 @@ async def runs_requests(dut) -> None:
     image = Image.load(os.environ["EYRIE_NET"])
     inputs = np.load(os.environ["EYRIE_INPUT"])
     outputs, results = [], []
-    for number, values in enumerate(inputs):
+    runs = image.runs(inputs)
+    for number, values in enumerate(runs):
 
         def on_pass(done: int, number: int = number) -> None:
             dut._log.info(PASS_DONE, number + 1, done)
 
         result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT,
                                 on_pass=on_pass if tb.arguments["progress"] else None)
-        board.compare(0, int(result.error), f"error code of image {number}")
+        board.compare(0, int(result.error), f"error code of run {number}")
         outputs.append(image.output(host.memory).copy())
         results.append({"counters": result.counters, "passes": result.passes, "seconds": result.seconds})
-        dut._log.info("image %d of %d: %d cycles", number + 1, len(inputs), result.counters["CYCLES"])
+        dut._log.info("run %d of %d: %d cycles", number + 1, len(runs), result.counters["CYCLES"])
     target = Path(os.environ["EYRIE_OUTPUT"])
-    np.save(target, np.stack(outputs))
+    np.save(target, image.results(outputs, len(inputs)))
     target.with_suffix(".json").write_text(json.dumps(results))
     await tb.finish(board)

@@ -114,6 +114,6 @@ async def throughput(dut):
     for kind, latency in LATENCIES.items():
         size = {"columns": cols, "blocks": 1, "channels": 2, "pixels": 2 if kind == "max" else 1}
         item = draw_pass(tb.rng, kind, cols, f"latency of {kind}", **size, pool="plain")
-        words = {"average": 1, "max": cols // 2}.get(kind, cols)  # that leave after the last beat
+        words = {"average": len(item.words), "max": cols // 2}.get(kind, cols)  # that leave after the last beat
         board.compare(latency + words - 1, await run(item), f"cycles to the last word, {kind}")
     await tb.finish(board, beats=beats, span=span)
