@@ -31,7 +31,10 @@ class Mapping:
 
 
 def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
-    """All legal mappings of `rows` output rows of a group, cheapest first."""
+    """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
+    images at once."""
+    if group.is_convolution and group.images:
+        return []
     found = _convolutions(machine, group, rows) if group.is_convolution else _separables(machine, group, rows)
     return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels))
 

@@ -67,11 +67,12 @@ class Run:
                 "match": not wrong}
 
 
-def run_network(name: str, machine: MachineConfig = DEFAULT) -> Run:
-    """Compiles the shipped network for a machine and runs it on the demo photo."""
+def run_network(name: str, machine: MachineConfig = DEFAULT, photos: np.ndarray | None = None) -> Run:
+    """Compiles the shipped network for a machine and runs it on the demo photo, or on several at once."""
     print(f"{name}: compiling, simulating (a new model is built first, a few minutes) ...", flush=True)
-    stages = compile_network(MODEL, machine)
-    folder, values = OUT / name, demo_input()[None]
+    values = demo_input()[None] if photos is None else photos
+    stages = compile_network(MODEL, machine, images=len(values))
+    folder = OUT / name
     stages.image.save(folder, stages.text)
     outputs, [run] = on_rtl(str(folder), values, SEED)
     golden = stages.graph.run(values)[stages.graph.output.name]
@@ -84,6 +85,14 @@ def print_run(title: str, run: Run) -> None:
     print(f"\n{title}: {figures['cycles']:,} cycles, multipliers busy {100 * figures['utilisation']:.1f} %, "
           f"energy {figures['energy_uJ']} uJ\n{report.ratios(figures)}")
     print(f"\n{report.layer_table(figures)}\n\n{report.unit_table(figures)}\n", flush=True)
+
+
+def batch4(base: Run) -> dict:
+    """The network on four images at once: the photo, mirrored, upside down, and both."""
+    photo = demo_input()
+    run = run_network("batch4", photos=np.stack([photo, photo[:, ::-1], photo[::-1], photo[::-1, ::-1]]))
+    print_run("batch 4", run)
+    return run.summary
 
 
 def mult48(base: Run) -> dict:
@@ -142,6 +151,7 @@ def speed(base: Run) -> dict:
 
 
 PARTS: dict[str, Callable[[Run], dict]] = {
+    "batch4": batch4,
     "mult48": mult48,
     "bus128": bus128,
     "cost_model": cost_model,

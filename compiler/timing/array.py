@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from compiler.timing.banks import READ, Banks
 from compiler.timing.convolution import Convolution
+from compiler.timing.depthwise import Depthwise
 from compiler.timing.front import Front, PassCommand
 from compiler.timing.fused import Fused
 from compiler.timing.pointwise import Pointwise
@@ -57,7 +58,7 @@ class Array:
         tokens = self._front.passes_done[command.wait_passes - 1] + READ if command.wait_passes else 0
         units.ifmap.take(shape, max(ifmap + STREAM_START, tokens))
         filters_first = filters + STREAM_START
-        if shape.mode != ArrayMode.CONVOLUTION:
+        if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE):
             units.filters.take(filters_first, shape)
         drain.take(max(drains + 1, ppu + PPU_OPEN - SET_ROWS), tables + STREAM_START)
         self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START))
@@ -73,7 +74,7 @@ class Array:
             return Convolution(self._units, shape, begin).run()
         if shape.mode == ArrayMode.POINTWISE:
             return Pointwise(self._units, shape, begin).run()
-        raise ValueError("a depthwise pass by itself has no timeline: the compiler makes none")
+        return Depthwise(self._units, shape, begin).run()
 
     def _offer(self, command: PassCommand) -> int:
         """CONFIG words and PASS leave the queue; returns the first cycle of the new epoch."""

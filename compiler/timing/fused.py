@@ -5,6 +5,7 @@ most filters, and in the column that is last to get its ifmap words.
 """
 
 from compiler.timing.shape import PassShape
+from compiler.timing.streams import CHANNELS
 from compiler.timing.units import Begin, Units
 from model import encoding as enc
 from model.config import SET_ROWS
@@ -14,7 +15,6 @@ TAP_GROUPS = 4  # depthwise groups whose taps a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_finisher holds
 TABLE_USED = 3  # dw_finisher: from a pixel's first channel to its last
 SUMMED = 4  # pe: from a depthwise group's first multiplication to its first sum: 3 taps, product, queue
-CHANNELS = 4  # dw_finisher: cycles of a pixel, a channel each
 WORD_READY = 9  # from a pixel's first channel in dw_finisher to its word in the PEs: the other channels (3),
 #                 requantizer (4), word_buffer, word_sender
 TAP_WORDS = enc.DEPTHWISE_GROUP_WORDS - enc.TABLE_WORDS
@@ -40,14 +40,15 @@ class Fused:
         self._leave = [step * (f + 1) - 1 for f in range(shape.pixels)
                        for _ in range(shape.taps if f == shape.pixels - 1 else shape.stride)]
 
+        self._held = max(1, units.ifmap.depth // len(self._leave))  # groups whose words a PE holds
+
     def run(self) -> int:
         units, shape = self._units, self._shape
         arrived: list[dict[int, int]] = []  # by group
         pushed = [len(pops) for pops in units.ifmap.pops]
-        held = max(1, units.ifmap.depth // len(self._leave))  # groups whose words a PE holds
         for job in range(shape.jobs):
             # Ifmap beats run ahead: others find the banks that they use.
-            while len(arrived) < min(job + held, shape.jobs):
+            while len(arrived) < min(job + self._held, shape.jobs):
                 units.front.catch_up(units.ifmap.sent)
                 arrived.append(units.ifmap.send_group(shape, pushed))
             if job:
@@ -55,7 +56,7 @@ class Fused:
             self._multiply(job, arrived[job])
         self._finish(shape.jobs - 1)
         units.depthwise_sent = self._stream
-        return self._work.run_until(NEVER)
+        return self._work.end()
 
     def _words(self, job: int, first: int, count: int) -> None:
         """The depthwise stream sends words `first` on of a group."""
@@ -97,7 +98,7 @@ class Fused:
             self._empty[column] = final + CHANNELS
             last = max(last, final)
         self._issued.append(last + TABLE_USED)
-        self._work.words.append(last + WORD_READY)
+        self._work.add(last + WORD_READY)
 
 
 class _Pointwise:
@@ -117,6 +118,14 @@ class _Pointwise:
         self._done: int | None = None  # filters done of the group under way
         self._sent = 0  # when the last group's words were with the PEs
         self._last_sent: list[int] = []  # of depthwise groups: when their words left the buffer
+
+    def add(self, ready: int) -> None:
+        """A depthwise group whose words are with the PEs in a cycle."""
+        self.words.append(ready)
+
+    def end(self) -> int:
+        """Does all that is left; returns the first cycle behind it."""
+        return self.run_until(NEVER)
 
     def interrupt(self, length: int) -> None:
         """A depthwise group takes the PE for so many cycles."""

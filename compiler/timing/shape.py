@@ -63,7 +63,7 @@ class PassShape:
             words = sets * self.columns * self.tile * self.taps * self.pixels * self.turns
         else:
             words = sets * self.columns * self.tile * self.pixels * self.turns
-            if self.mode == ArrayMode.FUSED:
+            if self.mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
                 words += sets * self.columns * SET_ROWS * self.taps * self.pixels * self.jobs
         return words * 4
 

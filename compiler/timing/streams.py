@@ -13,6 +13,9 @@ STREAM_START = 3  # read_stream: from the take of a pass to the first beat: firs
 READ_AHEAD = 4  # DEPTH of read_stream
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
 PPU_LATENCY = 6  # ppu: from a beat to its word: entry, requantizer (4), transposer
+RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
+HALVES = 2  # beats of raw words
+CHANNELS = 4  # dw_finisher: cycles of a pixel, a channel each
 AVERAGE_LATENCY = 4  # average_pool
 TABLES = 2  # that table_buffer holds
 UNIT = 8  # beats of a block of filters and a pixel, which make a word of each column
@@ -108,7 +111,7 @@ class Filters:
 
     def catch_up(self, cycle: int) -> None:
         """Sends what is known to have room before a cycle; what needs a chunk that is not there yet stays."""
-        while (self.sent < cycle and len(self._seen) < len(self._used) + self._depth
+        while (self._shape and self.sent < cycle and len(self._seen) < len(self._used) + self._depth
                and self._turn < self._shape.turns
                and (not self._needs_chunk() or self._chunks < len(self._front.chunks_loaded))):
             self._next()
@@ -190,6 +193,21 @@ class Drain:
         self.left = at - 1 + chain
         self.halves = self.halves[1], self.left
         self.written = self._out[1]
+
+    def words(self, shape: PassShape, ready: int) -> int:
+        """A group of depthwise words, the last pixel's there in cycle `ready`; returns when it has left.
+
+        A pixel's words are two beats, a half of the GLB word each.
+        """
+        latency, at = SET_ROWS + RAW_LATENCY, self._ready
+        for pixel in range(shape.pixels):
+            at = max(at, ready - CHANNELS * (shape.pixels - 1 - pixel))
+            at = max(at, self._out[0] + 2 - latency) + HALVES
+            self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
+        self._ready = at
+        self.left = at - 1 + SET_ROWS
+        self.written = self._out[1]
+        return at
 
     def fetch_tables(self, shape: PassShape, cycle: int) -> None:
         """Fetches the tables that are known to have room before a cycle."""

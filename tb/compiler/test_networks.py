@@ -1,4 +1,5 @@
-"""Random small networks: compiled and executed command by command they give the golden model's output."""
+"""Random small networks: compiled, for batches too, and executed command by command they give the golden
+model's output."""
 
 from pathlib import Path
 
@@ -14,7 +15,7 @@ NETWORKS = 60
 
 
 def layer(rng: np.random.Generator, net: TfliteBuilder, name: str, x, kind: str, filters: int):
-    """Appends a convolution, a pointwise one, or a depthwise and a pointwise one."""
+    """Appends a convolution, a pointwise or a depthwise one, or a depthwise and a pointwise one."""
     channels, size, stride = x.shape[3], int(rng.integers(1, 4)), int(rng.integers(1, 3))
     padding = VALID if min(x.shape[1:3]) >= size and rng.random() < 0.5 else SAME
 
@@ -26,8 +27,10 @@ def layer(rng: np.random.Generator, net: TfliteBuilder, name: str, x, kind: str,
     window = {"stride": stride, "padding": padding}
     if kind == "convolution":
         return add(net.conv, "", x, filters, size, size, channels, count=filters, **window)
-    if kind == "separable":
+    if kind in ("separable", "depthwise"):
         x = add(net.depthwise, "/depthwise", x, 1, size, size, channels, count=channels, **window)
+        if kind == "depthwise":
+            return x
     return add(net.conv, "/pointwise", x, filters, 1, 1, channels, count=filters)
 
 
@@ -37,32 +40,40 @@ def network(rng: np.random.Generator) -> tuple[bytes, tuple[int, int, int]]:
     net = TfliteBuilder("random")
     x = net.input("image", (1, rows, cols, channels), INPUT)
     for n in range(rng.integers(1, 6)):
-        kind = rng.choice(["convolution", "separable", "pointwise"])
+        kind = rng.choice(["convolution", "separable", "separable", "pointwise", "pointwise", "depthwise"])
         x = layer(rng, net, f"layer{n}", x, kind, int(rng.choice([1, 8, 10, 24, 64, 100, 256])))
     if x.shape[1] == x.shape[2] and rng.random() < 0.5:
         x = net.average_pool("pool", x, x.shape[1], x.shape[1])
     return net.build([x]), (rows, cols, channels)
 
 
+def draw_images(rng: np.random.Generator) -> int:
+    """Images of a run: one as a rule."""
+    return int(rng.choice([1, 1, 1, 2, 3, 4, 6]))
+
+
 def test_machine_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
-    path, ran = tmp_path / "net.tflite", 0
+    path, ran, together = tmp_path / "net.tflite", 0, 0
     for number in range(NETWORKS):
         rng = np.random.default_rng([seed, number])
         model, shape = network(rng)
         path.write_bytes(model)
         try:
-            stages = compile_network(path, effort=8)
+            stages = compile_network(path, effort=8, images=draw_images(rng))
         except ValueError as error:
             assert str(error).startswith("group "), error
             continue
-        values = rng.integers(-128, 128, shape).astype(np.int8)
-        machine = Machine(stages.image.with_input(values))
+        values = rng.integers(-128, 128, (stages.image.images, *shape)).astype(np.int8)
+        [run] = stages.image.runs(values)
+        machine = Machine(stages.image.with_input(run))
         machine.run(stages.image.program)
-        golden = stages.graph.run(values[None])[stages.graph.output.name][0]
-        output = stages.image.output(machine.dram)
-        assert np.array_equal(output, golden), f"network {number}:\n{stages.dump('groups')}"
+        golden = stages.graph.run(values)[stages.graph.output.name]
+        output = stages.image.results([stages.image.output(machine.dram)], len(values))
+        about = f"network {number}, {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}"
+        assert np.array_equal(output, golden), about
         ran += 1
-    assert ran > NETWORKS // 2
+        together += any(group.images for group in stages.schedule.plan.groups)
+    assert ran > NETWORKS // 2 and together
 
 
 def single(kind: str, rng: np.random.Generator) -> bytes:
@@ -70,17 +81,18 @@ def single(kind: str, rng: np.random.Generator) -> bytes:
     pixels = 12
     x = net.input("image", (1, pixels, pixels, 8), INPUT)
     out = Quant(0.05, -128)
-    if kind == "depthwise":
-        return net.build([net.depthwise("a", x, weights(rng, 1, 3, 3, 8), scales(rng, 8), bias(rng, 8), out)])
-    size = 3 if kind == "average of a convolution" else 1
-    x = net.conv("a", x, weights(rng, 8, size, size, 8), scales(rng, 8), bias(rng, 8), out)
+    if kind == "average of a depthwise convolution":
+        x = net.depthwise("a", x, weights(rng, 1, 3, 3, 8), scales(rng, 8), bias(rng, 8), out)
+    else:
+        size = 3 if kind == "average of a convolution" else 1
+        x = net.conv("a", x, weights(rng, 8, size, size, 8), scales(rng, 8), bias(rng, 8), out)
     return net.build([net.average_pool("pool", x, pixels, pixels)])
 
 
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("depthwise", "group depthwise0: a depthwise convolution needs a pointwise one behind it"),
+        ("average of a depthwise convolution", "group depthwise0: an average needs a pointwise convolution"),
         ("average of a convolution", "group conv0: an average needs a pointwise convolution before it"),
         ("large average", "group pointwise0: an average over 12 x 12 pixels needs all of them in flight"),
     ],

@@ -12,6 +12,7 @@ from compiler.image import Image
 from compiler.pipeline import compile_network
 from compiler.program import Command, Transfer, assemble, disassemble
 from model.config import GLB_WORD_BYTES
+from tb.compiler.test_networks import draw_images
 from tb.compiler.test_networks import network as random_model
 
 EFFORT = 8  # of the compiler's search for places
@@ -19,7 +20,7 @@ EFFORT = 8  # of the compiler's search for places
 
 @dataclass(frozen=True)
 class Network:
-    """A compiled network and an input: int8 [H, W, C]."""
+    """A compiled network and an input: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
 
     about: str
     graph: Graph
@@ -34,8 +35,10 @@ class Network:
 
     @property
     def golden(self) -> np.ndarray:
-        """Its output as the operators compute it: int8 [H, W, C]."""
-        return self.graph.run(self.values[None])[self.graph.output.name][0]
+        """Its output as the operators compute it: int8 [H, W, C], or [N, H, W, C]."""
+        several = self.values.ndim == 4
+        outputs = self.graph.run(self.values if several else self.values[None])[self.graph.output.name]
+        return outputs if several else outputs[0]
 
 
 def draw_networks(seed: int, macs: int) -> Iterator[Network]:
@@ -49,15 +52,17 @@ def draw_networks(seed: int, macs: int) -> Iterator[Network]:
             path = Path(folder) / "net.tflite"
             path.write_bytes(model)
             try:
-                stages = compile_network(path, effort=EFFORT)
+                stages = compile_network(path, effort=EFFORT, images=draw_images(rng))
             except ValueError as error:
                 assert str(error).startswith("group "), error
                 continue
         steps = stages.image.map["steps"]
         if sum(step["macs"] for step in steps) <= macs:
-            values = rng.integers(-128, 128, shape).astype(np.int8)
+            image = stages.image
+            several = (image.images, *shape) if image.images > 1 else shape
+            values = rng.integers(-128, 128, several).astype(np.int8)
             layers = ", ".join(step["name"] for step in steps)
-            yield Network(f"draw {number}: {shape}, {layers}", stages.graph, stages.image, values)
+            yield Network(f"draw {number}: {several}, {layers}", stages.graph, stages.image, values)
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,9 @@ def roofline_cycles(image: Image) -> int:
 
 
 def compulsory_bytes(image: Image) -> int:
-    """Every weight, every table entry, the input and the output once."""
+    """Every weight, every table entry, the inputs and the outputs once."""
     ends = sum(prod(image.map[name]["shape"]) for name in ("input", "output"))
-    return ends + sum(_step_bytes(step) for step in image.map["steps"])
+    return image.images * ends + sum(_step_bytes(step) for step in image.map["steps"])
 
 
 def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
@@ -94,7 +94,10 @@ def figures(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
     dram = counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"]
     worked, clock_hz = counters["MACS"] - counters["GATED"], image.map["machine"]["clock_hz"]
     return {
+        "images": image.images,
         "cycles": cycles,
+        "cycles_per_image": round(cycles / image.images, 1),
+        "dram_bytes_per_image": round(dram / image.images, 1),
         "macs": macs,
         "multipliers": multipliers(image),
         "utilisation": round(macs / (multipliers(image) * cycles), 4),
@@ -117,9 +120,9 @@ def _dram(row: dict) -> int:
 
 def layer_table(figures: dict) -> str:
     """Per layer and in all: cycles, roofline, share of multipliers used, bytes."""
-    lines = [f"{'layer':8} {'cycles':>8} {'roofline':>9} {'use':>6} {'DRAM bytes':>11} {'GLB bytes':>10}"]
+    lines = [f"{'layer':10} {'cycles':>8} {'roofline':>9} {'use':>6} {'DRAM bytes':>11} {'GLB bytes':>10}"]
     for row in [*figures["layers"], figures | {"name": "network"}]:
-        lines.append(f"{row['name']:8} {row['cycles']:8,} {row['roofline_cycles']:9,} "
+        lines.append(f"{row['name']:10} {row['cycles']:8,} {row['roofline_cycles']:9,} "
                      f"{100 * row['utilisation']:5.1f}% {_dram(row):11,} "
                      f"{row['glb_read_bytes'] + row['glb_write_bytes']:10,}")
     return "\n".join(lines)

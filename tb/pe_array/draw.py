@@ -33,6 +33,8 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
     kernel = (1, 1) if kind == "pointwise" else (3, 3)
     size = output_size((shape["rows"], shape["cols"]), Window(kernel, stride, pads))
     blocks = pointwise_blocks(*size, machine, stride)
+    if blocks.pixels * stride % 2:
+        inner = 1  # blocks begin at even columns: a map of one column has one
     blocks = replace(blocks, inner=inner, along=-(-blocks.along // inner))
     about = f"{kind} {shape} U={stride} pads {pads} inner {inner}"
     return about, layers.separable(rng, kind, stride=stride, pads=pads, blocks=blocks, machine=machine, **shape)

@@ -34,7 +34,7 @@ def image() -> Image:
     bytes."""
     steps = [step("a", [0, 1], 192_000, 72, 8), step("b", [2], 1920, 7200, 800)]
     ends = {name: {"shape": [1, 1, size]} for name, size in (("input", 4), ("output", 800))}
-    return Image(np.zeros(0, np.uint8), {"machine": MachineConfig().as_dict(), "steps": steps, **ends})
+    return Image(np.zeros(0, np.uint8), {"machine": MachineConfig().as_dict(), "images": 1, "steps": steps, **ends})
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_tables(figures: dict) -> None:
 @pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
 def test_unknown_part_refused(text: str) -> None:
     run = call("bench", "--parts", text)
-    assert_refused(run, "bench: no part is named 'nosuch'; known: mult48, bus128, cost_model, speed")
+    assert_refused(run, "bench: no part is named 'nosuch'; known: batch4, mult48, bus128, cost_model, speed")
     assert not run.stdout
 
 

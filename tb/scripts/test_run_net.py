@@ -169,7 +169,7 @@ def test_progress(images: int, terminal: bool, compiled: Path, capsys, monkeypat
     count = progress.passes
     lines = [f"pass 1 of {count} ({first})", f"pass {count} of {count} ({last})"]
     if images > 1:
-        lines = [f"image {n} of {images}, {line}" for n, line in zip((1, images), lines)]
+        lines = [f"run {n} of {images}, {line}" for n, line in zip((1, images), lines)]
     out = capsys.readouterr().out
     if terminal:
         assert [line.rstrip() for line in out.split("\r") if line] == lines and out.endswith("\n")
@@ -180,7 +180,7 @@ def test_progress(images: int, terminal: bool, compiled: Path, capsys, monkeypat
 
 def test_progress_follows_the_log(tmp_path: Path) -> None:
     log, seen = tmp_path / "log.txt", []
-    log.write_text("image 9: pass 9 done\nof an earlier run\n")
+    log.write_text("run 9: pass 9 done\nof an earlier run\n")
     with run_net._following(log, lambda *what: seen.append(what)):
-        log.write_text("INFO ... image 1: pass 1 done\nINFO ... image 1: pass 2 done\n")
+        log.write_text("INFO ... run 1: pass 1 done\nINFO ... run 1: pass 2 done\n")
     assert seen == [(1, 2)]
