@@ -1,0 +1,139 @@
+"""Batches: what all images go through together, halves of blocks, slices of filters, and what it saves."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler import schedule
+from compiler.batch import Network, _repeated, halves, plan_batch
+from compiler.groups import Group, form_groups
+from compiler.importers import tflite
+from compiler.pipeline import Stages, compile_network
+from compiler.segments import Segment, Way, best_segments
+from model.config import DEFAULT, MachineConfig
+from model.machine import Machine
+from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+
+SMALL = replace(DEFAULT, glb_bank_words=128, word_buffer_words=32)  # an eighth of the GLB and the word buffer
+IMAGES = 4
+EFFORT = 200
+
+
+def late_blocks(rng: np.random.Generator) -> bytes:
+    """Blocks 6 to 8 and the classifier, with an eighth of the channels: maps of 8 x 8, 4 x 4, 2 x 2."""
+    net = TfliteBuilder("late blocks")
+    x = net.input("image", (1, 8, 8, 32), INPUT)
+    for n, (filters, stride) in enumerate(((64, 2), (64, 1), (128, 2))):
+        channels = x.shape[3]
+        x = net.depthwise(f"block{n}/depthwise", x, weights(rng, 1, 3, 3, channels), scales(rng, channels),
+                          bias(rng, channels), Quant(0.05, -128), stride=stride, relu=1)
+        x = net.conv(f"block{n}", x, weights(rng, filters, 1, 1, channels), scales(rng, filters),
+                     bias(rng, filters), Quant(0.05, -128), relu=1)
+    x = net.average_pool("pool", x, 2, 2)
+    return net.build([net.conv("fc", x, weights(rng, 10, 1, 1, 128), scales(rng, 10), bias(rng, 10), Quant(0.2, 3))])
+
+
+@pytest.fixture
+def model(seed: int, tmp_path: Path) -> Path:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(late_blocks(np.random.default_rng(seed)))
+    return path
+
+
+def run(stages: Stages, values: np.ndarray) -> tuple[np.ndarray, Machine]:
+    """Outputs of one run of the command-level model, and the machine behind it."""
+    [filled] = stages.image.runs(values)
+    machine = Machine(stages.image.with_input(filled), stages.machine)
+    machine.run(stages.image.program)
+    return stages.image.results([stages.image.output(machine.dram)], len(values)), machine
+
+
+def images(seed: int, count: int = IMAGES) -> np.ndarray:
+    return np.random.default_rng([seed, 1]).integers(-128, 128, (count, 8, 8, 32)).astype(np.int8)
+
+
+def shipped_plan(groups: list[Group]) -> Network:
+    """As the shipped network's later blocks are done: the first depthwise half image by image; then in halves,
+    the second one's depthwise half in place, its pointwise half in slices."""
+    (first, second), (third, fourth) = halves(groups[0]), halves(groups[1])
+    together = [replace(group, images=IMAGES) for group in (second, third, fourth, *groups[2:])]
+    alone, chain = (first,), tuple(together)
+    plan = [
+        Segment(chain, 0, 1, Way.WHOLE, 0, True, False),
+        Segment(chain, 1, 2, Way.IN_PLACE, third.map_shape[0], False, False),
+        Segment(chain, 2, 3, Way.SLICES, 0, False, True, 4),
+        Segment(chain, 3, 4, Way.WHOLE, 0, True, False),
+        Segment(chain, 4, 5, Way.WHOLE, 0, False, True),
+    ]
+    return _repeated(IMAGES, [first], together, [[Segment(alone, 0, 1, Way.WHOLE, 0, True, True)], plan])
+
+
+def test_every_image_gets_its_own_result(model: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the compiler's own plan, and with halves, slices and work in place."""
+    values, texts = images(seed), set()
+    for forced in (False, True):
+        if forced:
+            monkeypatch.setattr(schedule, "plan_batch", lambda groups, *_: shipped_plan(groups))
+        stages = compile_network(model, SMALL, effort=EFFORT, images=IMAGES)
+        assert any(group.images for group in stages.schedule.plan.groups)
+        texts.add(stages.text)
+        output, _ = run(stages, values)
+        assert np.array_equal(output, stages.graph.run(values)[stages.graph.output.name])
+        turned, _ = run(stages, values[::-1])
+        assert np.array_equal(turned, output[::-1]) and not np.array_equal(turned, output)
+    assert len(texts) == 2
+
+
+def test_weights_come_once(model: Path, seed: int) -> None:
+    """DRAM bytes of a batch: those of the images one by one, less the weights that they share."""
+    bytes_ = {}
+    for count in (1, IMAGES):
+        stages = compile_network(model, DEFAULT, effort=EFFORT, images=count)
+        _, machine = run(stages, images(seed, count))
+        bytes_[count] = machine.counters["DRAM_READ_BYTES"] + machine.counters["DRAM_WRITE_BYTES"]
+    shared = sum(g.weight_bytes for g in stages.schedule.plan.groups if g.images)
+    assert shared > 0
+    assert bytes_[IMAGES] < IMAGES * bytes_[1] - (IMAGES - 1) * shared * 0.9
+
+
+def test_no_worse_than_one_by_one(model: Path) -> None:
+    groups = form_groups(tflite.load(model))
+    for machine in (SMALL, DEFAULT):
+        one = best_segments(groups, machine)[0]
+        _, segments = plan_batch(groups, machine, "cycles", IMAGES, frozenset())
+        assert sum(segment.cost(machine, "cycles")[0] for segment in segments) <= IMAGES * one[0]
+
+
+def test_one_image_is_no_batch(model: Path) -> None:
+    groups = form_groups(tflite.load(model))
+    planned, segments = plan_batch(groups, DEFAULT, "cycles", 1, frozenset())
+    assert planned is groups and segments == best_segments(groups, DEFAULT)[1]
+
+
+def test_halves_keep_the_numbers(model: Path) -> None:
+    for block in form_groups(tflite.load(model))[:3]:
+        first, second = halves(block)
+        assert first.macs + second.macs == block.macs
+        assert first.source == block.source and second.output == block.output and first.output == second.source
+        assert second.source.zero_point == block.middle.output.zero_point
+        assert (first.pool_count, second.pool_count) == (0, block.pool_count)
+
+
+def test_last_run_is_filled(model: Path, seed: int) -> None:
+    """Seven images in runs of four: the last one's copies fill the second run and are dropped."""
+    stages = compile_network(model, DEFAULT, effort=20, images=IMAGES)
+    values = images(seed, 7)
+    runs = stages.image.runs(values)
+    assert [len(r) for r in runs] == [4, 4] and np.array_equal(runs[1][3], values[6])
+    results = stages.image.results([np.zeros((4, 1, 1, 10), np.int8), np.ones((4, 1, 1, 10), np.int8)], 7)
+    assert results.shape == (7, 1, 1, 10) and results.sum() == 30
+
+
+@pytest.mark.parametrize("machine", [replace(DEFAULT, multipliers=1), MachineConfig(rows=3, cols=4),
+                                     replace(DEFAULT, bus_words=2, filter_lanes=2)])
+def test_other_machines(machine: MachineConfig, model: Path, seed: int) -> None:
+    stages = compile_network(model, machine, effort=EFFORT, images=3)
+    values = images(seed, 3)
+    assert np.array_equal(run(stages, values)[0], stages.graph.run(values)[stages.graph.output.name])
