@@ -7,18 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from compiler import layout
-from compiler.descriptors import (
-    Blocks,
-    Convolution,
-    Filters,
-    Output,
-    Pass,
-    Window,
-    convolution_descriptor,
-    convolution_groups,
-    convolution_sets,
-    pass_descriptor,
-)
+from compiler.convolution import Convolution, convolution_descriptor, convolution_groups, convolution_sets
+from compiler.descriptors import Blocks, Filters, Output, Pass, Window, pass_descriptor
 from compiler.layout import FeatureMap
 from model import encoding as enc
 from model.array import drain_beats

@@ -5,13 +5,13 @@ pixels and filters that the pass works through, and returns a `Descriptor`. Loop
 are listed innermost first; the loops are those of docs/machine.md.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from compiler.layout import FeatureMap
-from compiler.scan_ids import ScanIds, block_ids, convolution_ids
+from compiler.scan_ids import ScanIds, block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
-from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
 
@@ -141,10 +141,10 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
         levels.append(Level(p.filters.tiles))
     along = blocks.outer_width * stride
     levels.append(Level(blocks.along, along, Axis.COLUMN, along))
-    levels.append(_rows(ifmap, blocks.down, blocks.rows * stride))
+    levels.append(rows_level(ifmap, blocks.down, blocks.rows * stride))
     y = blocks.first_row * stride - p.window.pads[0]
     return StreamDescriptor(
-        {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **_ring(ifmap)},
+        {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(ifmap)},
         {"y": y, "x": x - odd, "rows": ifmap.rows, "cols": ifmap.cols},
         {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
          "to_pixels": int(to_pixels), "half_by_set": int(split),
@@ -153,7 +153,7 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
     )
 
 
-def _rows(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -> Level:
+def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -> Level:
     """A loop over rows, `step` at a time, around the ring."""
     stride = step * feature_map.row_step % (feature_map.ring_rows * feature_map.row_step)
     return Level(count, stride, Axis.ROW, step, enc.TAG.pack(column=column_tag))
@@ -166,12 +166,12 @@ def _inner(feature_map: FeatureMap, blocks: Blocks, columns: int) -> Level:
     return Level(blocks.inner, columns, Axis.COLUMN, columns)
 
 
-def _ring(feature_map: FeatureMap) -> dict[str, int]:
+def ring_of(feature_map: FeatureMap) -> dict[str, int]:
     size = feature_map.ring_rows * feature_map.row_step
     return {"ring_end": feature_map.address + size, "ring_size": size}
 
 
-def _ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int) -> StreamDescriptor:
+def ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int) -> StreamDescriptor:
     """The ofmap stream: words of the columns, of a block's pixels, of channel blocks, of tiles.
 
     Pooling leaves one word per block of filters (average), or one per 2 x 2 words (max).
@@ -185,18 +185,18 @@ def _ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int
     elif p.pool == PoolMode.MAX:
         rows, pixels, width, y = rows // 2, pixels // 2, width // 2, y // 2
     return StreamDescriptor(
-        {"row_address": ofmap.row_address(y), **_ring(ofmap)},
+        {"row_address": ofmap.row_address(y), **ring_of(ofmap)},
         {"y": y, "rows": ofmap.rows, "cols": ofmap.cols},
         {"last_strobe": (1 << last_channels) - 1},
         (
-            *([_rows(ofmap, rows, 1), Level(blocks.images, ofmap.image_step)] if blocks.images else
-              [Level(cols, pixels, Axis.COLUMN, pixels), _rows(ofmap, rows, 1)]),
+            *([rows_level(ofmap, rows, 1), Level(blocks.images, ofmap.image_step)] if blocks.images else
+              [Level(cols, pixels, Axis.COLUMN, pixels), rows_level(ofmap, rows, 1)]),
             Level(pixels, 1, Axis.COLUMN, 1),
             Level(channel_blocks, ofmap.group_step),
             _inner(ofmap, blocks, width),
             Level(tiles, channel_blocks * ofmap.group_step),
             Level(blocks.along, width * blocks.inner, Axis.COLUMN, width * blocks.inner),
-            _rows(ofmap, blocks.down, rows),
+            rows_level(ofmap, blocks.down, rows),
         ),
     )
 
@@ -243,12 +243,12 @@ def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:
     return tuple(lanes * -(-(count // lanes - row) // SET_ROWS) for row in range(SET_ROWS))
 
 
-def _linear(address: int, *levels: Level, **options: int) -> StreamDescriptor:
+def linear_stream(address: int, *levels: Level, **options: int) -> StreamDescriptor:
     """A stream that is nowhere outside."""
     return StreamDescriptor({"offset": address}, {"rows": 1, "cols": 1}, options, levels)
 
 
-def _common(machine: MachineConfig, descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks,
+def set_array(machine: MachineConfig, descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks,
             window: Window, zero_points: tuple[int, int], filters: tuple[int, int, int], groups: int,
             tiles: int) -> None:
     """The array's words: shape, loops, IDs. zero_points: of the ifmap, of the depthwise words."""
@@ -274,7 +274,7 @@ def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
     window = Window((SET_ROWS, 3), p.window.stride, p.window.pads) if depthwise else p.window
     dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
     zero_points = (p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point)
-    _common(machine, descriptor, ids, mode, blocks, window, zero_points, dealt, groups,
+    set_array(machine, descriptor, ids, mode, blocks, window, zero_points, dealt, groups,
             p.filters.tiles if p.filters else 1)
 
     x = -p.window.pads[2]
@@ -282,16 +282,16 @@ def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
         span = (blocks.rows - 1) * window.stride + SET_ROWS
         step = blocks.pixels * window.stride
         tag = enc.TAG.pack(column=span)
-        rows = [_rows(p.ifmap, span, 1, column_tag=1), Level(blocks.images, p.ifmap.image_step, tag=tag) if
+        rows = [rows_level(p.ifmap, span, 1, column_tag=1), Level(blocks.images, p.ifmap.image_step, tag=tag) if
                 blocks.images else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag)]
         words = (blocks.pixels - 1) * window.stride + 3
         descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, rows, words, x, False, False))
         _set_depthwise(machine, descriptor, p)
     else:
         columns = [Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
-                   _rows(p.ifmap, blocks.rows, 1, column_tag=blocks.cols)]
+                   rows_level(p.ifmap, blocks.rows, 1, column_tag=blocks.cols)]
         if blocks.images:
-            columns = [_rows(p.ifmap, blocks.rows, 1, column_tag=1),
+            columns = [rows_level(p.ifmap, blocks.rows, 1, column_tag=1),
                        Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows))]
         descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, columns, blocks.pixels, x, True, True))
 
@@ -299,21 +299,21 @@ def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
         descriptor.set_stream(Stream.FILTER, _filter_stream(machine, p))
         channel_blocks, tiles = p.filters.count // 8, p.filters.tiles
         if p.ofmap:
-            descriptor.set_stream(Stream.TABLE, _linear(
+            descriptor.set_stream(Stream.TABLE, linear_stream(
                 p.filters.table_address, Level(enc.TABLE_WORDS, 1), Level(channel_blocks, enc.TABLE_WORDS),
                 Level(blocks.inner), Level(tiles, channel_blocks * enc.TABLE_WORDS), Level(blocks.outer)))
         last_channels = p.filters.last_channels
     else:
         channel_blocks, tiles, last_channels = p.ifmap.groups, 1, 8
     if p.ofmap:
-        descriptor.set_stream(Stream.OFMAP, _ofmap_stream(p, channel_blocks, tiles, last_channels))
+        descriptor.set_stream(Stream.OFMAP, ofmap_stream(p, channel_blocks, tiles, last_channels))
     _set_output(machine, descriptor, p, channel_blocks)
     return descriptor
 
 
 def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: Pass) -> None:
     halves = [Level(2, tag=enc.TAG.pack(half=1))] if machine.sets == 1 else []
-    descriptor.set_stream(Stream.DEPTHWISE, _linear(
+    descriptor.set_stream(Stream.DEPTHWISE, linear_stream(
         p.depthwise_address,
         Level(enc.DEPTHWISE_RUN, 1),
         Level(enc.DEPTHWISE_GROUP_WORDS // enc.DEPTHWISE_RUN, enc.DEPTHWISE_RUN, tag=enc.TAG.pack(row=1)),
@@ -370,154 +370,3 @@ def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
     many = not blocks.images and blocks.cols * blocks.inner * blocks.along > 1
     if many and blocks.pixels * stride % 2:
         raise ValueError(f"blocks of {blocks.pixels} pixels at stride {stride} begin at odd columns")
-
-
-@dataclass(frozen=True)
-class Convolution:
-    """A row-stationary convolution pass with a free mapping.
-
-    e, p, q, r, t as in the Eyeriss taxonomy; filters and ipsum lie in stream order
-    (`layout.pack_convolution`, drain order); without ofmap the sums only leave the array.
-    """
-
-    ifmap: FeatureMap
-    window: Window
-    blocks: Blocks  # rows = e, pixels = F
-    ifmap_zero_point: int
-    p: int
-    q: int
-    r: int
-    t: int
-    tiles: int
-    filter_address: int
-    ipsum_address: int | None = None
-    table_address: int | None = None
-    ofmap: FeatureMap | None = None
-    output: Output = field(default_factory=Output)
-    last_channels: int = 8
-    halves: int = 2  # groups in a word where sets do not split it; 1: only the low half has channels
-
-
-@dataclass(frozen=True)
-class Sets:
-    """How the PE sets of a convolution share the work."""
-
-    folds: int  # row groups one set is folded over
-    down: int  # sets over filters, stacked
-    across: int  # sets over filters, side by side
-    split: bool  # the sets of a pair split channels
-    by_set: bool  # filter words hold a half for each set of a pair
-
-    @property
-    def pairs(self) -> int:
-        return max(1, self.down // (1 if self.split else 2))
-
-
-def convolution_sets(machine: MachineConfig, c: Convolution) -> Sets:
-    folds = -(-c.blocks.rows // machine.cols)
-    down = min(c.t, machine.sets // c.r) if folds == 1 else 1
-    return Sets(folds, down, c.t // down, c.r > 1, c.r * down > 1)
-
-
-def convolution_groups(c: Convolution) -> tuple[int, int]:
-    """(groups of a pass, halves of a word that are groups of their own)."""
-    halves = 1 if c.r > 1 else c.halves
-    return c.ifmap.groups * halves, halves
-
-
-def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor:
-    """Raises ValueError where the mapping does not fit the machine."""
-    descriptor = Descriptor()
-    rows, taps = c.window.kernel
-    blocks, stride = c.blocks, c.window.stride
-    sets = convolution_sets(machine, c)
-    ids = convolution_ids(machine, blocks.rows, c.r, c.t, rows, stride, blocks.cols)
-    groups, halves = convolution_groups(c)
-    for what, demand, bound in (
-        ("channels of a PE", c.q, WORD_CHANNELS),
-        ("filter words of a PE", c.p * taps, machine.filter_words // 2),
-        ("partial sums of a PE", c.p * blocks.pixels, machine.psum_words),
-    ):
-        if demand > bound:
-            raise ValueError(f"{what}: needs {demand}, has {bound}")
-    zero_points = (c.ifmap_zero_point, c.ifmap_zero_point)
-    _common(machine, descriptor, ids, ArrayMode.CONVOLUTION, blocks, c.window, zero_points,
-            tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
-
-    x, odd = -c.window.pads[2], c.window.pads[2] % 2
-    words, y = (blocks.pixels - 1) * stride + taps, blocks.first_row * stride - c.window.pads[0]
-    span = (blocks.rows - 1) * stride + rows
-    step = blocks.pixels * stride
-    descriptor.set_stream(Stream.IFMAP, StreamDescriptor(
-        {"row_address": c.ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **_ring(c.ifmap)},
-        {"y": y, "x": x - odd, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
-        {"pad": c.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
-         "half_by_set": int(sets.split), "pair_level": 2},
-        (  # rows and blocks go side by side: a PE holds only a few words of its own
-            _rows(c.ifmap, span, 1, column_tag=1),
-            Level(blocks.cols, step, Axis.COLUMN, step, enc.TAG.pack(column=span)),
-            Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2),
-            Level(halves, tag=enc.TAG.pack(half=1)),
-            Level(c.ifmap.groups, c.ifmap.group_step),
-            Level(c.tiles),
-            Level(blocks.along, step * blocks.cols, Axis.COLUMN, step * blocks.cols),
-            _rows(c.ifmap, blocks.down, blocks.rows * stride),
-        ),
-    ))
-    _set_convolution_filters(machine, descriptor, c, sets, halves)
-    _set_convolution_output(descriptor, c, sets)
-    return descriptor
-
-
-def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: Convolution, sets: Sets,
-                             halves: int) -> None:
-    """Order: tile, group, set across, pair of sets and row, filter, tap."""
-    rows, taps = c.window.kernel
-    run = c.p * taps
-    pair_words = rows * run
-    across_words = sets.pairs * pair_words
-    group_words = sets.across * across_words
-    # Words by set pair hold one group for each half; others hold both halves' groups.
-    twice = 1 if sets.by_set else halves
-    stored = c.ifmap.groups * halves // twice
-    lanes = machine.filter_lanes
-    stream = _linear(
-        c.filter_address,
-        Level(-(-run // lanes), lanes),
-        Level(rows, run, tag=enc.TAG.pack(row=1)),
-        Level(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
-        Level(sets.across, across_words, tag=enc.TAG.pack(column=1)),
-        Level(twice, tag=enc.TAG.pack(half=1)),
-        Level(stored, group_words),
-        Level(c.tiles, stored * group_words),
-        Level(c.blocks.outer),
-        half_by_set=int(sets.by_set), trim_last=run % lanes,
-    )
-    descriptor.set_stream(Stream.FILTER, replace(stream, range={"rows": 1, "cols": lanes}))
-
-
-def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) -> None:
-    blocks, fold = c.blocks, sets.folds > 1
-    heads = sets.folds if fold else sets.down
-    block = c.p if fold else c.p * sets.down
-    columns = blocks.rows * blocks.cols // sets.folds * sets.across
-    descriptor.set(
-        enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
-        heads=heads, head_sets=c.r, fold=int(fold), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
-        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None),
-    )
-    beats = blocks.outer * c.tiles * (heads if fold else 1) * blocks.pixels * block
-    if c.ipsum_address is not None:
-        pairs = -(-columns // 2)
-        descriptor.set_stream(Stream.IPSUM, _linear(
-            c.ipsum_address, Level(pairs, 1), Level(blocks.pixels * block, pairs),
-            Level(beats // (blocks.pixels * block), blocks.pixels * block * pairs)))
-    if c.ofmap is None:
-        return
-    if fold or sets.across > 1 or block != 8:
-        raise ValueError("an int8 ofmap needs p * t = 8 filters, stacked, in one block of columns")
-    descriptor.set_stream(Stream.TABLE, _linear(
-        c.table_address, Level(enc.TABLE_WORDS, 1), Level(c.tiles, enc.TABLE_WORDS), Level(blocks.outer)))
-    place = Pass(c.ifmap, c.ofmap, c.window, blocks, c.ifmap_zero_point, c.output)
-    descriptor.set_stream(Stream.OFMAP, _ofmap_stream(place, 1, c.tiles, c.last_channels))
-    descriptor.set(enc.PPU_INDEX, enc.PPU, **vars(c.output))

@@ -9,7 +9,8 @@ import numpy as np
 
 from compiler.batch import plan_batch
 from compiler.constants import WorkConstants, place_constants
-from compiler.descriptors import Blocks, Convolution, Filters, Output, Pass, convolution_descriptor, pass_descriptor
+from compiler.convolution import Convolution, convolution_descriptor
+from compiler.descriptors import Blocks, Filters, Output, Pass, pass_descriptor
 from compiler.graph import Tensor
 from compiler.groups import Group
 from compiler.layout import FeatureMap
@@ -18,7 +19,7 @@ from compiler.placement import Buffer, DoesNotFit, Space
 from compiler.program import Command, End
 from compiler.segments import Job, Segment, map_words
 from compiler.tensors import Plan, plan_maps
-from compiler.timeline import Region, Timeline, hoist_loads, rows_region
+from compiler.timeline import Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import PoolMode

@@ -6,7 +6,7 @@ from model import encoding as enc
 from model.arithmetic import multiply_by_quantized_multiplier, rounding_average, wrap_int32
 from model.array import unpack_tables
 from model.descriptor import Descriptor
-from model.encoding import DrainMode, PoolMode
+from model.encoding import PoolMode
 from model.operators import ADD_LEFT_SHIFT
 
 BLOCK_CHANNELS = 8

@@ -15,17 +15,20 @@ import itertools
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from mutations import Candidate, apply, candidates  # noqa: E402
+
 GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv"}
 
 _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
@@ -98,138 +101,11 @@ print(json.dumps({key: result.get(key) for key in ("status", "reason")}))
 """
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One line of one file (relative to the repository, lines from 1) and what it becomes."""
-
-    file: str
-    line: int
-    before: str
-    after: str
-
-
 class BaselineError(Exception):
     """A bench fails without any change, so it says nothing about mutants."""
 
 
-# ---- Candidates ----
-
-_SWAPS = [
-    (re.compile(rf"(?<= ){re.escape(old)}(?= )"), new)
-    for old, new in [("+", "-"), ("-", "+"), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
-                     ("<", "<="), (">=", ">"), (">", ">=")]
-]
-_LESS_EQUAL = re.compile(r"(?<= )<=(?= )")
-_NOT = re.compile(r"!(?=[\w(])")
-_BIT = re.compile(r"(?<=1'b)[01]\b")
-_FILL = re.compile(r"(?<![\w'])'[01]\b")
-_SIZED = re.compile(r"(?<='d)\d+\b")
-_PLAIN = re.compile(r"(?<![\w'.$])(?<!\+: )\d+(?![\w'])")
-_IF = re.compile(r"\bif \(")
-_SKIPPED = re.compile(r"^\s*(`|import\b|typedef\b|struct\b|logic\b|\w+_t\b|input\b|output\b|function\b|"
-                      r"endmodule\b|enum\b|for \(genvar\b|localparam\b.*Width\b|"
-                      r".*\bunused_|.*\brst_ni\b|.*[$]error|.*\")")
-_REGISTERS = re.compile(r"\s*always_ff\b")
-_ASSIGNMENT = re.compile(r"^(.*?)([\w.]+(?:\[[^=]*\])?|\{[^=]*\}) <= [^;]*;$")
-_WIDTHS = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\(\w+ [+-] \d+\)'|#\(\.\w*WIDTH\(\d+\)|\.\w*WIDTH\(\d+\)$")
-
-
-def _code(text: str) -> list[str]:
-    """The lines of a source, those that are not to be changed being empty, comments blanked out.
-
-    Left out: headers of modules, blocks that synthesis does not see, assertion macros.
-    """
-    text = re.sub(r"/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.DOTALL)
-    lines = [line.split("//")[0].rstrip() for line in text.splitlines()]
-    skip_until = None  # what the line looks like that ends the part left out
-    depth = 0  # open parentheses of a macro
-    for number, line in enumerate(lines):
-        kept = line
-        if skip_until:
-            kept = ""
-            if re.match(skip_until, line):
-                skip_until = None
-        elif depth:
-            kept, depth = "", depth + line.count("(") - line.count(")")
-        elif re.match(r"(module|package)\b", line):
-            kept, skip_until = "", r"\s*\);"
-        elif re.match(r"\s*`ifndef SYNTHESIS", line):
-            kept, skip_until = "", r"\s*`endif"
-        elif re.match(r"\s*`EYRIE_", line):
-            kept, depth = "", line.count("(") - line.count(")")
-        if _SKIPPED.match(kept) and not _REGISTERS.match(kept):
-            kept = ""
-        lines[number] = kept
-    return lines
-
-
-def _starts_statement(previous: str) -> bool:
-    """Whether a line after `previous` begins a statement rather than continuing an expression."""
-    return previous == "" or bool(re.search(r"(;|:|\)|\bbegin|\bend|\belse)( : \w+)?$", previous))
-
-
-def _changes(line: str, starts: bool, registers: bool) -> Iterator[str]:
-    """What a line of code may become; `starts`: it begins a statement; `registers`: in an always_ff."""
-    for pattern, new in _SWAPS:
-        for match in pattern.finditer(line):
-            yield line[: match.start()] + new + line[match.end() :]
-    for match in _LESS_EQUAL.finditer(line):
-        ahead = line[: match.start()]
-        if ahead.count("(") > ahead.count(")") or " = " in ahead or not starts:
-            yield f"{ahead}<{line[match.end():]}"
-    for match in _NOT.finditer(line):
-        yield line[: match.start()] + line[match.end() :]
-    for pattern in (_BIT, _FILL):
-        for match in pattern.finditer(line):
-            flipped = match[0][:-1] + "10"[int(match[0][-1])]
-            yield line[: match.start()] + flipped + line[match.end() :]
-    widths = [match.span() for match in _WIDTHS.finditer(line)]
-    for match in itertools.chain(_SIZED.finditer(line), _PLAIN.finditer(line)):
-        if not any(start < match.start() < end for start, end in widths):
-            for value in (int(match[0]) + 1, abs(int(match[0]) - 1)):
-                yield f"{line[: match.start()]}{value}{line[match.end():]}"
-    for match in _IF.finditer(line):
-        end = _closing(line, match.end())
-        if end is not None and not re.fullmatch(r"!\w+", line[match.end() : end]):
-            yield f"{line[: match.end()]}!({line[match.end() : end]}){line[end:]}"
-    arms = re.fullmatch(r"([^?]* \? )([^?]+?) : ((?:(?! : )[^?])+?)(\)?;)", line)
-    if arms and arms[2].count("(") == arms[2].count(")") and arms[3].count("(") == arms[3].count(")"):
-        yield f"{arms[1]}{arms[3]} : {arms[2]}{arms[4]}"
-    dropped = _ASSIGNMENT.match(line) if registers and starts else None
-    if dropped:
-        yield f"{dropped[1].rstrip() or line[: len(line) - len(line.lstrip())]};"
-
-
-def _closing(line: str, start: int) -> int | None:
-    """Where the parenthesis closes that was opened just before `start`."""
-    depth = 1
-    for place in range(start, len(line)):
-        depth += {"(": 1, ")": -1}.get(line[place], 0)
-        if depth == 0:
-            return place
-    return None
-
-
-def candidates(file: str, text: str) -> list[Candidate]:
-    """All one-line changes of a SystemVerilog source, in order; comments of a changed line go."""
-    found = []
-    lines = _code(text)
-    previous, register_indent = "", None
-    for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        indent = len(line) - len(line.lstrip())
-        if register_indent is not None and indent <= register_indent:
-            register_indent = None
-        if _REGISTERS.match(line):
-            register_indent, previous = indent, line
-            continue
-        head = line[: _closing(line, line.index("(") + 1)] if line.lstrip().startswith("for (") else ""
-        for new in dict.fromkeys(_changes(line, _starts_statement(previous), register_indent is not None)):
-            if new != line and new.startswith(head):  # loops keep their bounds
-                found.append(Candidate(file, number, line.strip(), new.strip()))
-        previous = line
-    return found
+# ---- The draw ----
 
 
 def place(file: str) -> tuple[str, tuple[str, ...]]:
@@ -288,14 +164,6 @@ def copy_tree(root: Path, tree: Path) -> None:
         shutil.copy2(root / file, tree / file)
     if not (tree / ".venv").exists():
         (tree / ".venv").symlink_to((root / ".venv").resolve())
-
-
-def apply(candidate: Candidate, text: str) -> str:
-    """The source with the change."""
-    lines = text.splitlines(keepends=True)
-    old = lines[candidate.line - 1]
-    lines[candidate.line - 1] = old[: len(old) - len(old.lstrip())] + candidate.after + "\n"
-    return "".join(lines)
 
 
 class Campaign:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cases import Case, Table, convolution_cases, output_size, separable_case
+from compiler.cases import Case, Table, convolution_cases, separable_case
 from compiler.descriptors import Blocks, Output, Window
 from model import operators
 from model.config import DEFAULT, MachineConfig
