@@ -8,7 +8,7 @@ import sys
 
 from compiler.command_line import Parser
 from compiler.pipeline import DUMPS, MOST_IMAGES, compile_network
-from compiler.schedule import EFFORT
+from compiler.search import EFFORT
 from compiler.segments import OBJECTIVES
 from model.config import DEFAULT, MachineConfig
 

@@ -200,8 +200,9 @@ def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
 
 def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space,
                  wanted: int) -> None:
-    """Filters of a group that is one job, or one for each slice of them: in chunks where each is used by one block of pixels or by inner
-    blocks in turn, else resident; the mapping is the cheapest for which there is room."""
+    """Filters of a group that is one job, or one for each slice of them: in chunks where each is used by one
+    block of pixels or by inner blocks in turn, else resident; the mapping is the cheapest for which there is
+    room."""
     group, (birth, death), slices = plan.groups[n], span(plan.jobs, n), constants.slices
     free = space.largest_free(birth, death)
     job = plan.jobs[birth // 2]

@@ -37,7 +37,8 @@ def mappings(schedule: Schedule, machine: MachineConfig) -> str:
 
 
 def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
-    rows, segment = [job.last - job.first for job in plan.jobs if job.group == step.index], plan.segment_of[step.index]
+    segment = plan.segment_of[step.index]
+    rows = [job.last - job.first for job in plan.jobs if job.group == step.index]
     legal = mappings_of(machine, sliced(step.group, segment.slices), max(rows), segment.way)
     words = constant_words(step.group, machine, resident=True) * (1 if step.group.images else step.images)
     bound = max(step.macs / machine.total_multipliers, words / machine.bus_words)

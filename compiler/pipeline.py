@@ -9,7 +9,8 @@ from compiler.graph import Graph
 from compiler.groups import Group, fold_pads, form_groups
 from compiler.image import Image
 from compiler.importers import tflite
-from compiler.schedule import EFFORT, Schedule, schedule
+from compiler.schedule import Schedule, schedule
+from compiler.search import EFFORT
 from model.config import DEFAULT, MachineConfig
 
 

@@ -1,36 +1,27 @@
 """From layer groups to a program: segments, mappings, places in the GLB, and the order of transfers and
 passes."""
 
-import math
-from collections import Counter
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from compiler.batch import plan_batch
-from compiler.constants import WorkConstants, place_constants
+from compiler.constants import WorkConstants
 from compiler.convolution import Convolution, convolution_descriptor
 from compiler.descriptors import Blocks, Filters, Output, Pass, pass_descriptor
 from compiler.graph import Tensor
 from compiler.groups import Group
 from compiler.layout import FeatureMap
 from compiler.mapping import CONVOLUTION_FILTERS, Mapping
-from compiler.placement import Buffer, DoesNotFit, Space
+from compiler.placement import Buffer
 from compiler.program import Command, End
-from compiler.segments import Job, Segment, map_words
+from compiler.search import EFFORT, Refused, place
+from compiler.segments import Job, map_words
 from compiler.tensors import Plan, plan_maps
 from compiler.timeline import Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import PoolMode
-
-MOST_SLOTS = 3  # of a filter ring, beside the chunks in use
-HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
-STARTS = 6
-FEW_JOBS = 40
-HOPELESS = 200  # tries without success after which a segment is refused
-EFFORT = 1800  # arrangements of the maps in the GLB that are tried
-
 
 class DramLayout:
     """Constants and tensors in DRAM, one behind the other, at multiples of 64 bytes."""
@@ -106,102 +97,11 @@ def schedule(groups: list[Group], machine: MachineConfig, objective: str = "cycl
     while True:
         plan = plan_maps(*plan_batch(groups, machine, objective, images, frozenset(refused)), machine)
         try:
-            constants, buffers = _place(plan, machine, effort)
-        except _Refused as refusal:
+            placed = place(plan, machine, effort)
+        except Refused as refusal:
             refused.add(refusal.segment.key)
             continue
-        return _Emitter(plan, constants, machine, images).run(buffers)
-
-
-class _Refused(Exception):
-    """A segment cannot be placed."""
-
-    def __init__(self, segment: Segment) -> None:
-        super().__init__(segment)
-        self.segment = segment
-
-
-@dataclass(frozen=True)
-class _Arrangement:
-    """What the search for places varies: the order of the maps, where each is wanted (0 lowest, 1 highest),
-    and the size of the filter rings by layer; the same for all images."""
-
-    order: np.ndarray
-    where: np.ndarray
-    slots: np.ndarray
-
-    @classmethod
-    def first(cls, plan: Plan) -> "_Arrangement":
-        maps, layers = len(plan.buffers()), len({group.layer for group in plan.groups})
-        return cls(np.arange(maps), np.zeros(maps), np.full(layers, MOST_SLOTS))
-
-    def earlier(self, n: int | None) -> "_Arrangement":
-        """With map n, for which there was no room, placed before all others."""
-        if n is None:
-            return self
-        return replace(self, order=np.concatenate([[n], self.order[self.order != n]]))
-
-    def changed(self, random: np.random.Generator) -> "_Arrangement":
-        """One a little different."""
-        order, where, slots = self.order.copy(), self.where.copy(), self.slots.copy()
-        places = random.integers(len(where), size=random.integers(1, 4))
-        where[places] = random.random(len(places)) * (random.random(len(places)) < 0.7)
-        slots[random.integers(len(slots))] = random.integers(1, MOST_SLOTS + 1)
-        if random.random() < 0.25:
-            first, second = random.integers(len(order), size=2)
-            order[[first, second]] = order[[second, first]]
-        return _Arrangement(order, where, slots)
-
-
-def _place(plan: Plan, machine: MachineConfig, effort: int) -> tuple[list[WorkConstants], list[Buffer]]:
-    """Gives every buffer its address; returns the constants of each group, and all buffers.
-
-    A random search (simulated annealing), the same at every run, begun anew a few times: the arrangement that
-    lets most constants come early and has the best mappings.
-    """
-    maps = sorted(plan.buffers(), key=lambda buffers: (buffers[0].loaded, -buffers[0].words))
-    layers = {layer: n for n, layer in enumerate(dict.fromkeys(group.layer for group in plan.groups))}
-    layer_of = [layers[group.layer] for group in plan.groups]
-    best, failed = None, Counter()  # by the message
-    share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # a try takes longer the more jobs there are
-    for start in range(STARTS):
-        random, here, spent, most = np.random.default_rng(start), _Arrangement.first(plan), None, 0
-        attempts = math.ceil(effort * share / STARTS)
-        for attempt in range(attempts):
-            tried = here.changed(random) if attempt else here
-            space = Space(machine.glb_words, 2 * len(plan.jobs))
-            try:
-                for n in tried.order:
-                    space.place(maps[n][0], tried.where[n], maps[n][1:])
-                constants = place_constants(plan, machine, space, tried.slots[layer_of])
-            except DoesNotFit as error:
-                failed[str(error)] += 1
-                if best is None and failed.total() > HOPELESS:
-                    break
-                if spent is None and len(space.placed) >= most:
-                    most = len(space.placed)
-                    here = tried.earlier(next((n for n, m in enumerate(maps) if any(b is error.buffer for b in m)), None))
-                continue
-            cost = space.exposed_words() + sum(c.cycles(plan, n) for n, c in enumerate(constants))
-            heat = HOTTEST * (1 - attempt / attempts)
-            if spent is None or cost <= spent or random.random() < np.exp((spent - cost) / heat):
-                here, spent = tried, cost
-            if best is None or cost < best[0]:
-                best = cost, constants, [replace(buffer) for buffer in space.placed]
-            if not space.exposed_words():
-                break
-    if best is None:
-        raise _Refused(plan.segment_of[_group_named(plan, failed.most_common(1)[0][0])])
-    addresses = {buffer.name: buffer.address for buffer in best[2]}
-    for buffer in (buffer for buffers in maps for buffer in buffers):
-        buffer.address = addresses[buffer.name]
-    return best[1], best[2]
-
-
-def _group_named(plan: Plan, message: str) -> int:
-    """The group whose buffer had no room: the message begins with its name."""
-    starts = [(f"{group.name}:", f"{group.name} ") for group in plan.groups]
-    return next((n for n, start in enumerate(starts) if message.startswith(start)), 0)
+        return _Emitter(plan, placed.constants, machine, images).run(placed.buffers)
 
 
 @dataclass
@@ -304,8 +204,8 @@ class _Emitter:
 
     # ---- Descriptors ----
 
-    def _descriptor(self, group: Group, source: FeatureMap, made: FeatureMap, blocks: Blocks, constants: WorkConstants,
-                    filters: Filters | None) -> Descriptor:
+    def _descriptor(self, group: Group, source: FeatureMap, made: FeatureMap, blocks: Blocks,
+                    constants: WorkConstants, filters: Filters | None) -> Descriptor:
         if group.is_convolution:
             sets, count = self.machine.sets, len(group.filters)
             halves = 1 if group.source.shape[2] <= 4 else 2

@@ -140,7 +140,8 @@ class Segment:
     def peak_words(self, machine: MachineConfig) -> int:
         """A lower bound of the GLB words in use at the fullest moment."""
         groups, jobs = self.groups, self.jobs
-        constants = [constant_words(group, machine, resident=self.way not in (Way.WHOLE, Way.SLICES)) for group in groups]
+        resident = self.way not in (Way.WHOLE, Way.SLICES)
+        constants = [constant_words(group, machine, resident) for group in groups]
         if self.way is not Way.STRIPES:
             images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
             source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))

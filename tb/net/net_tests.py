@@ -21,7 +21,7 @@ from tb.net.host import Host, Result
 def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: Result) -> np.ndarray:
     """Every pass's signature, DRAM and GLB bytes, against the command-level model; returns its DRAM."""
     expected: list[int] = []
-    machine = Machine(image.with_input(values), MachineConfig(**image.map["machine"]), observe=lambda trace: expected.append(trace.signature))
+    machine = Machine(image.with_input(values), image.machine, lambda trace: expected.append(trace.signature))
     machine.run(image.program)
     board.compare(len(expected), len(result.passes), "passes")
     for number, (want, got) in enumerate(zip(expected, result.passes)):
@@ -35,7 +35,7 @@ def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: 
             board.compare(value, counters[name], f"counter {name}")
     # What goes into the GLB is what the DMA loads and the int8 ofmaps, to the byte: no partial sums, no
     # intermediate of a fused group.
-    ofmaps = sum(int(np.prod(step["made"])) for step in image.map["steps"])
+    ofmaps = image.images * sum(int(np.prod(step["made"])) for step in image.map["steps"])
     loaded = machine.counters["GLB_LOAD_BYTES"]
     board.compare(loaded + ofmaps, glb_write_bytes(result.counters), "bytes written into the GLB")
     return machine.dram
