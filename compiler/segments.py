@@ -214,15 +214,15 @@ _mappings: dict[tuple, list] = {}
 def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list:
     """mappings(), remembered; raises DoesNotFit where there is none.
 
-    In place only those are right that have all pixels of the job's image in flight: else a block's output
-    would take words that the next block still reads.
+    In place only those are right that have all pixels of the job's image in flight, and read them with the
+    first tile of filters only: else an output would take words that the next block or tile still reads.
     """
     shapes = tuple(values.shape for values in (group.filters, group.depthwise) if values is not None)
     in_place = way is Way.IN_PLACE
     key = (machine, group.source.shape, group.window, shapes, group.pool_count, group.images, rows, in_place)
     if key not in _mappings:
-        blocks = [(m, m.blocks) for m in mappings(machine, group, rows)]
-        _mappings[key] = [m for m, b in blocks if not in_place or b.outer == 1 and (b.inner == 1 or b.images)]
+        found = mappings(machine, group, rows)
+        _mappings[key] = [m for m in found if not in_place or _reads_once(group, m)]
     if not _mappings[key]:
         what = (f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, ifmap_words = "
                 f"{machine.ifmap_words}, filter_words = {machine.filter_words}, word_buffer_words = "
@@ -235,6 +235,13 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
                     f"there is room for {machine.cols * (machine.pixel_words // 2)}: give the map another size")
         raise DoesNotFit(f"group {group.name}: {what}")
     return _mappings[key]
+
+
+def _reads_once(group: Group, mapping: Mapping) -> bool:
+    """Whether all that a job reads of an image has been read before its first output is written."""
+    blocks = mapping.blocks
+    return (blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0)
+            and (mapping.tiles == 1 or group.depthwise is not None))
 
 
 def first_tile(group: Group, way: Way, machine: MachineConfig) -> int:
