@@ -33,6 +33,16 @@ def test_compiles_and_dumps(small: bytes, tmp_path: Path) -> None:
     assert run.stdout.splitlines()[0].startswith("0x00000000")
 
 
+@pytest.mark.parametrize(("batch", "message"), [
+    ("0", "--batch 0: must be 1 to 16"), ("17", "--batch 17: must be 1 to 16"),
+    ("many", "argument --batch: invalid int value: 'many'")])
+def test_batches_refused(batch: str, message: str, small: bytes, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(small)
+    run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "out", "--batch", batch)
+    assert_refused(run, f"compiler: {message}")
+    assert files(tmp_path) == {"net.tflite"}
+
+
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     run = python("-m", "compiler", tmp_path / "none.tflite", "-o", tmp_path / "out")
     assert_refused(run, f"compiler: {tmp_path / 'none.tflite'}: No such file or directory: give an int8")

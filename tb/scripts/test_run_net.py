@@ -43,10 +43,16 @@ def run(net: Path, *more: object):
     return call("run_net", net, "--input", folder / "x.npy", "--output", folder / "y.npy", "--golden", *more)
 
 
-def test_golden_outputs(compiled: Path, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("batch", [1, 2])
+def test_golden_outputs(batch: int, compiled: Path, seed: int, tmp_path: Path) -> None:
+    """Three images, in runs of one or of two at once."""
     values = np.random.default_rng(seed).integers(-128, 128, (3, 8, 8, 3)).astype(np.int8)
     np.save(tmp_path / "x.npy", values)
-    ended = python("scripts/run_net.py", compiled / "net", "--golden",
+    net = compiled / "net"
+    if batch > 1:
+        net = tmp_path / "net"
+        assert call("compiler", compiled / "net.tflite", "-o", net, "--batch", batch).returncode == 0
+    ended = python("scripts/run_net.py", net, "--golden",
                    "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
     assert ended.returncode == 0, ended.stderr
     graph = tflite.load(compiled / "net.tflite")
