@@ -1,7 +1,8 @@
 """Prints the scan-chain IDs of the multicast networks, and the LN word, for a mapping.
 
 A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthwise-separable
-layers): --block-rows output rows, --block-cols blocks in each; with --pointwise no depthwise half.
+layers): --block-rows output rows, --block-cols blocks in each or --images images side by side; with
+--pointwise no depthwise half.
 
     python scripts/gen_ids.py --e 8 --p 4 --q 4 --r 1 --t 2
     python scripts/gen_ids.py --block-rows 4 --block-cols 2 --stride 2
@@ -34,13 +35,15 @@ def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
     if stride > 2:
         raise ValueError(f"--stride {stride}: must be 1 or 2")
     given = [name for name in CONVOLUTION if getattr(options, name) is not None]
-    if options.block_rows or options.block_cols:
+    if options.block_rows or options.block_cols or options.images:
         if given:
             raise ValueError(f"--{given[0]} belongs to a convolution, not to blocks; leave one out")
         if options.pointwise and options.stride:
             raise ValueError("--stride has no meaning with --pointwise; leave it out")
+        if options.block_cols and options.images:
+            raise ValueError("--images takes the place of --block-cols; leave one out")
         blocks = options.block_rows or 1, options.block_cols or 1
-        ids = block_ids(machine, *blocks, None if options.pointwise else stride)
+        ids = block_ids(machine, *blocks, None if options.pointwise else stride, options.images or 0)
     else:
         ids = _convolution(machine, options, stride)
     Descriptor().set_ids(ids.rows, ids.columns)  # refuses IDs that the words do not hold
@@ -102,6 +105,7 @@ def main() -> int:
         ("stride", "1 or 2"),
         ("block-rows", "output rows of a block arrangement"),
         ("block-cols", "blocks of pixels in a row"),
+        ("images", "images side by side"),
     ):
         parser.add_argument(f"--{name}", type=int, help=about)
     parser.add_argument("--pointwise", action="store_true", help="pixels come from the GLB")

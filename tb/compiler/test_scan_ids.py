@@ -68,6 +68,19 @@ def test_depthwise_blocks(rows: int, cols: int, stride: int) -> None:
     assert all(pe == IDLE for row in ids.columns for pe in row[rows * cols :])
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize(("rows", "images"), [(1, 8), (2, 4), (4, 2), (8, 1), (3, 2)])
+def test_images(rows: int, images: int, stride: int) -> None:
+    """The rows of an image stand side by side, and no two images share a word."""
+    ids = block_ids(DEFAULT, rows, 1, stride, images)
+    span = (rows - 1) * stride + SET_ROWS
+    for row in range(DEFAULT.rows):
+        for col in range(rows * images):
+            image, image_row = divmod(col, rows)
+            assert ids.columns[row][col]["ifmap"] == image * span + image_row * stride + row % SET_ROWS
+    assert all(pe == IDLE for row in ids.columns for pe in row[rows * images :])
+
+
 def test_pointwise_blocks_and_further_sets() -> None:
     ids = block_ids(WIDE, 2, 3, None)
     for row, pes in enumerate(ids.columns):

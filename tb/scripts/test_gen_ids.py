@@ -54,6 +54,7 @@ def test_convolution() -> None:
             "--block-rows 2 --block-cols 2 --pointwise",
             ["  row 4      0 |   0   1   2   3   -   -   -   -"],
         ),
+        ("--block-rows 4 --images 2", ["  row 1      0 |   1   2   3   4   7   8   9  10"]),
         ("--e 2 --rows 3 --cols 4 --t 2 --stride 2", ["  row 2      0 |   2   4   2   4"]),
     ],
 )
@@ -77,6 +78,8 @@ def test_blocks_strides_and_sizes(arguments: str, lines: list[str]) -> None:
             "ifmap row 84 of a pass has no ID, they end at 62: reduce e",
         ),
         ("--e 4 --block-rows 2", "--e belongs to a convolution, not to blocks; leave one out"),
+        ("--block-rows 2 --block-cols 2 --images 2", "--images takes the place of --block-cols; leave one out"),
+        ("--block-rows 3 --images 3", "3 x 3 images do not fit 8 columns"),
         ("--block-rows 3 --block-cols 3", "3 x 3 blocks do not fit 8 columns"),
         ("--e 4 --rows 5", "rows = 5: must be a positive multiple of 3"),
     ],
