@@ -4,7 +4,8 @@ A group that all images go through together has its weights fetched once for all
 the GLB for the maps of all. The first groups, whose maps are large, are gone through image by image; the
 others, whose weights are many, together. Where a depthwise-separable block does not fit either way its two
 halves may be groups of their own: the depthwise half leaves a smaller map (stride 2), or one in place of its
-input (stride 1), and the pointwise half can be done in slices of filters.
+input (stride 1), and the pointwise half can be done in slices of filters. A batch of more images than go
+together well is done in several turns.
 """
 
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from model.config import MachineConfig
 from model.operators import Quantization
 
 Network = tuple[list[Group], list[Segment]]
+Plan = tuple[tuple[float, float], list[Segment]]  # with its cost
 
 
 def halves(group: Group) -> tuple[Group, Group]:
@@ -35,37 +37,53 @@ def halves(group: Group) -> tuple[Group, Group]:
 def plan_batch(groups: list[Group], machine: MachineConfig, objective: str, images: int,
                refused: frozenset) -> Network:
     """The groups and segments of a network for a batch of images that cost least, in the order in which they
-    run. Exact over where the chain is cut into image by image and together, and over the blocks that are
-    done in halves. refused: keys of segments that could not be placed. Raises DoesNotFit."""
+    run. Exact over how many images go together, where the chain is cut into image by image and together, and
+    which blocks are done in halves. refused: keys of segments that could not be placed. Raises DoesNotFit."""
     if images == 1:
         return groups, best_segments(groups, machine, objective, refused)[1]
+    planned: dict[tuple, Plan | DoesNotFit] = {}
+
+    def plan(part: list[Group]) -> Plan:
+        key = tuple((group.layer, group.images) for group in part)
+        if key not in planned:
+            try:
+                planned[key] = best_segments(part, machine, objective, refused) if part else ((0, 0), [])
+            except DoesNotFit as error:
+                planned[key] = error
+        if isinstance(planned[key], DoesNotFit):
+            raise planned[key]
+        return planned[key]
+
     best, reason = None, None
-    for alone, together in _cuts(groups, images):
-        try:
-            parts = [best_segments(part, machine, objective, refused) for part in (alone, together) if part]
-        except DoesNotFit as error:
-            reason = reason or error
-            continue
-        times = (images, 1)
-        cost = tuple(sum(n * part[0][k] for n, part in zip(times, parts)) for k in range(2))
-        if best is None or cost < best[0]:
-            best = cost, alone, together, [part[1] for part in parts]
+    for count in (n for n in range(1, images + 1) if images % n == 0):
+        for alone, together in _cuts(groups, count):
+            try:
+                plans = plan(alone), plan(together)
+            except DoesNotFit as error:
+                reason = reason or error
+                continue
+            cost = tuple(images * one + images // count * all_ for (one, all_) in zip(plans[0][0], plans[1][0]))
+            if best is None or cost < best[0]:
+                best = cost, count, [(alone, plans[0][1]), (together, plans[1][1])]
     if best is None:
         raise reason
     return _repeated(images, *best[1:])
 
 
 def _cuts(groups: list[Group], images: int) -> Iterator[tuple[list[Group], list[Group]]]:
-    """Groups for each image alone, and for all together: the chain cut between groups, or within a block."""
-    for cut in range(len(groups), 0, -1):
+    """Groups for each image alone, and for so many together: the chain cut between groups, or within a block."""
+    yield groups, []
+    if images == 1:
+        return
+    for cut in range(len(groups) - 1, 0, -1):
         yield from _variants(groups[:cut], groups[cut:], images)
-        if cut < len(groups) and _is_block(groups[cut]):
+        if _is_block(groups[cut]):
             first, second = halves(groups[cut])
             yield from _variants([*groups[:cut], first], [second, *groups[cut + 1 :]], images)
 
 
 def _variants(alone: list[Group], together: list[Group], images: int) -> Iterator[tuple[list[Group], list[Group]]]:
-    """Blocks of stride 1 that all images go through are done in one piece or in halves."""
+    """Blocks of stride 1 that several images go through are done in one piece or in halves."""
     choices = [[[group], [*halves(group)]] if _is_block(group) and group.window.stride == 1 and not group.pool_count
                else [[group]] for group in together]
     for choice in product(*choices):
@@ -76,13 +94,16 @@ def _is_block(group: Group) -> bool:
     return group.depthwise is not None and group.filters is not None
 
 
-def _repeated(images: int, alone: list[Group], together: list[Group], plans: list[list[Segment]]) -> Network:
-    """All groups and segments of a batch: `alone` once for each image, then `together`."""
-    groups = [replace(group, name=f"{group.name}.{image}", image=image) for image in range(images) for group in alone]
-    groups += together
-    network, found = tuple(groups), []
-    starts = [*((image * len(alone), plans[0]) for image in range(images))]
-    starts += [(images * len(alone), plan) for plan in plans[1:]]
-    for start, plan in starts:
-        found += [replace(s, network=network, first=s.first + start, last=s.last + start) for s in plan]
-    return groups, found
+def _repeated(images: int, count: int, parts: list[Network]) -> Network:
+    """All groups and segments of a batch: for every `count` images the first part once for each, then the second
+    for all of them."""
+    groups: list[Group] = []
+    plans: list[tuple[int, list[Segment]]] = []  # and the place of their first group
+    for first in range(0, images, count):
+        turns = [(parts[0], image) for image in range(first, first + count)] + [(parts[1], first)]
+        for (part, segments), image in turns:
+            plans.append((len(groups), segments))
+            groups += [replace(group, name=f"{group.name}.{image}", image=image) for group in part]
+    network = tuple(groups)
+    return groups, [replace(s, network=network, first=s.first + start, last=s.last + start)
+                    for start, segments in plans for s in segments]

@@ -40,7 +40,7 @@ def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
     segment = plan.segment_of[step.index]
     rows = [job.last - job.first for job in plan.jobs if job.group == step.index]
     legal = mappings_of(machine, sliced(step.group, segment.slices), max(rows), segment.way)
-    words = constant_words(step.group, machine, resident=True) * (1 if step.group.images else step.images)
+    words = constant_words(step.group, machine, resident=True) * step.images // max(step.group.images, 1)
     bound = max(step.macs / machine.total_multipliers, words / machine.bus_words)
     cycles = max(step.cycles, words // machine.bus_words)
     return (f"{step.group.layer:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "

@@ -28,7 +28,7 @@ class Group:
     depthwise   int8 [R, S, C]
     table       of the result; middle: of the depthwise half
     pool_count  pixels averaged on the way out, 0 without
-    image       which one of a batch it works on
+    image       which one of a batch it works on, or the first of `images`
     images      0: one image; else so many, all in the GLB at once
     """
 

@@ -66,7 +66,7 @@ class Step:
     @property
     def macs(self) -> int:
         """Of all images."""
-        return self.group.macs * (1 if self.group.images else self.images)
+        return self.group.macs * self.images // max(self.group.images, 1)
 
     def __str__(self) -> str:
         return (f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
@@ -179,11 +179,10 @@ class _Emitter:
     def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
         """Loads the rows of an input that are not there yet; the maps of several images at once."""
         group, first = self.plan.groups[n], self._fetched.get(n, 0)
-        base = self._areas[group.source.name]
+        base = self._areas[group.source.name] + group.image * map_words(group.source.shape) * GLB_WORD_BYTES
         if group.images:
             self.timeline.load(base, source.address, source.words)
             return
-        base += group.image * map_words(group.source.shape) * GLB_WORD_BYTES
         for start, count in _without_wrap(source, first, last):
             self.timeline.load(base + start * source.row_words * GLB_WORD_BYTES, source.row_address(start),
                                count * source.row_words)
@@ -193,10 +192,10 @@ class _Emitter:
         """Stores the rows that a job has made, or a slice; the maps of several images at once."""
         last = group.output.name == self.plan.groups[-1].output.name
         base = self._area(group.output, "output" if last else f"{group.output.name}.spill")
+        base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES
         if group.images:
             self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
-        base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES
         first, last = (0, made.rows) if group.pool_count else (job.first, job.last)
         for start, count in _without_wrap(made, first, last):
             self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),

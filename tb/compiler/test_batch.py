@@ -67,16 +67,16 @@ def shipped_plan(groups: list[Group]) -> Network:
         Segment(chain, 3, 4, Way.WHOLE, 0, True, False),
         Segment(chain, 4, 5, Way.WHOLE, 0, False, True),
     ]
-    return _repeated(IMAGES, [first], together, [[Segment(alone, 0, 1, Way.WHOLE, 0, True, True)], plan])
+    return _repeated(2 * IMAGES, IMAGES, [([first], [Segment(alone, 0, 1, Way.WHOLE, 0, True, True)]), (together, plan)])
 
 
 def test_every_image_gets_its_own_result(model: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the compiler's own plan, and with halves, slices and work in place."""
-    values, texts = images(seed), set()
+    """By the compiler's own plan, and with halves, slices and work in place; eight images, four at a time."""
+    values, texts = images(seed, 2 * IMAGES), set()
     for forced in (False, True):
         if forced:
             monkeypatch.setattr(schedule, "plan_batch", lambda groups, *_: shipped_plan(groups))
-        stages = compile_network(model, SMALL, effort=EFFORT, images=IMAGES)
+        stages = compile_network(model, SMALL, effort=EFFORT, images=2 * IMAGES)
         assert any(group.images for group in stages.schedule.plan.groups)
         texts.add(stages.text)
         output, _ = run(stages, values)
