@@ -10,22 +10,21 @@ together well is done in several turns.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 from compiler.descriptors import Window
 from compiler.groups import Group
 from compiler.placement import DoesNotFit
-from compiler.segments import Segment, best_segments
+from compiler.segments import Segment, added, best_segments, segments_of_images
 from model.config import MachineConfig
 from model.operators import Quantization
 
 Network = tuple[list[Group], list[Segment]]
-Plan = tuple[tuple[float, float], list[Segment]]  # with its cost
+Path = tuple[tuple[float, float], list[tuple[Group, Segment]]]  # with its cost
 
 
 def halves(group: Group) -> tuple[Group, Group]:
     """The depthwise and the pointwise half of a block, as groups of their own."""
-    between = replace(group.output, name=f"{group.output.name}.depthwise",
+    between = replace(group.output, name=f"{group.output.name}#depthwise",
                       shape=(*group.map_shape, group.source.shape[2]),
                       quantization=Quantization(1.0, group.middle.output.zero_point))
     number = group.name.removeprefix("block")
@@ -41,53 +40,67 @@ def plan_batch(groups: list[Group], machine: MachineConfig, objective: str, imag
     which blocks are done in halves. refused: keys of segments that could not be placed. Raises DoesNotFit."""
     if images == 1:
         return groups, best_segments(groups, machine, objective, refused)[1]
-    planned: dict[tuple, Plan | DoesNotFit] = {}
-
-    def plan(part: list[Group]) -> Plan:
-        key = tuple((group.layer, group.images) for group in part)
-        if key not in planned:
-            try:
-                planned[key] = best_segments(part, machine, objective, refused) if part else ((0, 0), [])
-            except DoesNotFit as error:
-                planned[key] = error
-        if isinstance(planned[key], DoesNotFit):
-            raise planned[key]
-        return planned[key]
-
     best, reason = None, None
-    for count in (n for n in range(1, images + 1) if images % n == 0):
-        for alone, together in _cuts(groups, count):
-            try:
-                plans = plan(alone), plan(together)
-            except DoesNotFit as error:
-                reason = reason or error
+    for alone, together in _cuts(groups):
+        try:
+            one, first = best_segments(alone, machine, objective, refused) if alone else ((0, 0), [])
+        except DoesNotFit as error:
+            reason = reason or error
+            continue
+        for count in (n for n in range(1 if not together else 2, images + 1) if images % n == 0):
+            found = _together(together, count, machine, objective, refused)
+            if found is None:
                 continue
-            cost = tuple(images * one + images // count * all_ for (one, all_) in zip(plans[0][0], plans[1][0]))
+            cost = tuple(images * each + images // count * all_ for each, all_ in zip(one, found[0]))
             if best is None or cost < best[0]:
-                best = cost, count, [(alone, plans[0][1]), (together, plans[1][1])]
+                best = cost, count, [(alone, first), found[1]]
     if best is None:
         raise reason
     return _repeated(images, *best[1:])
 
 
-def _cuts(groups: list[Group], images: int) -> Iterator[tuple[list[Group], list[Group]]]:
-    """Groups for each image alone, and for so many together: the chain cut between groups, or within a block."""
+def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:
+    """Groups for each image alone, and for several together: the chain cut between groups, or within a block."""
     yield groups, []
-    if images == 1:
-        return
-    for cut in range(len(groups) - 1, 0, -1):
-        yield from _variants(groups[:cut], groups[cut:], images)
+    for cut in reversed(range(len(groups))):
+        yield groups[:cut], groups[cut:]
         if _is_block(groups[cut]):
             first, second = halves(groups[cut])
-            yield from _variants([*groups[:cut], first], [second, *groups[cut + 1 :]], images)
+            yield [*groups[:cut], first], [second, *groups[cut + 1 :]]
 
 
-def _variants(alone: list[Group], together: list[Group], images: int) -> Iterator[tuple[list[Group], list[Group]]]:
-    """Blocks of stride 1 that several images go through are done in one piece or in halves."""
-    choices = [[[group], [*halves(group)]] if _is_block(group) and group.window.stride == 1 and not group.pool_count
-               else [[group]] for group in together]
-    for choice in product(*choices):
-        yield alone, [replace(group, images=images) for part in choice for group in part]
+def _together(groups: list[Group], images: int, machine: MachineConfig, objective: str,
+              refused: frozenset) -> tuple[tuple[float, float], Network] | None:
+    """The cheapest plan of groups that several images go through at once, blocks in one piece or in halves;
+    None if there is none. A dynamic programme over the groups and whether the map behind each stays."""
+    best: dict[bool, Path] = {True: ((0, 0), [])}  # by whether the map comes from DRAM
+    for n, group in enumerate(groups):
+        behind: dict[bool, Path] = {}
+        for pieces in ([group], halves(group)) if _is_block(group) else ([group],):
+            paths = best
+            for k, piece in enumerate(pieces):
+                last = n == len(groups) - 1 and k == len(pieces) - 1
+                paths = _longer(paths, replace(piece, images=images), last, machine, objective, refused)
+            for to_dram, path in paths.items():
+                if to_dram not in behind or path[0] < behind[to_dram][0]:
+                    behind[to_dram] = path
+        best = behind
+    if True not in best:
+        return None
+    cost, steps = best[True]
+    return cost, ([group for group, _ in steps], [replace(s, first=n, last=n + 1) for n, (_, s) in enumerate(steps)])
+
+
+def _longer(paths: dict[bool, Path], group: Group, last: bool, machine: MachineConfig, objective: str,
+            refused: frozenset) -> dict[bool, Path]:
+    """The cheapest paths with one more group, by whether its map goes to DRAM."""
+    found: dict[bool, Path] = {}
+    for from_dram, (spent, steps) in paths.items():
+        for segment in segments_of_images(group, from_dram, last):
+            cost = None if segment.key in refused else added(spent, segment, machine, objective)
+            if cost is not None and (segment.to_dram not in found or cost < found[segment.to_dram][0]):
+                found[segment.to_dram] = cost, [*steps, (group, segment)]
+    return found
 
 
 def _is_block(group: Group) -> bool:

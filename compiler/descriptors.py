@@ -140,7 +140,8 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
     if tile_level:
         levels.append(Level(p.filters.tiles))
     along = blocks.outer_width * stride
-    levels.append(Level(blocks.along, along, Axis.COLUMN, along))
+    if not blocks.images:  # which have a row in one block
+        levels.append(Level(blocks.along, along, Axis.COLUMN, along))
     levels.append(rows_level(ifmap, blocks.down, blocks.rows * stride))
     y = blocks.first_row * stride - p.window.pads[0]
     return StreamDescriptor(
@@ -360,12 +361,13 @@ def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
     if mode == ArrayMode.DEPTHWISE and machine.sets != 2:
         raise ValueError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
     if blocks.images:
-        images, pooled = blocks.images * blocks.inner, p.pool != PoolMode.NONE
-        if blocks.outer_width * blocks.along < p.ifmap.cols // stride or blocks.cols * blocks.along > 1:
+        images = blocks.images * blocks.inner
+        width = (p.ifmap.cols + sum(p.window.pads[2:]) - p.window.kernel[1]) // stride + 1
+        if blocks.pixels < width or blocks.cols * blocks.along > 1:
             raise ValueError("several images in flight need a row in one block")
         if images != p.ifmap.images or p.ofmap and images != p.ofmap.images:
             raise ValueError(f"{images} images in flight, {p.ifmap.images} in the GLB")
-        if pooled and blocks.rows & blocks.rows - 1:
+        if p.pool != PoolMode.NONE and blocks.images > 1 and blocks.rows & blocks.rows - 1:
             raise ValueError(f"averages of several images over {blocks.rows} columns each: must be a power of two")
     many = not blocks.images and blocks.cols * blocks.inner * blocks.along > 1
     if many and blocks.pixels * stride % 2:

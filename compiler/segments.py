@@ -311,11 +311,8 @@ def best_segments(groups: list[Group], machine: MachineConfig, objective: str = 
             for segment in _segments_from(network, first, from_dram):
                 if segment.key in refused or _needs_slack_too_late(before, segment):
                     continue
-                try:
-                    if segment.peak_words(machine) > machine.glb_words:
-                        continue
-                    cost = tuple(a + b for a, b in zip(spent, segment.cost(machine, objective)))
-                except DoesNotFit:
+                cost = added(spent, segment, machine, objective)
+                if cost is None:
                     continue
                 key = (segment.last, segment.to_dram)
                 if key not in best or cost < best[key][0]:
@@ -325,6 +322,18 @@ def best_segments(groups: list[Group], machine: MachineConfig, objective: str = 
     return best[count, True]
 
 
+def added(spent: tuple[float, float], segment: Segment, machine: MachineConfig,
+          objective: str) -> tuple[float, float] | None:
+    """What a plan costs with one more segment, None if that does not fit."""
+    try:
+        if segment.peak_words(machine) > machine.glb_words:
+            return None
+        cost = segment.cost(machine, objective)
+    except DoesNotFit:
+        return None
+    return spent[0] + cost[0], spent[1] + cost[1]
+
+
 def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
     """All segments that begin with group `first`."""
     count = len(network)
@@ -332,9 +341,6 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
         yield Segment(network, first, first + 1, Way.WHOLE, 0, from_dram, to_dram)
     group = network[first]
     in_place = not from_dram and group.source.shape == group.output.shape and group.window.stride == 1
-    if group.images:
-        yield from _segments_of_images(network, first, from_dram, in_place)
-        return
     if in_place:
         for rows in STRIPE_ROWS:
             yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
@@ -348,15 +354,17 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
                 yield Segment(network, first, last, Way.STRIPES, rows, from_dram, to_dram)
 
 
-def _segments_of_images(network: tuple[Group, ...], first: int, from_dram: bool, in_place: bool):
-    """Those of a group that several images go through at once, beside WHOLE."""
-    group, last = network[first], first == len(network) - 1
-    if in_place and group.filters is None:
-        yield Segment(network, first, first + 1, Way.IN_PLACE, group.map_shape[0], False, last)
-    if group.depthwise is None and not group.pool_count:
+def segments_of_images(group: Group, from_dram: bool, last: bool):
+    """All segments of a group that several images go through at once; last: of the network."""
+    network = (group,)
+    for to_dram in ((True,) if last else (False, True)):
+        yield Segment(network, 0, 1, Way.WHOLE, 0, from_dram, to_dram)
+    if not from_dram and group.filters is None and group.source.shape == group.output.shape and group.window.stride == 1:
+        yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
+    if group.depthwise is None and not group.pool_count and not last:
         for slices in SLICES:
-            if len(group.filters) % (8 * slices) == 0 and not last:
-                yield Segment(network, first, first + 1, Way.SLICES, 0, from_dram, True, slices)
+            if len(group.filters) % (8 * slices) == 0:
+                yield Segment(network, 0, 1, Way.SLICES, 0, from_dram, True, slices)
 
 
 def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
@@ -370,7 +378,7 @@ def _why(network: tuple[Group, ...], machine: MachineConfig) -> str:
     """Names the group that needs most."""
     least = []
     for n, group in enumerate(network):
-        mappings_of(machine, group, group.map_shape[0] if group.pool_count or group.images else 1)
+        mappings_of(machine, group, group.map_shape[0] if group.pool_count else 1)
         words = min(s.peak_words(machine) for s in _segments_from(network, n, True) if s.last == n + 1)
         least.append((words, group.name))
     words, name = max(least)

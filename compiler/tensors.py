@@ -143,8 +143,7 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         return MapPlan(layout, Buffer(name, parts))
     if group.images:
         layout = _draft(group.output.shape, rows, group.images)
-        last = n + 2 if following.way is Way.IN_PLACE else n + 1
-        return MapPlan(layout, whole(name, layout.words, span(jobs, n)[0], span(jobs, last)[1]))
+        return MapPlan(layout, whole(name, layout.words, span(jobs, n)[0], span(jobs, _reader(n, segment_of))[1]))
     layout = _draft(group.output.shape, rows + following.slack)
     lives = []
     for y in range(rows):
@@ -154,11 +153,18 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         last = 2 * max(readers, default=birth) + 1
         lives.append((2 * birth, death if following.way is Way.WHOLE else last))
     if following.way is Way.IN_PLACE:
-        death = span(jobs, n + 1, n + 2)[1]
-        if n + 2 in early_tile:
-            death -= 1
+        reader = _reader(n, segment_of)
+        death = span(jobs, reader)[1] - (reader in early_tile)
         lives = [(birth, death) for birth, _ in lives] + [(span(jobs, n + 1)[0], death)] * following.slack
     return MapPlan(layout, Buffer(name, _merged(lives, layout.row_words)))
+
+
+def _reader(n: int, segment_of: list[Segment]) -> int:
+    """The last group that works on the words of map n: the one behind all that do so in place."""
+    last = n + 1
+    while segment_of[last].way is Way.IN_PLACE and not segment_of[last].to_dram:
+        last += 1
+    return last
 
 
 def _merged(lives: list[tuple[int, int]], row_words: int) -> list[Part]:

@@ -4,6 +4,7 @@ Source: the TensorFlow Lite schema (version 3) and the 8-bit quantization specif
 the machine does not run are refused by name and place.
 """
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,7 @@ class _Importer:
             raise ImportFailure(f"{len(model.subgraphs)} subgraphs, one is supported")
         self.model, self.subgraph = model, model.subgraphs[0]
         self.renamed: dict[int, int] = {}  # outputs of operators that change no value
+        self.names = Counter(self._name(index) for index in range(len(self.subgraph.tensors)))
 
     def graph(self) -> Graph:
         nodes: list[Node] = []
@@ -87,9 +89,15 @@ class _Importer:
     def _raw(self, index: int) -> schema.TensorT:
         return self.subgraph.tensors[index]
 
+    def _name(self, index: int) -> str:
+        name = self._raw(index).name
+        return name.decode() if isinstance(name, bytes) else str(name)
+
     def _activation(self, index: int, where: str) -> Tensor:
-        tensor = self._raw(self._source(index))
-        name = tensor.name.decode() if isinstance(tensor.name, bytes) else str(tensor.name)
+        index = self._source(index)
+        tensor, name = self._raw(index), self._name(index)
+        if self.names[name] > 1:  # the file may repeat names, we do not
+            name = f"{name}#{index}"
         self._expect_type(tensor, np.int8, where)
         shape = [int(n) for n in tensor.shape][1:]
         shape = [1] * (3 - len(shape)) + shape

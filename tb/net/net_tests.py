@@ -21,7 +21,7 @@ from tb.net.host import Host, Result
 def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: Result) -> np.ndarray:
     """Every pass's signature, DRAM and GLB bytes, against the command-level model; returns its DRAM."""
     expected: list[int] = []
-    machine = Machine(image.with_input(values), image.machine, lambda trace: expected.append(trace.signature))
+    machine = Machine(image.with_input(values), image.machine, observe=lambda t: expected.append(t.signature))
     machine.run(image.program)
     board.compare(len(expected), len(result.passes), "passes")
     for number, (want, got) in enumerate(zip(expected, result.passes)):
