@@ -13,7 +13,7 @@ from compiler.pipeline import compile_network
 from compiler.placement import DoesNotFit
 from compiler.program import Command, Transfer, assemble, disassemble
 from model.config import GLB_WORD_BYTES
-from tb.compiler.test_networks import draw_images
+from tb.compiler.test_networks import draw_images, late_network
 from tb.compiler.test_networks import network as random_model
 
 EFFORT = 8  # of the compiler's search for places
@@ -48,7 +48,7 @@ def draw_networks(seed: int, macs: int) -> Iterator[Network]:
     while True:
         number += 1
         rng = np.random.default_rng([seed, number])
-        model, shape = random_model(rng)
+        model, shape = (late_network if rng.random() < 0.3 else random_model)(rng)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "net.tflite"
             path.write_bytes(model)
