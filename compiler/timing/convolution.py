@@ -34,8 +34,8 @@ class Convolution:
         for n in range(shape.turns):
             units.front.catch_up(ifmap.sent)
             # What the ofmap does to the banks should be known before; but filters come behind the ifmap beats
-            # that run ahead, those of several groups where groups are short.
-            if self._words > depth // 2:
+            # that run ahead: those of a part of the next group, or of several groups where groups are short.
+            if self._words >= depth or self._words > depth // 2 and n % shape.groups == 0:
                 self._finish(n)
             for targets, words in shape.beats:
                 at = ifmap.next()
