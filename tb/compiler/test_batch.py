@@ -1,6 +1,7 @@
 """Batches: what all images go through together, halves of blocks, slices of filters, and what it saves."""
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from compiler.batch import Network, _repeated, halves, plan_batch
 from compiler.groups import Group, form_groups
 from compiler.importers import tflite
 from compiler.pipeline import Stages, compile_network
-from compiler.segments import Segment, Way, best_segments
+from compiler.segments import Segment, Way, added, best_segments, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -104,6 +105,44 @@ def test_no_worse_than_one_by_one(model: Path) -> None:
         one = best_segments(groups, machine)[0]
         _, segments = plan_batch(groups, machine, "cycles", IMAGES, frozenset())
         assert sum(segment.cost(machine, "cycles")[0] for segment in segments) <= IMAGES * one[0]
+
+
+def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
+    """Cycles of the best plan for `count` images, by going through all there are."""
+    best = count * best_segments(groups, machine)[0][0]
+
+    def together(rest: list[Group], images: int, from_dram: bool) -> float:
+        """Of all that is left, several images at once; blocks are tried whole and in halves."""
+        if not rest:
+            return 0 if from_dram else inf
+        choices = [rest]
+        if rest[0].depthwise is not None and rest[0].filters is not None:
+            choices.append([*halves(rest[0]), *rest[1:]])
+        found = inf
+        for chain in choices:
+            group = replace(chain[0], images=images)
+            for segment in segments_of_images(group, from_dram, last=len(chain) == 1):
+                cost = added((0, 0), segment, machine, "cycles")
+                if cost is not None:
+                    found = min(found, cost[0] + together(chain[1:], images, segment.to_dram))
+        return found
+
+    for images in (n for n in range(2, count + 1) if count % n == 0):
+        for cut in range(len(groups)):
+            first, second = halves(groups[cut]) if groups[cut].depthwise is not None else (None, None)
+            for head, rest in ((groups[:cut], groups[cut:]), ([*groups[:cut], first], [second, *groups[cut + 1 :]])):
+                if rest[0] is not None:
+                    alone = best_segments(head, machine)[0][0] if head else 0
+                    best = min(best, count * alone + count // images * together(rest, images, True))
+    return best
+
+
+@pytest.mark.parametrize("machine", [SMALL, DEFAULT])
+@pytest.mark.parametrize("count", [2, 4, 6])
+def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path) -> None:
+    groups = form_groups(tflite.load(model))
+    _, segments = plan_batch(groups, machine, "cycles", count, frozenset())
+    assert sum(s.cost(machine, "cycles")[0] for s in segments) == pytest.approx(cheapest(groups, machine, count))
 
 
 def test_one_image_is_no_batch(model: Path) -> None:
