@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.cases import GlbOverflow, Part, Table, convolution_cases, fused_cases, output_size
-from compiler.descriptors import Output, Window
+from compiler.cases import GlbOverflow, Part, Table, convolution_cases, fused_cases
+from compiler.descriptors import Output, Window, output_size
 from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import NO_FILTER_COLUMN
 

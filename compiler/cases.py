@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler import layout
 from compiler.convolution import Convolution, convolution_descriptor, convolution_groups, convolution_sets
-from compiler.descriptors import Blocks, Filters, Output, Pass, Window, pass_descriptor
+from compiler.descriptors import Blocks, Filters, Output, Pass, Window, output_size, pass_descriptor
 from compiler.layout import FeatureMap
 from model import encoding as enc
 from model.array import drain_beats
@@ -74,16 +74,6 @@ class Allocator:
         if len(self.words) > self.limit:
             raise GlbOverflow(f"GLB: needs {len(self.words) * 8} bytes, has {self.limit * 8}: use a smaller case")
         return address
-
-
-def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
-    """(E, F). Raises ValueError where the kernel is larger than the padded map."""
-    top, bottom, left, right = window.pads
-    height, width = shape[0] + top + bottom, shape[1] + left + right
-    rows, taps = window.kernel
-    if height < rows or width < taps:
-        raise ValueError(f"a {rows} x {taps} kernel on a padded map of {height} x {width}")
-    return (height - rows) // window.stride + 1, (width - taps) // window.stride + 1
 
 
 def _place_map(memory: Allocator, values: np.ndarray, q: int = 4) -> FeatureMap:

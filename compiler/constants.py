@@ -72,7 +72,6 @@ class WorkConstants:
     group: Group
     machine: MachineConfig
     way: Way
-    slices: int = 1
     tile: int = 0
     filters: Filters | None = None
     depthwise_address: int | None = None
@@ -91,9 +90,9 @@ class WorkConstants:
         """As a job of the group sees its filters: only the first waits for chunks, unless each has its slice."""
         if self.filters is None or first:
             return self.filters
-        if self.slices == 1:
+        if self.chunks is None or self.chunks.slices == 1:
             return replace(self.filters, chunk_groups=None)
-        words = job.slice * self.chunks.packed.size // self.slices
+        words = job.slice * self.chunks.packed.size // self.chunks.slices
         words %= self.chunks.slots * self.chunks.words
         blocks = job.slice * self.filters.tiles * self.filters.count // 8
         return replace(self.filters, address=self.filters.address + words,
@@ -134,7 +133,7 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
     DoesNotFit, its message beginning with the group's name."""
     found = []
     for n, group in enumerate(plan.groups):
-        constants = WorkConstants(group, machine, plan.segment_of[n].way, plan.segment_of[n].slices)
+        constants = WorkConstants(group, machine, plan.segment_of[n].way)
         found.append(constants)
         life = span(plan.jobs, n)
         if group.depthwise is not None:
@@ -203,7 +202,7 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
     """Filters of a group that is one job, or one for each slice of them: in chunks where each is used by one
     block of pixels or by inner blocks in turn, else resident; the mapping is the cheapest for which there is
     room."""
-    group, (birth, death), slices = plan.groups[n], span(plan.jobs, n), constants.slices
+    group, (birth, death), slices = plan.groups[n], span(plan.jobs, n), plan.segment_of[n].slices
     free = space.largest_free(birth, death)
     job = plan.jobs[birth // 2]
     for mapping in mappings_of(machine, sliced(group, slices), job.last - job.first):

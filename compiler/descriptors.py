@@ -27,6 +27,16 @@ class Window:
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
 
 
+def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
+    """(E, F). Raises ValueError where the kernel is larger than the padded map."""
+    top, bottom, left, right = window.pads
+    height, width = shape[0] + top + bottom, shape[1] + left + right
+    rows, taps = window.kernel
+    if height < rows or width < taps:
+        raise ValueError(f"a {rows} x {taps} kernel on a padded map of {height} x {width}")
+    return (height - rows) // window.stride + 1, (width - taps) // window.stride + 1
+
+
 @dataclass(frozen=True)
 class Output:
     """Requantised range: zero point, clamp."""
@@ -362,7 +372,7 @@ def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
         raise ValueError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
     if blocks.images:
         images = blocks.images * blocks.inner
-        width = (p.ifmap.cols + sum(p.window.pads[2:]) - p.window.kernel[1]) // stride + 1
+        _, width = output_size((p.ifmap.rows, p.ifmap.cols), p.window)
         if blocks.pixels < width or blocks.cols * blocks.along > 1:
             raise ValueError("several images in flight need a row in one block")
         if images != p.ifmap.images or p.ofmap and images != p.ofmap.images:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.cases import Table, output_size
-from compiler.descriptors import Output, Window
+from compiler.cases import Table
+from compiler.descriptors import Output, Window, output_size
 from compiler.graph import Graph, Node, Tensor
 from model.operators import fold_zero_point
 

@@ -85,6 +85,12 @@ class Beats:
         return words[lanes].astype(np.uint32)
 
 
+def inside(stream: StreamDescriptor, at: Positions, lane: int = 0) -> np.ndarray:
+    """bool per position: whether the word of a lane lies inside the tensor."""
+    x = at.x + lane
+    return (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
+
+
 def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Positions | None = None) -> Beats:
     """Reads a stream from the GLB (uint64 words). Out of range is the pad value."""
     at = where or positions(stream)
@@ -95,12 +101,11 @@ def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Po
         sent[:, 0] = ~(at.first_pair & bool(stream.options["trim_first"]))
         sent[:, 1] = ~(at.last_pair & bool(stream.options["trim_last"]))
     for lane in range(lanes):
-        x = at.x + lane
-        inside = (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
-        fetched = inside & sent[:, lane]
+        there = inside(stream, at, lane)
+        fetched = there & sent[:, lane]
         if lane and (odd := fetched & (at.address % 2 == 1)).any():
             raise IndexError(f"a pair of words at the odd address {at.address[odd][0]}")
-        data[:, lane] = np.where(inside, memory[np.where(fetched, at.address + lane, 0)], pad)
+        data[:, lane] = np.where(there, memory[np.where(fetched, at.address + lane, 0)], pad)
     return Beats(data, sent, at.tag, bool(stream.options["half_by_set"]))
 
 
@@ -116,7 +121,7 @@ def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray) -> tu
     at = positions(stream)
     if len(words) != len(at.address):
         raise ValueError(f"{len(words)} ofmap words for {len(at.address)} positions")
-    inside = (at.y >= 0) & (at.y < stream.range["rows"]) & (at.x >= 0) & (at.x < stream.range["cols"])
+    there = inside(stream, at)
     last = np.ones(len(words), bool)
     for level in (enc.OFMAP_BLOCK_LEVEL, enc.OFMAP_TILE_LEVEL):
         last &= at.digits[:, level] == stream.levels[level].count - 1
@@ -124,12 +129,12 @@ def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray) -> tu
     target = memory.view(np.uint8).reshape(-1, 8)
     source = np.ascontiguousarray(words, np.uint64).view(np.uint8).reshape(-1, 8)
     kept = source * (strobe[:, None] >> np.arange(8) & 1).astype(np.uint8)
-    data = np.ascontiguousarray(kept[inside]).view(np.uint64)[:, 0]
+    data = np.ascontiguousarray(kept[there]).view(np.uint64)[:, 0]
     with np.errstate(over="ignore"):
-        signature = ((data ^ at.address[inside].astype(np.uint64) * SPREAD) * SPREAD).sum(dtype=np.uint64)
+        signature = ((data ^ at.address[there].astype(np.uint64) * SPREAD) * SPREAD).sum(dtype=np.uint64)
     written = 0
     for byte in range(8):
-        use = inside & ((strobe >> byte) & 1 == 1)
+        use = there & ((strobe >> byte) & 1 == 1)
         target[at.address[use], byte] = source[use, byte]
         written += int(use.sum())
     return written, int(signature)

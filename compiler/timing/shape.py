@@ -9,7 +9,7 @@ from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ArrayMode, Stream
-from model.streams import Positions, positions
+from model.streams import Positions, inside, positions
 
 
 @dataclass(frozen=True)
@@ -111,15 +111,10 @@ def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stre
     return [(tuple(takers.get((tag["row"], tag["column"]), ())), count) for tag, count in zip(tags, words)]
 
 
-def _inside(stream: StreamDescriptor, at: Positions, lane: int = 0) -> np.ndarray:
-    x = at.x + lane
-    return (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
-
-
 def _pair_banks(machine: MachineConfig, stream: StreamDescriptor, at: Positions) -> list[int]:
     masks = np.zeros(len(at.address), np.int64)
     for lane, sent in enumerate(_lanes(stream, at)):
-        masks |= np.where(sent & _inside(stream, at, lane), bank_masks(machine, at.address + lane), 0)
+        masks |= np.where(sent & inside(stream, at, lane), bank_masks(machine, at.address + lane), 0)
     return masks.tolist()
 
 
@@ -127,4 +122,4 @@ def _word_banks(machine: MachineConfig, stream: StreamDescriptor) -> list[int]:
     if not stream.options["enable"]:
         return []
     at = positions(stream)
-    return np.where(_inside(stream, at), bank_masks(machine, at.address), 0).tolist()
+    return np.where(inside(stream, at), bank_masks(machine, at.address), 0).tolist()

@@ -13,7 +13,7 @@ from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Stream
 from model.machine import Machine
-from model.streams import positions
+from model.streams import inside, positions
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 
 SAME = "SAME"
@@ -87,11 +87,10 @@ def read_too_late(descriptor: Descriptor) -> int:
     written_at = np.arange(ofmap.length) // (ofmap.length // np.prod(turns))
     last = np.full(1 << 16, -1)
     for lane in range(2):
-        inside = (reads.y >= 0) & (reads.y < ifmap.range["rows"])
-        inside &= (reads.x + lane >= 0) & (reads.x + lane < ifmap.range["cols"])
-        np.maximum.at(last, reads.address[inside] + lane, read_at[inside])
-    inside = (writes.y >= 0) & (writes.y < ofmap.range["rows"]) & (writes.x >= 0) & (writes.x < ofmap.range["cols"])
-    return int((last[writes.address[inside]] > written_at[inside]).sum())
+        there = inside(ifmap, reads, lane)
+        np.maximum.at(last, reads.address[there] + lane, read_at[there])
+    there = inside(ofmap, writes)
+    return int((last[writes.address[there]] > written_at[there]).sum())
 
 
 def draw_images(rng: np.random.Generator) -> int:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.cases import output_size, pointwise_blocks
-from compiler.descriptors import Window
+from compiler.cases import pointwise_blocks
+from compiler.descriptors import Window, output_size
 from model.config import MachineConfig
 from tb.common import layers
 
