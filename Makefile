@@ -11,55 +11,60 @@ IMAGE   ?=#          picture to classify, the shipped one by default: demo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
 RTL     ?=#          number of images to run on the RTL too: accuracy
+QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
+# Knobs reach the commands as variables of the environment: no shell reads what is in them.
+export TEST SEED JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL PYTHON
 export PYTHONPATH := $(CURDIR)
-export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 ready := .venv/.ready
-py    := .venv/bin/python
+eyrie := .venv/bin/eyrie
+quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list test lint golden accuracy bench mutate clean help
+.PHONY: demo sim list check test lint golden accuracy bench mutate clean help
 
-demo: $(ready) ## Runs a photo through the simulated machine and names its class
-	@$(py) scripts/demo.py $(if $(IMAGE),--image '$(IMAGE)')
+demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE]
+	@$(eyrie) demo $(quiet) $${IMAGE:+--image "$$IMAGE"}
 
 sim: $(ready) ## Runs one simulation test: TEST [SEED] [WAVES]
-	@$(py) -m tb.common.runner '$(TEST)' \
-	  $(if $(SEED),--seed '$(SEED)') $(if $(filter 1,$(WAVES)),--waves)
+	@$(eyrie) sim $(quiet) $${TEST:+"$$TEST"} $${SEED:+--seed "$$SEED"} \
+	  $(if $(filter 1,$(WAVES)),--waves)
 
 list: $(ready) ## Prints the simulation tests
-	@$(py) -m tb.common.runner --list
+	@$(eyrie) list
+
+check: $(ready) ## A smoke test of about a minute
+	@$(eyrie) check $(quiet)
 
 test: $(ready) ## Runs all tests: [JOBS] [SEED]
-	@EYRIE_SEED=$(or $(SEED),1) $(py) -m pytest -n $(JOBS)
+	@EYRIE_SEED="$${SEED:-1}" .venv/bin/python -m pytest -n "$$JOBS"
 
 lint: $(ready) ## Checks the RTL with Verilator and slang, warnings being errors
-	@$(py) scripts/lint.py
+	@$(eyrie) lint $(quiet)
 
-golden: $(ready) ## Writes stimulus and expected data of a test, or of all: [TEST]
-	@$(py) scripts/gen_golden.py $(TEST)
+golden: $(ready) ## Writes stimulus and expected data of a test, or of all: [TEST] [SEED]
+	@$(eyrie) golden $(quiet) $${TEST:+"$$TEST"} $${SEED:+--seed "$$SEED"}
 
 accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL]
-	@$(py) scripts/accuracy.py --cifar10 '$(CIFAR10)' \
-	  $(if $(IMAGES),--images $(IMAGES)) $(if $(RTL),--rtl $(RTL))
+	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10 "$$CIFAR10"} \
+	  $${IMAGES:+--images "$$IMAGES"} $${RTL:+--rtl "$$RTL"}
 
 bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [BUDGET]
-	@$(py) scripts/bench.py --budget $(BUDGET) $(if $(PARTS),--parts '$(PARTS)')
+	@$(eyrie) bench $(quiet) --budget "$$BUDGET" $${PARTS:+--parts "$$PARTS"}
 
 mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
-	@$(py) scripts/mutate.py --seed $(or $(SEED),1) --count $(COUNT) --budget $(BUDGET)
+	@$(eyrie) mutate $(quiet) --seed "$${SEED:-1}" --count "$$COUNT" --budget "$$BUDGET"
 
 clean: ## Removes build/; .venv stays
 	@rm -rf build
 
 help: ## Prints this
 	@echo 'Targets:'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
 	@echo 'Knobs:'
-	@awk -F ' *[?]= *|# *' '/^[A-Z0-9]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' \
-	  $(MAKEFILE_LIST)
+	@awk -F ' *[?]= *|# *' '/^[A-Z0-9]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' Makefile
 
 $(ready): requirements.txt scripts/setup_venv.sh
-	@PYTHON='$(PYTHON)' scripts/setup_venv.sh
+	@scripts/setup_venv.sh

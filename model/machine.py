@@ -18,7 +18,7 @@ from model.encoding import ErrorCode, Opcode, Stream
 from model.passes import PassTrace, run_pass
 
 
-class MachineError(Exception):
+class MachineError(ValueError):
     """The machine stopped with an error code.
 
     code: what happened; address: DRAM byte address of the command.

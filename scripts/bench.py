@@ -1,13 +1,12 @@
-"""Prints what there is to say about speed, and writes build/bench/summary.json (keys: docs/summary.md).
+"""Prints what there is to say about speed, and writes build/bench (keys of summary.json: docs/summary.md).
 
-    python scripts/bench.py [--parts A,B] [--budget MINUTES]
+    eyrie bench [--parts A,B] [--budget MINUTES]
 
 Runs the shipped network on the demo photo on the RTL in its default configuration, then the parts; a part
-does not begin when the budget is used up. Exit code 1 unless all results equal the golden model's.
+does not begin when the budget is used up. The exit code is 1 unless all results equal the golden model's.
 """
 
-import json
-import os
+import argparse
 import secrets
 import sys
 import time
@@ -17,23 +16,25 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+from compiler.cost import predict
+from compiler.image import Image
+from compiler.importers import tflite
+from model.config import DEFAULT, MachineConfig
+from model.names import unknown
+from runtime import figures as report
+from runtime import progress
+from runtime.folders import BUILD, replacing
+from runtime.programs import compiled
+from runtime.results import network_summary, write_page, write_summary
+from runtime.simulator.simulate import simulate_in
+from scripts.eyrie import main
+from tb.catalogue import find
+from tb.net.bench import WIDE
+from tb.net.demo_net import MODEL, demo_input
+from tb.net.requests import RunFailed, on_rtl
+from tb.sim import native
 
-from compiler.command_line import Parser  # noqa: E402
-from compiler.cost import predict  # noqa: E402
-from compiler.image import Image  # noqa: E402
-from compiler.pipeline import compile_network  # noqa: E402
-from model.config import DEFAULT, MachineConfig  # noqa: E402
-from run_net import FAILURES, on_rtl  # noqa: E402
-from tb.catalogue import find  # noqa: E402
-from tb.common.runner import simulate  # noqa: E402
-from tb.net import report  # noqa: E402
-from tb.net.bench import WIDE  # noqa: E402
-from tb.net.demo_net import MODEL, demo_input  # noqa: E402
-from tb.sim import native  # noqa: E402
-
-OUT = ROOT / "build" / "bench"
+TARGET = BUILD / "bench"
 SEED = 1
 COST_LAYERS = 60
 SPEED_RUNS = 5  # of which the fastest counts: the host may have other work
@@ -43,45 +44,39 @@ SPEED_RUNS = 5  # of which the fastest counts: the host may have other work
 class Run:
     """A network's run on the RTL.
 
-    folder   the compiled network
+    out      the folder of all parts
+    program  the folder of the compiled network
     outputs  int8 [N, H, W, C]
-    golden   of the golden model
-    figures  of report.figures
-    seconds  wall-clock time of the simulation, from start to interrupt
+    summary  the entries of a summary: report.figures, and the comparison with the golden model
     """
 
-    folder: Path
+    out: Path
+    program: Path
     image: Image
     values: np.ndarray
     outputs: np.ndarray
-    golden: np.ndarray
-    figures: dict
-    seconds: float
-
-    @property
-    def summary(self) -> dict:
-        """The entries of a summary."""
-        wrong = int((self.golden != self.outputs).sum())
-        return {"comparisons": self.golden.size, "mismatches": wrong, **self.figures,
-                "class": int(self.outputs[0].argmax()), "golden_class": int(self.golden[0].argmax()),
-                "match": not wrong}
+    summary: dict
 
 
-def run_network(name: str, machine: MachineConfig = DEFAULT, photos: np.ndarray | None = None) -> Run:
-    """Compiles the shipped network for a machine and runs it on the demo photo, or on several at once."""
-    print(f"{name}: compiling, simulating (a new model is built first, a few minutes) ...", flush=True)
+def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: np.ndarray | None = None) -> Run:
+    """Runs the shipped network, compiled for a machine, on the demo photo, or on several at once; the folder
+    out/name gets log, summary and page."""
+    print(f"{name}:", flush=True)
     values = demo_input()[None] if photos is None else photos
-    stages = compile_network(MODEL, machine, images=len(values))
-    folder = OUT / name
-    stages.image.save(folder, stages.text)
-    outputs, [run] = on_rtl(str(folder), values, SEED)
-    golden = stages.graph.run(values)[stages.graph.output.name]
-    figures = report.figures(stages.image, run["counters"], run["passes"])
-    return Run(folder, stages.image, values, outputs, golden, figures, run["seconds"])
+    program = compiled(MODEL, machine, len(values))
+    image, graph = Image.load(program), tflite.load(MODEL)
+    golden = graph.run(values)[graph.output.name]
+    folder = out / name
+    folder.mkdir()
+    done = on_rtl(folder, program, values, SEED)
+    summary = network_summary(name, image, done.runs[0], SEED, done.outputs, golden)
+    write_summary(folder, summary)
+    write_page(folder, f"MobileNetV1, {name}", image, summary, done.runs[0])
+    return Run(out, program, image, values, done.outputs, summary)
 
 
 def print_run(title: str, run: Run) -> None:
-    figures = run.figures
+    figures = run.summary
     print(f"\n{title}: {figures['cycles']:,} cycles, multipliers busy {100 * figures['utilisation']:.1f} %, "
           f"energy {figures['energy_uJ']} uJ\n{report.ratios(figures)}")
     print(f"\n{report.layer_table(figures)}\n\n{report.unit_table(figures)}\n", flush=True)
@@ -90,36 +85,37 @@ def print_run(title: str, run: Run) -> None:
 def batch4(base: Run) -> dict:
     """The network on four images at once: the photo, mirrored, upside down, and both."""
     photo = demo_input()
-    run = run_network("batch4", photos=np.stack([photo, photo[:, ::-1], photo[::-1], photo[::-1, ::-1]]))
+    run = run_network(base.out, "batch4", photos=np.stack([photo, photo[:, ::-1], photo[::-1], photo[::-1, ::-1]]))
     print_run("batch 4", run)
     return run.summary
 
 
 def mult48(base: Run) -> dict:
     """The network on a machine with one multiplier in each PE."""
-    run = run_network("mult48", MachineConfig(multipliers=1))
+    run = run_network(base.out, "mult48", MachineConfig(multipliers=1))
     print_run("48 multipliers", run)
     return run.summary
 
 
 def bus128(base: Run) -> dict:
     """The network on a machine with a DRAM port and a filter port of 128 bits."""
-    run = run_network("bus128", MachineConfig(**WIDE))
+    run = run_network(base.out, "bus128", MachineConfig(**WIDE))
     print_run("128-bit ports", run)
     return run.summary
 
 
 def cost_model(base: Run) -> dict:
     """The cost model against the counters: of the network, and of random layers of a seed never used before."""
-    print(f"cost model: {COST_LAYERS} random layers ...", flush=True)
-    os.environ["EYRIE_COST_LAYERS"] = str(COST_LAYERS)
+    print(f"cost_model: {COST_LAYERS} random layers", flush=True)
     seed = secrets.randbelow(1 << 31)
-    run = simulate(find("cost0"), seed, out=OUT / "cost_model", echo=False)
+    folder = base.out / "cost_model"
+    folder.mkdir()
+    run = simulate_in(folder, find("cost0"), seed, variables={"EYRIE_COST_LAYERS": str(COST_LAYERS)})
     if "within" not in run:
-        raise ValueError(f"the simulation failed ({run.get('reason')}): see {OUT / 'cost_model' / 'log.txt'}")
+        raise RunFailed(f"the simulation failed ({run.get('reason')}): see {TARGET / 'cost_model' / 'log.txt'}")
     predicted = predict(base.image)
     rows = [{"name": cost.name, "predicted": cost.cycles, "measured": row["cycles"]}
-            for cost, row in zip(predicted.layers, base.figures["layers"], strict=True)]
+            for cost, row in zip(predicted.layers, base.summary["layers"], strict=True)]
     for row in rows:
         error = 100 * (row["predicted"] / row["measured"] - 1)
         print(f"{row['name']:8} {row['predicted']:8,} cycles predicted, {row['measured']:8,} measured, {error:+.2f} %")
@@ -131,14 +127,18 @@ def cost_model(base: Run) -> dict:
 
 def speed(base: Run) -> dict:
     """Simulated cycles per second, of the same run from cocotb and from C++, in turn."""
-    print("speed: simulating from cocotb and from C++ ...", flush=True)
-    cycles, seconds, match = base.figures["cycles"], {"cocotb": [], "cpp": []}, True
+    print("speed: from cocotb and from C++", flush=True)
+    cycles, seconds, match = base.summary["cycles"], {"cocotb": [], "cpp": []}, True
+    folder = base.out / "speed"
+    folder.mkdir()
     for _ in range(SPEED_RUNS):
-        outputs, [run] = on_rtl(str(base.folder), base.values, SEED)
-        seconds["cocotb"].append(run["seconds"])
-        driven = native.run(base.image, base.values[0], OUT, SEED)
+        done = on_rtl(folder, base.program, base.values, SEED)
+        seconds["cocotb"].append(done.runs[0]["seconds"])
+        with progress.task("simulating from C++"):
+            driven = native.run(base.image, base.values[0], folder, SEED)
         seconds["cpp"].append(driven.seconds)
-        for got, of in ((run["counters"]["CYCLES"], outputs[0]), (driven.cycles, driven.output)):
+        counted = done.runs[0]["counters"]["CYCLES"]
+        for got, of in ((counted, done.outputs[0]), (driven.cycles, driven.output)):
             match &= got == cycles and bool((of == base.outputs[0]).all())
     figures: dict = {"cycles": cycles, "match": match}
     for driver, times in seconds.items():
@@ -164,7 +164,7 @@ def chosen(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in PARTS:
-            raise ValueError(f"no part is named {name!r}; known: {', '.join(PARTS)}")
+            raise ValueError(unknown("part", name, PARTS))
     return names
 
 
@@ -177,36 +177,31 @@ def run_parts(names: list[str], base: Run, end: float) -> dict[str, dict]:
             continue
         try:
             sections[name] = PARTS[name](base)
-        except FAILURES as failure:
+        except (OSError, ValueError) as failure:
             print(f"{name}: {failure}", flush=True)
             sections[name] = {"match": False, "reason": str(failure)}
     return sections
 
 
-def main() -> int:
-    parser = Parser(description="Prints what there is to say about speed.")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", default=",".join(PARTS), metavar="A,B", help=", ".join(PARTS))
-    parser.add_argument("--budget", type=float, default=60, metavar="MINUTES",
-                        help="after which no part begins")
-    args = parser.parse_args()
-    parts, end = chosen(args.parts), time.monotonic() + 60 * args.budget
-    OUT.mkdir(parents=True, exist_ok=True)
-    target, unfinished = OUT / "summary.json", OUT / "summary.json.part"
-    target.unlink(missing_ok=True)
-    base = run_network("batch1")
-    print_run("batch 1", base)
-    sections = run_parts(parts, base, end)
-    passed = all(section["match"] for section in (base.summary, *sections.values()))
-    summary = {"test": "bench", "status": "pass" if passed else "fail", "seed": SEED, **base.summary,
-               "skipped": [name for name in parts if name not in sections], **sections}
-    unfinished.write_text(json.dumps(summary, indent=1))
-    unfinished.replace(target)
+    parser.add_argument("--budget", type=float, default=60, metavar="MINUTES", help="after which no part begins (60)")
+
+
+def run(options: argparse.Namespace) -> int:
+    parts, end = chosen(options.parts), time.monotonic() + 60 * options.budget
+    with replacing(TARGET, keep=RunFailed) as out:
+        base = run_network(out, "batch1")
+        print_run("batch 1", base)
+        sections = run_parts(parts, base, end)
+        passed = all(section["match"] for section in (base.summary, *sections.values()))
+        write_summary(out, base.summary | {
+            "test": "bench", "status": "pass" if passed else "fail",
+            "skipped": [name for name in parts if name not in sections], **sections})
+    print(f"report: {TARGET / 'batch1' / 'report.html'}")
     print("match" if passed else "MISMATCH")
     return 0 if passed else 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except FAILURES as failure:
-        sys.exit(f"bench: {failure}")
+    sys.exit(main(["bench", *sys.argv[1:]]))

@@ -1,14 +1,10 @@
 """CIFAR-10 from the official archive: images, labels, class names and the input's number format.
 
-    python scripts/fetch_cifar10.py DIR   downloads it (163 MB)
-    python scripts/cifar10.py DIR         checks what is in DIR
-
-DIR holds `cifar-10-python.tar.gz`, or `cifar-10-batches-py/` unpacked from it, or is that folder.
+DIR, which `eyrie cifar10 DIR` fetches, holds `cifar-10-python.tar.gz`, or `cifar-10-batches-py/` unpacked from it, or is that folder.
 """
 
 import io
 import pickle
-import sys
 import tarfile
 import zlib
 from pathlib import Path
@@ -63,7 +59,7 @@ def _read_batches(directory: Path, names: list[str]) -> list[bytes]:
     if not archive.is_file():
         raise ValueError(
             f"{directory}: neither {ARCHIVE} nor {FOLDER}/ there; get it with "
-            f"python scripts/fetch_cifar10.py {directory}"
+            f"eyrie cifar10 {directory}"
         )
     try:
         with tarfile.open(archive, "r:gz") as tar:
@@ -90,18 +86,3 @@ def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
                 f"{directory}: {name} is truncated or damaged ({error}); fetch it again"
             ) from None
     return np.concatenate(images), np.concatenate(labels)
-
-
-def main() -> None:
-    if len(sys.argv) != 2:
-        raise ValueError("usage: cifar10.py DIR")
-    for split in BATCHES:
-        images, labels = load(sys.argv[1], split)
-        print(f"{split}: {len(images)} images, per class {np.bincount(labels).tolist()}")
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except (OSError, ValueError) as error:
-        sys.exit(f"cifar10: {error}")

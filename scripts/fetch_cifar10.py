@@ -1,50 +1,61 @@
-"""Download CIFAR-10 (163 MB) from its official address and check it.
+"""Downloads CIFAR-10 (163 MB) from its official address, and checks what is there.
 
-    python scripts/fetch_cifar10.py DIR
+    eyrie cifar10 DIR
 """
 
+import argparse
 import hashlib
 import sys
 import urllib.request
 from pathlib import Path
 
-from cifar10 import ARCHIVE
+import numpy as np
+
+from runtime import progress
+from runtime.folders import whole_file
+from scripts.cifar10 import ARCHIVE, BATCHES, FOLDER, load
+from scripts.eyrie import main
 
 URL = f"https://www.cs.toronto.edu/~kriz/{ARCHIVE}"
 MD5 = "c58f30108f718f92721af3b95e74349a"
 CHUNK = 1 << 20
 
 
-def fetch(directory: Path, url: str = URL, md5: str = MD5) -> Path:
-    """Download into `directory` unless it is there already, and return the archive's path.
+def fetch(directory: Path, url: str = URL, md5: str = MD5) -> None:
+    """Downloads the archive into `directory`, unless it, or what was unpacked from it, is there already.
 
     The file gets its name only once the checksum is right, so a broken download leaves nothing.
     Raises ValueError for a wrong checksum, OSError if the address or the disk fails.
     """
     target = directory / ARCHIVE
-    if target.exists() and hashlib.md5(target.read_bytes()).hexdigest() == md5:
-        return target
-    part, digest, done = target.with_suffix(".part"), hashlib.md5(), 0
+    if target.exists() or (directory / FOLDER).is_dir() or (directory / BATCHES["train"][0]).is_file():
+        return
+    digest, done = hashlib.md5(), 0
+    with urllib.request.urlopen(url, timeout=60) as source, progress.task("downloading", "MiB") as task:
+        directory.mkdir(parents=True, exist_ok=True)
+        size = int(source.headers.get("Content-Length") or 0)
+        with whole_file(target) as sink:
+            while chunk := source.read(CHUNK):
+                digest.update(chunk)
+                done += sink.write(chunk)
+                task.at(done >> 20, size >> 20)
+            if digest.hexdigest() != md5:
+                raise ValueError(f"md5 {digest.hexdigest()}, expected {md5}: try again")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", metavar="DIR", type=Path)
+
+
+def run(options: argparse.Namespace) -> None:
     try:
-        with urllib.request.urlopen(url, timeout=60) as source:
-            directory.mkdir(parents=True, exist_ok=True)
-            with part.open("wb") as sink:
-                while chunk := source.read(CHUNK):
-                    digest.update(chunk)
-                    done += sink.write(chunk)
-                    print(f"\r{done >> 20} MiB", end="", file=sys.stderr, flush=True)
-        print(file=sys.stderr)
-        if digest.hexdigest() != md5:
-            raise ValueError(f"md5 {digest.hexdigest()}, expected {md5}; try again")
-        return part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+        fetch(options.directory)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"cannot fetch {URL}: {error}") from error
+    for split in BATCHES:
+        images, labels = load(options.directory, split)
+        print(f"{split}: {len(images):,} images, {np.bincount(labels).tolist()} of each class")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: fetch_cifar10.py DIR")
-    try:
-        print(fetch(Path(sys.argv[1])))
-    except (OSError, ValueError) as error:
-        sys.exit(f"fetch_cifar10: cannot fetch {URL}: {error}")
+    sys.exit(main(["cifar10", *sys.argv[1:]]))

@@ -14,16 +14,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from compiler.cases import Case  # noqa: E402
-from model.config import MachineConfig  # noqa: E402
-from model.passes import run_pass  # noqa: E402
-from tb.catalogue import Bench, benches  # noqa: E402
-from tb.common.layers import Layer  # noqa: E402
+from compiler.cases import Case
+from compiler.command_line import whole_number
+from model.config import MachineConfig
+from model.names import unknown
+from model.passes import run_pass
+from runtime.folders import BUILD, writing
+from runtime.simulator.bench import Bench
+from scripts.eyrie import main
+from tb.catalogue import benches
+from tb.common.layers import Layer
 
 BLOCKS = {"pass_tb": "tb.pass.pass_tests", "pe_array_tb": "tb.pe_array.draw"}  # by top: what draws
 DEFAULT_TESTS = [f"pass{n}" for n in range(4)] + [f"array{n}" for n in range(6)]
@@ -32,7 +34,7 @@ OURS = re.compile(r"layer\d+_(pass\d+_\w+\.hex|pass\d+\.npz|result\.npz)|README\
 
 README = """# Golden data of {test}, seed {seed}
 
-{about}. Written by `python scripts/gen_golden.py {test} --seed {seed}`.
+{about}. Written by `eyrie golden {test} --seed {seed}`.
 
 Layers, each in one or several passes:
 
@@ -53,14 +55,10 @@ output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {
 """
 
 
-class NoData(Exception):
-    """There is no golden data of that test; the message is one line."""
-
-
 def find(name: str) -> Bench:
     known = {bench.name: bench for bench in benches().values() if bench.top in BLOCKS}
     if name not in known:
-        raise NoData(f"no golden data of a test {name!r}; there is of: {' '.join(known)}")
+        raise ValueError(f"{unknown('test', name, known)} (there is golden data of pass and array tests)")
     return known[name]
 
 
@@ -154,28 +152,21 @@ def write(bench: Bench, seed: int, folder: Path) -> int:
     return passes
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "test", metavar="TEST", nargs="?", help="all standard ones if none is given"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="what to draw the layers from (1)")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("test", metavar="TEST", nargs="?", help="all standard ones if none is given")
+    parser.add_argument("--seed", type=whole_number(0), default=1, help="what to draw the layers from (1)")
     parser.add_argument("--out", metavar="DIR", type=Path, help="build/golden/TEST by default")
-    options = parser.parse_args()
-    try:
-        if options.seed < 0:
-            raise NoData(f"--seed {options.seed}: must not be negative")
-        if options.out and not options.test:
-            raise NoData("--out needs a TEST; name one")
-        for bench in [find(name) for name in ([options.test] if options.test else DEFAULT_TESTS)]:
-            folder = options.out or ROOT / "build" / "golden" / bench.name
+
+
+def run(options: argparse.Namespace) -> None:
+    if options.out and not options.test:
+        raise ValueError("--out needs a TEST: name one")
+    for bench in [find(name) for name in ([options.test] if options.test else DEFAULT_TESTS)]:
+        folder = options.out or BUILD / "golden" / bench.name
+        with writing(folder):
             passes = write(bench, options.seed, folder)
-            print(f"{bench.name}: {passes} pass(es) in {folder}", flush=True)
-    except (NoData, OSError) as error:
-        print(f"gen_golden: {error}", file=sys.stderr)
-        return 1
-    return 0
+        print(f"{bench.name}: {passes} pass(es) in {folder}", flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["golden", *sys.argv[1:]]))

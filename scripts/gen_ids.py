@@ -4,8 +4,8 @@ A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthw
 layers): --block-rows output rows, --block-cols blocks in each or --images images side by side; with
 --pointwise no depthwise half.
 
-    python scripts/gen_ids.py --e 8 --p 4 --q 4 --r 1 --t 2
-    python scripts/gen_ids.py --block-rows 4 --block-cols 2 --stride 2
+    eyrie ids --e 8 --p 4 --q 4 --r 1 --t 2
+    eyrie ids --block-rows 4 --block-cols 2 --stride 2
 
 A PE takes a beat if the row ID of its row and its own column ID equal the beat's tag; "-": a PE
 that takes no part. IDs are shifted in from the last PE to the first.
@@ -13,23 +13,18 @@ that takes no part. IDs are shifted in from the last PE to the first.
 
 import argparse
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from compiler.scan_ids import IDLE, ScanIds, block_ids, convolution_ids  # noqa: E402
-from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig  # noqa: E402
-from model.descriptor import Descriptor  # noqa: E402
+from compiler.command_line import whole_number
+from compiler.scan_ids import IDLE, ScanIds, block_ids, convolution_ids
+from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.descriptor import Descriptor
+from scripts.eyrie import main
 
 CONVOLUTION = dict(e=None, p=1, q=WORD_CHANNELS, r=1, t=1, kernel=3)
 
 
 def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
     """Raises ValueError where the mapping does not fit."""
-    for name, value in vars(options).items():
-        if value is not None and value is not False and value < 1:
-            raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
     machine = MachineConfig(rows=options.rows, cols=options.cols)
     stride = options.stride or 1
     if stride > 2:
@@ -91,10 +86,7 @@ def ln_text(machine: MachineConfig, ids: ScanIds) -> str:
     return f"LN = 0b{ids.ln:0{machine.rows - 1}b} (bit i joins row i to row i + 1): rows {chains}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, about in (
         ("e", "output rows in flight"),
         ("p", "filters of a PE"),
@@ -107,22 +99,17 @@ def main() -> int:
         ("block-cols", "blocks of pixels in a row"),
         ("images", "images side by side"),
     ):
-        parser.add_argument(f"--{name}", type=int, help=about)
+        parser.add_argument(f"--{name}", type=whole_number(1), metavar="N", help=about)
     parser.add_argument("--pointwise", action="store_true", help="pixels come from the GLB")
-    parser.add_argument("--rows", type=int, default=DEFAULT.rows, help="of the array")
-    parser.add_argument("--cols", type=int, default=DEFAULT.cols, help="of the array")
-    try:
-        machine, ids = ids_of(parser.parse_args())
-    except ValueError as error:
-        print(f"gen_ids: {error}", file=sys.stderr)
-        return 1
-    print(
-        "\n\n".join(
-            [*(table(machine, ids, name) for name in ("ifmap", "filter")), ln_text(machine, ids)]
-        )
-    )
-    return 0
+    for name, size in (("rows", DEFAULT.rows), ("cols", DEFAULT.cols)):
+        parser.add_argument(f"--{name}", type=whole_number(1), default=size, metavar="N", help="of the array")
+
+
+def run(options: argparse.Namespace) -> None:
+    machine, ids = ids_of(options)
+    tables = [table(machine, ids, network) for network in ("ifmap", "filter")]
+    print("\n\n".join([*tables, ln_text(machine, ids)]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["ids", *sys.argv[1:]]))

@@ -4,14 +4,16 @@ the other does not (slang alone sees a variable with two drivers in separate pro
 Every module that no other one instantiates is a top; the machine is also elaborated at other sizes.
 """
 
+import argparse
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-from pyslang import driver
-
-from tb.common.sources import ROOT, arguments, closure, code
+from runtime import progress
+from runtime.folders import ROOT
+from runtime.simulator.sources import arguments, closure, code
+from scripts.eyrie import main
 
 WAIVERS = Path(__file__).with_name("lint.vlt")
 MACHINE = "eyrie"
@@ -47,6 +49,8 @@ def verilator(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
 
 def slang(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
     """Whether slang finds nothing; it prints what it finds."""
+    from pyslang import driver
+
     generics = " ".join(f"-G {name}={value}" for name, value in parameters.items())
     tool = driver.Driver()
     tool.addStandardArgs()
@@ -56,22 +60,27 @@ def slang(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
     )
 
 
-def main() -> int:
-    """Lints all tops; returns 0 if nothing was found."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It takes none."""
+
+
+def run(options: argparse.Namespace) -> int:
     runs = [(top, {}) for top in tops()]
     if (MACHINE, {}) in runs:
         runs += [(MACHINE, {"ROWS": rows, "COLS": columns}) for rows, columns in SIZES]
         runs += [(MACHINE, parameters) for parameters in VARIANTS]
     failed = []
-    for top, parameters in runs:
-        label = " ".join([top, *(f"{name}={value}" for name, value in parameters.items())])
-        files = closure(top)
-        for tool in (verilator, slang):
-            if not tool(top, parameters, files):
-                failed.append(f"{label} ({tool.__name__})")
+    with progress.task("linting", "tops") as task:
+        for number, (top, parameters) in enumerate(runs):
+            label = " ".join([top, *(f"{name}={value}" for name, value in parameters.items())])
+            task.at(number, len(runs), label)
+            files = closure(top)
+            for tool in (verilator, slang):
+                if not tool(top, parameters, files):
+                    failed.append(f"{label} ({tool.__name__})")
     print("lint:", f"failed: {', '.join(failed)}" if failed else f"clean, {len(runs)} tops")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["lint", *sys.argv[1:]]))

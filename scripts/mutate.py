@@ -1,6 +1,6 @@
 """Plants one-line errors in the RTL and runs the benches that should find them.
 
-    python scripts/mutate.py [--seed N] [--count N] [--budget MINUTES]
+    eyrie mutate [--seed N] [--count N] [--budget MINUTES]
 
 All one-line changes of a few kinds (operators, conditions, constants, ternary arms, dropped
 assignments) are listed; the seed draws from them, one block after the other. Each is applied in a
@@ -24,10 +24,12 @@ from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from mutations import Candidate, apply, candidates  # noqa: E402
+from compiler.command_line import whole_number
+from runtime import progress
+from runtime.folders import BUILD, ROOT
+from runtime.results import write_summary
+from scripts.eyrie import main
+from scripts.mutations import Candidate, apply, candidates
 
 GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv"}
 
@@ -88,9 +90,9 @@ _WORKER = """
 import json, sys
 from dataclasses import replace
 from tb.catalogue import find
-from tb.common.runner import simulate
-from tb.common.sources import SourceError
-from tb.common.verilate import BuildError
+from runtime.simulator.simulate import simulate
+from runtime.simulator.sources import SourceError
+from runtime.simulator.verilate import BuildError
 name, seed, timeout_s = sys.argv[1:]
 try:
     bench = replace(find(name), timeout_s=float(timeout_s))
@@ -101,7 +103,7 @@ print(json.dumps({key: result.get(key) for key in ("status", "reason")}))
 """
 
 
-class BaselineError(Exception):
+class BaselineError(ValueError):
     """A bench fails without any change, so it says nothing about mutants."""
 
 
@@ -219,7 +221,7 @@ class Campaign:
         return asdict(candidate) | found
 
 
-def run(seed: int, count: int, budget_min: float | None) -> dict[str, object]:
+def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, object]:
     """Tries `count` mutants, or as many as begin within the budget; returns and writes the summary."""
     start = time.monotonic()
     campaign = Campaign(ROOT, seed)
@@ -232,7 +234,8 @@ def run(seed: int, count: int, budget_min: float | None) -> dict[str, object]:
             candidate = block.pop(0)
             if (candidate.file, candidate.before, candidate.after) in EQUIVALENT:
                 continue
-            result = campaign.trial(candidate)
+            with progress.task(f"trying {candidate.file}:{candidate.line}"):
+                result = campaign.trial(candidate)
             bench = f" by {result['bench']}" if result["bench"] else ""
             print(f"{result['result']}{bench}: {candidate.file}:{candidate.line}: "
                   f"{candidate.before}  ->  {candidate.after}", flush=True)
@@ -249,27 +252,22 @@ def run(seed: int, count: int, budget_min: float | None) -> dict[str, object]:
         "survivors": len(survivors),
         "results": results,
     }
-    out = ROOT / "build" / "mutate" / "summary.json"
-    out.write_text(json.dumps(summary, indent=2) + "\n")
+    write_summary(BUILD / "mutate", summary)
     return summary
 
 
-def main() -> int:
-    """The command line; returns 0 if every mutant was killed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=20)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=whole_number(0), default=1, metavar="N", help="of the draw (1)")
+    parser.add_argument("--count", type=whole_number(1), default=20, metavar="N", help="mutants (20)")
     parser.add_argument("--budget", type=float, metavar="MINUTES", help="begin no mutant after this")
-    options = parser.parse_args()
-    try:
-        summary = run(options.seed, options.count, options.budget)
-    except BaselineError as error:
-        print(f"mutate: {error}", file=sys.stderr)
-        return 1
+
+
+def run(options: argparse.Namespace) -> int:
+    summary = campaign_of(options.seed, options.count, options.budget)
     print(f"{summary['status']}  mutate seed {summary['seed']}, {summary['mutants']} mutants, "
           f"{summary['killed']} killed, {summary['survivors']} survivors, {summary['seconds']:.0f} s")
     return 0 if summary["status"] == "pass" else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["mutate", *sys.argv[1:]]))

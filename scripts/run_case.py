@@ -29,39 +29,51 @@ summary.json are in build/run_case.
 """
 
 import argparse
-import os
 import sys
-import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from compiler.case_file import load, parts
+from compiler.cases import Part
+from runtime.folders import BUILD, replacing, whole_file
+from runtime.simulator.bench import Bench
+from runtime.simulator.simulate import simulate_in
+from scripts.eyrie import main
+from scripts.run_net import check_target
 
-from compiler.case_file import BadCase, load, parts  # noqa: E402
-from compiler.cases import Part  # noqa: E402
-from tb.catalogue import Bench  # noqa: E402
-from tb.common.runner import simulate  # noqa: E402
-from tb.common.sources import SourceError  # noqa: E402
-from tb.common.verilate import BuildError  # noqa: E402
-
-BUILD = ROOT / "build" / "run_case"
+TARGET = BUILD / "run_case"
 DAY_S = 24 * 3600.0
 BENCH = Bench(
     "run_case", "passes from a file", "pass_tb", "tb.pass.case_tests", "runs_cases", timeout_s=DAY_S
 )
 
 
-class RunError(Exception):
+class CaseFailed(ValueError):
     """The simulation failed; the message is one line."""
 
 
-def run(passes: list[Part], shape: tuple[int, int, int]) -> tuple[np.ndarray, int]:
-    """Sums int32 [M, E, F] and cycles of a layer's passes. Raises RunError."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BUILD) as name:
-        folder = Path(name)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("case", metavar="CASE.npz")
+    parser.add_argument("out", metavar="OUT.npz", type=Path)
+
+
+def run(options: argparse.Namespace) -> None:
+    check_target(options.out)
+    case = load(options.case)
+    passes = parts(case)
+    if case.fused and case.mapping:
+        print("the mapping of a fused case is fixed: e, p, q, r, t are not used", file=sys.stderr)
+    opsum, cycles = on_rtl(passes, case.shape)
+    with whole_file(options.out) as file:
+        np.savez(file, opsum=opsum, cycles=np.int64(cycles))
+    print(f"{options.out}: opsum int32 {' x '.join(map(str, opsum.shape))}, {cycles} cycles, "
+          f"{len(passes)} pass(es)")
+
+
+def on_rtl(passes: list[Part], shape: tuple[int, int, int]) -> tuple[np.ndarray, int]:
+    """Sums int32 [M, E, F] and cycles of a layer's passes. Raises CaseFailed."""
+    with replacing(TARGET, keep=CaseFailed) as folder:
         arrays = {}
         for n, (case, _, _) in enumerate(passes):
             arrays |= {
@@ -69,13 +81,9 @@ def run(passes: list[Part], shape: tuple[int, int, int]) -> tuple[np.ndarray, in
                 f"descriptor_{n}": np.array(case.descriptor.words, np.uint64),
             }
         np.savez(folder / "cases.npz", **arrays)
-        result = simulate(BENCH, seed=1, out=folder)
-        for kept in ("log.txt", "summary.json"):
-            os.replace(folder / kept, BUILD / kept)
+        result = simulate_in(folder, BENCH, seed=1)
         if result["status"] != "pass":
-            raise RunError(
-                f"{result['reason']}; the log is {(BUILD / 'log.txt').relative_to(ROOT)}"
-            )
+            raise CaseFailed(f"{result['reason']}: see {TARGET / 'log.txt'}")
         opsum, cycles = np.zeros(shape, np.int32), 0
         with np.load(folder / "result.npz") as found:
             for n, (case, filters, rows) in enumerate(passes):
@@ -86,43 +94,5 @@ def run(passes: list[Part], shape: tuple[int, int, int]) -> tuple[np.ndarray, in
     return opsum, cycles
 
 
-def store(path: Path, **arrays: object) -> None:
-    """Writes an .npz; the file appears complete or not at all."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            np.savez(file, **arrays)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("case", metavar="CASE.npz")
-    parser.add_argument("out", metavar="OUT.npz", type=Path)
-    options = parser.parse_args()
-    try:
-        if not options.out.parent.is_dir() or options.out.is_dir():
-            raise BadCase(f"{options.out}: cannot be written; name a file in an existing folder")
-        case = load(options.case)
-        passes = parts(case)
-        if case.fused and case.mapping:
-            print(
-                "run_case: the mapping of a fused case is fixed; e, p, q, r, t are not used",
-                file=sys.stderr,
-            )
-        print(f"{len(passes)} pass(es) on the RTL ...", flush=True)
-        opsum, cycles = run(passes, case.shape)
-        store(options.out, opsum=opsum, cycles=np.int64(cycles))
-    except (BadCase, RunError, BuildError, SourceError, OSError) as error:
-        print(f"run_case: {error}", file=sys.stderr)
-        return 1
-    print(f"{options.out}: opsum int32 {list(opsum.shape)}, {cycles} cycles")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(["case", *sys.argv[1:]]))

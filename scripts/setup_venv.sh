@@ -10,7 +10,10 @@ cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-python3}
 VENV=.venv
+LOG=$VENV/setup.log
 VERILATOR_MINIMUM=5.036  # what cocotb 2.1 needs
+CPU_INDEX=https://download.pytorch.org/whl/cpu  # PyPI's PyTorch for Linux carries CUDA
+REPORT_S=5  # a line that the work goes on, every so many seconds
 
 fail() {
   echo "eyrie: $*" >&2
@@ -53,12 +56,53 @@ need 'command -v make' make make
 
 # ---- Packages ----
 
+# An environment that belongs to something else is not ours to change.
+[ ! -L $VENV ] || fail "$VENV is a link to what is not set up for this project: remove the link"
+
 rm -f $VENV/.ready
 echo "eyrie: setting up $VENV with $("$PYTHON" --version) (once, some minutes)"
 "$PYTHON" -m venv $VENV
 # The folder's own interpreter, by its full path: it goes into the wrapper below.
 python=$PWD/$VENV/bin/python
-"$python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
+
+cpu_index=""
+if [ "$(uname -s)" = Linux ]; then
+  if "$python" -c "import urllib.request as r; r.urlopen('$CPU_INDEX/torch/', timeout=3)" 2>/dev/null; then
+    cpu_index="--extra-index-url $CPU_INDEX"
+  else
+    echo "eyrie: the index of PyTorch's CPU builds is out of reach: pip takes what it finds (from PyPI, 4 GB with CUDA)"
+  fi
+fi
+
+# Pip says what it does in the log; its last line is shown while it works.
+# shellcheck disable=SC2086  # cpu_index is two words, or none
+"$python" -m pip install --disable-pip-version-check --progress-bar off $cpu_index \
+  -r requirements.txt >$LOG 2>&1 &
+pip=$!
+trap 'kill $pip 2>/dev/null; exit 130' INT TERM HUP
+seconds=0
+while kill -0 $pip 2>/dev/null; do
+  sleep 1
+  seconds=$((seconds + 1))
+  [ $((seconds % REPORT_S)) -ne 0 ] || echo "eyrie: set-up, $seconds s: $(tail -n 1 $LOG | cut -c -100)"
+done
+wait $pip || fail "packages cannot be installed ($(grep -m 1 ERROR $LOG | cut -c -200)): see $LOG"
+trap - INT TERM HUP
+
+# ---- The command line ----
+
+# Scripts find the project's packages from any folder.
+"$python" -c '
+import pathlib, sysconfig
+folder = pathlib.Path(sysconfig.get_paths()["purelib"])
+(folder / "eyrie.pth").write_text(f"{pathlib.Path.cwd()}\n")'
+cat >$VENV/bin/eyrie <<'EOF'
+#!/bin/sh
+# Written by scripts/setup_venv.sh: the project's command line.
+root=$(cd "$(dirname "$0")/../.." && pwd)
+PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}" exec "$root/.venv/bin/python" -P -m scripts.eyrie "$@"
+EOF
+chmod +x $VENV/bin/eyrie
 
 # ---- Verilator ----
 

@@ -1,26 +1,24 @@
 """The runner's own promises: a run that proves nothing fails, bad requests are one line."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 
+from runtime.simulator.simulate import _failure, simulate
+from runtime.simulator.sources import SourceError, closure
 from tb.catalogue import find
-from tb.common.runner import _failure, simulate
-from tb.common.sources import ROOT, SourceError, closure
 
 
 def test_summary_has_the_promised_entries(tmp_path) -> None:
-    simulate(find("fifo0"), seed=3, out=tmp_path)
+    simulate(find("fifo0"), seed=3, target=tmp_path)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["status"] == "pass" and summary["test"] == "fifo0" and summary["seed"] == 3
     assert summary["cycles"] > 0 and summary["comparisons"] > 0 and summary["mismatches"] == 0
 
 
 def test_same_seed_same_run(tmp_path) -> None:
-    runs = [simulate(find("skid0"), seed, out=tmp_path)["cycles"] for seed in (5, 5, 6)]
+    runs = [simulate(find("skid0"), seed, target=tmp_path)["cycles"] for seed in (5, 5, 6)]
     assert runs[0] == runs[1] != runs[2]
 
 
@@ -33,18 +31,18 @@ def test_same_seed_same_run(tmp_path) -> None:
     ],
 )
 def test_alarms_fail_a_run(name, reason, tmp_path) -> None:
-    result = simulate(replace(find(name), expect_fail=None), seed=1, out=tmp_path)
+    result = simulate(replace(find(name), expect_fail=None), seed=1, target=tmp_path)
     assert result["status"] == "fail" and reason in result["reason"]
 
 
 def test_expected_failure_has_to_happen(tmp_path) -> None:
     for name in ("fifo0", "assert0"):  # one that passes, one that fails with another message
         bench = replace(find(name), expect_fail="no such message")
-        assert simulate(bench, seed=1, out=tmp_path)["status"] == "fail"
+        assert simulate(bench, seed=1, target=tmp_path)["status"] == "fail"
 
 
 def test_missing_testcase_fails(tmp_path) -> None:
-    result = simulate(replace(find("fifo0"), testcase="no_such"), seed=1, out=tmp_path)
+    result = simulate(replace(find("fifo0"), testcase="no_such"), seed=1, target=tmp_path)
     assert result["status"] == "fail" and result["reason"].startswith("the module has no test")
 
 
@@ -60,16 +58,8 @@ def test_reason_is_one_line_whatever_the_message(failure, reason, tmp_path) -> N
 
 
 def test_endless_simulation_is_ended(tmp_path) -> None:
-    result = simulate(replace(find("fifo0"), timeout_s=0.01), seed=1, out=tmp_path)
+    result = simulate(replace(find("fifo0"), timeout_s=0.01), seed=1, target=tmp_path)
     assert result["status"] == "fail" and "no end after" in result["reason"]
-
-
-def test_unknown_test_is_one_line() -> None:
-    command = [sys.executable, "-m", "tb.common.runner", "nosuch"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 2
-    assert run.stderr.startswith("eyrie: no test is named 'nosuch'; known: ")
-    assert "fifo0" in run.stderr and run.stderr.count("\n") == 1
 
 
 def test_sources_come_before_their_users() -> None:

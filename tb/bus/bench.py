@@ -1,6 +1,6 @@
 """The register file's simulation test. The AXI ports are tested with the tiling controller."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 BENCHES = [
     Bench(

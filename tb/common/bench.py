@@ -21,7 +21,7 @@ from cocotb.handle import Immediate, SimHandleBase
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import ClockCycles
 
-from tb.common import summary
+from runtime.simulator import summary
 from tb.common.scoreboard import Scoreboard
 
 PERIOD_NS = 2

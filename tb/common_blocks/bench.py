@@ -1,6 +1,6 @@
 """The shared RTL blocks, and the bench's own alarms."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 _MODULE = "tb.common_blocks.common_blocks_tests"
 

@@ -9,12 +9,12 @@ import pytest
 
 from compiler.pipeline import DUMPS
 from tb.net.demo_net import MODEL
-from tb.scripts.commands import assert_refused, call, files, python
+from tb.scripts.commands import assert_refused, eyrie, files, python
 from tb.scripts.small_nets import separable, with_max_pool
 
 
 def compile_(*arguments: object):
-    return call("compiler", *arguments)
+    return eyrie("compile", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +39,13 @@ def test_compiles_and_dumps(small: bytes, tmp_path: Path) -> None:
 def test_batches_refused(batch: str, message: str, small: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(small)
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "out", "--batch", batch)
-    assert_refused(run, f"compiler: {message}")
+    assert_refused(run, f"eyrie compile: {message}")
     assert files(tmp_path) == {"net.tflite"}
 
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     run = python("-m", "compiler", tmp_path / "none.tflite", "-o", tmp_path / "out")
-    assert_refused(run, f"compiler: {tmp_path / 'none.tflite'}: No such file or directory: give an int8")
+    assert_refused(run, f"eyrie compile: {tmp_path / 'none.tflite'}: No such file or directory: give an int8")
     assert not files(tmp_path)
 
 
@@ -65,7 +65,7 @@ def test_models_refused(what: str, small: bytes, tmp_path: Path) -> None:
     damage, message = MODELS[what]
     model = tmp_path / "net.tflite"
     model.write_bytes(damage(small))
-    assert_refused(compile_(model, "-o", tmp_path / "out"), f"compiler: {model}: {message}")
+    assert_refused(compile_(model, "-o", tmp_path / "out"), f"eyrie compile: {model}: {message}")
     assert files(tmp_path) == {"net.tflite"}
 
 
@@ -80,7 +80,7 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
         model.write_bytes(damaged)
         run = compile_(model, "-o", tmp_path / "out")
         if run.returncode:
-            assert_refused(run, "compiler: ")
+            assert_refused(run, "eyrie compile: ")
             refused += 1
     assert refused > 10
 
@@ -113,14 +113,14 @@ def test_configurations_refused(what: str, tmp_path: Path) -> None:
     else:
         config.write_text(content if isinstance(content, str) else json.dumps(content))
     run = compile_(MODEL, "-o", tmp_path / "out", "--config", config)
-    assert_refused(run, f"compiler: {config}: {message}")
+    assert_refused(run, f"eyrie compile: {config}: {message}")
     assert files(tmp_path) == {"config.json"}
 
 
 def test_configuration_missing(tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     run = compile_(MODEL, "-o", tmp_path / "out", "--config", config)
-    assert_refused(run, f"compiler: {config}: No such file or directory: give a JSON file")
+    assert_refused(run, f"eyrie compile: {config}: No such file or directory: give a JSON file")
     assert not files(tmp_path)
 
 
@@ -138,7 +138,7 @@ def test_configuration_missing(tmp_path: Path) -> None:
 def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     config.write_text(json.dumps(sizes))
-    assert_refused(compile_(MODEL, "-o", tmp_path / "out", "--config", config), f"compiler: {message}")
+    assert_refused(compile_(MODEL, "-o", tmp_path / "out", "--config", config), f"eyrie compile: {message}")
     assert files(tmp_path) == {"config.json"}
 
 
@@ -147,7 +147,7 @@ def test_output_cannot_be_written(place: str, small: bytes, tmp_path: Path) -> N
     (tmp_path / "net.tflite").write_bytes(small)
     (tmp_path / "file").write_text("in the way")
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / place)
-    assert_refused(run, f"compiler: {tmp_path / place}: cannot be written (")
+    assert_refused(run, f"eyrie compile: {tmp_path / place}: cannot be written (")
     assert files(tmp_path) == {"net.tflite", "file"} and (tmp_path / "file").read_text() == "in the way"
 
 
@@ -157,7 +157,7 @@ def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
     (out / "program.txt.part").mkdir(parents=True)
     (out / "map.json").write_text("before")
     run = compile_(tmp_path / "net.tflite", "-o", out)
-    assert_refused(run, f"compiler: {out}: cannot be written (Is a directory)")
+    assert_refused(run, f"eyrie compile: {out}: cannot be written (Is a directory)")
     assert files(out) == {"map.json", "program.txt.part"} and (out / "map.json").read_text() == "before"
 
 
@@ -171,5 +171,5 @@ def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
 )
 def test_command_lines_refused(arguments: list[str], message: str) -> None:
     run = compile_(*arguments)
-    assert_refused(run, f"compiler: {message}")
+    assert_refused(run, f"eyrie compile: {message}")
     assert run.returncode == 2 and not run.stdout

@@ -15,8 +15,8 @@ from compiler.pipeline import compile_network
 from compiler.prices import energy_uj
 from model.config import DEFAULT
 from model.machine import Machine
+from runtime import figures as report
 from tb.compiler.test_networks import network
-from tb.net import report
 
 NETWORKS = 20
 MOVED = ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES")

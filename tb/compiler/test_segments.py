@@ -9,7 +9,7 @@ from compiler.descriptors import Window
 from compiler.graph import Tensor
 from compiler.groups import Group
 from compiler.placement import DoesNotFit
-from compiler.segments import Segment, Way, best_segments, input_rows, _needs_slack_too_late, _segments_from
+from compiler.segments import Segment, Way, _needs_slack_too_late, _segments_from, best_segments, input_rows
 from model.config import DEFAULT, MachineConfig
 
 NETWORKS = 12

@@ -1,6 +1,6 @@
 """The GLB's simulation tests."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 _MODULE = "tb.glb.glb_tests"
 

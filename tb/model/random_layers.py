@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from tb.model.tflite_builder import Builder
 
 from model import operators as ops
+from tb.model.tflite_builder import Builder
 
 SAME, VALID = schema.Padding.SAME, schema.Padding.VALID
 

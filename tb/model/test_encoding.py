@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from model import encoding as enc
-from tb.common.sources import ROOT
+from runtime.folders import ROOT
 
 WORDS = [*enc.COMMAND_WORDS, *enc.CONFIG_FORMATS]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from tb.model import random_layers
-from tb.model.tflite_builder import run_litert, run_micro
 
 from model import operators as ops
 from model.arithmetic import quantize_multiplier
+from tb.model import random_layers
+from tb.model.tflite_builder import run_litert, run_micro
 
 LAYERS = int(os.environ.get("EYRIE_LAYERS", "40"))
 SEED = int(os.environ.get("EYRIE_SEED", "1"))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
 DRAM_BYTES = 4 << 20  # of tb_top

@@ -10,9 +10,9 @@ import numpy as np
 from compiler.cost import Prediction, predict
 from compiler.image import Image
 from compiler.traffic import COUNTERS
+from runtime import figures as report
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.net import report
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result

@@ -10,9 +10,9 @@ from compiler.image import Image
 from model.config import MachineConfig
 from model.encoding import glb_write_bytes
 from model.machine import Machine
+from runtime import figures as report
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.net import report
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, PASS_DONE
 from tb.net.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
@@ -66,8 +66,8 @@ async def runs_network(dut) -> None:
 @cocotb.test()
 async def runs_requests(dut) -> None:
     """The network and inputs of EYRIE_NET (a folder: compiled network), EYRIE_INPUT and EYRIE_OUTPUT
-    (.npy files, int8 [N, H, W, C]); results go to the output file and those of each run, as .json, beside. With
-    the argument `progress` the log says after each pass how many are done: Python wakes for that."""
+    (.npy files, int8 [N, H, W, C]); results go to the output file and those of each run, as .json, beside. After
+    each pass the log says how many are done."""
     import json
 
     tb = Testbench(dut)
@@ -84,7 +84,7 @@ async def runs_requests(dut) -> None:
             dut._log.info(PASS_DONE, number + 1, done)
 
         result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT,
-                                on_pass=on_pass if tb.arguments["progress"] else None)
+                                on_pass=on_pass)
         board.compare(0, int(result.error), f"error code of run {number}")
         outputs.append(image.output(host.memory).copy())
         results.append({"counters": result.counters, "passes": result.passes, "seconds": result.seconds})

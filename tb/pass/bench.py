@@ -1,6 +1,6 @@
 """Whole passes: pass controller, array, PPU and GLB."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 _MODULE = "tb.pass.pass_tests"
 

@@ -1,6 +1,6 @@
 """The PE alone, against a model of its own."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 _ALL = ("CONVOLUTION", "POINTWISE", "FUSED", "DEPTHWISE")
 

@@ -1,6 +1,6 @@
 """The PE array: whole passes on its streams, without the machine around it."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 _MODULE = "tb.pe_array.pe_array_tests"
 

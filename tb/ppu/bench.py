@@ -1,6 +1,6 @@
 """The PPU's simulation tests."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 
 def _bench(name: str, about: str, testcase: str, columns: int = 8, **arguments: object) -> Bench:

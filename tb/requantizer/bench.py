@@ -1,6 +1,6 @@
 """The requantizer's simulation tests."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 BENCHES = [
     Bench(

@@ -1,14 +1,8 @@
 """Small int8 networks with random weights, as .tflite files."""
 
-import sys
-
 import numpy as np
 
-from tb.common.sources import ROOT
-
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from tflite_writer import VALID, Quant, TfliteBuilder  # noqa: E402
+from scripts.tflite_writer import VALID, Quant, TfliteBuilder
 
 INPUT = Quant(1 / 255, -9)
 

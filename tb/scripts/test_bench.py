@@ -1,6 +1,5 @@
-"""scripts/bench.py and tb/net/report.py: figures of counters made by hand, tables, parts and budget."""
+"""eyrie bench and runtime/figures.py: figures of counters made by hand, tables, parts and budget."""
 
-import sys
 import time
 from types import SimpleNamespace
 
@@ -10,13 +9,9 @@ import pytest
 from compiler.image import Image
 from model.config import MachineConfig
 from model.encoding import Counter
-from tb.common.sources import ROOT
-from tb.net import report
-from tb.scripts.commands import assert_refused, call
-
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import bench  # noqa: E402
+from runtime import figures as report
+from scripts import bench
+from tb.scripts.commands import assert_refused, eyrie
 
 
 def counters(**values: int) -> dict[str, int]:
@@ -101,13 +96,13 @@ def test_tables(figures: dict) -> None:
 
 @pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
 def test_unknown_part_refused(text: str) -> None:
-    run = call("bench", "--parts", text)
-    assert_refused(run, "bench: no part is named 'nosuch'; known: batch4, mult48, bus128, cost_model, speed")
+    run = eyrie("bench", "--parts", text)
+    assert_refused(run, "eyrie bench: no part is named 'nosuch'; known: batch4, mult48, bus128, cost_model, speed")
     assert not run.stdout
 
 
 def test_command_line_refused() -> None:
-    assert_refused(call("bench", "--budget", "soon"), "bench: argument --budget: invalid float value: 'soon'")
+    assert_refused(eyrie("bench", "--budget", "soon"), "eyrie bench: --budget: invalid float value: 'soon'")
 
 
 def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -3,20 +3,14 @@
 import hashlib
 import io
 import pickle
-import sys
 import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tb.common.sources import ROOT
-from tb.scripts.commands import assert_refused, call, files, python
-
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import cifar10  # noqa: E402
-import fetch_cifar10  # noqa: E402
+from scripts import cifar10, fetch_cifar10
+from tb.scripts.commands import assert_refused, eyrie, files
 
 COUNT = 20  # images of a synthetic batch
 
@@ -101,19 +95,19 @@ def test_damaged_archives(what: str, folder: Path, tmp_path: Path) -> None:
         archive.write_bytes(archive.read_bytes()[:-20_000])
     elif what == "text":
         archive.write_text("<html>not found</html>")
-    assert_refused(call("cifar10", place), f"cifar10: {archive}: truncated or damaged (")
+    assert_refused(eyrie("cifar10", place), f"eyrie cifar10: {archive}: truncated or damaged (")
 
 
 def test_missing_data(tmp_path: Path) -> None:
-    run = python("scripts/cifar10.py", tmp_path)
+    run = eyrie("accuracy", "--cifar10", tmp_path)
     neither = "neither cifar-10-python.tar.gz nor cifar-10-batches-py/ there; get it"
-    assert_refused(run, f"cifar10: {tmp_path}: {neither}")
-    assert_refused(call("cifar10"), "cifar10: usage: cifar10.py DIR")
+    assert_refused(run, f"eyrie accuracy: {tmp_path}: {neither}")
+    assert_refused(eyrie("cifar10"), "eyrie cifar10: the following arguments are required: DIR")
 
 
 def test_a_batch_is_missing(folder: Path) -> None:
     (folder / cifar10.FOLDER / "data_batch_3").unlink()
-    assert_refused(call("cifar10", folder), f"cifar10: {folder / cifar10.FOLDER}: data_batch_3 is missing")
+    assert_refused(eyrie("cifar10", folder), f"eyrie cifar10: {folder / cifar10.FOLDER}: data_batch_3 is missing")
 
 
 def test_preprocess() -> None:
@@ -139,15 +133,16 @@ def source(tmp_path: Path) -> tuple[str, str]:
 
 def test_fetches_once(source: tuple[str, str], tmp_path: Path) -> None:
     url, md5 = source
-    target = fetch_cifar10.fetch(tmp_path / "new" / "data", url, md5)
-    assert files(tmp_path / "new" / "data") == {cifar10.ARCHIVE}
-    assert hashlib.md5(target.read_bytes()).hexdigest() == md5
-    assert fetch_cifar10.fetch(tmp_path / "new" / "data", "file:///nowhere", md5) == target
+    folder = tmp_path / "new" / "data"
+    fetch_cifar10.fetch(folder, url, md5)
+    assert files(folder) == {cifar10.ARCHIVE}
+    assert hashlib.md5((folder / cifar10.ARCHIVE).read_bytes()).hexdigest() == md5
+    fetch_cifar10.fetch(folder, "file:///nowhere", md5)
 
 
 def test_wrong_checksum(source: tuple[str, str], tmp_path: Path) -> None:
     url, md5 = source
-    with pytest.raises(ValueError, match=f"^md5 {md5}, expected {'0' * 32}; try again$"):
+    with pytest.raises(ValueError, match=f"^md5 {md5}, expected {'0' * 32}: try again$"):
         fetch_cifar10.fetch(tmp_path / "data", url, "0" * 32)
     assert not files(tmp_path / "data")
 
@@ -158,9 +153,9 @@ def test_failures_are_one_line(what: str, source: tuple[str, str], tmp_path: Pat
     request = fetch_cifar10.urllib.request
     urlopen = request.urlopen
     monkeypatch.setattr(request, "urlopen", lambda _, timeout: urlopen(url, timeout=timeout))
-    run = call("fetch_cifar10", tmp_path / "data")
+    run = eyrie("cifar10", tmp_path / "data")
     error = run.stderr.splitlines()[-1]
     assert run.returncode != 0 and "Traceback" not in run.stderr
-    assert error.startswith("fetch_cifar10: cannot fetch https://www.cs.toronto.edu/")
+    assert error.startswith("eyrie cifar10: cannot fetch https://www.cs.toronto.edu/")
     assert ("md5" if what == "checksum" else "No such file") in error
     assert not files(tmp_path / "data")

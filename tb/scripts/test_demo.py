@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,13 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from tb.common.sources import ROOT
+from runtime.folders import ROOT
 from tb.net.demo_net import PHOTO
-from tb.scripts.commands import assert_refused, call, files, python
-
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import demo  # noqa: E402
+from tb.scripts.commands import assert_refused, eyrie, files, python
 
 
 def truncated(path: Path) -> None:
@@ -33,13 +28,13 @@ def damaged(path: Path) -> None:
 
 
 PICTURES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (lambda path: None, "No such file or directory"),
-    "folder": (Path.mkdir, "Is a directory"),
-    "empty": (lambda path: path.write_bytes(b""), "damaged, or no picture"),
-    "text": (lambda path: path.write_text("a cat\n" * 50), "damaged, or no picture"),
-    "truncated": (truncated, "damaged, or no picture"),
-    "header only": (lambda path: path.write_bytes(PHOTO.read_bytes()[:20]), "damaged, or no picture"),
-    "damaged": (damaged, "damaged, or no picture"),
+    "missing": (lambda path: None, "cannot be read (No such file or directory): give a PNG or JPEG file"),
+    "folder": (Path.mkdir, "cannot be read (Is a directory): give a PNG or JPEG file"),
+    "empty": (lambda path: path.write_bytes(b""), "no picture, or of a kind that is not known: give a PNG"),
+    "text": (lambda path: path.write_text("a cat\n" * 50), "no picture, or of a kind that is not known"),
+    "truncated": (truncated, "a damaged picture: save it anew as a PNG or JPEG file"),
+    "header only": (lambda path: path.write_bytes(PHOTO.read_bytes()[:20]), "a damaged picture"),
+    "damaged": (damaged, "a damaged picture"),
 }
 
 
@@ -49,32 +44,20 @@ def test_pictures_refused(what: str, tmp_path: Path) -> None:
     picture = tmp_path / "photo.png"
     make(picture)
     before = files(tmp_path)
-    run = call("demo", "--image", picture)
-    assert_refused(run, f"demo: {picture}: cannot be read ({reason}): give a PNG or JPEG file\n")
+    run = eyrie("demo", "--image", picture)
+    assert_refused(run, f"eyrie demo: {picture}: {reason}")
     assert not run.stdout and files(tmp_path) == before
 
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     truncated(tmp_path / "photo.png")
     run = python("scripts/demo.py", "--image", tmp_path / "photo.png")
-    assert_refused(run, f"demo: {tmp_path / 'photo.png'}: cannot be read (damaged, or no picture)")
+    assert_refused(run, f"eyrie demo: {tmp_path / 'photo.png'}: a damaged picture")
     assert not run.stdout
 
 
-@pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "1", "CMYK"])
-def test_pictures_of_any_kind_become_32_by_32(mode: str, tmp_path: Path) -> None:
-    path = tmp_path / ("photo.tiff" if mode == "CMYK" else "photo.png")
-    Picture.new("RGB", (70, 40), (255, 255, 255)).convert(mode).save(path)
-    photo = demo.read_photo(path)
-    assert photo.shape == (32, 32, 3) and photo.dtype == np.uint8 and (photo == 255).all()
-
-
-def test_shipped_photo_is_taken_as_it_is() -> None:
-    assert np.array_equal(demo.read_photo(PHOTO), np.asarray(Picture.open(PHOTO).convert("RGB")))
-
-
 def test_command_line_refused() -> None:
-    assert_refused(call("demo", "--photo", "x"), "demo: unrecognized arguments: --photo x; see --help")
+    assert_refused(eyrie("demo", "--imge", "x"), "eyrie demo: no option is named '--imge': did you mean '--image'?")
 
 
 def test_make_sim_names_an_unknown_test() -> None:
@@ -83,4 +66,4 @@ def test_make_sim_names_an_unknown_test() -> None:
     run = subprocess.run(["make", "sim", "TEST=nosuch"], cwd=ROOT, env=environment, capture_output=True, text=True)
     said = [line for line in run.stderr.splitlines() if not line.startswith("make")]
     assert run.returncode != 0 and not run.stdout and len(said) == 1
-    assert said[0].startswith("eyrie: no test is named 'nosuch'; known: ")
+    assert said[0].startswith("eyrie sim: no test is named 'nosuch'; known: ")

@@ -11,9 +11,9 @@ import pytest
 from model.config import DEFAULT
 from model.descriptor import Descriptor
 from model.passes import run_pass
+from runtime.folders import ROOT
+from runtime.simulator.simulate import simulate
 from tb.catalogue import find
-from tb.common.runner import simulate
-from tb.common.sources import ROOT
 
 
 def gen_golden(*arguments: object) -> subprocess.CompletedProcess:
@@ -62,7 +62,7 @@ def test_files_fit_together(test: str, seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("test", ["pass1", "array9"])
 def test_layers_are_those_of_the_simulation(test: str, seed: int, tmp_path: Path) -> None:
     assert gen_golden(test, "--seed", seed, "--out", tmp_path / "golden").returncode == 0
-    simulate(find(test), seed, out=tmp_path / "run")
+    simulate(find(test), seed, target=tmp_path / "run")
     readme, log = (tmp_path / "golden" / "README.md").read_text(), tmp_path / "run" / "log.txt"
     abouts = re.findall(r"^- layer \d+: (.*)$", readme, re.MULTILINE)
     places = [log.read_text().find(about) for about in abouts]
@@ -72,13 +72,13 @@ def test_layers_are_those_of_the_simulation(test: str, seed: int, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nosuch"], "no golden data of a test 'nosuch'; there is of: "),
-        (["glb0"], "no golden data of a test 'glb0'; there is of: "),
-        (["pass0", "--seed", "-1"], "--seed -1: must not be negative"),
-        (["--out", "somewhere"], "--out needs a TEST; name one"),
+        (["nosuch"], "no test is named 'nosuch'; known: "),
+        (["glb0"], "no test is named 'glb0'"),
+        (["pass0", "--seed", "-1"], "--seed: -1: must be at least 0"),
+        (["--out", "somewhere"], "--out needs a TEST: name one"),
     ],
 )
 def test_refusals(arguments: list[str], message: str) -> None:
     run = gen_golden(*arguments)
-    assert run.returncode != 0 and run.stderr.startswith(f"gen_golden: {message}")
+    assert run.returncode != 0 and run.stderr.startswith(f"eyrie golden: {message}")
     assert run.stderr.count("\n") == 1

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tb.common.sources import ROOT
+from runtime.folders import ROOT
 
 IDS_E4_T4 = """\
 ifmap network
@@ -68,7 +68,7 @@ def test_blocks_strides_and_sizes(arguments: str, lines: list[str]) -> None:
     ("arguments", "message"),
     [
         ("", "no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols"),
-        ("--e 0", "--e 0: must be at least 1"),
+        ("--e 0", "--e: 0: must be at least 1; see --help"),
         ("--e 9", "e = 9 is folded over the rows: must be a multiple of 8"),
         ("--e 16 --t 2", "e = 16, r = 1, t = 2 does not fit 6 x 8 PEs"),
         ("--e 8 --p 5", "--p times --kernel, filter words of a PE: needs 15, has 12; reduce it"),
@@ -86,4 +86,4 @@ def test_blocks_strides_and_sizes(arguments: str, lines: list[str]) -> None:
 )
 def test_refusals(arguments: str, message: str) -> None:
     run = gen_ids(arguments)
-    assert run.returncode != 0 and run.stdout == "" and run.stderr == f"gen_ids: {message}\n"
+    assert run.returncode != 0 and run.stdout == "" and run.stderr == f"eyrie ids: {message}\n"

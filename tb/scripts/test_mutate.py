@@ -1,19 +1,13 @@
 """scripts/mutate.py: what it lists and draws; the working tree stays as it is."""
 
-import importlib.util
 import itertools
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tb.common.sources import ROOT
-
-_SPEC = importlib.util.spec_from_file_location("mutate", ROOT / "scripts" / "mutate.py")
-mutate = importlib.util.module_from_spec(_SPEC)
-sys.modules["mutate"] = mutate
-_SPEC.loader.exec_module(mutate)
+from runtime.folders import ROOT
+from scripts import mutate
 
 SAMPLE = """\
 // a == b in a comment

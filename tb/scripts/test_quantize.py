@@ -1,6 +1,5 @@
-"""scripts/quantize.py on a small network: LiteRT and the golden model agree on what it writes."""
+"""scripts/quantization.py on a small network: LiteRT and the golden model agree on what it writes."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +9,10 @@ import torch
 from compiler.importers import tflite
 from compiler.pipeline import compile_network
 from model.machine import Machine
-from tb.common.sources import ROOT
-from tb.scripts.commands import assert_refused, call, files
-
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import cifar10  # noqa: E402
-import network  # noqa: E402
-import quantize  # noqa: E402
-import tflite_reference  # noqa: E402
+from runtime.folders import ROOT
+from scripts import cifar10, quantization, tflite_reference
+from scripts import float_network as network
+from tb.scripts.commands import assert_refused, eyrie, files
 
 BLOCKS = ((16, 2), (24, 2), (24, 1), (32, 2))
 NAMES = ["conv0", *(f"block{n}/{half}" for n in range(1, 5) for half in ("depthwise", "pointwise")), "fc"]
@@ -43,10 +37,10 @@ def test_tiny_network(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     model = random_network(seed, monkeypatch)
     rng = np.random.default_rng(seed)
     calibration, images = (rng.integers(0, 256, (n, 32, 32, 3), np.uint8) for n in (16, 8))
-    layers = quantize.fold(model)
+    layers = quantization.fold(model)
     assert [layer.name for layer in layers] == NAMES
     path = tmp_path / "net.tflite"
-    path.write_bytes(quantize.write(layers, quantize.calibrate(layers, calibration)))
+    path.write_bytes(quantization.write(layers, quantization.calibrate(layers, calibration)))
 
     graph = tflite.load(path)
     inputs = cifar10.preprocess(images)
@@ -55,8 +49,8 @@ def test_tiny_network(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(np.unique(expected)) > 5
     np.testing.assert_array_equal(golden[graph.output.name], expected)
     # Close to the float network: within some steps of the output.
-    quantization = graph.output.quantization
-    real = (expected.reshape(len(images), -1).astype(float) - quantization.zero_point) * quantization.scale
+    output = graph.output.quantization
+    real = (expected.reshape(len(images), -1).astype(float) - output.zero_point) * output.scale
     logits = network.float_logits(model, images).numpy()
     assert np.abs(real - logits).max() < 0.15 * (logits.max() - logits.min())
     # And it compiles: the machine computes the same.
@@ -70,25 +64,25 @@ def test_tiny_network(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_folding_keeps_the_float_network(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the padding, which stands for another grey value: hence a picture that is that grey outside."""
     model = random_network(seed, monkeypatch)
-    images = np.full((2, 32, 32, 3), quantize.GREY, np.uint8)
+    images = np.full((2, 32, 32, 3), quantization.GREY, np.uint8)
     images[:, 12:20, 12:20] = np.random.default_rng(seed).integers(0, 256, (2, 8, 8, 3))
-    x = (torch.as_tensor(images).float() - quantize.GREY).permute(0, 3, 1, 2) * quantize.INPUT.scale
-    *_, folded = quantize.forward(quantize.fold(model), x)
+    x = (torch.as_tensor(images).float() - quantization.GREY).permute(0, 3, 1, 2) * quantization.INPUT.scale
+    *_, folded = quantization.forward(quantization.fold(model), x)
     logits = network.float_logits(model, images)
     assert (folded.reshape(2, -1) - logits).abs().max() < 0.05 * (logits.max() - logits.min())
 
 
 def test_best_range_cuts_off_rare_large_values_only() -> None:
     even = np.linspace(0, 1, 100_000)
-    assert quantize.best_range(even) > 0.98
-    assert 0.99 < quantize.best_range(np.append(even, 3.0)) < 2.9
+    assert quantization.best_range(even) > 0.98
+    assert 0.99 < quantization.best_range(np.append(even, 3.0)) < 2.9
 
 
 @pytest.mark.parametrize(
     ("float_", "output", "message"),
     [
-        ("none.pt", "net.tflite", "none.pt: no such file; scripts/train.py makes float weights"),
-        ("text.pt", "net.tflite", "text.pt: not float weights of this network ("),
+        ("none.pt", "net.tflite", "none.pt: no such file: eyrie train makes float weights"),
+        ("text.pt", "net.tflite", "text.pt: not float weights of this network: eyrie train"),
         (None, "net.tflite", ": neither cifar-10-python.tar.gz nor cifar-10-batches-py/ there; get it with"),
         (None, "nowhere/net.tflite", "net.tflite: cannot be written: name a file in an existing folder"),
     ],
@@ -97,6 +91,6 @@ def test_refusals(float_: str | None, output: str, message: str, tmp_path: Path)
     (tmp_path / "text.pt").write_text("weights")
     shipped = ROOT / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10_float.pt"
     weights = tmp_path / float_ if float_ else shipped
-    run = call("quantize", weights, tmp_path / output, "--cifar10", tmp_path)
-    assert_refused(run, f"quantize: {tmp_path}")
+    run = eyrie("quantize", weights, tmp_path / output, "--cifar10", tmp_path)
+    assert_refused(run, f"eyrie quantize: {tmp_path}")
     assert message in run.stderr and files(tmp_path) == {"text.pt"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb.common.sources import ROOT
+from runtime.folders import ROOT
 from tb.scripts import case_files
 
 
@@ -35,7 +35,7 @@ def test_sums_from_the_rtl(kind: str, seed: int, tmp_path: Path) -> None:
     np.savez(tmp_path / "case.npz", **case)
     run = run_case(tmp_path / "case.npz", tmp_path / "out.npz")
     assert run.returncode == 0, run.stderr
-    assert (kind == "many_passes") == (not run.stdout.startswith("1 pass"))
+    assert (kind == "many_passes") == (", 1 pass(es)" not in run.stdout)
     with np.load(tmp_path / "out.npz") as out:
         assert out["opsum"].dtype == np.int32 and out["cycles"] > 0
         np.testing.assert_array_equal(out["opsum"], expected)
@@ -50,7 +50,7 @@ def test_refusal_is_one_line_without_output(content: object, tmp_path: Path) -> 
         case.write_bytes(content)
     run = run_case(case, out)
     assert run.returncode != 0 and run.stderr.count("\n") == 1
-    assert run.stderr.startswith(f"run_case: {case}: ")
+    assert run.stderr.startswith(f"eyrie case: {case}: ")
     assert sorted(tmp_path.iterdir()) == ([case] if content is not None else [])
 
 

@@ -11,13 +11,9 @@ import pytest
 
 from compiler.importers import tflite
 from compiler.pipeline import compile_network
-from tb.common.sources import ROOT
-from tb.scripts.commands import assert_refused, call, files, python
+from scripts import run_net
+from tb.scripts.commands import assert_refused, eyrie, files, python
 from tb.scripts.small_nets import separable
-
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import run_net  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +36,7 @@ def net(compiled: Path, tmp_path: Path) -> Path:
 
 def run(net: Path, *more: object):
     folder = net.parent
-    return call("run_net", net, "--input", folder / "x.npy", "--output", folder / "y.npy", "--golden", *more)
+    return eyrie("run", net, "--input", folder / "x.npy", "--output", folder / "y.npy", "--golden", *more)
 
 
 @pytest.mark.parametrize("batch", [1, 2])
@@ -51,7 +47,7 @@ def test_golden_outputs(batch: int, compiled: Path, seed: int, tmp_path: Path) -
     net = compiled / "net"
     if batch > 1:
         net = tmp_path / "net"
-        assert call("compiler", compiled / "net.tflite", "-o", net, "--batch", batch).returncode == 0
+        assert eyrie("compile", compiled / "net.tflite", "-o", net, "--batch", batch).returncode == 0
     ended = python("scripts/run_net.py", net, "--golden",
                    "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
     assert ended.returncode == 0, ended.stderr
@@ -101,7 +97,7 @@ def test_no_compiled_network(what: str, net: Path) -> None:
     damage(net)
     before = files(net.parent)
     ended = run(net)
-    assert_refused(ended, f"run_net: {net}: not a compiled network ({message}")
+    assert_refused(ended, f"eyrie run: {net}: not a compiled network ({message}")
     assert ended.stderr.endswith("): compile one with python -m compiler\n")
     assert files(net.parent) == before
 
@@ -127,7 +123,7 @@ def test_inputs_refused(what: str, net: Path) -> None:
     change, message = INPUTS[what]
     change(net.parent / "x.npy")
     before = files(net.parent)
-    assert_refused(run(net), f"run_net: {net.parent / 'x.npy'}: {message}")
+    assert_refused(run(net), f"eyrie run: {net.parent / 'x.npy'}: {message}")
     assert files(net.parent) == before
 
 
@@ -135,7 +131,7 @@ def test_inputs_refused(what: str, net: Path) -> None:
 def test_outputs_refused(place: str, net: Path) -> None:
     before = files(net.parent)
     target = net.parent / place
-    assert_refused(run(net, "--output", target), f"run_net: {target}: cannot be written: name a file in")
+    assert_refused(run(net, "--output", target), f"eyrie run: {target}: cannot be written: name a file in")
     assert files(net.parent) == before
 
 
@@ -144,13 +140,13 @@ def test_machine_stops(net: Path) -> None:
     dram = bytearray((net / "image.bin").read_bytes())
     dram[place] = 15
     (net / "image.bin").write_bytes(dram)
-    assert_refused(run(net), f"run_net: ILLEGAL_COMMAND at command 0x{place:08x}: ")
+    assert_refused(run(net), f"eyrie run: ILLEGAL_COMMAND at command 0x{place:08x}: ")
     assert not (net.parent / "y.npy").exists()
 
 
 @pytest.mark.parametrize("seed_", ["-1", "x"])
 def test_seeds_refused(seed_: str, net: Path) -> None:
-    assert_refused(run(net, "--seed", seed_), "run_net: ")
+    assert_refused(run(net, "--seed", seed_), "eyrie run: ")
 
 
 def test_networks_that_the_bench_cannot_run(net: Path) -> None:

@@ -7,10 +7,9 @@ import pytest
 
 from compiler.importers import tflite
 from model.operators import requantization
+from scripts import tflite_reference
 from tb.scripts import small_nets
 from tb.scripts.small_nets import VALID, Quant, TfliteBuilder, bias, scales, weights
-
-import tflite_reference  # noqa: E402  (small_nets makes scripts/ importable)
 
 
 def test_round_trip(seed: int, tmp_path: Path) -> None:

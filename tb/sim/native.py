@@ -14,7 +14,7 @@ from compiler.image import Image
 from compiler.layout import FeatureMap
 from model.config import GLB_WORD_BYTES
 from model.encoding import Counter, ErrorCode, Register
-from tb.common.verilate import build_model
+from runtime.simulator.verilate import build_model
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.host import LATENCY, settings
 from tb.sim.dram import SOURCES

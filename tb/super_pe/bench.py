@@ -1,6 +1,6 @@
 """The SUPER PE alone, against a model of its own."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 
 
 def _super(name: str, about: str, *modes: str, **arguments: object) -> Bench:

@@ -1,6 +1,6 @@
 """The tiling controller's simulation tests."""
 
-from tb.catalogue import Bench
+from runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from cocotb_tools import config
 
-from tb.common.sources import ROOT, arguments, closure
+from runtime.folders import ROOT
+from runtime.simulator.sources import arguments, closure
 
 MODELS = ROOT / "build" / "models"
 
@@ -33,7 +34,7 @@ _FLAGS = (
 ).split()
 
 
-class BuildError(Exception):
+class BuildError(ValueError):
     """Verilator or the C++ compiler refused; the message has the first errors and the log."""
 
 

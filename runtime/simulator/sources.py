@@ -9,13 +9,13 @@ import re
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from runtime.folders import ROOT
 
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-class SourceError(Exception):
+class SourceError(ValueError):
     """A module without a file, or two files of one name; the message is one line."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from cifar10 import MEAN, STD
+from scripts.cifar10 import MEAN, STD
 
 FIRST_CHANNELS = 32
 # (output channels, stride) of each block; the input channels are the previous block's output.
@@ -57,10 +57,9 @@ def load_float(path: Path | str) -> MobileNetV1:
     try:
         model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     except FileNotFoundError:
-        raise ValueError(f"{path}: no such file; scripts/train.py makes float weights") from None
+        raise ValueError(f"{path}: no such file: eyrie train makes float weights") from None
     except Exception as error:  # torch.load raises half a dozen unrelated types on a damaged file
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise ValueError(f"{path}: not float weights of this network ({reason})") from None
+        raise ValueError(f"{path}: not float weights of this network: eyrie train makes them") from error
     return model.eval()
 
 

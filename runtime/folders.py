@@ -1,0 +1,149 @@
+"""Files and folders that appear whole or not at all, and runs that do not meet.
+
+What is being written lies beside its target under a name of its own, and takes the target's place in one step when
+it is complete. A process that is killed leaves such a folder behind; the next one removes it.
+"""
+
+import ctypes
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # Linux, renameat2(2)
+_MARK = ".own-"  # in the names of folders that a process is filling
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """Turns an OSError of the block into a ValueError of one line that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be written ({error.strerror or error}): "
+                         "name a place with room that can be written to") from error
+
+
+@contextmanager
+def whole_file(path: Path | str) -> Iterator[BinaryIO]:
+    """A file to write to, which gets its name when the block ends without an exception.
+
+    Raises ValueError, in one line, if it cannot be written.
+    """
+    path = Path(path)
+    with writing(path):
+        if path.is_dir():
+            raise IsADirectoryError(0, "Is a directory")
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        part = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+            part.chmod(0o666 & ~_umask())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Holds the lock that a file stands for; it is free when the block, or the process, ends."""
+    with writing(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path]:
+    """An empty folder of the caller's own, which takes the place of `target` when the block ends.
+
+    After an exception it is removed, and `target` is as it was; unless it is one of `keep`, whose folder has a log
+    to look at. Raises ValueError, in one line, if there is no place to write to.
+    """
+    with writing(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        own, descriptor = _own_folder(target)
+    try:
+        try:
+            yield own
+        except keep:
+            _take_place(own, target)
+            raise
+        with writing(target):
+            _take_place(own, target)
+    finally:
+        _remove(own)
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    """Whatever it is: what stood in a target's place may be a file or a link."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _own_folder(target: Path) -> tuple[Path, int]:
+    """A folder beside `target` and its descriptor, whose lock says that its process lives."""
+    with locked(target.parent / ".lock"):
+        for left in target.parent.glob(f".{target.name}{_MARK}*"):
+            _remove_if_left(left)
+        own = Path(tempfile.mkdtemp(prefix=f".{target.name}{_MARK}", dir=target.parent))
+        own.chmod(0o777 & ~_umask())
+        descriptor = os.open(own, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return own, descriptor
+
+
+def _remove_if_left(folder: Path) -> None:
+    """Removes a folder whose process has ended."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its process lives
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(descriptor)
+
+
+def _take_place(own: Path, target: Path) -> None:
+    """`own` becomes `target`; what was there gets the name of `own`, or is gone."""
+    while True:
+        with suppress(OSError):  # there is a target
+            own.rename(target)
+            return
+        if _exchange(own, target):
+            return
+        with locked(target.parent / ".lock"):  # where the system has no exchange
+            before = own.with_name(f"{own.name}.before")
+            with suppress(FileNotFoundError):
+                target.rename(before)
+            own.rename(target)
+            before.rename(own)
+            return
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Whether two names were exchanged in one step; not every system can."""
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    return call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

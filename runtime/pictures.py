@@ -1,0 +1,105 @@
+"""Photos as a network takes them: upright, 8 bits, red green blue, square.
+
+Whatever the file's numbers and colours are, the result is what the picture shows; what had to be done to it beyond
+scaling is said in words.
+"""
+
+import io
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import ExifTags, Image, ImageCms, ImageOps, UnidentifiedImageError
+
+WHITE = (255, 255, 255)
+DEEP = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")  # modes of more than 8 bits
+RANGES = (1, 255, 1023, 4095, 65_535)  # the largest value of floats, and of 8, 10, 12 and 16 bits
+
+
+@dataclass(frozen=True)
+class Photo:
+    """pixels: uint8 [H, W, 3]; notes: what was done to the picture, a sentence each."""
+
+    pixels: np.ndarray
+    notes: tuple[str, ...]
+
+
+def read_photo(path: Path | str, size: tuple[int, int]) -> Photo:
+    """The middle square of a picture, scaled to `size` (width, height).
+
+    Raises ValueError, in one line, for what cannot be read.
+    """
+    try:
+        contents = Path(path).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}): give a PNG or JPEG file") from error
+    notes: list[str] = []
+    try:
+        with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(contents)) as picture:
+            upright = _in_colour(_turned(picture, notes), notes)
+    except UnidentifiedImageError as error:
+        raise ValueError(f"{path}: no picture, or of a kind that is not known: give a PNG or JPEG file") from error
+    except Image.DecompressionBombError as error:
+        raise ValueError(f"{path}: has too many pixels: give a smaller picture") from error
+    except Exception as error:  # a damaged picture can raise nearly anything
+        raise ValueError(f"{path}: a damaged picture: save it anew as a PNG or JPEG file") from error
+    if upright.width != upright.height:
+        notes.append(f"{upright.width} x {upright.height} pixels: the middle square was taken")
+        upright = ImageOps.fit(upright, (min(upright.size),) * 2, Image.Resampling.BOX)  # cuts, at its own scale
+    return Photo(np.asarray(upright.resize(size, Image.Resampling.LANCZOS)), tuple(notes))
+
+
+def _turned(picture: Image.Image, notes: list[str]) -> Image.Image:
+    """The first frame, as its EXIF orientation says it is to be seen."""
+    if getattr(picture, "n_frames", 1) > 1:
+        notes.append(f"{picture.n_frames} frames: the first was taken")
+    if picture.getexif().get(ExifTags.Base.Orientation, 1) != 1:
+        notes.append("turned upright as its EXIF orientation says")
+    return ImageOps.exif_transpose(picture)
+
+
+def _in_colour(picture: Image.Image, notes: list[str]) -> Image.Image:
+    """Red, green, blue, 8 bits each, without transparency, in sRGB."""
+    if picture.mode in DEEP:
+        return _shallow(np.asarray(picture), notes).convert("RGB")
+    profile = picture.info.get("icc_profile")
+    alpha = None
+    if picture.has_transparency_data:
+        picture = picture.convert("RGBA")
+        alpha = picture.getchannel("A")
+    if picture.mode == "LAB":
+        colours = ImageCms.profileToProfile(picture, ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB"),
+                                            outputMode="RGB")
+    else:
+        colours = _in_srgb(picture, profile, notes) if profile else picture.convert("RGB")
+    if alpha is not None and alpha.getextrema()[0] != alpha.getextrema()[1]:
+        notes.append("transparent in places: put on white")
+        colours = Image.composite(colours, Image.new("RGB", colours.size, WHITE), alpha)
+    return colours
+
+
+def _shallow(values: np.ndarray, notes: list[str]) -> Image.Image:
+    """Grey values of more than 8 bits, as 8: scaled by the smallest usual range that holds them."""
+    usual = RANGES if values.dtype.kind == "f" else RANGES[1:]
+    values = np.nan_to_num(values.astype(np.float64), posinf=0.0, neginf=0.0)
+    low, high = float(values.min()), float(values.max())
+    ranges = [most for most in usual if high <= most]
+    if low < 0 or not ranges:
+        notes.append(f"grey values {low:g} to {high:g}: stretched to 8 bits")
+        values, top = values - low, max(high - low, 1e-12)
+    else:
+        top = ranges[0]
+        notes.append(f"grey values up to {high:g}: scaled from 0 to {top:,} to 8 bits")
+    return Image.fromarray(np.rint(values * (255 / top)).astype(np.uint8))
+
+
+def _in_srgb(picture: Image.Image, profile: bytes, notes: list[str]) -> Image.Image:
+    """By its colour profile; as if it had none where the profile does not fit."""
+    source = picture if picture.mode in ("RGB", "CMYK", "L") else picture.convert("RGB")
+    try:
+        return ImageCms.profileToProfile(source, ImageCms.ImageCmsProfile(io.BytesIO(profile)),
+                                         ImageCms.createProfile("sRGB"), outputMode="RGB")
+    except (ImageCms.PyCMSError, OSError):
+        notes.append("its colour profile does not fit: ignored")
+        return picture.convert("RGB")

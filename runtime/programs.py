@@ -1,0 +1,44 @@
+"""Compiled programs, kept and reused."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from compiler.pipeline import compile_network
+from compiler.search import EFFORT
+from model.config import DEFAULT, MachineConfig
+from runtime import progress
+from runtime.folders import BUILD, ROOT, locked, replacing
+
+PROGRAMS = BUILD / "programs"
+
+
+def compiled(model: Path, machine: MachineConfig = DEFAULT, images: int = 1, objective: str = "cycles",
+             effort: int = EFFORT) -> Path:
+    """The folder of a model's program, compiled first if it is not there yet.
+
+    It is known by all that decides what the compiler makes: the model's bytes, the machine, the options, and the
+    sources of compiler and model. Raises ValueError, in one line, for a model that does not compile.
+    """
+    try:
+        contents = model.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{model}: {error.strerror}: give an int8 .tflite model") from error
+    options = json.dumps([machine.as_dict(), images, objective, effort])
+    key = hashlib.sha256(b"\0".join([_sources(), options.encode(), contents])).hexdigest()[:16]
+    folder = PROGRAMS / f"{model.stem}-{key}"
+    with locked(folder.with_name(f"{folder.name}.lock")):
+        if not folder.exists():
+            with progress.task(f"compiling {model.name}") as task:
+                stages = compile_network(model, machine, objective, effort, images)
+            with replacing(folder) as part:
+                stages.image.save(part, stages.text)
+    return folder
+
+
+def _sources() -> bytes:
+    """A digest of everything the compiler is made of."""
+    digest = hashlib.sha256()
+    for path in sorted((*ROOT.glob("compiler/**/*.py"), *ROOT.glob("model/*.py"), ROOT / "requirements.txt")):
+        digest.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    return digest.digest()

@@ -1,0 +1,113 @@
+"""What is going on, for people who wait: a line that moves on a terminal, plain lines elsewhere.
+
+    with progress.task("building the model of tb_top", "files") as task:
+        task.at(12, 30)
+
+Nothing is shown unless a command line has called `show`. It goes to the standard error, so that the standard output
+holds results only.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+SILENCE_S = 5.0  # after which a plain line says that the work goes on
+
+_shown: TextIO | None = None
+
+
+def show(stream: TextIO | None = sys.stderr) -> None:
+    """Shows tasks from here on; None: no longer."""
+    global _shown
+    _shown = stream
+
+
+class Task:
+    """A piece of work under way. `at` may be called as often as one likes, from any thread."""
+
+    def __init__(self, name: str, unit: str) -> None:
+        self.name, self.unit = name, unit
+        self.done, self.total, self.detail = 0, 0, ""
+
+    def at(self, done: int, total: int, detail: str = "") -> None:
+        """So many units are done, of so many (0: not known); detail: what is being done."""
+        self.done, self.total, self.detail = done, total, detail
+
+    def say(self, detail: str) -> None:
+        self.detail = detail
+
+    @property
+    def text(self) -> str:
+        count = f"{self.done:,} of {self.total:,} {self.unit}".rstrip() if self.total else ""
+        return ", ".join(part for part in (count, self.detail) if part)
+
+
+@contextmanager
+def task(name: str, unit: str = "") -> Iterator[Task]:
+    """Shows a piece of work until the block ends; unit: what is counted, in the plural."""
+    work = Task(name, unit)
+    if _shown is None:
+        yield work
+        return
+    with _on_terminal(work, _shown) if _shown.isatty() else _in_lines(work, _shown):
+        yield work
+
+
+@contextmanager
+def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
+    """One line that moves; it stays, with the time taken, when the work is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(finished_text=" "), TextColumn("{task.description}"), BarColumn(24),
+               TextColumn("{task.fields[text]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=stream)) as bar:
+        line = bar.add_task(work.name, total=None, text="")
+
+        def draw() -> None:
+            bar.update(line, total=work.total or None, completed=work.done, text=work.text)
+
+        with _repeating(draw, 0.2):
+            yield
+        draw()
+        bar.update(line, total=1, completed=1)
+
+
+@contextmanager
+def _in_lines(work: Task, stream: TextIO) -> Iterator[None]:
+    """A line at the beginning, one every few seconds, one at the end of work that took long."""
+    start = time.monotonic()
+
+    def line(text: str) -> None:
+        print(text, file=stream, flush=True)
+
+    def draw() -> None:
+        line(f"  {work.name}: {work.text or 'at work'} ({time.monotonic() - start:.0f} s)")
+
+    line(f"{work.name} ...")
+    with _repeating(draw, SILENCE_S):
+        yield
+    if time.monotonic() - start > SILENCE_S:
+        line(f"  {work.name}: done ({time.monotonic() - start:.0f} s)")
+
+
+@contextmanager
+def _repeating(action, period_s: float) -> Iterator[None]:
+    """Calls `action` every so many seconds while the block runs."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(period_s):
+            with suppress(OSError):  # whoever reads has gone: the work goes on
+                action()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

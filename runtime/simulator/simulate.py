@@ -1,0 +1,160 @@
+"""Runs simulations, each in a process and a folder of its own.
+
+A run leaves log.txt, summary.json and, with waves, dump.vcd in build/<test>/, which is replaced as a whole when the
+run has ended: runs of one test at the same time do not meet.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+import find_libpython
+from cocotb_tools import config
+
+from runtime import progress
+from runtime.folders import BUILD, ROOT, replacing
+from runtime.simulator import summary
+from runtime.simulator.bench import Bench
+from runtime.simulator.processes import process
+from runtime.simulator.verilate import build_model
+
+SEED_LIMIT = 2**31 - 1  # Verilator's largest
+
+
+def simulate(
+    bench: Bench, seed: int, waves: bool = False, target: Path | None = None, **options: object
+) -> dict[str, object]:
+    """Builds the bench's model if need be, runs its test, and returns the summary it stored.
+
+    `target`: the folder that gets log.txt and summary.json (build/<test>); what is there is replaced.
+    The rest is as `simulate_in` has it.
+    """
+    with replacing(target or BUILD / bench.name) as folder:
+        return simulate_in(folder, bench, seed, waves, **options)
+
+
+def simulate_in(
+    folder: Path,
+    bench: Bench,
+    seed: int,
+    waves: bool = False,
+    on_line: Callable[[str, progress.Task], None] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> dict[str, object]:
+    """Runs the bench's test in an existing folder of the caller's own.
+
+    `on_line` gets each line of the log as it comes, and the task that people see; `variables`: more
+    of the test's environment. The status is "fail" if the test failed, ended early, or compared
+    nothing; "reason" then says why. Raises BuildError and SourceError.
+    """
+    model = build_model(bench.top, bench.parameters, bench.sources, waves)
+    # To Verilator, seed 0 is the request to choose one.
+    command = [str(model), f"+verilator+seed+{seed + 1}", "+verilator+rand+reset+2"]
+    if waves:
+        command += ["--trace", "--trace-file", "dump.vcd"]
+    environment = _environment(bench, seed, folder) | dict(variables or {})
+    start = time.monotonic()
+    with progress.task(f"simulating {bench.name}") as task:
+        timed_out = _run(command, environment, folder, bench.timeout_s,
+                         lambda line: on_line and on_line(line, task))
+    seconds = time.monotonic() - start
+    reason = f"no end after {bench.timeout_s:g} s" if timed_out else _failure(folder)
+    entries = {"test": bench.name, "status": "fail" if reason else "pass", "seed": seed}
+    if bench.expect_fail is not None:
+        # The one comparison made is that of the message.
+        found = bool(reason) and bench.expect_fail in (folder / "log.txt").read_text()
+        reason = None if found else f"did not fail with {bench.expect_fail!r}"
+        entries["status"] = "pass" if found else "fail"
+        (folder / "summary.json").write_text(
+            json.dumps({"cycles": 0, "comparisons": 1, "mismatches": int(not found)})
+        )
+    if reason:
+        entries["reason"] = reason
+    return summary.complete(folder / "summary.json", **entries, seconds=round(seconds, 2))
+
+
+def rerun_line(bench: Bench, seed: int) -> str:
+    """The command that repeats a run exactly, with waves."""
+    return f"make sim TEST={bench.name} SEED={seed} WAVES=1"
+
+
+def _environment(bench: Bench, seed: int, folder: Path) -> dict[str, str]:
+    """What cocotb's start-up inside the model reads (cocotb's manual, "Building custom flows")."""
+    return os.environ | {
+        "GPI_USERS": f"{find_libpython.find_libpython()};{config.pygpi_entry_point()}",
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "PYTHONPATH": str(ROOT),
+        "TOPLEVEL_LANG": "verilog",
+        "COCOTB_TOPLEVEL": bench.top,
+        "COCOTB_TEST_MODULES": bench.module,
+        "COCOTB_TEST_FILTER": rf"\.{bench.testcase}$",
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_RESULTS_FILE": str(folder / "results.xml"),
+        "COCOTB_TRUST_INERTIAL_WRITES": "1",  # Verilator schedules writes as the standard asks
+        "COCOTB_ANSI_OUTPUT": "0",
+        "GPI_LOG_LEVEL": "WARNING",
+        summary.VARIABLE: str(folder / "summary.json"),
+        "EYRIE_ARGUMENTS": json.dumps(dict(bench.arguments)),
+    }
+
+
+def _run(
+    command: list[str],
+    environment: dict[str, str],
+    folder: Path,
+    timeout_s: float,
+    on_line: Callable[[str], None],
+) -> bool:
+    """Runs the model in `folder` with its output in log.txt; returns whether it ran out of time."""
+    timed_out = threading.Event()
+    with (
+        (folder / "log.txt").open("w") as log,
+        process(
+            command,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as model,
+    ):
+        timer = threading.Timer(timeout_s, lambda: (timed_out.set(), model.kill()))
+        timer.start()
+        try:
+            for line in model.stdout:
+                log.write(line)
+                log.flush()
+                on_line(line)
+            model.wait()
+        finally:
+            timer.cancel()
+    return timed_out.is_set()
+
+
+def _failure(folder: Path) -> str | None:
+    """Why the finished run in `folder` did not pass, in one line; None if it did."""
+    for line in (folder / "log.txt").read_text().splitlines():
+        if "%Error" in line:  # an assertion of the design
+            return line
+    if not (folder / "results.xml").exists():
+        return "the simulation ended before the test did"
+    results = ElementTree.parse(folder / "results.xml")
+    for failure in [*results.iter("failure"), *results.iter("error")]:
+        message = failure.get("message", "").strip()
+        return message.splitlines()[0] if message else "the test failed"
+    if len(list(results.iter("testcase"))) != 1:
+        return "the module has no test of that name, or several"
+    if not (folder / "summary.json").exists():
+        return "the test wrote no summary"
+    counts = json.loads((folder / "summary.json").read_text())
+    if counts["mismatches"]:
+        return f"{counts['mismatches']} mismatches"
+    return None if counts["comparisons"] else "the test compared nothing"

@@ -1,0 +1,113 @@
+"""The command line of Eyrie: `eyrie COMMAND ...`.
+
+A command is a module with `add_arguments(parser)` and `run(options)`, which returns the exit code or nothing. Its
+module imports nothing slow: a bad command line is refused at once, and `run` imports what the work needs. A script
+of the same name (python scripts/run_net.py ...) calls the same functions.
+"""
+
+import argparse
+import ast
+import importlib.util
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from compiler.command_line import Parser
+from model.names import unknown
+from runtime import progress
+
+COMMANDS = {
+    "demo": "scripts.demo",
+    "compile": "compiler.command",
+    "run": "scripts.run_net",
+    "profile": "scripts.profile_net",
+    "case": "scripts.run_case",
+    "ids": "scripts.gen_ids",
+    "golden": "scripts.gen_golden",
+    "accuracy": "scripts.accuracy",
+    "bench": "scripts.bench",
+    "list": "scripts.list_tests",
+    "sim": "scripts.sim",
+    "check": "scripts.check",
+    "lint": "scripts.lint",
+    "mutate": "scripts.mutate",
+    "cifar10": "scripts.fetch_cifar10",
+    "train": "scripts.train",
+    "quantize": "scripts.quantize",
+}
+INTERRUPTED = 130  # exit code of what Ctrl-C ends
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """What a process does: runs a command, and returns the exit code."""
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, _ended)
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_overview())
+        return 0 if arguments else 2
+    name, *rest = arguments
+    if name not in COMMANDS:
+        print(f"eyrie: {unknown('command', name, COMMANDS)}; see eyrie --help", file=sys.stderr)
+        return 2
+    return run_command(name, rest)
+
+
+def run_command(name: str, arguments: Sequence[str]) -> int:
+    """Runs a command that there is; returns its exit code. What goes wrong is said in one line."""
+    module = importlib.import_module(COMMANDS[name])
+    parser = Parser(prog=f"eyrie {name}", description=module.__doc__,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    module.add_arguments(parser)
+    parser.add_argument("--quiet", action="store_true", help="say nothing of what is going on")
+    options = parser.parse_args(arguments)
+    progress.show(None if options.quiet else sys.stderr)
+    try:
+        return module.run(options) or 0
+    except KeyboardInterrupt:
+        if "MAKELEVEL" not in os.environ:  # make has a line of its own
+            print(f"eyrie {name}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read the output has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        said = _in_one_line(error)
+        if said is None:
+            raise
+        print(f"eyrie {name}: {said}", file=sys.stderr)
+        return 1
+    finally:
+        progress.show(None)
+
+
+def _in_one_line(error: Exception) -> str | None:
+    """What is wrong, where and what to do; None for an error of the program itself."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}"
+    return str(error) if isinstance(error, ValueError) else None
+
+
+def _ended(number: int, _frame: object) -> None:
+    """A signal that ends the process: what was begun is cleaned up on the way."""
+    sys.exit(128 + number)
+
+
+def _overview() -> str:
+    lines = "\n".join(f"  {name:10} {_sentence(module)}" for name, module in COMMANDS.items())
+    return f"usage: eyrie COMMAND ...\n\n{lines}\n\neyrie COMMAND --help says what a command takes."
+
+
+def _sentence(module: str) -> str:
+    """The first line of a module's docstring; the module is not imported."""
+    source = Path(importlib.util.find_spec(module).origin).read_text()
+    return ast.get_docstring(ast.parse(source)).split("\n")[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""Runs simulation tests by name, with their logs.
+
+    eyrie sim TEST ... [--seed N] [--waves]
+
+A run leaves build/TEST: log.txt, summary.json and, with waves, dump.vcd.
+"""
+
+import argparse
+import random
+import sys
+
+from compiler.command_line import whole_number
+from scripts.eyrie import main
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tests", nargs="+", metavar="TEST", help="eyrie list names them")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), help="random and printed by default")
+    parser.add_argument("--waves", action="store_true", help="write build/TEST/dump.vcd")
+
+
+def run(options: argparse.Namespace) -> int:
+    from tb.catalogue import find
+
+    passed = True
+    for bench in [find(name) for name in options.tests]:
+        from runtime.simulator.simulate import SEED_LIMIT, simulate
+
+        seed = random.randrange(SEED_LIMIT) if options.seed is None else options.seed
+        if not options.quiet:
+            print(f"{bench.name}: seed {seed}", flush=True)
+        show = None if options.quiet else lambda line, task: print(line, end="", flush=True)
+        result = simulate(bench, seed, options.waves, on_line=show)
+        _report(bench, result)
+        passed &= result["status"] == "pass"
+    return 0 if passed else 1
+
+
+def _report(bench, result: dict) -> None:
+    """One line for a run, and if it failed two more: why, and what repeats it."""
+    from runtime.simulator.simulate import rerun_line
+
+    speed = result["cycles"] / max(result["seconds"], 0.01) / 1000
+    print(f"{result['status']}  {bench.name:12} seed {result['seed']}, {result['cycles']} cycles, "
+          f"{result['comparisons']} comparisons, {result['mismatches']} mismatches, "
+          f"{result['seconds']:.1f} s, {speed:.0f} kcycles/s")
+    if result["status"] != "pass":
+        print(f"{result['reason']}\nagain, with waves: {rerun_line(bench, result['seed'])}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(["sim", *sys.argv[1:]]))

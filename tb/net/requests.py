@@ -1,0 +1,113 @@
+"""Compiled networks on given inputs: on the simulated RTL, or on the command-level model."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from compiler.image import Image
+from model.config import DEFAULT
+from model.machine import Machine
+from runtime import progress
+from runtime.simulator.simulate import simulate_in
+from tb.net.bench import DRAM_BYTES, PASS_DONE, network
+
+ARRAY = ("rows", "cols", "multipliers", "bus_words", "filter_lanes")  # what tb_top has as parameters
+_PASS_DONE = re.compile(PASS_DONE.replace("%d", r"(\d+)"))
+
+
+class RunFailed(ValueError):
+    """The simulation ended without a result; its folder has the log. The message is one line."""
+
+
+@dataclass(frozen=True)
+class RtlRun:
+    """What came out of the RTL.
+
+    outputs  int8 [N, H, W, C]
+    runs     of as many images each as the network takes at once: the counters, the trace of the passes (the
+             counters at the end of each), the seconds from start to interrupt
+    """
+
+    outputs: np.ndarray
+    runs: list[dict]
+
+
+def read_input(path: str, image: Image) -> np.ndarray:
+    """int8 [N, H, W, C]. Raises ValueError in one line."""
+    try:
+        values = np.load(path)
+    except OSError as error:
+        reason = error.strerror or "truncated or no .npy file"
+        raise ValueError(f"{path}: cannot be read ({reason}): give an int8 .npy file") from error
+    except Exception as error:  # NumPy parses the header as Python
+        raise ValueError(f"{path}: not a readable .npy file: save an int8 array with numpy.save") from error
+    if not isinstance(values, np.ndarray):
+        raise ValueError(f"{path}: an .npz archive: save one int8 array with numpy.save")
+    shape = tuple(image.map["input"]["shape"])
+    stack = values[None] if values.ndim == 3 else values
+    if stack.dtype != np.int8 or stack.shape[1:] != shape or not len(stack):
+        got, wanted = (" x ".join(map(str, sizes)) or "a single number" for sizes in (values.shape, shape))
+        raise ValueError(f"{path}: {values.dtype} {got}: the network takes int8 {wanted}, or N of them")
+    return stack
+
+
+def on_model(image: Image, inputs: np.ndarray) -> np.ndarray:
+    """The command-level model's outputs, int8 [N, H, W, C]. Raises MachineError."""
+    outputs = []
+    runs = image.runs(inputs)
+    with progress.task("running the command-level model", "runs") as task:
+        for number, values in enumerate(runs):
+            task.at(number, len(runs))
+            machine = Machine(image.with_input(values), image.machine)
+            machine.run(image.program)
+            outputs.append(image.output(machine.dram))
+    return image.results(outputs, len(inputs))
+
+
+def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1) -> RtlRun:
+    """Runs the network of the folder `program` on inputs int8 [N, H, W, C] in an existing `folder` of the caller's
+    own, which gets the log and the summary of the simulation.
+
+    Raises RunFailed if the simulation failed, ValueError if it cannot run the network, BuildError, SourceError.
+    """
+    image = Image.load(program)
+    bench = replace(network("network", "a compiled network on given inputs", "runs_requests"),
+                    parameters=_parameters(image))
+    np.save(folder / "input.npy", inputs)
+    requests = {"EYRIE_NET": str(program.resolve()), "EYRIE_INPUT": str(folder / "input.npy"),
+                "EYRIE_OUTPUT": str(folder / "output.npy")}
+    summary = simulate_in(folder, bench, seed, on_line=_Passes(image, len(inputs)), variables=requests)
+    if summary["status"] != "pass":
+        raise RunFailed(f"the simulation failed: {summary.get('reason')}")
+    return RtlRun(np.load(folder / "output.npy"), json.loads((folder / "output.json").read_text()))
+
+
+class _Passes:
+    """Shows which pass of which run is done, from the lines of the log."""
+
+    def __init__(self, image: Image, images: int) -> None:
+        self.names = {number: step["name"] for step in image.map["steps"] for number in step["passes"]}
+        self.runs = -(-images // image.images)
+
+    def __call__(self, line: str, task: progress.Task) -> None:
+        if found := _PASS_DONE.search(line):
+            run, done = map(int, found.groups())
+            detail = self.names.get(done - 1, "")
+            if self.runs > 1:
+                detail = f"run {run} of {self.runs}, {detail}"
+            task.at((run - 1) * len(self.names) + done, self.runs * len(self.names), detail)
+
+
+def _parameters(image: Image) -> dict[str, int]:
+    """Of tb_top, for the machine that the network was compiled for. Raises ValueError in one line."""
+    if len(image.dram) > DRAM_BYTES:
+        raise ValueError(f"the network needs {len(image.dram)} bytes of DRAM, the bench has {DRAM_BYTES}")
+    for name, value in image.map["machine"].items():
+        if name not in (*ARRAY, "clock_hz") and value > getattr(DEFAULT, name):
+            raise ValueError(f"the network was compiled for {name} = {value}, the RTL in simulation has "
+                             f"{getattr(DEFAULT, name)}: compile it for that")
+    sizes = {name: image.map["machine"][name] for name in ARRAY}
+    return {name.upper(): value for name, value in sizes.items() if value != getattr(DEFAULT, name)}
