@@ -1,15 +1,69 @@
-"""What all tests share: the seed, EYRIE_SEED (1), printed in the header."""
+"""What all tests share: the seed, EYRIE_SEED (1), printed in the header; and a line now and then that says which
+tests are running, so that a long one is not taken for a hanging one."""
 
 import os
+import sys
+import threading
+import time
 
 import pytest
 
+from runtime.simulator.verilate import building
 
-def pytest_report_header() -> str:
-    return f"seed: {os.environ.get('EYRIE_SEED', '1')} (make test SEED=n)"
+SILENCE_S = 8.0
+FIRST_MINUTES, MINUTES = 12, 5  # of the whole suite on two cores: with simulation models to build, and without
+
+
+def pytest_report_header() -> list[str]:
+    lines = [f"seed: {os.environ.get('EYRIE_SEED', '1')} (make test SEED=n)"]
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        lines.append(f"all tests take about {MINUTES} minutes on two cores, and {FIRST_MINUTES} where the simulation "
+                     "models have to be built")
+    return lines
 
 
 @pytest.fixture(scope="session")
 def seed() -> int:
     """The run's seed; every random choice comes from it."""
     return int(os.environ.get("EYRIE_SEED", "1"))
+
+
+class Heartbeat:
+    """Prints the tests that run and for how long, whenever nothing has been said for some seconds."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, float] = {}
+        self.said = time.monotonic()
+        self.ended = threading.Event()
+        # pytest captures the standard streams of the tests: this goes to the real one.
+        self.stream = os.fdopen(os.dup(sys.__stderr__.fileno()), "w")
+
+    def pytest_sessionstart(self) -> None:
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def pytest_sessionfinish(self) -> None:
+        self.ended.set()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.running[nodeid] = time.monotonic()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.running.pop(nodeid, None)
+        self.said = time.monotonic()
+
+    def _watch(self) -> None:
+        while not self.ended.wait(1.0):
+            if time.monotonic() - self.said > SILENCE_S:
+                self.said = time.monotonic()
+                print(f"\n  {self._line()}", file=self.stream, flush=True)
+
+    def _line(self) -> str:
+        at = time.monotonic()
+        running = [f"{name.rpartition('::')[2]} ({at - start:.0f} s)" for name, start in [*self.running.items()]]
+        models = [f"building {name}" for name in building()]
+        return ", ".join([*running, *models]) or "collecting tests"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:  # the workers' tests are told to the one that started them
+        config.pluginmanager.register(Heartbeat(), "heartbeat")
