@@ -94,6 +94,11 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def unfinished(parent: Path) -> list[Path]:
+    """The folders in `parent` that processes are filling, or have left."""
+    return sorted(path for path in parent.glob(f".*{_MARK}*") if path.is_dir()) if parent.is_dir() else []
+
+
 def _own_folder(target: Path) -> tuple[Path, int]:
     """A folder beside `target` and its descriptor, whose lock says that its process lives."""
     with locked(target.parent / ".lock"):

@@ -14,6 +14,7 @@ from torch import nn
 from scripts.cifar10 import MEAN, STD
 
 FIRST_CHANNELS = 32
+FEW_IMAGES = 16  # that one thread is enough for
 # (output channels, stride) of each block; the input channels are the previous block's output.
 BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1), (1024, 2))
 
@@ -66,4 +67,6 @@ def load_float(path: Path | str) -> MobileNetV1:
 @torch.no_grad()
 def float_logits(model: MobileNetV1, images, batch: int = 500) -> torch.Tensor:
     """Logits float32 [N, classes] of uint8 images [N, 32, 32, 3]."""
+    if len(images) < FEW_IMAGES:  # starting threads would take hundreds of times as long
+        torch.set_num_threads(1)
     return torch.cat([model(normalise(part)) for part in torch.tensor(images).split(batch)])

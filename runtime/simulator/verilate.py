@@ -2,11 +2,10 @@
 
 A model lives in build/models/<top>-<hash>/, where the hash covers the files the top needs, the
 parameters and the flags: it is reused while none of them changes. Two processes may ask for the
-same model at once; one of them builds it. A model appears by renaming, so an interrupted build
-leaves none: its .part folder is replaced by the next build of that model.
+same model at once; one of them builds it. A model appears as a whole, so an interrupted build
+leaves none.
 """
 
-import fcntl
 import hashlib
 import os
 import re
@@ -14,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -22,10 +21,12 @@ from typing import IO
 
 from cocotb_tools import config
 
-from runtime.folders import ROOT
+from runtime import progress
+from runtime.folders import BUILD, ROOT, locked, replacing, unfinished, writing
+from runtime.simulator.processes import process
 from runtime.simulator.sources import arguments, closure
 
-MODELS = ROOT / "build" / "models"
+MODELS = BUILD / "models"
 
 # Only the wrapper's own variables are visible to Python: making every signal of the design visible
 # would stop most of Verilator's optimisations and costs a factor of four in speed.
@@ -58,7 +59,6 @@ def build_model(
     sources: tuple[str, ...] = (),
     waves: bool = False,
     main: str | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """Returns the executable model of module `top`, building it if it does not exist yet.
 
@@ -66,9 +66,7 @@ def build_model(
     for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly. With
     `main`, a C++ file that drives the top's ports, the model has neither cocotb nor what cocotb
     needs (VPI, visible variables); all other flags are the same. The environment variable EYRIE_OPT
-    holds more flags for Verilator: "-CFLAGS -O0" builds fast. While the model is built, `on_progress`
-    is called twice a second with the object files there are and the C++ files to compile, (0, 0)
-    while Verilator itself runs. Raises BuildError and SourceError.
+    holds more flags for Verilator: "-CFLAGS -O0" builds fast. Raises BuildError and SourceError.
     """
     files = [*closure(top), *(ROOT / source for source in (*sources, *([main] if main else [])))]
     flags = [flag for flag in _FLAGS if flag != "--vpi" or not main]
@@ -77,17 +75,25 @@ def build_model(
     if waves:
         flags += ["--trace-vcd", "--trace-structs"]
     folder = MODELS / f"{top}-{_digest(flags, files)}"
-    try:
-        with _locked(folder.with_suffix(".lock")):
+    if not folder.exists():
+        with (
+            progress.task(f"building the simulation model {top}", "files") as task,
+            locked(folder.with_suffix(".lock")),
+            writing(MODELS),
+        ):
             if not folder.exists():
-                _build(top, flags, files, folder, not main, on_progress)
-    except OSError as error:
-        raise _unwritable(error.strerror) from error
+                with replacing(folder) as part:
+                    _build(top, flags, files, part, folder.with_suffix(".log"), not main, task)
     return folder / "model"
 
 
-def _unwritable(reason: str | None) -> BuildError:
-    return BuildError(f"{MODELS}: cannot be written ({reason}): models are built there, make it possible")
+def building() -> list[str]:
+    """The models that are being built, by any process: name and how far it is."""
+    found = []
+    for part in unfinished(MODELS):
+        done, total = _progress(part / "work")
+        found.append(part.name.lstrip(".").rpartition("-")[0].rpartition("-")[0] + (f" {done}/{total}" if total else ""))
+    return found
 
 
 def _generics(parameters: Mapping[str, int | str]) -> list[str]:
@@ -110,14 +116,6 @@ def _digest(flags: list[str], files: list[Path]) -> str:
     for path in files:
         digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:12]
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file closes, however the process ends
-        yield
 
 
 def _environment(venv: Path = ROOT / ".venv") -> dict[str, str]:
@@ -158,21 +156,16 @@ def _build(
     flags: list[str],
     files: list[Path],
     folder: Path,
+    log: Path,
     cocotb: bool,
-    on_progress: Callable[[int, int], None] | None,
+    task: progress.Task,
 ) -> None:
-    part, log = folder.with_suffix(".part"), folder.with_suffix(".log")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    try:
-        with _work(part) as work, log.open("w") as file:
-            command, environment = _command(top, flags, files, work, cocotb)
-            if _run(command, environment, file, work, on_progress) != 0:
-                raise _refusal(top, log)
-            shutil.move(work / "model", part)
-        part.rename(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    """Makes folder/model."""
+    with _work(folder) as work, log.open("w") as file:
+        command, environment = _command(top, flags, files, work, cocotb)
+        if _run(command, environment, file, work, task) != 0:
+            raise _refusal(top, log)
+        shutil.move(work / "model", folder)
 
 
 def _command(
@@ -208,23 +201,14 @@ def _command(
 
 
 def _run(
-    command: list[str],
-    environment: dict[str, str],
-    log: IO[str],
-    work: Path,
-    on_progress: Callable[[int, int], None] | None,
+    command: list[str], environment: dict[str, str], log: IO[str], work: Path, task: progress.Task
 ) -> int:
     """Runs the build and returns its status."""
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as process:
-        try:
-            while True:
-                with suppress(subprocess.TimeoutExpired):
-                    return process.wait(_POLL_S)
-                if on_progress:
-                    on_progress(*_progress(work))
-        except BaseException:
-            process.kill()
-            raise
+    with process(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as build:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return build.wait(_POLL_S)
+            task.at(*_progress(work))
 
 
 def _progress(work: Path) -> tuple[int, int]:
@@ -243,6 +227,6 @@ def _refusal(top: str, log: Path) -> BuildError:
     """Why the build with that log failed."""
     text = log.read_text()
     if "No space left" in text or shutil.disk_usage(log.parent).free < _DISK_FULL_BYTES:
-        return _unwritable("no space left on the disk")
+        return BuildError(f"{MODELS}: no space left on the disk: models are built there, make room")
     lines = [line for line in text.splitlines() if "rror" in line or "%Warn" in line]
     return BuildError("\n".join([*lines[:12], f"cannot build {top}: {log.relative_to(ROOT)}"]))
