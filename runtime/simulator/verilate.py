@@ -41,10 +41,10 @@ _FLAGS = (
     "--timescale 1ns/1ps --prefix Vtop -o model"
 ).split()
 
-# Compiles faster than Verilator's -Os, and the model is faster too.
+# Compiles faster than Verilator's -Os, and the model runs faster, too.
 _FLAGS += ["-MAKEFLAGS", "OPT_FAST=-O1"]
 
-_MOST_JOBS = 8  # more gain nothing: the largest files take an eighth of the time
+_MOST_JOBS = 8  # a model of the array compiles as a dozen files, each with half a GB of memory
 _POLL_S = 0.5
 _DISK_FULL_BYTES = 1 << 20  # compilers do not always say that the disk is full
 
@@ -206,17 +206,16 @@ def _run(
     """Runs the build and returns its status."""
     with process(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as build:
         while True:
+            task.at(*_progress(work))
             with suppress(subprocess.TimeoutExpired):
                 return build.wait(_POLL_S)
-            task.at(*_progress(work))
 
 
 def _progress(work: Path) -> tuple[int, int]:
-    """The object files there are and the C++ files to compile, once their lists are written."""
-    lists = [work / "Vtop_classes.mk", work / "Vtop.mk"]
-    if not all(path.exists() for path in lists):
+    """The object files there are and the C++ files to compile; zeros while Verilator runs."""
+    if not (work / "Vtop__verFiles.dat").exists():  # the last that it writes
         return 0, 0
-    text = "".join(path.read_text() for path in lists)
+    text = (work / "Vtop_classes.mk").read_text() + (work / "Vtop.mk").read_text()
     names = re.findall(r"^  (\w+) \\$", text, re.MULTILINE)
     if "VM_PARALLEL_BUILDS = 0" in text:  # all that is generated goes into one file
         names = [name for name in names if not name.startswith("Vtop")] + ["Vtop"]
@@ -226,7 +225,8 @@ def _progress(work: Path) -> tuple[int, int]:
 def _refusal(top: str, log: Path) -> BuildError:
     """Why the build with that log failed."""
     text = log.read_text()
-    if "No space left" in text or shutil.disk_usage(log.parent).free < _DISK_FULL_BYTES:
-        return BuildError(f"{MODELS}: no space left on the disk: models are built there, make room")
+    free, place = min((shutil.disk_usage(path).free, path) for path in (MODELS, Path(tempfile.gettempdir())))
+    if "No space left" in text or free < _DISK_FULL_BYTES:
+        return BuildError(f"{place}: cannot be written (No space left on device): make room there")
     lines = [line for line in text.splitlines() if "rror" in line or "%Warn" in line]
     return BuildError("\n".join([*lines[:12], f"cannot build {top}: {log.relative_to(ROOT)}"]))
