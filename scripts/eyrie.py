@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(ending, _ended)
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(_overview())
+        print(overview())
         return 0 if arguments else 2
     name, *rest = arguments
     if name not in COMMANDS:
@@ -60,8 +60,7 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
     module = importlib.import_module(COMMANDS[name])
     parser = Parser(prog=f"eyrie {name}", description=module.__doc__,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    module.add_arguments(parser)
-    parser.add_argument("--quiet", action="store_true", help="say nothing of what is going on")
+    add_options(parser, name)
     options = parser.parse_args(arguments)
     progress.show(None if options.quiet else sys.stderr)
     try:
@@ -83,6 +82,12 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
         progress.show(None)
 
 
+def add_options(parser: Parser, name: str) -> None:
+    """What a command takes."""
+    importlib.import_module(COMMANDS[name]).add_arguments(parser)
+    parser.add_argument("--quiet", action="store_true", help="say nothing of what is going on")
+
+
 def _in_one_line(error: Exception) -> str | None:
     """What is wrong, where and what to do; None for an error of the program itself."""
     if isinstance(error, MemoryError):
@@ -98,7 +103,8 @@ def _ended(number: int, _frame: object) -> None:
     sys.exit(128 + number)
 
 
-def _overview() -> str:
+def overview() -> str:
+    """What `eyrie --help` prints."""
     lines = "\n".join(f"  {name:10} {_sentence(module)}" for name, module in COMMANDS.items())
     return f"usage: eyrie COMMAND ...\n\n{lines}\n\neyrie COMMAND --help says what a command takes."
 
