@@ -3,7 +3,9 @@
 DIR/image.bin   DRAM contents from address 0
 DIR/map.json    size of image.bin and what lies where: program, input, output, areas by name (byte
                 address, bytes); the images of a run, whose inputs and outputs lie one behind the other; the
-                machine and the steps (which passes belong to which layer)
+                machine and the steps (which passes belong to which layer); the buffers of the GLB: name,
+                byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass n is
+                2n, its first tile of filters, and 2n + 1, the others)
 DIR/program.txt the commands, one line each
 """
 
@@ -120,7 +122,7 @@ class Image:
 def _check(contents: dict, dram: np.ndarray) -> None:
     """Raises ValueError unless a map has all that is needed and goes with the memory."""
     try:
-        MachineConfig(**contents["machine"])
+        machine = MachineConfig(**contents["machine"])
         size, program = contents["bytes"], contents["program"]
         ends = [program["address"] + program["bytes"]]
         for place in (contents["input"], contents["output"]):
@@ -136,12 +138,26 @@ def _check(contents: dict, dram: np.ndarray) -> None:
         for step in contents["steps"]:
             if not str(step["name"]) or not step["passes"] or min(step["passes"]) < 0:
                 raise ValueError("passes of a step")
+        _check_buffers(contents, machine)
         if max(ends) > size:
             raise ValueError("something lies beyond the memory")
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"map.json: {type(error).__name__}: {error}") from error
     if len(dram) != size:
         raise ValueError(f"image.bin has {len(dram)} bytes, map.json says {size}")
+
+
+def _check_buffers(contents: dict, machine: MachineConfig) -> None:
+    """Raises an error unless every buffer has a name and lies inside the GLB and the passes."""
+    passes = 1 + max(number for step in contents["steps"] for number in step["passes"])
+    for buffer in contents["buffers"]:
+        address, size, first, last = (buffer[key] for key in ("address", "bytes", "first", "last"))
+        if not all(type(value) is int for value in (address, size, first, last)):
+            raise ValueError("a buffer's place is no integer")
+        if not isinstance(buffer["name"], str) or not buffer["name"]:
+            raise ValueError("a buffer without a name")
+        if not (0 <= address < address + size <= machine.glb_bytes and 0 <= first <= last < 2 * passes):
+            raise ValueError(f"buffer {buffer['name']} lies outside the GLB or the passes")
 
 
 def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
@@ -170,6 +186,11 @@ def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
              "macs": step.macs, "weight_bytes": step.group.weight_bytes,
              "channels": step.group.channels, "made": list(step.group.output.shape)}
             for step in schedule.steps
+        ],
+        "buffers": [
+            {"name": buffer.name, "address": (buffer.address + part.offset) * GLB_WORD_BYTES,
+             "bytes": part.words * GLB_WORD_BYTES, "first": part.birth, "last": part.death}
+            for buffer in schedule.buffers for part in buffer.parts
         ],
     }
     return Image(dram, contents), to_text(schedule.commands)

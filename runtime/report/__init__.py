@@ -1,0 +1,5 @@
+"""The report of a network run as one HTML page with its plots (docs/report.md)."""
+
+from runtime.report.page import write
+
+__all__ = ["write"]

@@ -1,0 +1,183 @@
+"""Writes the report: a page without links or scripts, and its plots as files beside it."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from compiler.cost import predict
+from compiler.image import Image
+from runtime.report import baseline, palette, reasons
+from runtime.report.tables import Table, cell_tables, energy_table
+
+TEMPLATE = "page.html.j2"
+PAGE = "report.html"
+PLOTS = "report"  # folder of the plots' files
+SECTIONS = {"time": "Cycles", "bounds": "Roofline", "traffic": "Bytes and energy", "units": "Units over time",
+            "places": "GLB over time", "numbers": "All figures", "machine": "Machine"}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure of the summary: what it is, its value, what it is compared with."""
+
+    name: str
+    value: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot in its section."""
+
+    title: str
+    text: str
+    svg: str
+
+
+def write(folder: Path, title: str, image: Image, figures: dict, passes: list[dict],
+          facts: dict[str, str] | None = None) -> Path:
+    """Writes folder/report.html and folder/report/*.svg and *.png; the page's path.
+
+    figures: of the run (docs/summary.md); passes: for each pass all counters at its end, by name; facts: lines of
+    the page's head, such as the class that came out. Raises ValueError in one line.
+    """
+    folder = Path(folder)
+    plots, files = _plots(image, figures, passes)
+    page = _render(title, image, figures, facts or {}, plots)
+    contents = {folder / PLOTS / name: data for name, data in files.items()} | {folder / PAGE: page.encode()}
+    parts = {target: target.with_name(f"{target.name}.part") for target in contents}
+    try:
+        (folder / PLOTS).mkdir(parents=True, exist_ok=True)
+        for target, part in parts.items():
+            part.write_bytes(contents[target])
+        for target, part in parts.items():
+            os.replace(part, target)
+    except OSError as error:
+        with suppress(OSError):
+            for part in parts.values():
+                part.unlink(missing_ok=True)
+        raise ValueError(f"{folder}: the report cannot be written ({error.strerror}): name a folder that can "
+                         "be") from error
+    return folder / PAGE
+
+
+# ---- Plots ----
+
+
+def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, Plot], dict[str, bytes]]:
+    """The plots by name, and their files by file name."""
+    from runtime.report import canvas, glb_map, layers, roofline, timeline  # slow: matplotlib
+
+    machine = image.machine
+    predicted = _predicted(image)
+    drawings: dict[str, tuple[str, str, Callable]] = {
+        "cycles": ("Cycles by layer", CYCLES_TEXT, lambda: layers.cycles(figures)),
+        "roofline": ("Roofline", ROOFLINE_TEXT, lambda: roofline.roofline(figures, 8 * machine.bus_words)),
+        "levels": ("Bytes and energy by layer", LEVELS_TEXT, lambda: layers.levels(figures, machine.clock_hz)),
+        "timeline": ("Units over time", TIMELINE_TEXT + (PREDICTED_TEXT if predicted else ""),
+                     lambda: timeline.timeline(image, passes, predicted)),
+        "glb": ("GLB over time", GLB_TEXT, lambda: glb_map.glb_map(image, len(passes))),
+    }
+    plots, files = {}, {}
+    with canvas.style():
+        for name, (title, text, draw) in drawings.items():
+            drawn = canvas.finish(draw(), name, title, text)
+            plots[name] = Plot(title, text, drawn.inline)
+            files |= {f"{name}.svg": drawn.svg, f"{name}.png": drawn.png}
+    return plots, files
+
+
+def _predicted(image: Image) -> list | None:
+    """When each pass begins and ends by the cost model; None for a machine that it does not know."""
+    try:
+        return predict(image).passes
+    except ValueError:
+        return None
+
+
+CYCLES_TEXT = (
+    "From the end of the layer before to its own end, by what the PEs did on average. Loads run ahead, so the DRAM "
+    "port's cycles in a layer's bar are partly for the layers behind it.")
+ROOFLINE_TEXT = (
+    "Left of the bend the DRAM port bounds a layer, right of it the multipliers. A layer's bytes are those that "
+    "moved between the end of the layer before and its own; filters that were loaded ahead count where they moved, "
+    "so a point can stand a little above the roof.")
+LEVELS_TEXT = (
+    "Energy by the prices in the table below. PE registers, psum buffers, multicast networks and the PPU have no price "
+    "and are not in it.")
+TIMELINE_TEXT = (
+    "Measured at the end of each pass: a unit's height is its share of the cycles since the end of the pass before. "
+    "Streams work when they bring words, of as many as their ports carry at most. In the lanes of passes each "
+    "colour is a layer, and a bar ends with its pass.")
+PREDICTED_TEXT = (
+    " Below that, from the cost model and not measured: from the cycle in which a pass can multiply to its last "
+    "multiplication.")
+GLB_TEXT = (
+    "Places by the schedule, from the pass that first needs one to the last. Filters and tables are loaded earlier "
+    "where their place is free earlier.")
+
+
+# ---- Page ----
+
+
+def _render(title: str, image: Image, figures: dict, facts: dict[str, str], plots: dict[str, Plot]) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
+                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    whys = [(row["name"], reasons.reason(row, image.machine)) for row in figures["layers"]]
+    return environment.get_template(TEMPLATE).render(
+        title=title, facts=facts, tiles=_tiles(image, figures), plots=plots, whys=whys,
+        tables=cell_tables(figures), energy=energy_table(figures, image.machine), machine=_machine_table(image),
+        sections=SECTIONS,
+        light=palette.css(palette.LIGHT), dark=palette.css(palette.DARK))
+
+
+def _tiles(image: Image, figures: dict) -> list[Tile]:
+    clock, cycles, images = image.machine.clock_hz, figures["cycles"], figures["images"]
+    seconds = cycles / clock
+    dram = figures["dram_read_bytes"] + figures["dram_write_bytes"]
+    each = f", {figures['cycles_per_image']:,} an image" if images > 1 else ""
+    tiles = [
+        Tile("Cycles", f"{cycles:,}", f"{1000 * seconds:,.3f} ms at {clock / 1e6:,.10g} MHz{each}"),
+        Tile("Inferences per second", f"{images / seconds:,.0f}",
+             f"{images:,} images a run" if images > 1 else "one image a run"),
+        Tile("Against the roofline", _times(cycles, figures["roofline_cycles"]),
+             f"{figures['roofline_cycles']:,} cycles are the least"),
+        Tile("DRAM bytes", f"{dram:,}",
+             f"{_times(dram, figures['compulsory_dram_bytes'])} the compulsory {figures['compulsory_dram_bytes']:,}"),
+        Tile("Energy", f"{figures['energy_uJ']:,} µJ", "without what has no price, see below"),
+        Tile("Utilisation", f"{100 * figures['utilisation']:.1f} %",
+             f"of {figures['multipliers']:,} multipliers in all cycles"),
+    ]
+    return tiles + _baseline_tiles(image, figures, dram)
+
+
+def _times(value: float, other: float) -> str:
+    return f"{value / other:.3f} ×" if other else "-"
+
+
+def _baseline_tiles(image: Image, figures: dict, dram: int) -> list[Tile]:
+    """Against the published baseline, for an image of the run, where the network is its."""
+    found = baseline.baseline(image)
+    if not found:
+        return []
+    mine = {"cycles": figures["cycles"], "dram_bytes": dram, "energy_uJ": figures["energy_uJ"]}
+    names = {"cycles": ("Cycles", ""), "dram_bytes": ("DRAM bytes", ""), "energy_uJ": ("Energy", " µJ")}
+    return [Tile(f"{name} of the published baseline", f"{found[key] * figures['images'] / mine[key]:,.1f} ×",
+                 f"{found[key]:,.0f}{unit} an image, with {baseline.MULTIPLIERS} multipliers")
+            for key, (name, unit) in names.items()]
+
+
+def _machine_table(image: Image) -> Table:
+    """What was fixed when the network was compiled."""
+    contents = image.map
+    numbers = {f"machine: {name}": value for name, value in contents["machine"].items()} | {
+        "images a run": contents["images"], "layers": len(contents["steps"]),
+        "passes": sum(len(step["passes"]) for step in contents["steps"]),
+        "DRAM image, bytes": contents["bytes"], "program, bytes": contents["program"]["bytes"]}
+    return Table("Machine and program", "Fixed when the network was compiled.", ["", "value"],
+                 [[name, (f"{value:,}", "")] for name, value in numbers.items()])
+

@@ -1,0 +1,84 @@
+"""The tables of the report: figures as they are in summary.json, each cell with its key there."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compiler.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
+from model.config import MachineConfig
+from runtime.report.energy import by_level
+
+LAYER_COLUMNS = {
+    "cycles": "cycles", "roofline_cycles": "roofline cycles", "utilisation": "utilisation", "macs": "multiplications",
+    "gated": "gated", "dram_read_bytes": "DRAM bytes read", "dram_write_bytes": "DRAM bytes written",
+    "glb_read_bytes": "GLB bytes read", "glb_write_bytes": "GLB bytes written"}
+NETWORK_KEYS = {"gated": "counters.gated"}  # where the network's figure has another key than a layer's
+UNIT_NAMES = {"pe": "PE", "ifmap": "ifmap", "filter": "filters", "drain": "drain", "dma": "DMA", "glb": "GLB"}
+
+Cell = tuple[str, str]  # text, key in summary.json or ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """rows: the first entry of each is its name, the others are cells. last: whether the last row is the sum."""
+
+    title: str
+    text: str
+    heads: list[str]
+    rows: list[list[str | Cell]]
+    total: bool = False
+
+
+def shown(key: str, value: float) -> str:
+    """A figure as text; utilisation in percent."""
+    if key.endswith("utilisation"):
+        return f"{100 * value:.2f} %"
+    return f"{value:,}"
+
+
+def _cells(figures: dict, prefix: str, keys: Iterator[str]) -> list[Cell]:
+    found = []
+    for key in keys:
+        value = figures
+        for part in key.split("."):
+            value = value[part]
+        found.append((shown(key, value), prefix + key))
+    return found
+
+
+def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list[str], total: list[str]) -> Table:
+    rows = [[f"{number}  {row['name']}", *_cells(row, f"layers.{number - 1}.", keys)]
+            for number, row in enumerate(figures["layers"], 1)]
+    rows.append(["network", *_cells(figures, "", total)])
+    return Table(title, text, ["layer", *heads], rows, True)
+
+
+def cell_tables(figures: dict) -> list[Table]:
+    """All layers; the units in each layer; all counters."""
+    units = [f"units.{unit}.{state}" for unit, states in figures["units"].items() for state in states]
+    heads = [f"{UNIT_NAMES[unit]} {state.replace('_', ' ')}" for unit, states in figures["units"].items()
+             for state in states]
+    counters = [[name, *_cells(figures, "", [f"counters.{name}"])] for name in figures["counters"]]
+    return [
+        _by_layer(figures, "Layers", "Passes overlap: two that run at a time share the cycles.",
+                  list(LAYER_COLUMNS.values()), list(LAYER_COLUMNS),
+                  [NETWORK_KEYS.get(key, key) for key in LAYER_COLUMNS]),
+        _by_layer(figures, "Units", "Cycles from the end of the layer before to its own; PEs on average.",
+                  ["cycles", *heads], ["counters.cycles", *units], ["cycles", *units]),
+        Table("Counters", "Of the whole run.", ["counter", "value"], counters),
+    ]
+
+
+def energy_table(figures: dict, machine: MachineConfig) -> Table:
+    """Energy of the network by level, with what was counted and its price."""
+    counts = {"multipliers": figures["counters"]["macs"] - figures["counters"]["gated"],
+              "GLB": figures["glb_read_bytes"] + figures["glb_write_bytes"],
+              "DRAM": figures["dram_read_bytes"] + figures["dram_write_bytes"], "leakage": figures["cycles"]}
+    units = {"multipliers": ("multiplications not gated", f"{PJ_PER_MAC} pJ"), "GLB": ("bytes", f"{PJ_PER_GLB_BYTE} pJ"),
+             "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"), "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW")}
+    split = by_level(*counts.values(), machine.clock_hz)
+    whole = sum(split.values())
+    rows = [[level, (f"{counts[level]:,} {units[level][0]}", ""), (units[level][1], ""), (f"{value:,.2f} µJ", ""),
+             (f"{100 * value / whole:.1f} %", "")] for level, value in split.items()]
+    total = (f"{figures['energy_uJ']:,} µJ", "energy_uJ")
+    rows.append(["all", ("", ""), ("", ""), total, ("", "")])
+    return Table("Energy by level", "", ["level", "counted", "price of each", "energy", "share"], rows, True)
