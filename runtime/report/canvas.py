@@ -103,11 +103,6 @@ def shortened(text: str, width: float, size: float = FONT_SIZE) -> str:
     return text[:short] + "…"
 
 
-def printable(name: str) -> str:
-    """A name without characters that XML does not take or that change how others are shown."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
-
-
 def legend(plot: Figure, entries: list[tuple[str, str]], top: float, left: float, markers: list = ()) -> float:
     """Names what colours (words, role) and markers (lines of matplotlib) mean, in as many rows as it takes,
     from `top` on; the height it takes."""

@@ -3,9 +3,10 @@
 from compiler.image import Image
 from runtime.report import canvas
 from runtime.report.palette import LIGHT
+from runtime.report.text import printable
 
 HEIGHT = 420
-_LEFT, _TOP, _RIGHT, _BOTTOM = 58, 34, 14, 42
+_LEFT, _TOP, _RIGHT, _BOTTOM = 58, 34, 28, 42
 _LABEL_SIZE, _LABEL_HEIGHT, _LABEL_GAP = 8, 10, 6
 # By the end of a buffer's name, the longer ones first: role, words.
 _KINDS = {"requantisation tables": ("purple", "requantisation tables"), "depthwise filters": ("teal", "depthwise filters"),
@@ -45,7 +46,7 @@ def _label(axes, name: str, kind: str, place: tuple, scale: tuple) -> None:
     if high * scale[1] < _LABEL_HEIGHT:
         return
     for text in (name, name.removesuffix(kind).strip()):
-        text = canvas.printable(text)
+        text = printable(text)
         if text and canvas.text_width(text, _LABEL_SIZE) + _LABEL_GAP <= wide * scale[0]:
             axes.text(x + wide / 2, y + high / 2, text, ha="center", va="center", fontsize=_LABEL_SIZE,
                       color=LIGHT["paper"])

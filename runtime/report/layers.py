@@ -3,8 +3,9 @@
 from runtime.report import canvas
 from runtime.report.energy import by_level
 from runtime.report.palette import LIGHT, PE_STATES
+from runtime.report.text import printable
 
-_TOP, _BOTTOM, _GAP, _RIGHT = 50, 42, 26, 14
+_TOP, _BOTTOM, _GAP, _RIGHT = 50, 42, 34, 28
 _NAME_WIDTH = 130
 ENERGY = {"multipliers": "blue", "GLB": "teal", "DRAM": "orange", "leakage": "idle"}
 
@@ -17,7 +18,7 @@ class _Panels:
         self.pitch = 22 if len(rows) <= 40 else 14
         self.height = len(rows) * self.pitch
         self.plot = canvas.figure(top + self.height + _BOTTOM)
-        self.names = [canvas.shortened(f"{number}  {canvas.printable(row['name'])}", _NAME_WIDTH, 9)
+        self.names = [canvas.shortened(f"{number}  {printable(row['name'])}", _NAME_WIDTH, 9)
                       for number, row in enumerate(rows, 1)]
         self.left = 12 + max(canvas.text_width(name, 9) for name in self.names)
         self.width = canvas.WIDTH - self.left - _RIGHT
@@ -49,7 +50,7 @@ class _Panels:
 def _ticks(width: float):
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(max(2, int(width // 75)), steps=[1, 2, 2.5, 5, 10])
+    return MaxNLocator(max(2, int(width // 60)), steps=[1, 2, 2.5, 5, 10])
 
 
 def _room(labels: list[str], width: float) -> float:

@@ -10,12 +10,13 @@ from compiler.cost import predict
 from compiler.image import Image
 from runtime.report import baseline, palette, reasons
 from runtime.report.tables import Table, cell_tables, energy_table
+from runtime.report.text import printable
 
 TEMPLATE = "page.html.j2"
 PAGE = "report.html"
 PLOTS = "report"  # folder of the plots' files
 SECTIONS = {"time": "Cycles", "bounds": "Roofline", "traffic": "Bytes and energy", "units": "Units over time",
-            "places": "GLB over time", "numbers": "All figures", "machine": "Machine"}
+            "places": "GLB over time", "numbers": "Layers in figures", "machine": "Machine and counters"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, P
     plots, files = {}, {}
     with canvas.style():
         for name, (title, text, draw) in drawings.items():
-            drawn = canvas.finish(draw(), name, title, text)
+            drawn = canvas.finish(draw(), name, title, f"{text} {FIGURES_TEXT}")
             plots[name] = Plot(title, text, drawn.inline)
             files |= {f"{name}.svg": drawn.svg, f"{name}.png": drawn.png}
     return plots, files
@@ -97,6 +98,7 @@ def _predicted(image: Image) -> list | None:
         return None
 
 
+FIGURES_TEXT = "The tables of the page have the figures."  # to those who cannot see a plot
 CYCLES_TEXT = (
     "From the end of the layer before to its own end, by what the PEs did on average. Loads run ahead, so the DRAM "
     "port's cycles in a layer's bar are partly for the layers behind it.")
@@ -127,7 +129,7 @@ def _render(title: str, image: Image, figures: dict, facts: dict[str, str], plot
 
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    whys = [(row["name"], reasons.reason(row, image.machine)) for row in figures["layers"]]
+    whys = [(printable(row["name"]), reasons.reason(row, image.machine)) for row in figures["layers"]]
     return environment.get_template(TEMPLATE).render(
         title=title, facts=facts, tiles=_tiles(image, figures), plots=plots, whys=whys,
         tables=cell_tables(figures), energy=energy_table(figures, image.machine), machine=_machine_table(image),

@@ -71,7 +71,7 @@ def percent(share: float) -> str:
 def _multipliers(span: Span) -> Finding:
     """Nearly every cycle has a multiplication in every PE."""
     if span.pe("busy") >= FULL:
-        return "multipliers", "This layer is bound by the multipliers, as it should be."
+        return "multipliers", "This layer is bound by the multipliers."
     return None
 
 

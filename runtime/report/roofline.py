@@ -8,6 +8,7 @@ import numpy as np
 
 from runtime.report import canvas
 from runtime.report.palette import LIGHT
+from runtime.report.text import printable
 
 NAMED = 24  # layers that are labelled with their names; more have their numbers of the table
 NAME_WIDTH = 90
@@ -94,7 +95,7 @@ def _legend(plot, rows: list[dict], peak: int, bus_bytes: int) -> None:
 
 
 def _label(axes, rows: list[dict], places: np.ndarray, size: tuple, taken: list[tuple]) -> None:
-    names = [canvas.shortened(canvas.printable(row["name"]), NAME_WIDTH, 9) if len(rows) <= NAMED else str(n)
+    names = [canvas.shortened(printable(row["name"]), NAME_WIDTH, 9) if len(rows) <= NAMED else str(n)
              for n, row in enumerate(rows, 1)]
     boxes = place_labels(places, [(canvas.text_width(name, 9) + 2, 12) for name in names], size, taken)
     for name, (x, y), (left, low, wide, high) in zip(names, places, boxes):

@@ -1,11 +1,12 @@
 """The tables of the report: figures as they are in summary.json, each cell with its key there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compiler.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
 from model.config import MachineConfig
 from runtime.report.energy import by_level
+from runtime.report.text import printable
 
 LAYER_COLUMNS = {
     "cycles": "cycles", "roofline_cycles": "roofline cycles", "utilisation": "utilisation", "macs": "multiplications",
@@ -35,7 +36,7 @@ def shown(key: str, value: float) -> str:
     return f"{value:,}"
 
 
-def _cells(figures: dict, prefix: str, keys: Iterator[str]) -> list[Cell]:
+def _cells(figures: dict, prefix: str, keys: Iterable[str]) -> list[Cell]:
     found = []
     for key in keys:
         value = figures
@@ -46,7 +47,7 @@ def _cells(figures: dict, prefix: str, keys: Iterator[str]) -> list[Cell]:
 
 
 def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list[str], total: list[str]) -> Table:
-    rows = [[f"{number}  {row['name']}", *_cells(row, f"layers.{number - 1}.", keys)]
+    rows = [[f"{number}  {printable(row['name'])}", *_cells(row, f"layers.{number - 1}.", keys)]
             for number, row in enumerate(figures["layers"], 1)]
     rows.append(["network", *_cells(figures, "", total)])
     return Table(title, text, ["layer", *heads], rows, True)

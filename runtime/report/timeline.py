@@ -6,8 +6,9 @@ from itertools import pairwise
 from model.config import GLB_WORD_BYTES, MachineConfig
 from runtime.report import canvas
 from runtime.report.palette import HUES, LIGHT
+from runtime.report.text import printable
 
-_TOP, _RIGHT, _BOTTOM, _LANE, _GAP, _PASS_LANE = 34, 14, 42, 46, 12, 20
+_TOP, _RIGHT, _BOTTOM, _LANE, _GAP, _PASS_LANE = 34, 30, 42, 46, 12, 20
 _STATES = {"working": "blue", "held up by the next unit": "red", "waiting": "gold", "PEs without a pass": "idle"}
 IFMAP_LANES = 2  # words a cycle of the ifmap stream, at most
 
@@ -82,7 +83,7 @@ def timeline(image, passes: list[dict], predicted: list | None):
         for number, role in enumerate(_STATES.values()):
             heights = [part[number] if number < len(part) else 0 for part in parts]
             canvas.boxes(axes, [(start, y, end - start, h) for (start, end), y, h in zip(pairwise(ends), low, heights)],
-                         role, linewidths=0)
+                         role, edgecolors=LIGHT[role], linewidths=0.3)  # no seams between them
             low = [y + h for y, h in zip(low, heights)]
     _cycles_axis(axes)
     canvas.legend(plot, list(_STATES.items()), 8, left)
@@ -108,6 +109,6 @@ def _names(axes, spans: list[tuple], layer_of: dict[int, int], image, high: floa
     """Layers' names in the passes that have room."""
     width = axes.get_position().width * canvas.WIDTH / high
     for n, (start, end) in enumerate(spans):
-        name = canvas.printable(image.map["steps"][layer_of[n]]["name"]) if n in layer_of else ""
+        name = printable(image.map["steps"][layer_of[n]]["name"]) if n in layer_of else ""
         if name and canvas.text_width(name, 8) + 6 <= (end - start) * width:
             axes.text((start + end) / 2, 0.48, name, ha="center", va="center", fontsize=8, color=LIGHT["paper"])

@@ -1,0 +1,6 @@
+"""Names from models as text of the page and its plots."""
+
+
+def printable(name: str) -> str:
+    """A name without characters that XML does not take or that change how others are shown."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)

@@ -1,0 +1,95 @@
+"""The report's plots: labels are whole and apart from each other, shares are of the counters."""
+
+import re
+from dataclasses import replace
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+from PIL import ImageFont
+
+from model.config import DEFAULT
+from model.encoding import Counter
+from runtime.report import timeline, write
+from runtime.report.roofline import place_labels
+from tb.runtime.runs import made_up
+
+WIDE = replace(DEFAULT, bus_words=2, filter_lanes=2)
+LAYERS = {"one": ["only"], "named": [f"block_{n}" for n in range(24)],
+          "many": [f"model_1/conv_{n}/a_long_name_of_a_layer" for n in range(100)]}
+
+
+@cache
+def font(size: float) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", 10 * size)
+
+
+def boxes(svg: Path) -> tuple[list[tuple], tuple]:
+    """(text, left, top, right, bottom) of each text that is not turned, and the size of the plot."""
+    root = ElementTree.parse(svg).getroot()
+    size = tuple(map(float, root.get("viewBox").split()[2:]))
+    found = []
+    for element in root.iter():
+        turned = re.match(r"rotate\((?!-?0 )", element.get("transform", ""))
+        if not element.tag.endswith("}text") or turned or not (element.text or "").strip():
+            continue
+        style = element.get("style")
+        height = float(re.search(r"font-size: ([\d.]+)px|font: ([\d.]+)px", style).group(1))
+        width = font(height).getlength(element.text) / 10
+        anchor = re.search(r"text-anchor: (\w+)", style)
+        part = {"middle": 0.5, "end": 1}.get(anchor.group(1) if anchor else "start", 0)
+        place = element.get("transform") or ""
+        moved = re.search(r"translate\(([-\d.]+) ([-\d.]+)\)", place)
+        x, y = map(float, moved.groups()) if moved else (float(element.get("x")), float(element.get("y")))
+        left = x - part * width
+        found.append((element.text, left, y - 0.75 * height, left + width, y + 0.2 * height))
+    return found, size
+
+
+@pytest.mark.parametrize("names", LAYERS)
+def test_labels(names: str, tmp_path: Path, seed: int) -> None:
+    """None is cut, and no two meet."""
+    write(tmp_path, names, *made_up(np.random.default_rng(seed), LAYERS[names], WIDE))
+    for svg in sorted((tmp_path / "report").glob("*.svg")):
+        labels, (width, height) = boxes(svg)
+        assert len(labels) > 4
+        for text, left, top, right, bottom in labels:
+            assert 0 <= left and right <= width and 0 <= top and bottom <= height, (svg.name, text)
+        for a, b in combinations(labels, 2):
+            apart = a[3] <= b[1] or b[3] <= a[1] or a[4] <= b[2] + 2 or b[4] <= a[2] + 2
+            assert apart, (svg.name, a, b)
+
+
+def test_crowded_labels_are_apart(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal((350, 160), (30, 12), (60, 2))
+    sizes = [(float(rng.uniform(10, 60)), 12) for _ in points]
+    found = place_labels(points, sizes, (700, 320))
+    for left, low, wide, high in found:
+        assert 0 <= left and left + wide <= 700 and 0 <= low and low + high <= 320
+    for (a, b, c, d), (e, f, g, h) in combinations(found, 2):
+        assert a + c <= e or e + g <= a or b + d <= f or f + h <= b
+
+
+def test_label_is_near_its_point() -> None:
+    [(left, low, wide, high)] = place_labels([(100, 100)], [(40, 12)], (200, 200))
+    assert left - 100 < 10 and abs(low + high / 2 - 100) < 1
+
+
+def test_shares() -> None:
+    """Of two passes on 48 PEs with 4 multipliers, and one that ends in the cycle of the one before."""
+    zero = {counter.name: 0 for counter in Counter}
+    first = zero | {"CYCLES": 1000, "MACS": 96_000, "PE_WAIT_FILTER": 12_000, "PE_IDLE": 12_000, "DMA_BUSY": 900,
+                    "DMA_WAIT": 500, "GLB_FILTER_BYTES": 4000, "FILTER_WAIT": 250, "DRAIN_BUSY": 100}
+    last = first | {"CYCLES": 3000, "MACS": 480_000, "GLB_IFMAP_BYTES": 16_000, "IFMAP_STALL": 500}
+    ends, units = timeline.shares(DEFAULT, [trace | {"signature": 0, "pe_cycles": 0} for trace in (first, first, last)])
+    assert ends == [0, 1000, 3000]
+    assert units["PE array"] == [[0.5, 0, 0.25, 0.25], [1, 0, 0, 0]]
+    assert units["DMA"][0] == pytest.approx([0.9, 0, 0.1]) and units["DMA"][1] == [0, 0, 0]
+    assert units["filter stream"][0] == [0.5, 0, 0.25]
+    assert units["ifmap stream"][1] == [0.5, 0.25, 0]
+    assert units["drain, PPU"][0] == [0.1, 0]
