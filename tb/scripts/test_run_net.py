@@ -70,6 +70,7 @@ def truncate(path: Path, count: int) -> None:
     path.write_bytes(path.read_bytes()[:-count])
 
 
+OUTSIDE = "map.json: ValueError: buffer "
 NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no folder": (shutil.rmtree, "image.bin: No such file or directory"),
     "empty folder": (lambda net: [path.unlink() for path in net.iterdir()], "image.bin: No such file"),
@@ -86,6 +87,13 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
                            "map.json: ValueError: rows = 4"),
     "input beyond": (change_map(lambda m: m["input"].update(address=1 << 30)),
                      "map.json: ValueError: something lies beyond the memory"),
+    "no buffers": (change_map(lambda m: m.pop("buffers")), "map.json: KeyError: 'buffers'"),
+    "buffer beyond the GLB": (change_map(lambda m: m["buffers"][0].update(address=65_536)), OUTSIDE),
+    "buffer beyond the passes": (change_map(lambda m: m["buffers"][0].update(last=10_000)), OUTSIDE),
+    "buffer without a name": (change_map(lambda m: m["buffers"][0].update(name="")),
+                              "map.json: ValueError: a buffer without a name"),
+    "buffer at a text": (change_map(lambda m: m["buffers"][0].update(address="0")),
+                         "map.json: ValueError: a buffer's place is no integer"),
     "image truncated": (lambda net: truncate(net / "image.bin", 64), "image.bin has "),
     "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin has 0 bytes, map.json "),
 }
