@@ -10,7 +10,7 @@ MULTIPLIERS = 48
 
 
 def baseline(image: Image) -> dict[str, float] | None:
-    """Cycles, DRAM bytes, GLB bytes and energy in uJ of the baseline for an image; None for another network."""
+    """Cycles, DRAM and GLB bytes, energy in uJ of the baseline for an image; None for another network."""
     network = [(int(row["macs"]), int(row["weight_B"])) for row in _table("network.csv") if int(row["macs"])]
     steps = [(step["macs"] // image.images, step["weight_bytes"]) for step in image.map["steps"]]
     if steps != network:

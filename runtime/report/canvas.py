@@ -38,7 +38,8 @@ _STYLE = {
     "axes.facecolor": LIGHT["paper"], "figure.facecolor": LIGHT["paper"], "savefig.facecolor": LIGHT["paper"],
     "grid.color": LIGHT["grid"], "grid.linewidth": 0.8, "axes.axisbelow": True, "patch.linewidth": 0,
     "legend.frameon": False, "legend.fontsize": 9, "legend.handlelength": 1.1, "legend.handleheight": 0.9,
-    "legend.columnspacing": 1.4, "legend.handletextpad": 0.5, "legend.borderpad": 0, "legend.borderaxespad": 0,
+    "legend.columnspacing": 1.4, "legend.handletextpad": 0.5, "legend.borderpad": 0,
+    "legend.borderaxespad": 0,
 }
 
 
@@ -103,9 +104,10 @@ def shortened(text: str, width: float, size: float = FONT_SIZE) -> str:
     return text[:short] + "…"
 
 
-def legend(plot: Figure, entries: list[tuple[str, str]], top: float, left: float, markers: list = ()) -> float:
+def legend(plot: Figure, entries: list[tuple[str, str]], top: float, left: float,
+           markers: list = ()) -> None:
     """Names what colours (words, role) and markers (lines of matplotlib) mean, in as many rows as it takes,
-    from `top` on; the height it takes."""
+    from `top` on."""
     from matplotlib.patches import Patch
 
     handles = [Patch(facecolor=LIGHT[role], label=words) for words, role in entries] + list(markers)
@@ -123,13 +125,12 @@ def legend(plot: Figure, entries: list[tuple[str, str]], top: float, left: float
         place = (left / WIDTH, 1 - (top + number * LINE) / total)
         plot.add_artist(plot.legend(handles=row, loc="upper left", bbox_to_anchor=place, ncols=len(row)))
         plot.legends.clear()
-    return len(rows) * LINE
 
 
 def finish(plot: Figure, name: str, title: str, text: str) -> Drawn:
     """The files of a plot. Its SVG in the page says `title` and `text` to those who cannot see it."""
     vectors, pixels = StringIO(), BytesIO()
-    with warnings.catch_warnings(action="ignore"):  # of characters that the font lacks: the browser has others
+    with warnings.catch_warnings(action="ignore"):  # of characters that this font lacks
         plot.savefig(vectors, format="svg", metadata={"Date": None, "Creator": None, "Title": title})
         plot.savefig(pixels, format="png", dpi=PNG_DPI, metadata={"Software": None})
     svg = vectors.getvalue()

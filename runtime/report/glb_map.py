@@ -9,8 +9,9 @@ HEIGHT = 420
 _LEFT, _TOP, _RIGHT, _BOTTOM = 58, 34, 28, 42
 _LABEL_SIZE, _LABEL_HEIGHT, _LABEL_GAP = 8, 10, 6
 # By the end of a buffer's name, the longer ones first: role, words.
-_KINDS = {"requantisation tables": ("purple", "requantisation tables"), "depthwise filters": ("teal", "depthwise filters"),
-          "filters": ("orange", "filters"), "": ("blue", "maps")}
+_KINDS = {"requantisation tables": ("purple", "requantisation tables"),
+          "depthwise filters": ("teal", "depthwise filters"), "filters": ("orange", "filters"),
+          "": ("blue", "maps")}
 
 
 def glb_map(image: Image, passes: int):

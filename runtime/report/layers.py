@@ -7,6 +7,7 @@ from runtime.report.text import printable
 
 _TOP, _BOTTOM, _GAP, _RIGHT = 50, 42, 34, 28
 _NAME_WIDTH = 130
+_LABEL_SIZE = 8.5
 ENERGY = {"multipliers": "blue", "GLB": "teal", "DRAM": "orange", "leakage": "idle"}
 
 
@@ -40,11 +41,16 @@ class _Panels:
         """A bar for each layer, of a part for each role, with a label behind its end."""
         ends = [0.0] * len(self.rows)
         for role, parts in zip(roles, zip(*values)):
-            canvas.boxes(axes, [(end, n + 0.16, part, 0.68) for n, (end, part) in enumerate(zip(ends, parts))], role)
+            places = [(end, n + 0.16, part, 0.68) for n, (end, part) in enumerate(zip(ends, parts))]
+            canvas.boxes(axes, places, role)
             ends = [end + part for end, part in zip(ends, parts)]
+        self.label(axes, ends, labels)
+
+    def label(self, axes, ends: list[float], labels: list[str]) -> None:
+        """A label for each layer, behind where its bar ends."""
         for n, (end, label) in enumerate(zip(ends, labels)):
-            axes.annotate(label, (end, n + 0.5), (4, 0), textcoords="offset points", va="center", fontsize=8.5,
-                          color=LIGHT["muted"])
+            axes.annotate(label, (end, n + 0.5), (6, 0), textcoords="offset points", va="center",
+                          fontsize=_LABEL_SIZE, color=LIGHT["muted"])
 
 
 def _ticks(width: float):
@@ -55,12 +61,12 @@ def _ticks(width: float):
 
 def _room(labels: list[str], width: float) -> float:
     """Part of a panel's longest bar that is left free behind it, so that the labels stand inside."""
-    need = max(canvas.text_width(label, 8.5) for label in labels) + 8
+    need = max(canvas.text_width(label, _LABEL_SIZE) for label in labels) + 10
     return need / max(width - need, 1)
 
 
 def cycles(figures: dict):
-    """What the PEs did between the ends of the layers, with the roofline and the DRAM port's work; utilisation."""
+    """What the PEs did between the ends of the layers, with roofline and DRAM port; utilisation."""
     from matplotlib.lines import Line2D
 
     panels = _Panels(figures["layers"], _TOP)
@@ -68,25 +74,24 @@ def cycles(figures: dict):
     width = panels.width * share - _GAP
     values = [[row["units"]["pe"][state] for state in PE_STATES] for row in rows]
     labels = [f"{row['counters']['cycles']:,}" for row in rows]
-    ends = [max(row["counters"]["cycles"], row["roofline_cycles"], row["units"]["dma"]["busy"]) for row in rows]
+    ends = [max(row["counters"]["cycles"], row["roofline_cycles"], row["units"]["dma"]["busy"])
+            for row in rows]
     axes = panels.panel(0, width, max(ends), "cycles", _room(labels, width))
     panels.stack(axes, values, [role for _, role in PE_STATES.values()], [""] * len(rows))
-    for n, (end, label) in enumerate(zip(ends, labels)):
-        axes.annotate(label, (end, n + 0.5), (6, 0), textcoords="offset points", va="center", fontsize=8.5,
-                      color=LIGHT["muted"])
+    panels.label(axes, ends, labels)
     middles = [n + 0.5 for n in range(len(rows))]
-    marks = (("|", "roofline of the layer", [row["roofline_cycles"] for row in rows], 11),
-             ("D", "DRAM port busy", [row["units"]["dma"]["busy"] for row in rows], 4.5))
+    marks = (("|", 11, "ink", 1.8, "roofline of the layer", [row["roofline_cycles"] for row in rows]),
+             ("D", 4.5, "paper", 0.8, "DRAM port busy", [row["units"]["dma"]["busy"] for row in rows]))
     lines = []
-    for shape, name, xs, size in marks:
+    for shape, size, edge, edge_width, name, xs in marks:
         look = {"marker": shape, "markersize": size, "linestyle": "", "color": LIGHT["ink"],
-                "markeredgecolor": LIGHT["ink" if shape == "|" else "paper"], "markeredgewidth": 1.8 if shape == "|" else 0.8}
+                "markeredgecolor": LIGHT[edge], "markeredgewidth": edge_width}
         axes.plot(xs, middles, **look, clip_on=False)
         lines.append(Line2D([], [], label=name, **look))
-    width_used = panels.width * (1 - share)
+    left, width = panels.width * share, panels.width * (1 - share)
     percent = [100 * row["utilisation"] for row in rows]
     texts = [f"{value:.1f}" for value in percent]
-    axes = panels.panel(panels.width * share, width_used, max(100, *percent), "utilisation, %", _room(texts, width_used))
+    axes = panels.panel(left, width, max(100, *percent), "utilisation, %", _room(texts, width))
     panels.stack(axes, [[value] for value in percent], ["blue"], texts)
     canvas.legend(panels.plot, list(PE_STATES.values()), 8, panels.left, lines)
     return panels.plot
@@ -99,7 +104,8 @@ def levels(figures: dict, clock_hz: int):
     for number, level in enumerate(("dram", "glb")):
         kib = [[row[f"{level}_{way}_bytes"] / 1024 for way in ("read", "write")] for row in rows]
         labels = [f"{sum(parts):,.1f}" for parts in kib]
-        axes = panels.panel(number * (width + _GAP), width, max(map(sum, kib)), f"{level.upper()}, KiB", _room(labels, width))
+        axes = panels.panel(number * (width + _GAP), width, max(map(sum, kib)), f"{level.upper()}, KiB",
+                            _room(labels, width))
         panels.stack(axes, kib, ["purple", "gold"], labels)
     parts = [by_level(row["counters"]["macs"] - row["gated"], row["glb_read_bytes"] + row["glb_write_bytes"],
                       row["dram_read_bytes"] + row["dram_write_bytes"], row["counters"]["cycles"], clock_hz)
@@ -109,5 +115,6 @@ def levels(figures: dict, clock_hz: int):
                         _room(labels, width))
     panels.stack(axes, [list(part.values()) for part in parts], list(ENERGY.values()), labels)
     canvas.legend(panels.plot, [("bytes read", "purple"), ("bytes written", "gold")], 8, panels.left)
-    canvas.legend(panels.plot, [(f"energy: {level}", role) for level, role in ENERGY.items()], 24, panels.left)
+    levels = [(f"energy: {level}", role) for level, role in ENERGY.items()]
+    canvas.legend(panels.plot, levels, 8 + canvas.LINE, panels.left)
     return panels.plot

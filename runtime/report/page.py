@@ -41,8 +41,8 @@ def write(folder: Path, title: str, image: Image, figures: dict, passes: list[di
           facts: dict[str, str] | None = None) -> Path:
     """Writes folder/report.html and folder/report/*.svg and *.png; the page's path.
 
-    figures: of the run (docs/summary.md); passes: for each pass all counters at its end, by name; facts: lines of
-    the page's head, such as the class that came out. Raises ValueError in one line.
+    figures: of the run (docs/summary.md); passes: for each pass all counters at its end, by name; facts:
+    lines of the page's head, such as the class that came out. Raises ValueError in one line.
     """
     folder = Path(folder)
     plots, files = _plots(image, figures, passes)
@@ -76,7 +76,8 @@ def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, P
     drawings: dict[str, tuple[str, str, Callable]] = {
         "cycles": ("Cycles by layer", CYCLES_TEXT, lambda: layers.cycles(figures)),
         "roofline": ("Roofline", ROOFLINE_TEXT, lambda: roofline.roofline(figures, 8 * machine.bus_words)),
-        "levels": ("Bytes and energy by layer", LEVELS_TEXT, lambda: layers.levels(figures, machine.clock_hz)),
+        "levels": ("Bytes and energy by layer", LEVELS_TEXT,
+                   lambda: layers.levels(figures, machine.clock_hz)),
         "timeline": ("Units over time", TIMELINE_TEXT + (PREDICTED_TEXT if predicted else ""),
                      lambda: timeline.timeline(image, passes, predicted)),
         "glb": ("GLB over time", GLB_TEXT, lambda: glb_map.glb_map(image, len(passes))),
@@ -100,25 +101,25 @@ def _predicted(image: Image) -> list | None:
 
 FIGURES_TEXT = "The tables of the page have the figures."  # to those who cannot see a plot
 CYCLES_TEXT = (
-    "From the end of the layer before to its own end, by what the PEs did on average. Loads run ahead, so the DRAM "
-    "port's cycles in a layer's bar are partly for the layers behind it.")
+    "From the end of the layer before to its own end, by what the PEs did on average. Loads run ahead, "
+    "so the DRAM port's cycles in a layer's bar are partly for the layers behind it.")
 ROOFLINE_TEXT = (
-    "Left of the bend the DRAM port bounds a layer, right of it the multipliers. A layer's bytes are those that "
-    "moved between the end of the layer before and its own; filters that were loaded ahead count where they moved, "
-    "so a point can stand a little above the roof.")
+    "Left of the bend the DRAM port bounds a layer, right of it the multipliers. A layer's bytes are "
+    "those that moved between the end of the layer before and its own; filters that were loaded ahead "
+    "count where they moved, so a point can stand a little above the roof.")
 LEVELS_TEXT = (
-    "Energy by the prices in the table below. PE registers, psum buffers, multicast networks and the PPU have no price "
-    "and are not in it.")
+    "Energy by the prices in the table below. PE registers, psum buffers, multicast networks and the "
+    "PPU have no price and are not in it.")
 TIMELINE_TEXT = (
-    "Measured at the end of each pass: a unit's height is its share of the cycles since the end of the pass before. "
-    "Streams work when they bring words, of as many as their ports carry at most. In the lanes of passes each "
-    "colour is a layer, and a bar ends with its pass.")
+    "Measured at the end of each pass: a unit's height is its share of the cycles since the end of the "
+    "pass before. Streams work when they bring words, of as many as their ports carry at most. In the "
+    "lanes of passes each colour is a layer, and a bar ends with its pass.")
 PREDICTED_TEXT = (
-    " Below that, from the cost model and not measured: from the cycle in which a pass can multiply to its last "
-    "multiplication.")
+    " Below that, from the cost model and not measured: from the cycle in which a pass can multiply to "
+    "its last multiplication.")
 GLB_TEXT = (
-    "Places by the schedule, from the pass that first needs one to the last. Filters and tables are loaded earlier "
-    "where their place is free earlier.")
+    "Places by the schedule, from the pass that first needs one to the last. Filters and tables are "
+    "loaded earlier where their place is free earlier.")
 
 
 # ---- Page ----
@@ -132,8 +133,8 @@ def _render(title: str, image: Image, figures: dict, facts: dict[str, str], plot
     whys = [(printable(row["name"]), reasons.reason(row, image.machine)) for row in figures["layers"]]
     return environment.get_template(TEMPLATE).render(
         title=title, facts=facts, tiles=_tiles(image, figures), plots=plots, whys=whys,
-        tables=cell_tables(figures), energy=energy_table(figures, image.machine), machine=_machine_table(image),
-        sections=SECTIONS,
+        tables=cell_tables(figures), energy=energy_table(figures, image.machine),
+        machine=_machine_table(image), sections=SECTIONS,
         light=palette.css(palette.LIGHT), dark=palette.css(palette.DARK))
 
 
@@ -141,6 +142,7 @@ def _tiles(image: Image, figures: dict) -> list[Tile]:
     clock, cycles, images = image.machine.clock_hz, figures["cycles"], figures["images"]
     seconds = cycles / clock
     dram = figures["dram_read_bytes"] + figures["dram_write_bytes"]
+    compulsory = figures["compulsory_dram_bytes"]
     each = f", {figures['cycles_per_image']:,} an image" if images > 1 else ""
     tiles = [
         Tile("Cycles", f"{cycles:,}", f"{1000 * seconds:,.3f} ms at {clock / 1e6:,.10g} MHz{each}"),
@@ -148,8 +150,7 @@ def _tiles(image: Image, figures: dict) -> list[Tile]:
              f"{images:,} images a run" if images > 1 else "one image a run"),
         Tile("Against the roofline", _times(cycles, figures["roofline_cycles"]),
              f"{figures['roofline_cycles']:,} cycles are the least"),
-        Tile("DRAM bytes", f"{dram:,}",
-             f"{_times(dram, figures['compulsory_dram_bytes'])} the compulsory {figures['compulsory_dram_bytes']:,}"),
+        Tile("DRAM bytes", f"{dram:,}", f"{_times(dram, compulsory)} the compulsory {compulsory:,}"),
         Tile("Energy", f"{figures['energy_uJ']:,} µJ", "without what has no price, see below"),
         Tile("Utilisation", f"{100 * figures['utilisation']:.1f} %",
              f"of {figures['multipliers']:,} multipliers in all cycles"),

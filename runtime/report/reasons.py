@@ -1,7 +1,7 @@
 """Why a layer takes as long as it does, in words: rules over its counters.
 
-A rule looks at a `Span` and gives what the layer is bound by and a sentence that says so with numbers, or None.
-The first that has something to say counts; the order is that of RULES.
+A rule looks at a `Span` and gives what the layer is bound by and a sentence that says so with numbers, or
+None. The first that has something to say counts; the order is that of RULES.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ OWN = 0.7  # share of the multiplications issued below which padding is worth a 
 
 @dataclass(frozen=True)
 class Span:
-    """A layer's entry of `figures` (docs/summary.md): what went on from the end of the layer before to its own."""
+    """A layer's entry of `figures`: what went on from the end of the layer before to its own."""
 
     row: dict
     machine: MachineConfig
@@ -81,26 +81,27 @@ def _dram_port(span: Span) -> Finding:
         return None
     waits = span.unit("filter", "wait")
     stream = f"; the filter stream waited {percent(waits)} for chunks" if waits >= MUCH else ""
-    return "DRAM port", (f"The DRAM port was busy in {span.row['units']['dma']['busy']:,} of {span.cycles:,} cycles"
-                         f"{stream}: this layer is bound by the DRAM port.")
+    busy = span.row["units"]["dma"]["busy"]
+    return "DRAM port", (f"The DRAM port was busy in {busy:,} of {span.cycles:,} cycles{stream}: this layer "
+                         "is bound by the DRAM port.")
 
 
 def _late_filters(span: Span) -> Finding:
     """PEs wait for filters that have not come from DRAM, though its port is free."""
-    if span.loss != "wait_filter" or span.unit("filter", "wait") < MUCH:
+    waits, room = span.unit("filter", "wait"), span.unit("dma", "wait") >= MUCH
+    if span.loss != "wait_filter" or waits < MUCH:
         return None
-    dma = f"busy in {percent(span.unit('dma', 'busy'))} of the cycles"
-    why = "transfers waited for room in the GLB" if span.unit("dma", "wait") >= MUCH else "transfers began late"
-    return "late filters", (f"The filter stream waited {percent(span.unit('filter', 'wait'))} for chunks from DRAM, "
-                            f"whose port was {dma}: {why}.")
+    why = "transfers waited for room in the GLB" if room else "transfers began late"
+    return "late filters", (f"The filter stream waited {percent(waits)} for chunks from DRAM, whose port was "
+                            f"busy in {percent(span.unit('dma', 'busy'))} of the cycles: {why}.")
 
 
 def _filter_port(span: Span) -> Finding:
     """PEs wait for filters, and the GLB gives them as fast as it can."""
     if span.loss != "wait_filter" or span.filter_port < FULL:
         return None
-    return "filter port", (f"The filter stream used {percent(span.filter_port)} of its GLB port: this layer is bound by "
-                           f"that port.")
+    return "filter port", (f"The filter stream used {percent(span.filter_port)} of its GLB port: this layer "
+                           "is bound by that port.")
 
 
 def _earlier_pass(span: Span) -> Finding:
@@ -115,8 +116,9 @@ def _ifmap(span: Span) -> Finding:
     """PEs wait for ifmap words that are in the GLB."""
     if span.loss != "wait_ifmap":
         return None
+    lost = span.row["units"]["glb"]["lost"]
     return "ifmap", ("The words were in the GLB: this layer is bound by the way of the ifmap to the PEs. "
-                     f"Clients of the GLB lost {span.row['units']['glb']['lost']:,} cycles to bank conflicts.")
+                     f"Clients of the GLB lost {lost:,} cycles to bank conflicts.")
 
 
 def _words(span: Span) -> Finding:
@@ -132,16 +134,24 @@ def _drain(span: Span) -> Finding:
     """PEs wait for sums to leave."""
     if span.loss != "wait_psum":
         return None
-    return "drain", (f"The drain was busy in {percent(span.unit('drain', 'busy'))} of the cycles, and the PPU held it up in "
-                     f"{percent(span.unit('drain', 'stall'))}: this layer is bound by the drain.")
+    busy, stall = (percent(span.unit("drain", state)) for state in ("busy", "stall"))
+    return "drain", (f"The drain was busy in {busy} of the cycles, and the PPU held it up in {stall}: this "
+                     "layer is bound by the drain.")
+
+
+def _bursts(span: Span) -> Finding:
+    """PEs wait for filters, and no port is full."""
+    return "filters in bursts", (f"Neither the DRAM port (busy {percent(span.unit('dma', 'busy'))}) nor the "
+                                 f"filter port (used {percent(span.filter_port)}) was full: filters came "
+                                 "late or in bursts.")
 
 
 def _mapping(span: Span) -> Finding:
     """PEs have no pass though one runs."""
     if 1 - span.running >= span.pe("idle") / 2:
         return None
-    return "mapping", (f"A pass ran in {percent(span.running)} of the cycles: the mapping gives work to a part of the PEs "
-                       "only.")
+    return "mapping", (f"A pass ran in {percent(span.running)} of the cycles: the mapping gives work to a "
+                       "part of the PEs only.")
 
 
 def _no_pass(span: Span) -> Finding:
@@ -152,7 +162,7 @@ def _no_pass(span: Span) -> Finding:
 
 
 RULES: tuple[Callable[[Span], Finding], ...] = (
-    _multipliers, _dram_port, _late_filters, _filter_port, _earlier_pass, _ifmap, _words, _drain)
+    _multipliers, _dram_port, _late_filters, _filter_port, _earlier_pass, _ifmap, _words, _drain, _bursts)
 IDLE_RULES = (_multipliers, _dram_port, _mapping, _no_pass)  # where most of the loss are PEs without a pass
 
 _LOSSES = {"wait_filter": "waited for filters", "wait_ifmap": "waited for the ifmap",
@@ -167,9 +177,7 @@ def reason(row: dict, machine: MachineConfig) -> Reason:
         return Reason("nothing", "No cycle of the run is this layer's alone.")
     rules = IDLE_RULES if span.loss == "idle" else RULES
     found = (rule(span) for rule in rules)
-    bound, why = next((finding for finding in found if finding),
-                      ("filters in bursts", f"Neither the DRAM port (busy {percent(span.unit('dma', 'busy'))}) nor the filter "
-                       f"port (used {percent(span.filter_port)}) was full: filters came late or in bursts."))
+    bound, why = next(finding for finding in found if finding)
     return Reason(bound, " ".join(part for part in (_spent(span), why, _padding(span)) if part))
 
 
@@ -183,5 +191,6 @@ def _padding(span: Span) -> str:
     issued = span.row["counters"]["macs"]
     if not issued or span.row["macs"] / issued >= OWN:
         return ""
-    return (f"Its own {span.row['macs']:,} multiplications are {percent(span.row['macs'] / issued)} of those issued: the "
-            "rest is padding of channels and filters, or another layer's.")
+    own = span.row["macs"]
+    return (f"Its own {own:,} multiplications are {percent(own / issued)} of those issued: the rest is "
+            "padding of channels and filters, or another layer's.")

@@ -62,12 +62,14 @@ def roofline(figures: dict, bus_bytes: int):
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: canvas.count(value))
-    axes.plot([plane.left, ridge, plane.right], [plane.left * bus_bytes, peak, peak], color=LIGHT["ink"], linewidth=1.6)
+    axes.plot([plane.left, ridge, plane.right], [plane.left * bus_bytes, peak, peak], color=LIGHT["ink"],
+              linewidth=1.6)
     # What has no DRAM traffic, or no multiplications, stands at the edge.
     margin = 1.08
     shown = np.clip(points, [plane.left * margin, plane.bottom * margin], [plane.right / margin, plane.top])
     for part, role in ((points[:, 0] < ridge, "orange"), (points[:, 0] >= ridge, "blue")):
-        axes.scatter(*shown[part].T, s=44, color=LIGHT[role], edgecolors=LIGHT["paper"], linewidths=1, zorder=3)
+        axes.scatter(*shown[part].T, s=44, color=LIGHT[role], edgecolors=LIGHT["paper"], linewidths=1,
+                     zorder=3)
     xs = np.geomspace(plane.left, plane.right, 160)
     roof = [(x - 2, y - 2, 4, 4) for x, y in plane.place(xs, np.minimum(xs * bus_bytes, peak))]
     _label(axes, rows, plane.place(*shown.T), (plane.width, plane.height), roof)
@@ -78,18 +80,21 @@ def roofline(figures: dict, bus_bytes: int):
 def _plane(points: np.ndarray, ridge: float, peak: int) -> _Plane:
     finite = [x for x in points[:, 0] if 0 < x < float("inf")]
     reached = [y for y in points[:, 1] if y > 0]
-    return _Plane(min([*finite, ridge]) / 3, max([*finite, ridge]) * 4, min([*reached, peak / 5]) / 2, peak * 2,
-                  canvas.WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM)
+    return _Plane(min([*finite, ridge]) / 3, max([*finite, ridge]) * 4, min([*reached, peak / 5]) / 2,
+                  peak * 2, canvas.WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM)
 
 
 def _legend(plot, rows: list[dict], peak: int, bus_bytes: int) -> None:
     from matplotlib.lines import Line2D
 
-    lines = [Line2D([], [], color=LIGHT["ink"], label=f"{peak:,} multipliers, {bus_bytes} bytes a cycle from DRAM")]
+    roof = f"{peak:,} multipliers, {bus_bytes} bytes a cycle from DRAM"
+    lines = [Line2D([], [], color=LIGHT["ink"], label=roof)]
     for role, bound in (("orange", "the DRAM port"), ("blue", "the multipliers")):
-        lines.append(Line2D([], [], color=LIGHT[role], marker="o", linestyle="", label=f"layer under {bound}"))
+        words = f"layer under {bound}"
+        lines.append(Line2D([], [], color=LIGHT[role], marker="o", linestyle="", label=words))
     notes = ["numbers as in the table of layers"] if len(rows) > NAMED else []
-    notes += ["no DRAM traffic: at the right edge"] if any(intensity(row) == float("inf") for row in rows) else []
+    if any(intensity(row) == float("inf") for row in rows):
+        notes.append("no DRAM traffic: at the right edge")
     lines += [Line2D([], [], linestyle="", label=note) for note in notes]
     canvas.legend(plot, [], 8, _LEFT, lines)
 
@@ -103,21 +108,24 @@ def _label(axes, rows: list[dict], places: np.ndarray, size: tuple, taken: list[
         if hypot(near[0] - x, near[1] - y) > 3 * _DOT:
             axes.annotate("", near, (x, y), xycoords="axes points", textcoords="axes points",
                           arrowprops={"arrowstyle": "-", "color": LIGHT["muted"], "linewidth": 0.7})
-        axes.annotate(name, (left + wide / 2, low + high / 2), xycoords="axes points", ha="center", va="center",
-                      fontsize=9)
+        axes.annotate(name, (left + wide / 2, low + high / 2), xycoords="axes points", ha="center",
+                      va="center", fontsize=9)
 
 
 def place_labels(points, sizes: list[tuple], size: tuple, taken: list[tuple] = ()) -> list[tuple]:
-    """A box (left, bottom, width, height) for each label, near its point and inside (0, 0) to `size`; boxes meet
-    neither each other nor a point nor what is `taken`. Where there is no such place, labels meet what is taken;
-    where there is none either, the label has the last place that was tried."""
+    """A box (left, bottom, width, height) for each label, near its point and inside (0, 0) to `size`.
+
+    Boxes meet neither each other nor a point nor what is `taken`. Where there is no such place, they meet
+    what is taken; where there is none either, a label has the last place that was tried.
+    """
     dots = [(x - _DOT, y - _DOT, 2 * _DOT, 2 * _DOT) for x, y in points]
     boxes: list[tuple] = []
     for (x, y), (wide, high) in zip(points, sizes):
         hard = np.array(dots + boxes)
         soft = np.array([*dots, *boxes, *taken])
         around = [_inside(x, y, wide, high, size, ring, turn) for ring in range(_RINGS) for turn in range(12)]
-        boxes.append(next((box for block in (soft, hard) for box in around if not _meets(box, block)), around[-1]))
+        free = (box for others in (soft, hard) for box in around if not _meets(box, others))
+        boxes.append(next(free, around[-1]))
     return boxes
 
 

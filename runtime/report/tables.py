@@ -9,9 +9,10 @@ from runtime.report.energy import by_level
 from runtime.report.text import printable
 
 LAYER_COLUMNS = {
-    "cycles": "cycles", "roofline_cycles": "roofline cycles", "utilisation": "utilisation", "macs": "multiplications",
-    "gated": "gated", "dram_read_bytes": "DRAM bytes read", "dram_write_bytes": "DRAM bytes written",
-    "glb_read_bytes": "GLB bytes read", "glb_write_bytes": "GLB bytes written"}
+    "cycles": "cycles", "roofline_cycles": "roofline cycles", "utilisation": "utilisation",
+    "macs": "multiplications", "gated": "gated", "dram_read_bytes": "DRAM bytes read",
+    "dram_write_bytes": "DRAM bytes written", "glb_read_bytes": "GLB bytes read",
+    "glb_write_bytes": "GLB bytes written"}
 NETWORK_KEYS = {"gated": "counters.gated"}  # where the network's figure has another key than a layer's
 UNIT_NAMES = {"pe": "PE", "ifmap": "ifmap", "filter": "filters", "drain": "drain", "dma": "DMA", "glb": "GLB"}
 
@@ -20,7 +21,7 @@ Cell = tuple[str, str]  # text, key in summary.json or ""
 
 @dataclass(frozen=True)
 class Table:
-    """rows: the first entry of each is its name, the others are cells. last: whether the last row is the sum."""
+    """rows: the first entry of each is its name, the others are cells; total: the last row is the sum."""
 
     title: str
     text: str
@@ -46,7 +47,9 @@ def _cells(figures: dict, prefix: str, keys: Iterable[str]) -> list[Cell]:
     return found
 
 
-def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list[str], total: list[str]) -> Table:
+def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list[str],
+              total: list[str]) -> Table:
+    """keys: of the figures of a layer; total: of the network."""
     rows = [[f"{number}  {printable(row['name'])}", *_cells(row, f"layers.{number - 1}.", keys)]
             for number, row in enumerate(figures["layers"], 1)]
     rows.append(["network", *_cells(figures, "", total)])
@@ -74,12 +77,14 @@ def energy_table(figures: dict, machine: MachineConfig) -> Table:
     counts = {"multipliers": figures["counters"]["macs"] - figures["counters"]["gated"],
               "GLB": figures["glb_read_bytes"] + figures["glb_write_bytes"],
               "DRAM": figures["dram_read_bytes"] + figures["dram_write_bytes"], "leakage": figures["cycles"]}
-    units = {"multipliers": ("multiplications not gated", f"{PJ_PER_MAC} pJ"), "GLB": ("bytes", f"{PJ_PER_GLB_BYTE} pJ"),
-             "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"), "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW")}
+    units = {"multipliers": ("multiplications not gated", f"{PJ_PER_MAC} pJ"),
+             "GLB": ("bytes", f"{PJ_PER_GLB_BYTE} pJ"), "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"),
+             "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW")}
     split = by_level(*counts.values(), machine.clock_hz)
     whole = sum(split.values())
-    rows = [[level, (f"{counts[level]:,} {units[level][0]}", ""), (units[level][1], ""), (f"{value:,.2f} µJ", ""),
-             (f"{100 * value / whole:.1f} %", "")] for level, value in split.items()]
+    rows = [[level, *((text, "") for text in (f"{counts[level]:,} {units[level][0]}", units[level][1],
+                                              f"{value:,.2f} µJ", f"{100 * value / whole:.1f} %"))]
+            for level, value in split.items()]
     total = (f"{figures['energy_uJ']:,} µJ", "energy_uJ")
     rows.append(["all", ("", ""), ("", ""), total, ("", "")])
     return Table("Energy by level", "", ["level", "counted", "price of each", "energy", "share"], rows, True)

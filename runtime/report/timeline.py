@@ -1,4 +1,4 @@
-"""What each unit did over time: its shares of the cycles between the ends of passes that follow each other."""
+"""What each unit did over time: its shares of the cycles from the end of a pass to the end of the next."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -9,7 +9,8 @@ from runtime.report.palette import HUES, LIGHT
 from runtime.report.text import printable
 
 _TOP, _RIGHT, _BOTTOM, _LANE, _GAP, _PASS_LANE = 34, 30, 42, 46, 12, 20
-_STATES = {"working": "blue", "held up by the next unit": "red", "waiting": "gold", "PEs without a pass": "idle"}
+_STATES = {"working": "blue", "held up by the next unit": "red", "waiting": "gold",
+           "PEs without a pass": "idle"}
 IFMAP_LANES = 2  # words a cycle of the ifmap stream, at most
 
 Shares = list[float]  # of the states; the rest of the cycles shows as paper
@@ -56,7 +57,8 @@ def timeline(image, passes: list[dict], predicted: list | None):
     """predicted: times of the passes by the cost model (compiler.timing), None where it has none."""
     machine = image.machine
     ends, units = shares(machine, passes)
-    tops = [_TOP + (_PASS_LANE + _GAP) * (1 + bool(predicted)) + n * (_LANE + _GAP) for n in range(len(units))]
+    first = _TOP + (_PASS_LANE + _GAP) * (1 + bool(predicted))
+    tops = [first + n * (_LANE + _GAP) for n in range(len(units))]
     plot = canvas.figure(tops[-1] + _LANE + _BOTTOM)
     layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
     names = {"passes": "passes, measured", "predicted": "passes, predicted"}
@@ -79,15 +81,20 @@ def timeline(image, passes: list[dict], predicted: list | None):
         _bars(axes, [(times.begun, times.worked) for times in predicted], layer_of)
     for top, (unit, parts) in zip(tops, units.items()):
         axes = lane(top, _LANE, unit)
-        low = [0.0] * len(parts)
-        for number, role in enumerate(_STATES.values()):
-            heights = [part[number] if number < len(part) else 0 for part in parts]
-            canvas.boxes(axes, [(start, y, end - start, h) for (start, end), y, h in zip(pairwise(ends), low, heights)],
-                         role, edgecolors=LIGHT[role], linewidths=0.3)  # no seams between them
-            low = [y + h for y, h in zip(low, heights)]
+        _stack(axes, ends, parts)
     _cycles_axis(axes)
     canvas.legend(plot, list(_STATES.items()), 8, left)
     return plot
+
+
+def _stack(axes, ends: list[int], parts: list[Shares]) -> None:
+    """The shares of each interval, one upon the other."""
+    low = [0.0] * len(parts)
+    for number, role in enumerate(_STATES.values()):
+        heights = [part[number] if number < len(part) else 0 for part in parts]
+        places = [(start, y, end - start, h) for (start, end), y, h in zip(pairwise(ends), low, heights)]
+        canvas.boxes(axes, places, role, edgecolors=LIGHT[role], linewidths=0.3)  # no seams between them
+        low = [y + h for y, h in zip(low, heights)]
 
 
 def _cycles_axis(axes) -> None:
@@ -111,4 +118,5 @@ def _names(axes, spans: list[tuple], layer_of: dict[int, int], image, high: floa
     for n, (start, end) in enumerate(spans):
         name = printable(image.map["steps"][layer_of[n]]["name"]) if n in layer_of else ""
         if name and canvas.text_width(name, 8) + 6 <= (end - start) * width:
-            axes.text((start + end) / 2, 0.48, name, ha="center", va="center", fontsize=8, color=LIGHT["paper"])
+            axes.text((start + end) / 2, 0.48, name, ha="center", va="center", fontsize=8,
+                      color=LIGHT["paper"])

@@ -9,9 +9,9 @@ from compiler.pipeline import Stages, compile_network
 from tb.net.demo_net import MODEL
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[1, 4])
 def stages(request: pytest.FixtureRequest) -> Stages:
-    return compile_network(MODEL, images=request.param)
+    return compile_network(MODEL, effort=1, images=request.param)
 
 
 def test_buffers_share_no_byte(stages: Stages) -> None:

@@ -14,7 +14,7 @@ def made_up(rng: np.random.Generator, names: list[str], machine: MachineConfig, 
             dry: tuple[int, ...] = ()) -> tuple[Image, dict, list[dict]]:
     """An image of layers with these names and one to four passes each, its figures and its passes.
 
-    dry: layers without DRAM traffic. The machine has ports of two words, so that there is no cost model.
+    dry: layers without DRAM traffic. There is no program, so the machine must be one without a cost model.
     """
     steps, passes, buffers = [], [], []
     now = {counter.name: 0 for counter in Counter}
@@ -29,8 +29,8 @@ def made_up(rng: np.random.Generator, names: list[str], machine: MachineConfig, 
             issued += gone["MACS"]
             now = {counter: value + gone[counter] for counter, value in now.items()}
             passes.append(now | {"signature": 1, "pe_cycles": gone["CYCLES"] * pes})
-        steps.append({"name": name, "way": "whole", "passes": numbers, "macs": issued, "weight_bytes": 64 * (n + 1),
-                      "channels": 8, "made": [1, 1, 8]})
+        steps.append({"name": name, "way": "whole", "passes": numbers, "macs": issued,
+                      "weight_bytes": 64 * (n + 1), "channels": 8, "made": [1, 1, 8]})
         size = int(rng.integers(1, 6)) * 1024
         buffers.append({"name": f"{name} {rng.choice(['output', 'filters', 'requantisation tables'])}",
                         "address": int(rng.integers(0, machine.glb_bytes - size)) // 8 * 8, "bytes": size,

@@ -25,7 +25,9 @@ LAYERS = {"one": ["only"], "named": [f"block_{n}" for n in range(24)],
 
 @cache
 def font(size: float) -> ImageFont.FreeTypeFont:
-    return ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", 10 * size)
+    """Ten times as large, for its widths to be exact."""
+    path = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
+    return ImageFont.truetype(path, 10 * size)
 
 
 def boxes(svg: Path) -> tuple[list[tuple], tuple]:
@@ -83,10 +85,12 @@ def test_label_is_near_its_point() -> None:
 def test_shares() -> None:
     """Of two passes on 48 PEs with 4 multipliers, and one that ends in the cycle of the one before."""
     zero = {counter.name: 0 for counter in Counter}
-    first = zero | {"CYCLES": 1000, "MACS": 96_000, "PE_WAIT_FILTER": 12_000, "PE_IDLE": 12_000, "DMA_BUSY": 900,
-                    "DMA_WAIT": 500, "GLB_FILTER_BYTES": 4000, "FILTER_WAIT": 250, "DRAIN_BUSY": 100}
+    first = zero | {"CYCLES": 1000, "MACS": 96_000, "PE_WAIT_FILTER": 12_000, "PE_IDLE": 12_000,
+                    "DMA_BUSY": 900, "DMA_WAIT": 500, "GLB_FILTER_BYTES": 4000, "FILTER_WAIT": 250,
+                    "DRAIN_BUSY": 100}
     last = first | {"CYCLES": 3000, "MACS": 480_000, "GLB_IFMAP_BYTES": 16_000, "IFMAP_STALL": 500}
-    ends, units = timeline.shares(DEFAULT, [trace | {"signature": 0, "pe_cycles": 0} for trace in (first, first, last)])
+    passes = [trace | {"signature": 0, "pe_cycles": 0} for trace in (first, first, last)]
+    ends, units = timeline.shares(DEFAULT, passes)
     assert ends == [0, 1000, 3000]
     assert units["PE array"] == [[0.5, 0, 0.25, 0.25], [1, 0, 0, 0]]
     assert units["DMA"][0] == pytest.approx([0.9, 0, 0.1]) and units["DMA"][1] == [0, 0, 0]
