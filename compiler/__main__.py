@@ -7,9 +7,8 @@ Compiles an int8 .tflite model into DIR (image.bin, map.json, program.txt). With
 import sys
 
 from compiler.command_line import Parser
-from compiler.pipeline import DUMPS, MOST_IMAGES, compile_network
-from compiler.search import EFFORT
-from compiler.segments import OBJECTIVES
+from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
+from compiler.pipeline import NAMES, compile_network
 from model.config import DEFAULT, MachineConfig
 
 
@@ -17,7 +16,7 @@ def main() -> int:
     parser = Parser(prog="python -m compiler", description="Compiles an int8 .tflite model.")
     parser.add_argument("model")
     parser.add_argument("-o", "--output", metavar="DIR")
-    parser.add_argument("--dump", choices=DUMPS)
+    parser.add_argument("--dump", choices=NAMES)
     parser.add_argument("--config", metavar="FILE", help="JSON with machine parameters")
     parser.add_argument("--objective", choices=OBJECTIVES, default=OBJECTIVES[0], help="what the plan minimises")
     parser.add_argument("--effort", type=int, default=EFFORT, metavar="N",
@@ -34,7 +33,7 @@ def main() -> int:
     try:
         machine = MachineConfig.load(arguments.config) if arguments.config else DEFAULT
         stages = compile_network(arguments.model, machine, arguments.objective, arguments.effort,
-                                 arguments.batch)
+                                 arguments.batch, until=None if arguments.output else arguments.dump)
         if arguments.output:
             stages.image.save(arguments.output, stages.text)
     except (ValueError, OSError) as error:

@@ -110,9 +110,9 @@ def _table(node: Node) -> Table:
 
 
 def form_groups(graph: Graph) -> list[Group]:
-    """Raises Unsupported."""
+    """Of a graph without PAD. Raises Unsupported."""
     groups: list[Group] = []
-    nodes = list(fold_pads(graph).nodes)
+    nodes = list(graph.nodes)
     while nodes:
         node = nodes.pop(0)
         if node.op == "average_pool2d":
@@ -125,7 +125,11 @@ def form_groups(graph: Graph) -> list[Group]:
             groups.append(_group(node))
         else:
             raise Unsupported(f"operator {node.where} {node.op}: not supported here")
-    return [replace(group, name=_name(n, group)) for n, group in enumerate(groups)]
+    groups = [replace(group, name=_name(n, group)) for n, group in enumerate(groups)]
+    for group in groups:
+        if group.pool_count and (group.filters is None or group.is_convolution):
+            raise Unsupported(f"group {group.name}: an average needs a pointwise convolution before it")
+    return groups
 
 
 def _name(n: int, group: Group) -> str:

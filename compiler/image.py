@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from compiler.layout import FeatureMap
-from compiler.program import assemble, to_text
+from compiler.program import assemble
 from compiler.schedule import Schedule
 from model.config import GLB_WORD_BYTES, MachineConfig
 
@@ -144,8 +144,8 @@ def _check(contents: dict, dram: np.ndarray) -> None:
         raise ValueError(f"image.bin has {len(dram)} bytes, map.json says {size}")
 
 
-def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
-    """The image of a schedule and its program's text."""
+def build(schedule: Schedule, machine: MachineConfig) -> Image:
+    """The image of a schedule."""
     program = assemble(schedule.commands)
     address = schedule.dram.area("program", program.size)
     dram = np.zeros(schedule.dram.end, np.uint8)
@@ -172,4 +172,4 @@ def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
             for step in schedule.steps
         ],
     }
-    return Image(dram, contents), to_text(schedule.commands)
+    return Image(dram, contents)

@@ -17,7 +17,6 @@ HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, 
 STARTS = 6
 FEW_JOBS = 40
 HOPELESS = 200  # tries without success after which a segment is refused
-EFFORT = 1800  # arrangements of the maps in the GLB that are tried
 
 
 class Refused(Exception):

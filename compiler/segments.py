@@ -22,7 +22,6 @@ from compiler.prices import PJ_PER_DRAM_BYTE
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
-OBJECTIVES = ("cycles", "bytes", "energy")
 STRIPE_ROWS = (1, 2, 4, 8)
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 SLICES = (2, 4, 8, 16, 32)

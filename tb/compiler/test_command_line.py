@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.pipeline import DUMPS
+from compiler.pipeline import NAMES
 from tb.net.demo_net import MODEL
 from tb.scripts.commands import assert_refused, call, files, python
 from tb.scripts.small_nets import separable, with_max_pool
@@ -27,7 +27,7 @@ def test_compiles_and_dumps(small: bytes, tmp_path: Path) -> None:
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "new" / "out")
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
     assert files(tmp_path / "new" / "out") == {"image.bin", "map.json", "program.txt"}
-    for stage in DUMPS:
+    for stage in NAMES:
         run = compile_(tmp_path / "net.tflite", "--dump", stage)
         assert run.returncode == 0 and run.stdout.strip() and not run.stderr
     assert run.stdout.splitlines()[0].startswith("0x00000000")
