@@ -4,7 +4,7 @@ from compiler import fusion as plans
 from compiler.groups import Group
 from compiler.placement import Buffer
 from compiler.schedule import Step
-from compiler.segments import Segment, Way, constant_words, mappings_of, sliced
+from compiler.segments import Segment, Way, mappings_of, sliced
 from compiler.tensors import Plan
 from model.config import GLB_WORD_BYTES, MachineConfig
 
@@ -41,9 +41,8 @@ def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
     segment = plan.segment_of[step.index]
     rows = [job.last - job.first for job in plan.jobs if job.group == step.index]
     legal = mappings_of(machine, sliced(step.group, segment.slices), max(rows), segment.way)
-    words = constant_words(step.group, machine, resident=True) * step.images // max(step.group.images, 1)
-    bound = max(step.macs / machine.total_multipliers, words / machine.bus_words)
-    cycles = max(step.cycles, words // machine.bus_words)
+    bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words)
+    cycles = step.estimate(machine)
     return (f"{step.group.layer:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "
             f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)")
 

@@ -14,7 +14,7 @@ from compiler.mapping import CONVOLUTION_FILTERS, Mapping
 from compiler.placement import Buffer
 from compiler.program import Command, End
 from compiler.search import Placed
-from compiler.segments import Job, map_words
+from compiler.segments import Job, constant_words, map_words
 from compiler.tensors import Plan
 from compiler.timeline import Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
@@ -66,6 +66,14 @@ class Step:
     def macs(self) -> int:
         """Of all images."""
         return self.group.macs * self.images // max(self.group.images, 1)
+
+    def constant_words(self, machine: MachineConfig) -> int:
+        """Words of constants, once for all images that go together."""
+        return constant_words(self.group, machine, resident=True) * self.images // max(self.group.images, 1)
+
+    def estimate(self, machine: MachineConfig) -> int:
+        """The planner's cycles: the array's, or those of the constants through the DRAM port, if these are more."""
+        return max(self.cycles, self.constant_words(machine) // machine.bus_words)
 
     def __str__(self) -> str:
         return (f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
