@@ -5,15 +5,16 @@ DIR/map.json    size of image.bin and what lies where: program, input, output, a
                 address, bytes); the images of a run, whose inputs and outputs lie one behind the other; the
                 machine and the steps (which passes belong to which layer)
 DIR/program.txt the commands, one line each
+python -m compiler puts layers.csv and summary.json beside them (compiler/performance.py).
 """
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from compiler.files import write_all
 from compiler.layout import FeatureMap
 from compiler.program import assemble
 from compiler.schedule import Schedule
@@ -79,27 +80,11 @@ class Image:
         maps = np.stack([layout.unpack(image, place["shape"][2]) for image in rows])
         return maps.reshape(self._shape("output"))
 
-    def save(self, directory: str | Path, text: str) -> None:
-        """Writes the three files; none of them half. Raises ValueError in one line."""
-        directory = Path(directory)
-        new = not directory.exists()
+    def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
+        """Writes the three files, and others by name; all or none. Raises ValueError in one line."""
         contents = {"image.bin": self.dram.tobytes(), "map.json": json.dumps(self.map, indent=1).encode(),
                     "program.txt": text.encode()}
-        parts = {directory / name: directory / f"{name}.part" for name in contents}
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            for part, data in zip(parts.values(), contents.values()):
-                part.write_bytes(data)
-            for target, part in parts.items():
-                part.replace(target)
-        except OSError as error:
-            with suppress(OSError):
-                for part in parts.values():
-                    part.unlink(missing_ok=True)
-                if new:
-                    directory.rmdir()
-            reason = f"cannot be written ({error.strerror})"
-            raise ValueError(f"{directory}: {reason}: name a folder that can be") from error
+        write_all(directory, contents | {name: words.encode() for name, words in (more or {}).items()})
 
     @classmethod
     def load(cls, directory: str | Path) -> "Image":

@@ -11,6 +11,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from compiler.graph import Graph, Node, Tensor
+from compiler.importers.file import ImportFailure, read_model
 from model.operators import NO_PADS, Quantization, requantization, same_pads
 
 _OPERATOR_NAMES = {
@@ -23,18 +24,9 @@ _LARGEST = 4095  # rows, columns and channels of a map: fields of the address ge
 _SUPPORTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D", "PAD", "RESHAPE")
 
 
-class ImportFailure(ValueError):
-    """The model can't be read or has something the machine does not run; the message is one line."""
-
-
 def load(path: str | Path) -> Graph:
     """Raises ImportFailure, which begins with the path."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ImportFailure(f"{path}: {error.strerror}: give an int8 .tflite model") from error
-    if data[4:8] != b"TFL3":
-        raise ImportFailure(f"{path}: not a TensorFlow Lite file: give an int8 .tflite model")
+    data = read_model(path)
     try:
         return _Importer(schema.ModelT.InitFromPackedBuf(data, 0)).graph()
     except ImportFailure as error:
