@@ -19,6 +19,7 @@ from compiler.layout import FeatureMap
 from compiler.program import assemble
 from compiler.schedule import Schedule
 from model.config import GLB_WORD_BYTES, MachineConfig
+from model.messages import times
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Image:
         place = self.map["input"]
         expected = self._shape("input")
         if values.shape != expected or values.dtype != np.int8:
-            raise ValueError(f"input is {values.dtype} {values.shape}, the network takes int8 {expected}")
+            raise ValueError(f"input is {values.dtype} {times(values.shape)}, the network takes int8 {times(expected)}")
         dram, layout = self.dram.copy(), FeatureMap(**place["layout"])
         packed = np.stack([layout.pack(image) for image in values.reshape(-1, *place["shape"])])
         dram[place["address"] :][: packed.nbytes] = packed.view(np.uint8).ravel()
@@ -123,8 +124,12 @@ def _check(contents: dict, dram: np.ndarray) -> None:
                 raise ValueError("passes of a step")
         if max(ends) > size:
             raise ValueError("something lies beyond the memory")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"map.json: {type(error).__name__}: {error}") from error
+    except KeyError as error:
+        raise ValueError(f"map.json: {error.args[0]!r} is missing") from error
+    except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
+        raise ValueError("map.json: an entry is unknown, missing or of the wrong kind") from error
+    except ValueError as error:
+        raise ValueError(f"map.json: {error}") from error
     if len(dram) != size:
         raise ValueError(f"image.bin has {len(dram)} bytes, map.json says {size}")
 
