@@ -163,8 +163,8 @@ STAGES = (
     Stage("segments", "chooses which groups run together and which maps stay in the GLB", _segments,
           _dump_segments, settled="places"),
     Stage("map", "how each group's work is laid on the array", None, _dump_map, settled="places"),
-    Stage("places", "searches for places of maps, constants and filter rings in the GLB, and chooses the "
-          "segments anew where there are none", _places, _dump_places),
+    Stage("places", "searches for places of maps and constants in the GLB; without any, the segments "
+          "are chosen anew", _places, _dump_places),
     # The back: nothing is left to choose.
     Stage("schedule", "lists transfers and passes with their descriptors and tokens", _schedule,
           lambda work: "\n".join(map(str, work.schedule.steps))),

@@ -22,6 +22,9 @@ from model.descriptor import Descriptor
 from model.encoding import PoolMode
 
 
+MOST_TOKENS = 0x7FFF  # tokens are numbers of 16 bits, compared by the sign of their difference
+
+
 class DramLayout:
     """Constants and tensors in DRAM, one behind the other, at multiples of 64 bytes."""
 
@@ -140,6 +143,10 @@ class _Emitter:
                 self._job(job, group)
             except ValueError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
+        for what in ("passes", "transfers", "chunks"):
+            if (count := getattr(self.timeline, what)) > MOST_TOKENS:
+                raise ValueError(f"the network takes {count} {what}, at most {MOST_TOKENS} can be told apart: use a "
+                                 "larger GLB, a smaller batch or a smaller network")
         commands = [*hoist_loads(self.timeline.commands), End()]
         return Schedule(plan, buffers, commands, self.dram, steps, self.images, source, input_address,
                         result, self._areas[plan.groups[-1].output.name])
