@@ -107,7 +107,7 @@ class _Search:
         here, spent, most = _Arrangement.first(self.plan), None, 0
         for attempt in range(attempts):
             tried = here.changed(random) if attempt else here
-            space = Space(self.machine.glb_words, 2 * len(self.plan.jobs))
+            space = Space(self.machine.glb_words)
             try:
                 found = self._try(tried, space)
             except DoesNotFit as error:
