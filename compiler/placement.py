@@ -135,6 +135,7 @@ class Space:
     def _occupied_until(self, buffer: Buffer) -> Callable[[int], int]:
         """The last time before the buffer's birth at which one of its words is taken, -1 if none, by address."""
         words, birth = buffer.head or buffer.words, buffer.birth
-        before = [(start, end, min(dead, birth - 1)) for start, end, born, dead in self._taken if born < birth]
+        before = [(start, end, dead if dead < birth else birth - 1)
+                  for start, end, born, dead in self._taken if born < birth]
         return lambda address: max(
             [until for start, end, until in before if start < address + words and end > address], default=-1)

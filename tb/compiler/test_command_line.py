@@ -171,8 +171,10 @@ def test_configuration_missing(tmp_path: Path) -> None:
         ({"glb_bank_words": 256}, "group block4 needs at least 51712 bytes of GLB, there are 16384: use"),
         ({"word_buffer_words": 8}, "group block5: no mapping of 1 output rows fits the PEs: psum_words = 128, "),
         ({"filter_words": 8}, "group conv0: filter words of a PE: needs 12, has 4"),
-        ({"psum_words": 2}, ""),
-        ({"cols": 2}, ""),
+        ({"psum_words": 2}, "group conv0: no mapping of 1 output rows fits the PEs: psum_words = 2, ifmap_words = 9"),
+        ({"rows": 3}, "group conv0: a convolution of all channels runs on 6 rows of PEs only, there are 3: use rows = 6"),
+        ({"rows": 12}, "group conv0: a convolution of all channels runs on 6 rows of PEs only, there are 12: use"),
+        ({"cols": 4}, "group block4 or block5: no places found in the GLB of 65536 bytes for all that has to be there"),
     ],
 )
 def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
