@@ -16,6 +16,7 @@ from compiler.pipeline import Stages, compile_network
 from compiler.roofline import compulsory_bytes, roofline_cycles
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
+from tb.common.sources import ROOT
 from tb.compiler.test_networks import compiled, draw_images, late_network, network
 from tb.net.demo_net import MODEL
 
@@ -156,3 +157,9 @@ def test_files() -> None:
         ("conv0", "4000", "resident"), ("fc1", "1000", "in a ring of 2 x 64 bytes")]
     read = json.loads(FIGURES.json())
     assert Performance(**read | {"layers": tuple(Layer(**layer) for layer in read["layers"])}) == FIGURES
+
+
+def test_keys_are_documented() -> None:
+    section = (ROOT / "docs" / "summary.md").read_text().partition("## Summary of a compilation")[2]
+    keys = [*Performance.__annotations__, *Layer.__annotations__]
+    assert [key for key in keys if f"`{key}`" not in section] == []
