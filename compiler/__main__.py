@@ -1,7 +1,8 @@
-"""python -m compiler MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--effort N] [--batch N] [--quiet]
+"""python -m compiler MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--effort N] [--batch N]
+[--quiet]
 
-Compiles an int8 .tflite model into DIR (image.bin, map.json, program.txt, layers.csv, summary.json) and prints a
-table of its layers. With --dump a stage is printed instead; -o may then be left out.
+Compiles an int8 .tflite model into DIR (image.bin, map.json, program.txt, layers.csv, summary.json) and
+prints a table of its layers. With --dump a stage is printed instead; -o may then be left out.
 """
 
 import sys

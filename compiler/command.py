@@ -22,16 +22,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `run`; imports nothing slow."""
     parser.epilog, parser.formatter_class = STAGE_LIST, argparse.RawDescriptionHelpFormatter
     parser.add_argument("model", metavar="MODEL")
-    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the compiled network and its figures")
+    parser.add_argument("-o", "--output", metavar="DIR",
+                        help="folder for the compiled network and its figures")
     parser.add_argument("--dump", metavar="STAGE", type=_one_of("stage", NAMES),
                         help="prints what a stage makes, in place of the table; without -o no later one runs")
     parser.add_argument("--config", metavar="FILE", help="JSON with machine parameters")
-    parser.add_argument("--objective", metavar="O", type=_one_of("objective", OBJECTIVES), default=OBJECTIVES[0],
+    parser.add_argument("--objective", metavar="O", type=_one_of("objective", OBJECTIVES),
+                        default=OBJECTIVES[0],
                         help=f"what the plan minimises: {', '.join(OBJECTIVES)} (default {OBJECTIVES[0]})")
     parser.add_argument("--effort", type=int, default=EFFORT, metavar="N",
                         help=f"arrangements of the GLB that are tried (default {EFFORT})")
     parser.add_argument("--batch", type=int, default=1, metavar="N",
-                        help=f"images of a run, which share the weights of the later layers: 1 to {MOST_IMAGES}")
+                        help="images of a run, which share the weights of the later layers: "
+                             f"1 to {MOST_IMAGES} (default 1)")
     parser.add_argument("--quiet", action="store_true", help="prints no table and no progress")
 
 
@@ -45,8 +48,8 @@ def _one_of(kind: str, known: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compiles; prints the table, or the dump that is asked for. The exit code: 2 for a bad command line, 1 for
-    what is wrong with files, model or machine; either is said in one line."""
+    """Compiles; prints the table, or the dump that is asked for. The exit code: 2 for a bad command line,
+    1 for what is wrong with files, model or machine; either is said in one line."""
     try:
         _check_options(options)
     except ValueError as error:

@@ -67,8 +67,8 @@ class _Owner:
                            if name.partition(".")[0] in names and not name.endswith(".spill")]
 
     def of_transfer(self, transfer: Transfer, number: int) -> int:
-        """number: of the transfer, from 1. A store waits for the pass that wrote the words; a map is loaded for
-        the first pass that waits for it."""
+        """number: of the transfer, from 1. A store waits for the pass that wrote the words; a map is loaded
+        for the first pass that waits for it."""
         if not transfer.load:
             return self.of_pass[transfer.wait_passes - 1]
         for start, end, step in self._constants:

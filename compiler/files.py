@@ -18,8 +18,8 @@ def check_folder(directory: str | Path) -> None:
 
 
 def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:
-    """Writes files by name into a folder, which is made if need be; none of them half. Raises ValueError in one
-    line."""
+    """Writes files by name into a folder, which is made if need be; none of them half. Raises ValueError
+    in one line."""
     directory = Path(directory)
     new = not directory.exists()
     parts = {directory / name: directory / f"{name}.part" for name in contents}

@@ -15,6 +15,7 @@ from model.messages import times
 from model.operators import fold_zero_point
 
 OFFSET_ZERO_POINT = -128
+_TAKE_PADS = ("pad", "conv2d", "depthwise_conv2d")
 
 
 class Unsupported(ValueError):
@@ -86,7 +87,7 @@ def fold_pads(graph: Graph) -> Graph:
     nodes, waiting = [], None
     for node in graph.nodes:
         if waiting:
-            if node.inputs[0].name != waiting.output.name or node.op not in ("pad", "conv2d", "depthwise_conv2d"):
+            if node.inputs[0].name != waiting.output.name or node.op not in _TAKE_PADS:
                 raise _pad_alone(waiting)
             pads = tuple(a + b for a, b in zip(node.pads, waiting.pads))
             node, waiting = replace(node, inputs=waiting.inputs, pads=pads), None
@@ -169,8 +170,8 @@ def _group(node: Node | None, depthwise: Node | None = None) -> Group:
     if node is not None:
         filters = node.filters
         if node.op == "fully_connected" and node.inputs[0].shape[:2] != (1, 1):
-            raise Unsupported(f"operator {node.where}: fully connected on a map of {times(node.inputs[0].shape)}, "
-                              "must be 1 x 1 x C")
+            raise Unsupported(f"operator {node.where}: fully connected on a map of "
+                              f"{times(node.inputs[0].shape)}, must be 1 x 1 x C")
         if _pointwise(node):
             filters = filters.reshape(len(filters), -1)
         elif max(node.kernel) > 3 or node.stride > 2:
@@ -187,7 +188,8 @@ def _group(node: Node | None, depthwise: Node | None = None) -> Group:
 
 
 def _too_large(node: Node) -> Unsupported:
-    return Unsupported(f"operator {node.where}: kernel {times(node.kernel)}, stride {node.stride}: at most 3 x 3 and 2")
+    return Unsupported(f"operator {node.where}: kernel {times(node.kernel)}, stride {node.stride}: "
+                       "at most 3 x 3 and 2")
 
 
 def _pool(groups: list[Group], node: Node) -> None:

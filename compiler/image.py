@@ -51,7 +51,8 @@ class Image:
         place = self.map["input"]
         expected = self._shape("input")
         if values.shape != expected or values.dtype != np.int8:
-            raise ValueError(f"input is {values.dtype} {times(values.shape)}, the network takes int8 {times(expected)}")
+            raise ValueError(f"input is {values.dtype} {times(values.shape)}, "
+                             f"the network takes int8 {times(expected)}")
         dram, layout = self.dram.copy(), FeatureMap(**place["layout"])
         packed = np.stack([layout.pack(image) for image in values.reshape(-1, *place["shape"])])
         dram[place["address"] :][: packed.nbytes] = packed.view(np.uint8).ravel()

@@ -40,8 +40,8 @@ def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
 
 
 def runs_on(machine: MachineConfig, group: Group) -> bool:
-    """Whether a machine of so many sets runs a group at all: of a convolution of all channels, and of depthwise
-    work by itself, two sets make a GLB word."""
+    """Whether a machine of so many sets runs a group at all: of a convolution of all channels, and of
+    depthwise work by itself, two sets make a GLB word."""
     return machine.sets == 2 or not (group.is_convolution or group.filters is None)
 
 

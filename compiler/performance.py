@@ -1,4 +1,4 @@
-"""What a compiled network will take, layer by layer: a table, layers.csv and summary.json (docs/summary.md)."""
+"""What a compiled network will take, layer by layer: a table, layers.csv, summary.json (docs/summary.md)."""
 
 import csv
 import io
@@ -104,12 +104,12 @@ class Performance:
 
     def _sums(self) -> list[str]:
         images = "an image" if self.images == 1 else f"{self.images} images"
-        about = "about " if self.estimate else ""
+        about, ratio = "about " if self.estimate else "", self.dram_bytes / self.compulsory_dram_bytes
         sums = [
             f"{about}{self.milliseconds:.3f} ms for {images} at {self.clock_hz / 1e6:g} MHz, "
             f"{about}{self.images_per_second:,.1f} images a second",
-            f"DRAM {self.dram_bytes:,} bytes, {self.command_bytes:,} of them commands; "
-            f"{self.dram_bytes / self.compulsory_dram_bytes:.3f} times the compulsory {self.compulsory_dram_bytes:,}",
+            f"DRAM {self.dram_bytes:,} bytes, {self.command_bytes:,} of them commands; {ratio:.3f} times the "
+            f"compulsory {self.compulsory_dram_bytes:,}",
             f"energy {about}{self.energy_uJ:.2f} uJ, if no multiplication has a zero operand",
         ]
         return [*sums, f"cycles are the planner's estimates ({self.estimate})"] if self.estimate else sums
@@ -119,9 +119,9 @@ _NUMBERS = {2, 3, 4, 6, 7, 8}  # columns
 
 
 def _cells(layer: Layer) -> tuple[str, ...]:
-    return (layer.name, layer.kind, f"{layer.macs:,}", f"{layer.cycles:,}", f"{layer.bound_cycles:,}", layer.bound,
-            f"{100 * layer.share:.1f} %", f"{layer.dram_bytes:,}", f"{layer.glb_bytes:,}", layer.ifmap, layer.ofmap,
-            layer.filters)
+    return (layer.name, layer.kind, f"{layer.macs:,}", f"{layer.cycles:,}", f"{layer.bound_cycles:,}",
+            layer.bound, f"{100 * layer.share:.1f} %", f"{layer.dram_bytes:,}", f"{layer.glb_bytes:,}",
+            layer.ifmap, layer.ofmap, layer.filters)
 
 
 def performance(stages: Stages) -> Performance:

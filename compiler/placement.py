@@ -60,16 +60,17 @@ def whole(name: str, words: int, birth: int, death: int, loaded: bool = False) -
 
 @dataclass
 class Space:
-    """The GLB over time: which words are taken when."""
+    """The GLB over time: which words are taken when, as (first, last + 1, birth, death) in this order."""
 
     words: int
     placed: list[Buffer] = field(default_factory=list)
-    _taken: list[tuple[int, int, int, int]] = field(default_factory=list)  # first word, last + 1, birth, death; sorted
+    _taken: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     def exposed_words(self) -> int:
         """Words to load that cannot come before the job just before the one that needs them is done."""
-        return sum(buffer.head or buffer.words for buffer in self.placed
-                   if buffer.loaded and 0 < buffer.birth // 2 == self._occupied_until(buffer)(buffer.address) // 2 + 1)
+        loaded = [buffer for buffer in self.placed if buffer.loaded and buffer.birth > 1]
+        return sum(buffer.head or buffer.words for buffer in loaded
+                   if buffer.birth // 2 == self._occupied_until(buffer)(buffer.address) // 2 + 1)
 
     def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = ()) -> None:
         """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
@@ -114,8 +115,8 @@ class Space:
         return found
 
     def _fitting(self, buffer: Buffer, copies: Sequence[Buffer]) -> list[int]:
-        """The even addresses that are tried and at which all words are free: where a part begins or ends at an
-        edge of what is taken during its life and, for what is not loaded, those of a grid."""
+        """The even addresses that are tried and at which all words are free: where a part begins or ends at
+        an edge of what is taken during its life and, for what is not loaded, those of a grid."""
         last = self.words - buffer.words
         tried = set() if buffer.loaded else set(range(0, last + 1, GRID_WORDS))
         allowed = [(0, last)]  # first and last address
@@ -133,7 +134,7 @@ class Space:
         return sorted(a for a in tried if a % 2 == 0 and any(low <= a <= high for low, high in allowed))
 
     def _occupied_until(self, buffer: Buffer) -> Callable[[int], int]:
-        """The last time before the buffer's birth at which one of its words is taken, -1 if none, by address."""
+        """By address: the last time before the buffer's birth at which one of its words is taken, or -1."""
         words, birth = buffer.head or buffer.words, buffer.birth
         before = [(start, end, dead if dead < birth else birth - 1)
                   for start, end, born, dead in self._taken if born < birth]

@@ -75,7 +75,7 @@ class Step:
         return constant_words(self.group, machine, resident=True) * self.images // max(self.group.images, 1)
 
     def estimate(self, machine: MachineConfig) -> int:
-        """The planner's cycles: the array's, or those of the constants through the DRAM port, if these are more."""
+        """The planner's cycles: the array's, or the constants' through the DRAM port, if these are more."""
         return max(self.cycles, self.constant_words(machine) // machine.bus_words)
 
     def __str__(self) -> str:
@@ -145,8 +145,8 @@ class _Emitter:
                 raise type(error)(f"group {group.name}: {error}") from error
         for what in ("passes", "transfers", "chunks"):
             if (count := getattr(self.timeline, what)) > MOST_TOKENS:
-                raise ValueError(f"the network takes {count} {what}, at most {MOST_TOKENS} can be told apart: use a "
-                                 "larger GLB, a smaller batch or a smaller network")
+                raise ValueError(f"the network takes {count} {what}, at most {MOST_TOKENS} can be told "
+                                 "apart: use a larger GLB, a smaller batch or a smaller network")
         commands = [*hoist_loads(self.timeline.commands), End()]
         return Schedule(plan, buffers, commands, self.dram, steps, self.images, source, input_address,
                         result, self._areas[plan.groups[-1].output.name])

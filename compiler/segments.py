@@ -232,15 +232,16 @@ def _why_unmapped(machine: MachineConfig, group: Group, rows: int) -> str:
     if group.images:
         return f"no mapping of {group.images} images at once fits the PEs"
     if not runs_on(machine, group):
-        kind = "a convolution of all channels" if group.is_convolution else "a depthwise convolution by itself"
-        return f"{kind} runs on {2 * SET_ROWS} rows of PEs only, there are {machine.rows}: use rows = {2 * SET_ROWS}"
+        kind, rows = "depthwise" if group.filters is None else "full", 2 * SET_ROWS
+        return (f"a {kind} convolution runs on {rows} rows of PEs only, there are {machine.rows}: "
+                f"use rows = {rows}")
     room = machine.cols * (machine.pixel_words // 2)
     if group.pool_count > room:
         return (f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
                 f"there is room for {room}: give the map another size")
-    return (f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, ifmap_words = "
-            f"{machine.ifmap_words}, filter_words = {machine.filter_words}, word_buffer_words = "
-            f"{machine.word_buffer_words}: use larger ones")
+    return (f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, "
+            f"ifmap_words = {machine.ifmap_words}, filter_words = {machine.filter_words}, "
+            f"word_buffer_words = {machine.word_buffer_words}: use larger ones")
 
 
 def _reads_once(group: Group, mapping: Mapping) -> bool:
@@ -381,7 +382,7 @@ def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
 
 
 def _why(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset) -> str:
-    """Names the group that needs most, and whether the GLB is too small for it or there were no places in it."""
+    """Names the group that needs most, and whether the GLB is too small for it or had no places."""
     least = []
     for n, group in enumerate(network):
         mappings_of(machine, group, group.map_shape[0] if group.pool_count else 1)
@@ -389,8 +390,8 @@ def _why(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset)
         least.append((min(s.peak_words(machine) for s in alone), group.name))
     words, name = max(least)
     if words > machine.glb_words:
-        return (f"group {name} needs at least {words * GLB_WORD_BYTES} bytes of GLB, there are {machine.glb_bytes}: "
-                "use a larger GLB or a smaller layer")
+        return (f"group {name} needs at least {words * GLB_WORD_BYTES} bytes of GLB, there are "
+                f"{machine.glb_bytes}: use a larger GLB or a smaller layer")
     stuck = [group.name for group in network if any((group.layer, group.images) in key[0] for key in refused)]
-    return (f"group {' or '.join(stuck or [name])}: no places found in the GLB of {machine.glb_bytes} bytes for all that "
-            "has to be there at once: use a larger GLB or more effort")
+    return (f"group {' or '.join(stuck or [name])}: no places found in the GLB of {machine.glb_bytes} bytes "
+            "for all that has to be there at once: use a larger GLB or more effort")

@@ -42,8 +42,8 @@ def load(path: str | Path) -> Graph:
     except ImportFailure as error:
         raise ImportFailure(f"{path}: {error}") from error
     except Exception as error:  # what is read may be nonsense
-        raise ImportFailure(f"{path}: damaged TensorFlow Lite file: {importer.place} lacks a part or has one that "
-                            "makes no sense: copy or convert the model again") from error
+        raise ImportFailure(f"{path}: damaged TensorFlow Lite file: {importer.place} lacks a part or has one "
+                            "that makes no sense: copy or convert the model again") from error
 
 
 class _Importer:
@@ -117,8 +117,8 @@ class _Importer:
 
     def _expect_type(self, index: int, kind: type, where: str) -> None:
         if _TYPES.get(self._raw(index).type) is not kind:
-            raise ImportFailure(
-                f"operator {where}: tensor {self._name(index)} is not {np.dtype(kind)}: quantise the model to int8")
+            raise ImportFailure(f"operator {where}: tensor {self._name(index)} is not {np.dtype(kind)}: "
+                                "quantise the model to int8")
 
     def _quantization(self, tensor: schema.TensorT, where: str) -> Quantization:
         values = tensor.quantization
@@ -137,8 +137,8 @@ class _Importer:
             raise ImportFailure(f"operator {where}: weights, biases and paddings must be constants")
         wanted = prod(int(n) for n in tensor.shape) * np.dtype(kind).itemsize
         if len(data) != wanted:
-            raise ImportFailure(f"operator {where}: a constant of {times(tensor.shape)} has {len(data)} bytes, "
-                                f"needs {wanted}: convert the model again")
+            raise ImportFailure(f"operator {where}: a constant of {times(tensor.shape)} has {len(data)} "
+                                f"bytes, needs {wanted}: convert the model again")
         return np.asarray(data, np.uint8).view(kind).reshape([int(n) for n in tensor.shape])
 
     # ---- Operators ----
@@ -151,8 +151,9 @@ class _Importer:
         channels = filters.shape[-1] if depthwise else filters.shape[0]
         taken = source.shape[2] if op != "fully_connected" else int(np.prod(source.shape))
         if filters.shape[-1] != taken or output.shape[2] != channels:
-            raise ImportFailure(f"operator {where}: filters of {times(filters.shape)} do not go with a map of "
-                                f"{times(source.shape)} and one of {times(output.shape)}: convert the model again")
+            raise ImportFailure(f"operator {where}: filters of {times(filters.shape)} do not go with a map "
+                                f"of {times(source.shape)} and one of {times(output.shape)}: "
+                                "convert the model again")
         has_bias = len(operator.inputs) > 2 and operator.inputs[2] >= 0
         bias = np.zeros(channels, np.int32)
         if has_bias:
@@ -245,7 +246,8 @@ class _Importer:
         index, made = operator.inputs[0], operator.outputs[0]
         taken, given = self._activation(index, where).shape, self._activation_shape(made)
         if given != taken and given != (1, 1, int(np.prod(taken))):
-            raise ImportFailure(f"operator {where} RESHAPE: {times(taken)} to {times(given)}: only flattening")
+            raise ImportFailure(f"operator {where} RESHAPE: {times(taken)} to {times(given)}: "
+                                "only flattening")
         self.renamed[made] = self._source(index)
 
     def _activation_shape(self, index: int) -> tuple[int, ...]:

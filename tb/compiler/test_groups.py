@@ -51,7 +51,8 @@ class Net:
 
 RIGHT: dict[str, Callable[[Net], Net]] = {
     "two PADs": lambda net: net.pad("p", 1, 0, 0, 1).pad("q", 0, 1, 1, 0).conv("c", 3, padding=VALID),
-    "PAD between the halves": lambda net: net.depthwise("d", 3).pad("p", 1, 1, 1, 1).conv("c", 1, padding=VALID),
+    "PAD between the halves": lambda net: net.depthwise("d", 3).pad("p", 1, 1, 1, 1)
+                                         .conv("c", 1, padding=VALID),
     "PAD before a pointwise convolution": lambda net: net.pad("p", 1, 1, 1, 1).conv("c", 1, padding=VALID),
     "average of one pixel": lambda net: net.conv("c", 1, padding=VALID).pool("p", 1),
 }
@@ -77,14 +78,17 @@ def test_average_after_average_keeps_the_first(seed: int, tmp_path: Path) -> Non
 
 
 REFUSED: dict[str, tuple[Callable[[Net], Net], str]] = {
-    "PAD at the end": (lambda net: net.conv("c", 3).pad("p", 1, 1, 1, 1), "operator #1 PAD: only before a convolution"),
+    "PAD at the end": (lambda net: net.conv("c", 3).pad("p", 1, 1, 1, 1),
+                       "operator #1 PAD: only before a convolution"),
     "PAD alone": (lambda net: net.pad("p", 1, 1, 1, 1), "operator #0 PAD: only before a convolution"),
     "PAD before an average": (lambda net: net.conv("c", 1).pad("p", 2, 0, 0, 0).pool("a", 8),
                               "operator #1 PAD: only before a convolution"),
-    "large kernel": (lambda net: net.conv("c", 5), "operator #0: kernel 5 x 5, stride 1: at most 3 x 3 and 2"),
+    "large kernel": (lambda net: net.conv("c", 5),
+                     "operator #0: kernel 5 x 5, stride 1: at most 3 x 3 and 2"),
     "large depthwise kernel": (lambda net: net.depthwise("d", 4).conv("c", 1),
                                "operator #0: kernel 4 x 4, stride 1: at most 3 x 3 and 2"),
-    "average first": (lambda net: net.pool("a", 2), "operator #0 AVERAGE_POOL_2D: only over the whole map, after a conv"),
+    "average first": (lambda net: net.pool("a", 2),
+                      "operator #0 AVERAGE_POOL_2D: only over the whole map, af"),
 }
 
 

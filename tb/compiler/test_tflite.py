@@ -50,16 +50,18 @@ def shorten_filters(model: schema.ModelT) -> None:
 
 # Of the small separable network: conv, pad, depthwise, pointwise, average, logits.
 EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
-    "rank": (set_shape(0, "inputs", [1, 2, 8, 8, 3]), "operator #0: tensor image is 1 x 2 x 8 x 8 x 3, must be 1 x H x W x C"),
-    "wide": (set_shape(0, "inputs", [1, 8, 2041, 3]), "operator #0: tensor image is 1 x 8 x 2041 x 3, must be 1 x H x W x C, "
-             "at most 1 x 2040 x 2040 x 4095"),
-    "channels": (set_shape(0, "inputs", [1, 8, 8, 4]), "operator #0: filters of 16 x 3 x 3 x 3 do not go with a map of "
-                 "8 x 8 x 4 and one of 8 x 8 x 16"),
+    "rank": (set_shape(0, "inputs", [1, 2, 8, 8, 3]),
+             "operator #0: tensor image is 1 x 2 x 8 x 8 x 3, must be 1 x H x W x C"),
+    "wide": (set_shape(0, "inputs", [1, 8, 2041, 3]),
+             "operator #0: tensor image is 1 x 8 x 2041 x 3, must be 1 x H x W x C, at most 1 x 2040 x "),
+    "channels": (set_shape(0, "inputs", [1, 8, 8, 4]),
+                 "operator #0: filters of 16 x 3 x 3 x 3 do not go with a map of 8 x 8 x 4 and one of "),
     "map": (set_shape(0, "outputs", [1, 4, 4, 16]), "operator #0: makes a map of 8 x 8, its output is 4 x 4"),
     "scale": (set_scale(float("nan")), "operator #0: a scale is positive and finite, got nan"),
     "stride": (set_option(0, "strideW", 2), "operator #0: strides 1 and 2 differ"),
     "dilation": (set_option(0, "dilationWFactor", 2), "operator #0: dilation is not supported"),
-    "no options": (drop_options, "damaged TensorFlow Lite file: operator #2 DEPTHWISE_CONV_2D lacks a part or has one"),
+    "no options": (drop_options,
+                   "damaged TensorFlow Lite file: operator #2 DEPTHWISE_CONV_2D lacks a part or has one"),
     "short constant": (shorten_filters, "operator #0: a constant of 16 x 3 x 3 x 3 has 428 bytes, needs 432"),
     "two graphs": (lambda model: model.subgraphs.append(model.subgraphs[0]), "2 subgraphs, one is supported"),
 }
