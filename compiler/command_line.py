@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from model.names import unknown
+from model.messages import unknown
 
 
 class Parser(argparse.ArgumentParser):

@@ -99,7 +99,9 @@ class WorkConstants:
                        table_address=self.filters.table_address + blocks * TABLE_WORDS)
 
     def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
-        words = np.pad(words.ravel(), (0, words.size % 2))  # whole beats of a port of two words
+        words = words.ravel()
+        if words.size % 2:
+            words = np.append(words, np.uint64(0))  # whole beats of a port of two words
         self._loads.append((f"{self.group.layer}.{name}", words, buffer.address))
         self.resident.append((buffer.address, words.size))
 
@@ -162,13 +164,13 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
     """Filters that stay for all jobs of the group; the tile is the one that suits the jobs best."""
     group = plan.groups[n]
     rows = [job.last - job.first for job in plan.jobs if job.group == n]
-    tiles = set.intersection(*({m.tile for m in mappings_of(machine, group, r, constants.way)} for r in set(rows)))
+    legal = {r: mappings_of(machine, group, r, constants.way) for r in set(rows)}
+    tiles = set.intersection(*({m.tile for m in found} for found in legal.values()))
     if not tiles:
         raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows")
 
     def cycles(tile: int) -> int:
-        legal = [mappings_of(machine, group, r, constants.way) for r in rows]
-        return sum(next(m.cycles for m in found if m.tile == tile) for found in legal)
+        return sum(next(m.cycles for m in legal[r] if m.tile == tile) for r in rows)
 
     # Of equals the smaller: what reads the output waits for the sums of the last tile only.
     constants.tile = min(tiles, key=lambda tile: (cycles(tile), tile))

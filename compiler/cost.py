@@ -7,21 +7,21 @@ with a latency of 30 cycles and a word a cycle.
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from compiler import traffic
+from compiler.counters import COUNTERS, commands_of, counted
 from compiler.image import Image
 from compiler.prices import energy_uj
-from compiler.program import Command, Config, Run, Transfer, disassemble
+from compiler.program import Command, Config, Run
 from compiler.timing.array import Array, PassTimes
 from compiler.timing.banks import Banks
 from compiler.timing.front import Front
 from compiler.timing.shape import pass_shape
 from model import encoding as enc
-from model.config import GLB_WORD_BYTES, MachineConfig
+from model.config import MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import glb_read_bytes, glb_write_bytes
 
+WORD_BYTES = enc.WORD_BITS // 8  # of a command
 DRAM_BYTES = 4 << 20  # of the simulated memory, the window of a run
 
 
@@ -71,12 +71,16 @@ def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     if machine.bus_words > 1 or machine.filter_lanes > 1:
         raise ValueError(f"bus_words = {machine.bus_words}, filter_lanes = {machine.filter_lanes}: "
                          "the cost model knows ports of one word only")
-    words = image.dram[image.program :][: image.map["program"]["bytes"]].view(np.uint64)
-    counters, passes, cycles = _run(machine, disassemble(words))
-    commands = traffic.command_bytes(len(words), window - image.program)
+    counters, passes, cycles = _run(machine, commands_of(image))
+    commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
     return Prediction(cycles, counters, _layers(image.map["steps"], passes), passes)
+
+
+def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
+    """DRAM bytes that the command list costs."""
+    return traffic.command_bytes(image.map["program"]["bytes"] // WORD_BYTES, window - image.program)
 
 
 def _run(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
@@ -84,22 +88,16 @@ def _run(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, int
     banks = Banks(machine)
     front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks)
     array, descriptor = Array(machine, front, banks), Descriptor()
-    counters = dict.fromkeys((*traffic.COUNTERS, "MACS"), 0)
+    counters = dict.fromkeys(COUNTERS, 0)
     passes: list[PassTimes] = []
-    for command in commands:
+    for command, counts in zip(commands, counted(machine, commands)):
+        for name, count in counts.items():
+            counters[name] += count
         if isinstance(command, Config):
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
             shape = pass_shape(machine, descriptor)
-            counters["MACS"] += shape.macs(machine)
-            for name, count in traffic.pass_bytes(descriptor).items():
-                counters[name] += count
             passes.append(array.run(front.passes[len(passes)], shape))
-        elif isinstance(command, Transfer):
-            moved = command.words * GLB_WORD_BYTES
-            moved *= command.block.rows * command.block.planes if command.block else 1
-            counters["DRAM_READ_BYTES" if command.load else "DRAM_WRITE_BYTES"] += moved
-            counters["GLB_LOAD_BYTES" if command.load else "GLB_STORE_BYTES"] += moved
     return counters, passes, front.finish()
 
 

@@ -2,8 +2,9 @@
 
 from compiler import fusion as plans
 from compiler.groups import Group
-from compiler.schedule import Schedule, Step
-from compiler.segments import Segment, Way, constant_words, mappings_of, sliced
+from compiler.placement import Buffer
+from compiler.schedule import Step
+from compiler.segments import Segment, Way, mappings_of, sliced
 from compiler.tensors import Plan
 from model.config import GLB_WORD_BYTES, MachineConfig
 
@@ -15,9 +16,9 @@ def fusion(groups: list[Group], machine: MachineConfig) -> str:
     return "\n".join(f"{name}\n{plans.describe(plan)}" for name, plan in found.items())
 
 
-def segments(schedule: Schedule, machine: MachineConfig) -> str:
+def segments(plan: Plan, machine: MachineConfig) -> str:
     """A line per segment: its groups, the way it runs, where its maps come from and go, its fullest moment."""
-    return "\n".join(_segment(segment, machine) for segment in schedule.plan.segments)
+    return "\n".join(_segment(segment, machine) for segment in plan.segments)
 
 
 def _segment(segment: Segment, machine: MachineConfig) -> str:
@@ -30,26 +31,25 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
             f"rows kept between groups {rings}, at most {segment.peak_words(machine) * GLB_WORD_BYTES} bytes at once")
 
 
-def mappings(schedule: Schedule, machine: MachineConfig) -> str:
+def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:
     """A line per group: the mapping, out of how many, its estimate, and how far it is from the lower bound:
     the multiplications on all multipliers, or the constants through the DRAM port, whichever take longer."""
-    return "\n".join(_mapping(step, schedule.plan, machine) for step in schedule.steps)
+    return "\n".join(_mapping(step, plan, machine) for step in steps)
 
 
 def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
     segment = plan.segment_of[step.index]
     rows = [job.last - job.first for job in plan.jobs if job.group == step.index]
     legal = mappings_of(machine, sliced(step.group, segment.slices), max(rows), segment.way)
-    words = constant_words(step.group, machine, resident=True) * step.images // max(step.group.images, 1)
-    bound = max(step.macs / machine.total_multipliers, words / machine.bus_words)
-    cycles = max(step.cycles, words // machine.bus_words)
+    bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words)
+    cycles = step.estimate(machine)
     return (f"{step.group.layer:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "
             f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)")
 
 
-def places(schedule: Schedule, _: MachineConfig) -> str:
+def places(buffers: list[Buffer]) -> str:
     """A line per buffer in the GLB: bytes, and the jobs during which they are taken."""
-    found = sorted(schedule.buffers, key=lambda buffer: (buffer.birth, buffer.address))
+    found = sorted(buffers, key=lambda buffer: (buffer.birth, buffer.address))
     return "\n".join(
         f"{buffer.address * GLB_WORD_BYTES:6} to {(buffer.address + buffer.words) * GLB_WORD_BYTES:6}"
         f"  jobs {buffer.birth // 2:3} to {buffer.death // 2:3}  {buffer.name}" for buffer in found)

@@ -11,9 +11,11 @@ import numpy as np
 from compiler.cases import Table
 from compiler.descriptors import Output, Window, output_size
 from compiler.graph import Graph, Node, Tensor
+from model.messages import times
 from model.operators import fold_zero_point
 
 OFFSET_ZERO_POINT = -128
+_TAKE_PADS = ("pad", "conv2d", "depthwise_conv2d")
 
 
 class Unsupported(ValueError):
@@ -81,19 +83,25 @@ class Group:
 
 
 def fold_pads(graph: Graph) -> Graph:
-    """Moves PAD into the convolution behind it."""
+    """Moves PAD into the convolution behind it, one PAD after another. Raises Unsupported."""
     nodes, waiting = [], None
     for node in graph.nodes:
-        if node.op == "pad":
-            waiting = node
-            continue
         if waiting:
-            if node.inputs[0].name != waiting.output.name or node.op not in ("conv2d", "depthwise_conv2d"):
-                raise Unsupported(f"operator {waiting.where} PAD: only before a convolution")
+            if node.inputs[0].name != waiting.output.name or node.op not in _TAKE_PADS:
+                raise _pad_alone(waiting)
             pads = tuple(a + b for a, b in zip(node.pads, waiting.pads))
             node, waiting = replace(node, inputs=waiting.inputs, pads=pads), None
-        nodes.append(node)
+        if node.op == "pad":
+            waiting = node
+        else:
+            nodes.append(node)
+    if waiting:
+        raise _pad_alone(waiting)
     return Graph(tuple(nodes))
+
+
+def _pad_alone(node: Node) -> Unsupported:
+    return Unsupported(f"operator {node.where} PAD: only before a convolution")
 
 
 def _table(node: Node) -> Table:
@@ -110,9 +118,9 @@ def _table(node: Node) -> Table:
 
 
 def form_groups(graph: Graph) -> list[Group]:
-    """Raises Unsupported."""
+    """Of a graph without PAD. Raises Unsupported."""
     groups: list[Group] = []
-    nodes = list(fold_pads(graph).nodes)
+    nodes = list(graph.nodes)
     while nodes:
         node = nodes.pop(0)
         if node.op == "average_pool2d":
@@ -125,7 +133,20 @@ def form_groups(graph: Graph) -> list[Group]:
             groups.append(_group(node))
         else:
             raise Unsupported(f"operator {node.where} {node.op}: not supported here")
-    return [replace(group, name=_name(n, group)) for n, group in enumerate(groups)]
+    groups = [replace(group, name=_name(n, group)) for n, group in enumerate(groups)]
+    for group in groups:
+        if group.pool_count and (group.filters is None or group.is_convolution):
+            raise Unsupported(f"group {group.name}: an average needs a pointwise convolution before it")
+    _check_chain(graph, groups)
+    return groups
+
+
+def _check_chain(graph: Graph, groups: list[Group]) -> None:
+    """The groups lead from the graph's input to its output: nothing was lost on the way."""
+    reads = [group.source.name for group in groups]
+    made = [group.output.name for group in groups]
+    if [graph.input.name, *made] != [*reads, graph.output.name]:
+        raise Unsupported(f"the groups {', '.join(group.name for group in groups)} are not the whole network")
 
 
 def _name(n: int, group: Group) -> str:
@@ -138,7 +159,9 @@ def _name(n: int, group: Group) -> str:
 
 
 def _pointwise(node: Node) -> bool:
-    return node.op == "fully_connected" or (node.op == "conv2d" and node.kernel == (1, 1) and node.stride == 1)
+    """Whether it is pointwise work on the map as it is."""
+    return node.op == "fully_connected" or (node.op == "conv2d" and node.kernel == (1, 1) and node.stride == 1
+                                            and not any(node.pads))
 
 
 def _group(node: Node | None, depthwise: Node | None = None) -> Group:
@@ -147,13 +170,14 @@ def _group(node: Node | None, depthwise: Node | None = None) -> Group:
     if node is not None:
         filters = node.filters
         if node.op == "fully_connected" and node.inputs[0].shape[:2] != (1, 1):
-            raise Unsupported(f"operator {node.where}: fully connected on a {node.inputs[0].shape} map")
+            raise Unsupported(f"operator {node.where}: fully connected on a map of "
+                              f"{times(node.inputs[0].shape)}, must be 1 x 1 x C")
         if _pointwise(node):
             filters = filters.reshape(len(filters), -1)
         elif max(node.kernel) > 3 or node.stride > 2:
-            raise Unsupported(f"operator {node.where}: kernel {node.kernel}, stride {node.stride}: at most 3 x 3, 2")
+            raise _too_large(node)
     if depthwise is not None and (max(depthwise.kernel) > 3 or depthwise.stride > 2):
-        raise Unsupported(f"operator {depthwise.where}: kernel {depthwise.kernel}, stride {depthwise.stride}")
+        raise _too_large(depthwise)
     return Group(
         name=last.output.name.split("/")[-1], source=first.inputs[0], output=last.output,
         window=Window(first.kernel, first.stride, first.pads), filters=filters,
@@ -163,9 +187,15 @@ def _group(node: Node | None, depthwise: Node | None = None) -> Group:
     )
 
 
+def _too_large(node: Node) -> Unsupported:
+    return Unsupported(f"operator {node.where}: kernel {times(node.kernel)}, stride {node.stride}: "
+                       "at most 3 x 3 and 2")
+
+
 def _pool(groups: list[Group], node: Node) -> None:
-    """Averaging over the whole map is part of the group before it."""
+    """Averaging over the whole map is part of the group before it; over one pixel it changes nothing."""
     rows, cols, _ = node.inputs[0].shape
     if not groups or groups[-1].output.name != node.inputs[0].name or node.kernel != (rows, cols) or any(node.pads):
         raise Unsupported(f"operator {node.where} AVERAGE_POOL_2D: only over the whole map, after a convolution")
-    groups[-1] = replace(groups[-1], output=node.output, pool_count=rows * cols)
+    count = rows * cols if rows * cols > 1 else groups[-1].pool_count
+    groups[-1] = replace(groups[-1], output=node.output, pool_count=count)

@@ -7,19 +7,21 @@ DIR/map.json    size of image.bin and what lies where: program, input, output, a
                 byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass n is
                 2n, its first tile of filters, and 2n + 1, the others)
 DIR/program.txt the commands, one line each
+`eyrie compile` puts layers.csv and summary.json beside them (compiler/performance.py).
 """
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from compiler.files import write_all
 from compiler.layout import FeatureMap
-from compiler.program import assemble, to_text
+from compiler.program import assemble
 from compiler.schedule import Schedule
 from model.config import GLB_WORD_BYTES, MachineConfig
+from model.messages import times
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Image:
         place = self.map["input"]
         expected = self._shape("input")
         if values.shape != expected or values.dtype != np.int8:
-            raise ValueError(f"input is {values.dtype} {values.shape}, the network takes int8 {expected}")
+            raise ValueError(f"input is {values.dtype} {times(values.shape)}, "
+                             f"the network takes int8 {times(expected)}")
         dram, layout = self.dram.copy(), FeatureMap(**place["layout"])
         packed = np.stack([layout.pack(image) for image in values.reshape(-1, *place["shape"])])
         dram[place["address"] :][: packed.nbytes] = packed.view(np.uint8).ravel()
@@ -81,27 +84,11 @@ class Image:
         maps = np.stack([layout.unpack(image, place["shape"][2]) for image in rows])
         return maps.reshape(self._shape("output"))
 
-    def save(self, directory: str | Path, text: str) -> None:
-        """Writes the three files; none of them half. Raises ValueError in one line."""
-        directory = Path(directory)
-        new = not directory.exists()
+    def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
+        """Writes the three files, and others by name; all or none. Raises ValueError in one line."""
         contents = {"image.bin": self.dram.tobytes(), "map.json": json.dumps(self.map, indent=1).encode(),
                     "program.txt": text.encode()}
-        parts = {directory / name: directory / f"{name}.part" for name in contents}
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            for part, data in zip(parts.values(), contents.values()):
-                part.write_bytes(data)
-            for target, part in parts.items():
-                part.replace(target)
-        except OSError as error:
-            with suppress(OSError):
-                for part in parts.values():
-                    part.unlink(missing_ok=True)
-                if new:
-                    directory.rmdir()
-            reason = f"cannot be written ({error.strerror})"
-            raise ValueError(f"{directory}: {reason}: name a folder that can be") from error
+        write_all(directory, contents | {name: words.encode() for name, words in (more or {}).items()})
 
     @classmethod
     def load(cls, directory: str | Path) -> "Image":
@@ -114,7 +101,7 @@ class Image:
         except (OSError, ValueError) as error:
             reason = f"{Path(error.filename).name}: {error.strerror}" if isinstance(error, OSError) else error
             raise ValueError(
-                f"{directory}: not a compiled network ({reason}): compile one with python -m compiler"
+                f"{directory}: not a compiled network ({reason}): eyrie compile makes one"
             ) from error
         return cls(dram, contents)
 
@@ -141,8 +128,12 @@ def _check(contents: dict, dram: np.ndarray) -> None:
         _check_buffers(contents, machine)
         if max(ends) > size:
             raise ValueError("something lies beyond the memory")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"map.json: {type(error).__name__}: {error}") from error
+    except KeyError as error:
+        raise ValueError(f"map.json: {error.args[0]!r} is missing") from error
+    except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
+        raise ValueError("map.json: an entry is unknown, missing or of the wrong kind") from error
+    except ValueError as error:
+        raise ValueError(f"map.json: {error}") from error
     if len(dram) != size:
         raise ValueError(f"image.bin has {len(dram)} bytes, map.json says {size}")
 
@@ -160,8 +151,8 @@ def _check_buffers(contents: dict, machine: MachineConfig) -> None:
             raise ValueError(f"buffer {buffer['name']} lies outside the GLB or the passes")
 
 
-def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
-    """The image of a schedule and its program's text."""
+def build(schedule: Schedule, machine: MachineConfig) -> Image:
+    """The image of a schedule."""
     program = assemble(schedule.commands)
     address = schedule.dram.area("program", program.size)
     dram = np.zeros(schedule.dram.end, np.uint8)
@@ -193,4 +184,4 @@ def build(schedule: Schedule, machine: MachineConfig) -> tuple[Image, str]:
             for buffer in schedule.buffers for part in buffer.parts
         ],
     }
-    return Image(dram, contents), to_text(schedule.commands)
+    return Image(dram, contents)

@@ -33,10 +33,16 @@ class Mapping:
 def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
     images at once."""
-    if group.is_convolution and group.images:
+    if group.is_convolution and group.images or not runs_on(machine, group):
         return []
     found = _convolutions(machine, group, rows) if group.is_convolution else _separables(machine, group, rows)
     return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels))
+
+
+def runs_on(machine: MachineConfig, group: Group) -> bool:
+    """Whether a machine of so many sets runs a group at all: of a convolution of all channels, and of
+    depthwise work by itself, two sets make a GLB word."""
+    return machine.sets == 2 or not (group.is_convolution or group.filters is None)
 
 
 def _pairs(words: int, x: int) -> int:
@@ -96,7 +102,7 @@ def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping
 def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
     """Tile sizes: multiples of 8 that divide the filters evenly and whose sums the PEs hold; 0 without filters."""
     if group.filters is None:
-        return [0] if machine.sets == 2 else []  # words of two sets make a GLB word
+        return [0]
     total = word_groups(len(group.filters)) * 8
     return [tile for tile in range(8, total + 1, 8)
             if total % tile == 0 and max(dealt_filters(machine, tile)) * pixels <= machine.psum_words]

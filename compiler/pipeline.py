@@ -1,69 +1,204 @@
-"""The stages of the compiler, in order: import, graph passes, schedule (with mapping), assemble, image."""
+"""The stages of the compiler, in order."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from compiler import dumps
-from compiler import image as image_stage
-from compiler.graph import Graph
-from compiler.groups import Group, fold_pads, form_groups
-from compiler.image import Image
-from compiler.importers import tflite
-from compiler.schedule import Schedule, schedule
-from compiler.search import EFFORT
+from compiler.options import EFFORT, OBJECTIVES
 from model.config import DEFAULT, MachineConfig
+from model.messages import unknown
+
+if TYPE_CHECKING:  # each stage imports what it needs when it runs
+    from compiler.graph import Graph
+    from compiler.groups import Group
+    from compiler.image import Image
+    from compiler.schedule import Schedule, Step
+    from compiler.search import Placed
+    from compiler.tensors import Plan
+
+
+@dataclass
+class Stages:
+    """A model on its way through the compiler; what a stage makes is None until it has run.
+
+    refused: keys of segments for which the GLB had no places
+    """
+
+    model: str | Path
+    machine: MachineConfig
+    objective: str
+    effort: int
+    images: int
+    graph: Graph | None = None
+    folded: Graph | None = None
+    groups: list[Group] | None = None
+    refused: set[tuple] = field(default_factory=set)
+    plan: Plan | None = None
+    placed: Placed | None = None
+    steps: list[Step] | None = None
+    schedule: Schedule | None = None
+    image: Image | None = None
+    text: str | None = None
+
+    def dump(self, stage: str) -> str:
+        """What a stage that has run made, as text."""
+        return stage_named(stage).dump(self)
 
 
 @dataclass(frozen=True)
-class Stages:
-    """What each stage made of a model; `dump` prints one."""
+class Stage:
+    """One stage.
 
-    graph: Graph
-    folded: Graph
-    groups: list[Group]
-    machine: MachineConfig
-    schedule: Schedule
-    image: Image
-    text: str
+    about    what it does, in a sentence
+    run      None where there is nothing to run: a way to look at what other stages make
+    settled  the later stage behind which what it made is final: this one may have to choose anew
+    """
 
-    def dump(self, stage: str) -> str:
-        return {
-            "import": lambda: str(self.graph),
-            "passes": lambda: str(self.folded),
-            "groups": lambda: "\n".join(map(str, self.groups)),
-            "fusion": lambda: dumps.fusion(self.groups, self.machine),
-            "segments": lambda: dumps.segments(self.schedule, self.machine),
-            "map": lambda: dumps.mappings(self.schedule, self.machine),
-            "places": lambda: dumps.places(self.schedule, self.machine),
-            "schedule": lambda: "\n".join(map(str, self.schedule.steps)),
-            "assemble": lambda: self.text,
-            "image": lambda: "\n".join(f"0x{address:08x} {size:8d} {name}" for name, (address, size) in
-                                       self.schedule.dram.areas.items()),
-        }[stage]()
+    name: str
+    about: str
+    run: Callable[[Stages], None] | None
+    dump: Callable[[Stages], str]
+    settled: str | None = None
 
 
-MOST_IMAGES = 16  # of a run
-DUMPS = ("import", "passes", "groups", "fusion", "segments", "map", "places", "schedule", "assemble", "image")
+def _import(work: Stages) -> None:
+    from compiler.importers import tflite
+
+    work.graph = tflite.load(work.model)
 
 
-def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = "cycles",
-                    effort: int = EFFORT, images: int = 1) -> Stages:
-    """objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run.
+def _passes(work: Stages) -> None:
+    from compiler.groups import fold_pads
 
+    work.folded = fold_pads(work.graph)
+
+
+def _groups(work: Stages) -> None:
+    from compiler.groups import form_groups
+
+    work.groups = form_groups(work.folded)
+
+
+def _dump_fusion(work: Stages) -> str:
+    from compiler import dumps
+
+    return dumps.fusion(work.groups, work.machine)
+
+
+def _segments(work: Stages) -> None:
+    from compiler.batch import plan_batch
+    from compiler.tensors import plan_maps
+
+    network = plan_batch(work.groups, work.machine, work.objective, work.images, frozenset(work.refused))
+    work.plan = plan_maps(*network, work.machine)
+
+
+def _dump_segments(work: Stages) -> str:
+    from compiler import dumps
+
+    return dumps.segments(work.plan, work.machine)
+
+
+def _dump_map(work: Stages) -> str:
+    from compiler import dumps
+
+    return dumps.mappings(work.steps, work.plan, work.machine)
+
+
+def _places(work: Stages) -> None:
+    from compiler.schedule import steps_of
+    from compiler.search import Refused, place
+
+    while work.placed is None:
+        try:
+            work.placed = place(work.plan, work.machine, work.effort)
+        except Refused as refusal:
+            work.refused.add(refusal.segment.key)
+            _segments(work)
+    work.steps = steps_of(work.plan, work.placed, work.images)
+
+
+def _dump_places(work: Stages) -> str:
+    from compiler import dumps
+
+    return dumps.places(work.placed.buffers)
+
+
+def _schedule(work: Stages) -> None:
+    from compiler.schedule import emit
+
+    work.schedule = emit(work.plan, work.placed, work.steps, work.machine)
+
+
+def _assemble(work: Stages) -> None:
+    from compiler.program import to_text
+
+    work.text = to_text(work.schedule.commands)
+
+
+def _image(work: Stages) -> None:
+    from compiler.image import build
+
+    work.image = build(work.schedule, work.machine)
+
+
+def _dump_image(work: Stages) -> str:
+    areas = work.schedule.dram.areas.items()
+    return "\n".join(f"0x{address:08x} {size:8d} {name}" for name, (address, size) in areas)
+
+
+STAGES = (
+    # The front: what the model says, and in the machine's terms.
+    Stage("import", "reads the model: a chain of operators", _import, lambda work: str(work.graph)),
+    Stage("passes", "moves padding into the convolution behind it", _passes, lambda work: str(work.folded)),
+    Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
+          lambda work: "\n".join(map(str, work.groups))),
+    # A study of the groups, on which nothing depends.
+    Stage("fusion", "the best plans under the published measures of fusion", None, _dump_fusion),
+    # The plan. Which segments there can be depends on whether their buffers find places, so that
+    # these three are final together.
+    Stage("segments", "chooses which groups run together and which maps stay in the GLB", _segments,
+          _dump_segments, settled="places"),
+    Stage("map", "how each group's work is laid on the array", None, _dump_map, settled="places"),
+    Stage("places", "searches for places of maps and constants in the GLB; without any, the segments "
+          "are chosen anew", _places, _dump_places),
+    # The back: nothing is left to choose.
+    Stage("schedule", "lists transfers and passes with their descriptors and tokens", _schedule,
+          lambda work: "\n".join(map(str, work.schedule.steps))),
+    Stage("assemble", "writes the commands as text", _assemble, lambda work: work.text),
+    Stage("image", "lays out DRAM: constants, commands, places of input and output", _image, _dump_image),
+)
+NAMES = tuple(stage.name for stage in STAGES)
+
+
+def stage_named(name: str) -> Stage:
+    """Raises ValueError, in one line."""
+    if name not in NAMES:
+        raise ValueError(unknown("stage", name, NAMES))
+    return STAGES[NAMES.index(name)]
+
+
+def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
+                    effort: int = EFFORT, images: int = 1, until: str | None = None,
+                    on_stage: Callable[[str], None] | None = None) -> Stages:
+    """Runs all stages, or so many that what stage `until` makes is final.
+
+    objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run;
+    on_stage: called with the name of each stage as it begins.
     Raises ValueError, in one line, for a model the machine does not run or that does not fit.
     """
-    graph = tflite.load(model)
+    work = Stages(model, machine, objective, effort, images)
+    last = stage_named(until or NAMES[-1])
+    end = NAMES.index(last.settled or last.name) + 1
     try:
-        groups = form_groups(graph)
-        _check_groups(groups)
-        plan = schedule(groups, machine, objective, effort, images)
+        for stage in STAGES[:end]:
+            if stage.run:
+                if on_stage:
+                    on_stage(stage.name)
+                stage.run(work)
     except OverflowError as error:
         raise ValueError(f"{model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
-    built, text = image_stage.build(plan, machine)
-    return Stages(graph, fold_pads(graph), groups, machine, plan, built, text)
-
-
-def _check_groups(groups: list[Group]) -> None:
-    for group in groups:
-        if group.pool_count and (group.filters is None or group.is_convolution):
-            raise ValueError(f"group {group.name}: an average needs a pointwise convolution before it")
+    return work

@@ -1,11 +1,9 @@
-"""From layer groups to a program: segments, mappings, places in the GLB, and the order of transfers and
-passes."""
+"""From a plan with its places in the GLB to commands: the order of transfers and passes."""
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from compiler.batch import plan_batch
 from compiler.constants import WorkConstants
 from compiler.convolution import Convolution, convolution_descriptor
 from compiler.descriptors import Blocks, Filters, Output, Pass, pass_descriptor
@@ -15,13 +13,16 @@ from compiler.layout import FeatureMap
 from compiler.mapping import CONVOLUTION_FILTERS, Mapping
 from compiler.placement import Buffer
 from compiler.program import Command, End
-from compiler.search import EFFORT, Refused, place
-from compiler.segments import Job, map_words
-from compiler.tensors import Plan, plan_maps
+from compiler.search import Placed
+from compiler.segments import Job, constant_words, map_words
+from compiler.tensors import Plan
 from compiler.timeline import Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import PoolMode
+
+MOST_TOKENS = 0x7FFF  # tokens are numbers of 16 bits, compared by the sign of their difference
+
 
 class DramLayout:
     """Constants and tensors in DRAM, one behind the other, at multiples of 64 bytes."""
@@ -51,7 +52,7 @@ class Step:
 
     index   of its group in the plan, of the first image's where each image goes through it alone
     images  that go through its passes, in all
-    passes  counted from 0; cycles: estimate for all of them
+    passes  counted from 0: each job is one; cycles: estimate for all of them
     """
 
     group: Group
@@ -67,6 +68,14 @@ class Step:
     def macs(self) -> int:
         """Of all images."""
         return self.group.macs * self.images // max(self.group.images, 1)
+
+    def constant_words(self, machine: MachineConfig) -> int:
+        """Words of constants, once for all images that go together."""
+        return constant_words(self.group, machine, resident=True) * self.images // max(self.group.images, 1)
+
+    def estimate(self, machine: MachineConfig) -> int:
+        """The planner's cycles: the array's, or the constants' through the DRAM port, if these are more."""
+        return max(self.cycles, self.constant_words(machine) // machine.bus_words)
 
     def __str__(self) -> str:
         return (f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
@@ -90,18 +99,22 @@ class Schedule:
     output_address: int
 
 
-def schedule(groups: list[Group], machine: MachineConfig, objective: str = "cycles", effort: int = EFFORT,
-             images: int = 1) -> Schedule:
-    """effort: arrangements that are tried; images: of a batch. Raises DoesNotFit or ValueError, naming the group."""
-    refused: set[tuple] = set()
-    while True:
-        plan = plan_maps(*plan_batch(groups, machine, objective, images, frozenset(refused)), machine)
-        try:
-            placed = place(plan, machine, effort)
-        except Refused as refusal:
-            refused.add(refusal.segment.key)
-            continue
-        return _Emitter(plan, placed.constants, machine, images).run(placed.buffers)
+def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
+    """By layer, of all images together."""
+    steps: dict[str, Step] = {}
+    for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
+        passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
+        step = Step(group, n, images, plan.segment_of[n].way.value, constants.mapping(plan, n),
+                    constants.filters_at, passes, constants.cycles(plan, n))
+        if before := steps.get(group.layer):
+            step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
+        steps[group.layer] = step
+    return list(steps.values())
+
+
+def emit(plan: Plan, placed: Placed, steps: list[Step], machine: MachineConfig) -> Schedule:
+    """Raises ValueError, naming the group, for work that its descriptor cannot say."""
+    return _Emitter(plan, placed.constants, machine, steps[0].images).run(placed.buffers, steps)
 
 
 @dataclass
@@ -119,32 +132,23 @@ class _Emitter:
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.machine)
 
-    def run(self, buffers: list[Buffer]) -> Schedule:
+    def run(self, buffers: list[Buffer], steps: list[Step]) -> Schedule:
         plan = self.plan
         source, result = (_in_dram(m.layout) for m in (plan.read[0], plan.made[-1]))
         input_address = self._area(plan.groups[0].source, "input")
-        passes: list[list[int]] = [[] for _ in plan.groups]
         for job in plan.jobs:
             group = plan.groups[job.group]
             try:
                 self._job(job, group)
             except ValueError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
-            passes[job.group].append(self.timeline.passes - 1)
+        for what in ("passes", "transfers", "chunks"):
+            if (count := getattr(self.timeline, what)) > MOST_TOKENS:
+                raise ValueError(f"the network takes {count} {what}, at most {MOST_TOKENS} can be told "
+                                 "apart: use a larger GLB, a smaller batch or a smaller network")
         commands = [*hoist_loads(self.timeline.commands), End()]
-        return Schedule(plan, buffers, commands, self.dram, self._steps(passes), self.images, source, input_address,
+        return Schedule(plan, buffers, commands, self.dram, steps, self.images, source, input_address,
                         result, self._areas[plan.groups[-1].output.name])
-
-    def _steps(self, passes: list[list[int]]) -> list[Step]:
-        """By layer, of all images together."""
-        plan, steps = self.plan, {}
-        for n, (group, constants) in enumerate(zip(plan.groups, self.constants)):
-            step = Step(group, n, self.images, plan.segment_of[n].way.value, constants.mapping(plan, n),
-                        constants.filters_at, tuple(passes[n]), constants.cycles(plan, n))
-            if before := steps.get(group.layer):
-                step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
-            steps[group.layer] = step
-        return list(steps.values())
 
     # ---- One job ----
 

@@ -17,7 +17,6 @@ HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, 
 STARTS = 6
 FEW_JOBS = 40
 HOPELESS = 200  # tries without success after which a segment is refused
-EFFORT = 1800  # arrangements of the maps in the GLB that are tried
 
 
 class Refused(Exception):
@@ -108,7 +107,7 @@ class _Search:
         here, spent, most = _Arrangement.first(self.plan), None, 0
         for attempt in range(attempts):
             tried = here.changed(random) if attempt else here
-            space = Space(self.machine.glb_words, 2 * len(self.plan.jobs))
+            space = Space(self.machine.glb_words)
             try:
                 found = self._try(tried, space)
             except DoesNotFit as error:

@@ -16,13 +16,13 @@ from functools import cached_property
 from compiler.descriptors import Window
 from compiler.groups import Group
 from compiler.layout import FeatureMap, word_groups
-from compiler.mapping import Mapping, mappings
+from compiler.mapping import Mapping, mappings, runs_on
 from compiler.placement import DoesNotFit
 from compiler.prices import PJ_PER_DRAM_BYTE
-from model.config import GLB_WORD_BYTES, MachineConfig
+from model.config import GLB_WORD_BYTES, SET_ROWS, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from model.messages import times
 
-OBJECTIVES = ("cycles", "bytes", "energy")
 STRIPE_ROWS = (1, 2, 4, 8)
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 SLICES = (2, 4, 8, 16, 32)
@@ -224,17 +224,24 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
         found = mappings(machine, group, rows)
         _mappings[key] = [m for m in found if not in_place or _reads_once(group, m)]
     if not _mappings[key]:
-        what = (f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, ifmap_words = "
-                f"{machine.ifmap_words}, filter_words = {machine.filter_words}, word_buffer_words = "
-                f"{machine.word_buffer_words}: use larger ones")
-        if group.images:
-            what = f"no mapping of {group.images} images at once fits the PEs"
-        elif group.pool_count:
-            pixels = " x ".join(map(str, group.map_shape))
-            what = (f"an average over {pixels} pixels needs all of them in flight at once, "
-                    f"there is room for {machine.cols * (machine.pixel_words // 2)}: give the map another size")
-        raise DoesNotFit(f"group {group.name}: {what}")
+        raise DoesNotFit(f"group {group.name}: {_why_unmapped(machine, group, rows)}")
     return _mappings[key]
+
+
+def _why_unmapped(machine: MachineConfig, group: Group, rows: int) -> str:
+    if group.images:
+        return f"no mapping of {group.images} images at once fits the PEs"
+    if not runs_on(machine, group):
+        kind, rows = "depthwise" if group.filters is None else "full", 2 * SET_ROWS
+        return (f"a {kind} convolution runs on {rows} rows of PEs only, there are {machine.rows}: "
+                f"use rows = {rows}")
+    room = machine.cols * (machine.pixel_words // 2)
+    if group.pool_count > room:
+        return (f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
+                f"there is room for {room}: give the map another size")
+    return (f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, "
+            f"ifmap_words = {machine.ifmap_words}, filter_words = {machine.filter_words}, "
+            f"word_buffer_words = {machine.word_buffer_words}: use larger ones")
 
 
 def _reads_once(group: Group, mapping: Mapping) -> bool:
@@ -318,7 +325,7 @@ def best_segments(groups: list[Group], machine: MachineConfig, objective: str = 
                 if key not in best or cost < best[key][0]:
                     best[key] = (cost, [*before, segment])
     if (count, True) not in best:
-        raise DoesNotFit(_why(network, machine))
+        raise DoesNotFit(_why(network, machine, refused))
     return best[count, True]
 
 
@@ -374,13 +381,17 @@ def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
     return not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack
 
 
-def _why(network: tuple[Group, ...], machine: MachineConfig) -> str:
-    """Names the group that needs most."""
+def _why(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset) -> str:
+    """Names the group that needs most, and whether the GLB is too small for it or had no places."""
     least = []
     for n, group in enumerate(network):
         mappings_of(machine, group, group.map_shape[0] if group.pool_count else 1)
-        words = min(s.peak_words(machine) for s in _segments_from(network, n, True) if s.last == n + 1)
-        least.append((words, group.name))
+        alone = [s for s in _segments_from(network, n, True) if s.last == n + 1]
+        least.append((min(s.peak_words(machine) for s in alone), group.name))
     words, name = max(least)
-    return (f"group {name} needs at least {words * GLB_WORD_BYTES} bytes of GLB, there are {machine.glb_bytes}: "
-            "use a larger GLB or a smaller layer")
+    if words > machine.glb_words:
+        return (f"group {name} needs at least {words * GLB_WORD_BYTES} bytes of GLB, there are "
+                f"{machine.glb_bytes}: use a larger GLB or a smaller layer")
+    stuck = [group.name for group in network if any((group.layer, group.images) in key[0] for key in refused)]
+    return (f"group {' or '.join(stuck or [name])}: no places found in the GLB of {machine.glb_bytes} bytes "
+            "for all that has to be there at once: use a larger GLB or more effort")

@@ -1,5 +1,6 @@
 """Bytes of a program, exactly as the machine's counters count them: DRAM, commands, GLB by client."""
 
+from compiler.program import Transfer
 from model import encoding as enc
 from model.config import GLB_WORD_BYTES
 from model.descriptor import Descriptor, StreamDescriptor
@@ -83,6 +84,14 @@ def written_bytes(stream: StreamDescriptor) -> int:
     blocks = stream.levels[enc.OFMAP_BLOCK_LEVEL].count * stream.levels[enc.OFMAP_TILE_LEVEL].count
     last = stream.options["last_strobe"].bit_count()
     return words // blocks * ((blocks - 1) * GLB_WORD_BYTES + last)
+
+
+def transfer_bytes(transfer: Transfer) -> dict[str, int]:
+    """Bytes that a LOAD or STORE moves, by counter."""
+    moved = transfer.words * GLB_WORD_BYTES
+    moved *= transfer.block.rows * transfer.block.planes if transfer.block else 1
+    return dict.fromkeys(("DRAM_READ_BYTES", "GLB_LOAD_BYTES") if transfer.load
+                         else ("DRAM_WRITE_BYTES", "GLB_STORE_BYTES"), moved)
 
 
 def pass_bytes(descriptor: Descriptor) -> dict[str, int]:

@@ -8,6 +8,8 @@ import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from model.messages import unknown
+
 SET_ROWS = 3  # rows of a PE set, in every size: one filter row each
 MAX_ROWS, MAX_PES = 15, 176  # that the descriptor has IDs for
 MAX_GLB_WORDS = 1 << 16  # that an address reaches
@@ -102,12 +104,12 @@ class MachineConfig:
             raise ValueError(f"{path}: not JSON ({error})") from error
         if not isinstance(values, dict):
             raise ValueError(f"{path}: must be a JSON object, parameter by parameter")
-        known = {field.name for field in fields(cls)}
+        known = sorted(field.name for field in fields(cls))
         for name, value in values.items():
             if name not in known:
-                raise ValueError(f"{path}: unknown parameter {name!r}; known: {', '.join(sorted(known))}")
+                raise ValueError(f"{path}: {unknown('parameter', name, known)}")
             if type(value) is not int:
-                raise ValueError(f"{path}: {name} must be an integer, is {value!r}")
+                raise ValueError(f"{path}: {name} must be an integer, is {json.dumps(value)}")
         try:
             return cls(**values)
         except ValueError as error:

@@ -19,8 +19,10 @@ scales and activation ranges; padding.h for SAME.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from model.arithmetic import (
     INT32_MAX,
@@ -156,15 +158,23 @@ def _check_operands(ifmap, filter_, terms):
     return peak
 
 
+@cache
+def _blas():
+    """The libraries of this process, which takes a while to find out."""
+    return ThreadpoolController()
+
+
 def _matmul(rows, columns):
     """Exact int32 product of int8 (or uint8) matrices [..., K] and [M, K].
 
     Done in floating point for the sake of BLAS: every partial sum is an integer that the chosen
-    type holds exactly, so order and fusing do not matter.
+    type holds exactly, so order and fusing do not matter. In one thread: those of BLAS wait for each
+    other by spinning, which costs far more than they save on products of this size.
     """
     peak = _check_operands(rows, columns, rows.shape[-1])
     exact = np.float32 if peak <= 2**24 else np.float64
-    return (rows.astype(exact) @ columns.astype(exact).T).astype(np.int32)
+    with _blas().limit(limits=1, user_api="blas"):
+        return (rows.astype(exact) @ columns.astype(exact).T).astype(np.int32)
 
 
 def conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0):

@@ -1,13 +1,9 @@
 """The figures of a network run, from the machine's counters (keys: docs/summary.md)."""
 
-from math import prod
-
 from compiler.image import Image
 from compiler.prices import energy_uj
+from compiler.roofline import compulsory_bytes, roofline_cycles, step_cycles
 from model.encoding import glb_read_bytes, glb_write_bytes
-
-BUS_WORD_BYTES = 8
-TABLE_BYTES = 9  # a channel: bias, multiplier, shift
 
 # The units and what each did, by counter; those of the PEs count PEs and are divided by their number.
 _PE_WAITS = {"wait_ifmap": "PE_WAIT_IFMAP", "wait_words": "PE_WAIT_WORDS",
@@ -23,29 +19,9 @@ _TITLES = {"pe": " PEs: busy, waiting for ..., idle ", "ifmap": " ifmap ", "filt
            "drain": " drain ", "dma": " DMA ", "glb": " GLB "}
 
 
-def _step_bytes(step: dict) -> int:
-    return step["weight_bytes"] + TABLE_BYTES * step["channels"]
-
-
 def multipliers(image: Image) -> int:
     machine = image.map["machine"]
     return machine["rows"] * machine["cols"] * machine["multipliers"]
-
-
-def _step_roofline(image: Image, step: dict) -> float:
-    bus_bytes = BUS_WORD_BYTES * image.map["machine"]["bus_words"]
-    return max(step["macs"] / multipliers(image), _step_bytes(step) / bus_bytes)
-
-
-def roofline_cycles(image: Image) -> int:
-    """Layer by layer the larger of multiplications / multipliers and compulsory bytes / bus width."""
-    return round(sum(_step_roofline(image, step) for step in image.map["steps"]))
-
-
-def compulsory_bytes(image: Image) -> int:
-    """Every weight, every table entry, the inputs and the outputs once."""
-    ends = sum(prod(image.map[name]["shape"]) for name in ("input", "output"))
-    return image.images * ends + sum(_step_bytes(step) for step in image.map["steps"])
 
 
 def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
@@ -74,7 +50,7 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
             cycles = passes[-1]["CYCLES"] - sum(r["cycles"] for r in rows)
         rows.append({
             "name": step["name"], "way": step["way"], "cycles": cycles, "macs": step["macs"],
-            "roofline_cycles": round(_step_roofline(image, step)),
+            "roofline_cycles": round(step_cycles(image, step)),
             "utilisation": round(step["macs"] / (multipliers(image) * cycles), 4),
             "gated": row["GATED"],
             "dram_read_bytes": row["DRAM_READ_BYTES"],

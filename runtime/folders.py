@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and runs that do not meet.
+"""Folders that appear whole or not at all, and runs that do not meet.
 
 What is being written lies beside its target under a name of its own, and takes the target's place in one step when
 it is complete. A process that is killed leaves such a folder behind; the next one removes it.
@@ -12,44 +12,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+
+from compiler.files import umask, writing
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # Linux, renameat2(2)
 _MARK = ".own-"  # in the names of folders that a process is filling
-
-
-@contextmanager
-def writing(path: Path | str) -> Iterator[None]:
-    """Turns an OSError of the block into a ValueError of one line that names the path."""
-    try:
-        yield
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be written ({error.strerror or error}): "
-                         "name a place with room that can be written to") from error
-
-
-@contextmanager
-def whole_file(path: Path | str) -> Iterator[BinaryIO]:
-    """A file to write to, which gets its name when the block ends without an exception.
-
-    Raises ValueError, in one line, if it cannot be written.
-    """
-    path = Path(path)
-    with writing(path):
-        if path.is_dir():
-            raise IsADirectoryError(0, "Is a directory")
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        part = Path(name)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                yield file
-            part.chmod(0o666 & ~_umask())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -105,7 +75,7 @@ def _own_folder(target: Path) -> tuple[Path, int]:
         for left in target.parent.glob(f".{target.name}{_MARK}*"):
             _remove_if_left(left)
         own = Path(tempfile.mkdtemp(prefix=f".{target.name}{_MARK}", dir=target.parent))
-        own.chmod(0o777 & ~_umask())
+        own.chmod(0o777 & ~umask())
         descriptor = os.open(own, os.O_RDONLY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         return own, descriptor
@@ -146,9 +116,3 @@ def _exchange(one: Path, other: Path) -> bool:
     except (AttributeError, OSError):
         return False
     return call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

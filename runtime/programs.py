@@ -4,8 +4,10 @@ import hashlib
 import json
 from pathlib import Path
 
+from compiler.command import save
+from compiler.importers.file import read_model
+from compiler.options import EFFORT
 from compiler.pipeline import compile_network
-from compiler.search import EFFORT
 from model.config import DEFAULT, MachineConfig
 from runtime import progress
 from runtime.folders import BUILD, ROOT, locked, replacing
@@ -20,19 +22,15 @@ def compiled(model: Path, machine: MachineConfig = DEFAULT, images: int = 1, obj
     It is known by all that decides what the compiler makes: the model's bytes, the machine, the options, and the
     sources of compiler and model. Raises ValueError, in one line, for a model that does not compile.
     """
-    try:
-        contents = model.read_bytes()
-    except OSError as error:
-        raise ValueError(f"{model}: {error.strerror}: give an int8 .tflite model") from error
+    contents = read_model(model)
     options = json.dumps([machine.as_dict(), images, objective, effort])
     key = hashlib.sha256(b"\0".join([_sources(), options.encode(), contents])).hexdigest()[:16]
     folder = PROGRAMS / f"{model.stem}-{key}"
     with locked(folder.with_name(f"{folder.name}.lock")):
         if not folder.exists():
-            with progress.task(f"compiling {model.name}") as task:
-                stages = compile_network(model, machine, objective, effort, images)
-            with replacing(folder) as part:
-                stages.image.save(part, stages.text)
+            with progress.task(f"compiling {model.name}") as task, replacing(folder) as part:
+                stages = compile_network(model, machine, objective, effort, images, on_stage=task.say)
+                save(stages, part)
     return folder
 
 

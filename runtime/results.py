@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from compiler.files import whole_file
 from compiler.image import Image
 from runtime import figures as machine_figures
 from runtime import progress, report
-from runtime.folders import whole_file
 
 REPORT = "report.html"
 

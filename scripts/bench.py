@@ -20,7 +20,7 @@ from compiler.cost import predict
 from compiler.image import Image
 from compiler.importers import tflite
 from model.config import DEFAULT, MachineConfig
-from model.names import unknown
+from model.messages import unknown
 from runtime import figures as report
 from runtime import progress
 from runtime.folders import BUILD, replacing

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from compiler.command_line import Parser
-from model.names import unknown
+from model.messages import unknown
 from runtime import progress
 
 COMMANDS = {
     "demo": "scripts.demo",
-    "compile": "compiler.command",
+    "compile": "scripts.compile_net",
     "run": "scripts.run_net",
     "profile": "scripts.profile_net",
     "case": "scripts.run_case",

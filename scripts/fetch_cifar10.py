@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from compiler.files import whole_file
 from runtime import progress
-from runtime.folders import whole_file
 from scripts.cifar10 import ARCHIVE, BATCHES, FOLDER, load
 from scripts.eyrie import main
 

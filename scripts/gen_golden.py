@@ -18,10 +18,11 @@ import numpy as np
 
 from compiler.cases import Case
 from compiler.command_line import whole_number
+from compiler.files import writing
 from model.config import MachineConfig
-from model.names import unknown
+from model.messages import unknown
 from model.passes import run_pass
-from runtime.folders import BUILD, writing
+from runtime.folders import BUILD
 from runtime.simulator.bench import Bench
 from scripts.eyrie import main
 from tb.catalogue import benches

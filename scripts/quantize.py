@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 from compiler.command_line import whole_number
+from compiler.files import check_file, whole_file
 from runtime import progress
-from runtime.folders import whole_file
 from scripts.eyrie import main
-from scripts.run_net import check_target
 
 CALIBRATION_IMAGES = 1024
 TRAINING_IMAGES = 50_000
@@ -26,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    check_target(options.output)
+    check_file(options.output)
     if not options.float.is_file():
         raise ValueError(f"{options.float}: no such file: eyrie train makes float weights")
     import torch

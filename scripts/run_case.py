@@ -36,11 +36,11 @@ import numpy as np
 
 from compiler.case_file import load, parts
 from compiler.cases import Part
-from runtime.folders import BUILD, replacing, whole_file
+from compiler.files import check_file, whole_file
+from runtime.folders import BUILD, replacing
 from runtime.simulator.bench import Bench
 from runtime.simulator.simulate import simulate_in
 from scripts.eyrie import main
-from scripts.run_net import check_target
 
 TARGET = BUILD / "run_case"
 DAY_S = 24 * 3600.0
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    check_target(options.out)
+    check_file(options.out)
     case = load(options.case)
     passes = parts(case)
     if case.fused and case.mapping:

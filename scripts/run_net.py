@@ -7,11 +7,11 @@ each image. A run on the RTL also leaves build/run_net: summary.json, report.htm
 """
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from compiler.command_line import whole_number
+from compiler.files import check_file
 from scripts.eyrie import main
 
 
@@ -24,11 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    check_target(options.output)
+    check_file(options.output)
     import numpy as np
 
+    from compiler.files import whole_file
     from compiler.image import Image
-    from runtime.folders import BUILD, replacing, whole_file
+    from runtime.folders import BUILD, replacing
     from runtime.results import REPORT, network_summary, write_page, write_summary
     from tb.net.requests import RunFailed, on_model, on_rtl, read_input
 
@@ -49,12 +50,6 @@ def run(options: argparse.Namespace) -> None:
     if not options.golden:
         print(f"{options.output}: int8 {' x '.join(map(str, outputs.shape))}; {summary['cycles']:,} cycles a run; "
               f"report: {target / REPORT}")
-
-
-def check_target(target: Path) -> None:
-    """Raises ValueError, in one line, unless a file can be written there."""
-    if target.is_dir() or not os.access(target.parent, os.W_OK | os.X_OK):
-        raise ValueError(f"{target}: cannot be written: name a file in an existing folder")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from compiler.command_line import whole_number
+from compiler.files import check_file
 from scripts.eyrie import main
-from scripts.run_net import check_target
 
 FEWEST, MOST = 2560, 50_000  # images: an epoch needs 20 steps for its rate to rise and fall
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    check_target(options.output)
+    check_file(options.output)
     from scripts import cifar10
 
     images, labels = cifar10.load(options.cifar10, "train")

@@ -4,7 +4,7 @@ import importlib
 from functools import cache
 from pathlib import Path
 
-from model.names import unknown
+from model.messages import unknown
 from runtime.simulator.bench import Bench
 
 _FOLDER = Path(__file__).parent

@@ -5,12 +5,15 @@ the machine does not run are refused by name and place.
 """
 
 from collections import Counter
+from math import prod
 from pathlib import Path
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from compiler.graph import Graph, Node, Tensor
+from compiler.importers.file import ImportFailure, read_model
+from model.messages import times
 from model.operators import NO_PADS, Quantization, requantization, same_pads
 
 _OPERATOR_NAMES = {
@@ -19,51 +22,55 @@ _OPERATOR_NAMES = {
 _ACTIVATIONS = {0: "NONE", 1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
 _TYPES = {schema.TensorType.INT8: np.int8, schema.TensorType.INT32: np.int32}
 _SAME = 0
-_LARGEST = 4095  # rows, columns and channels of a map: fields of the address generators
+# Rows, columns and channels of a map. Coordinates are signed numbers of 12 bits, and blocks may begin inside
+# a map and end outside; channels are a field of the address generators.
+_LARGEST = (2040, 2040, 4095)
 _SUPPORTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D", "PAD", "RESHAPE")
-
-
-class ImportFailure(ValueError):
-    """The model can't be read or has something the machine does not run; the message is one line."""
 
 
 def load(path: str | Path) -> Graph:
     """Raises ImportFailure, which begins with the path."""
+    data = read_model(path)
     try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ImportFailure(f"{path}: {error.strerror}: give an int8 .tflite model") from error
-    if data[4:8] != b"TFL3":
-        raise ImportFailure(f"{path}: not a TensorFlow Lite file: give an int8 .tflite model")
+        model = schema.ModelT.InitFromPackedBuf(data, 0)
+    except Exception as error:  # the schema's classes raise whatever the damaged bytes lead to
+        raise ImportFailure(f"{path}: damaged TensorFlow Lite file: something in it lies beyond its end or "
+                            "cannot be read: copy or convert the model again") from error
+    importer = _Importer(model)
     try:
-        return _Importer(schema.ModelT.InitFromPackedBuf(data, 0)).graph()
+        return importer.graph()
     except ImportFailure as error:
         raise ImportFailure(f"{path}: {error}") from error
-    except Exception as error:  # the schema's classes raise whatever the damaged bytes lead to
-        raise ImportFailure(f"{path}: damaged TensorFlow Lite file ({type(error).__name__})") from error
+    except Exception as error:  # what is read may be nonsense
+        raise ImportFailure(f"{path}: damaged TensorFlow Lite file: {importer.place} lacks a part or has one "
+                            "that makes no sense: copy or convert the model again") from error
 
 
 class _Importer:
     """Walks through the operators of the one subgraph."""
 
     def __init__(self, model: schema.ModelT) -> None:
-        if len(model.subgraphs) != 1:
-            raise ImportFailure(f"{len(model.subgraphs)} subgraphs, one is supported")
-        self.model, self.subgraph = model, model.subgraphs[0]
+        self.model = model
+        self.place = "the model"  # what is being read, for messages
         self.renamed: dict[int, int] = {}  # outputs of operators that change no value
-        self.names = Counter(self._name(index) for index in range(len(self.subgraph.tensors)))
 
     def graph(self) -> Graph:
+        if len(self.model.subgraphs) != 1:
+            raise ImportFailure(f"{len(self.model.subgraphs)} subgraphs, one is supported")
+        self.subgraph = self.model.subgraphs[0]
+        self.names = Counter(self._name(index) for index in range(len(self.subgraph.tensors)))
         nodes: list[Node] = []
         ends = [self.subgraph.inputs, self.subgraph.outputs]
         if any(len(tensors) != 1 for tensors in ends):
             raise ImportFailure(f"{len(ends[0])} inputs and {len(ends[1])} outputs, one of each is supported")
         last = ends[0][0]
         for place, operator in enumerate(self.subgraph.operators):
+            self.place = f"operator #{place}"
             code = self.model.operatorCodes[operator.opcodeIndex]
             number = max(code.builtinCode, code.deprecatedBuiltinCode)
             name = _OPERATOR_NAMES.get(number, f"number {number}")
             where = f"#{place}"
+            self.place = f"operator {where} {name}"
             if name not in _SUPPORTED:
                 raise ImportFailure(
                     f"operator {where} {name}: not supported; supported are {', '.join(_SUPPORTED)}")
@@ -90,40 +97,48 @@ class _Importer:
         return self.subgraph.tensors[index]
 
     def _name(self, index: int) -> str:
-        name = self._raw(index).name
-        return name.decode() if isinstance(name, bytes) else str(name)
+        name = self._raw(index).name.decode()
+        return "".join(letter if letter.isprintable() else "?" for letter in name)
 
     def _activation(self, index: int, where: str) -> Tensor:
         index = self._source(index)
         tensor, name = self._raw(index), self._name(index)
         if self.names[name] > 1:  # the file may repeat names, we do not
             name = f"{name}#{index}"
-        self._expect_type(tensor, np.int8, where)
-        shape = [int(n) for n in tensor.shape][1:]
-        shape = [1] * (3 - len(shape)) + shape
-        if len(shape) != 3 or not all(0 < n <= _LARGEST for n in shape):
-            raise ImportFailure(f"operator {where}: tensor {name} has shape {list(tensor.shape)}, "
-                                f"must be [1, H, W, C], each at most {_LARGEST}")
-        return Tensor(name, tuple(shape), self._quantization(tensor, where))
+        self._expect_type(index, np.int8, where)
+        shape = self._activation_shape(index)
+        if not 2 <= len(tensor.shape) <= 4 or not all(0 < n <= most for n, most in zip(shape, _LARGEST)):
+            raise ImportFailure(f"operator {where}: tensor {name} is {times(tensor.shape)}, "
+                                f"must be 1 x H x W x C, at most 1 x {times(_LARGEST)}")
+        if tensor.shape[0] != 1:
+            raise ImportFailure(f"operator {where}: tensor {name} is {times(tensor.shape)}, a batch of "
+                                f"{tensor.shape[0]}: convert the model with a batch of 1")
+        return Tensor(name, shape, self._quantization(tensor, where))
 
-    def _expect_type(self, tensor: schema.TensorT, kind: type, where: str) -> None:
-        if _TYPES.get(tensor.type) is not kind:
-            name = tensor.name.decode() if isinstance(tensor.name, bytes) else str(tensor.name)
-            raise ImportFailure(
-                f"operator {where}: tensor {name} is not {kind.__name__}: quantise the model to int8")
+    def _expect_type(self, index: int, kind: type, where: str) -> None:
+        if _TYPES.get(self._raw(index).type) is not kind:
+            raise ImportFailure(f"operator {where}: tensor {self._name(index)} is not {np.dtype(kind)}: "
+                                "quantise the model to int8")
 
     def _quantization(self, tensor: schema.TensorT, where: str) -> Quantization:
         values = tensor.quantization
         if values is None or values.scale is None or values.zeroPoint is None or not len(values.scale):
             raise ImportFailure(f"operator {where}: a tensor without scale: quantise the model to int8")
-        return Quantization(float(values.scale[0]), int(values.zeroPoint[0]))
+        try:
+            return Quantization(float(values.scale[0]), int(values.zeroPoint[0]))
+        except ValueError as error:
+            raise ImportFailure(f"operator {where}: {error}: quantise the model to int8") from error
 
     def _constant(self, index: int, kind: type, where: str) -> np.ndarray:
         tensor = self._raw(index)
-        self._expect_type(tensor, kind, where)
+        self._expect_type(index, kind, where)
         data = self.model.buffers[tensor.buffer].data
         if data is None:
             raise ImportFailure(f"operator {where}: weights, biases and paddings must be constants")
+        wanted = prod(int(n) for n in tensor.shape) * np.dtype(kind).itemsize
+        if len(data) != wanted:
+            raise ImportFailure(f"operator {where}: a constant of {times(tensor.shape)} has {len(data)} "
+                                f"bytes, needs {wanted}: convert the model again")
         return np.asarray(data, np.uint8).view(kind).reshape([int(n) for n in tensor.shape])
 
     # ---- Operators ----
@@ -136,8 +151,9 @@ class _Importer:
         channels = filters.shape[-1] if depthwise else filters.shape[0]
         taken = source.shape[2] if op != "fully_connected" else int(np.prod(source.shape))
         if filters.shape[-1] != taken or output.shape[2] != channels:
-            raise ImportFailure(f"operator {where}: filters {list(filters.shape)} do not go with "
-                                f"{list(source.shape)} -> {list(output.shape)}")
+            raise ImportFailure(f"operator {where}: filters of {times(filters.shape)} do not go with a map "
+                                f"of {times(source.shape)} and one of {times(output.shape)}: "
+                                "convert the model again")
         has_bias = len(operator.inputs) > 2 and operator.inputs[2] >= 0
         bias = np.zeros(channels, np.int32)
         if has_bias:
@@ -170,7 +186,8 @@ class _Importer:
             padded = (source[0] + top + bottom, source[1] + left + right)
             expected = tuple((size - taps) // node.stride + 1 for size, taps in zip(padded, node.kernel))
         if made[:2] != expected:
-            raise ImportFailure(f"operator {node.where}: makes a map of {expected}, its output is {made[:2]}")
+            raise ImportFailure(f"operator {node.where}: makes a map of {times(expected)}, its output is "
+                                f"{times(made[:2])}: convert the model again")
         return node
 
     def _window(self, operator, where: str, kernel: tuple[int, int]) -> tuple[int, tuple[int, int, int, int]]:
@@ -219,6 +236,8 @@ class _Importer:
         if margins.shape != (4, 2) or margins[0].any() or margins[3].any() or margins.min() < 0:
             raise ImportFailure(f"operator {where} PAD: only of rows and columns")
         source, output = (self._activation(n[0], where) for n in (operator.inputs, operator.outputs))
+        if source.quantization != output.quantization:
+            raise ImportFailure(f"operator {where} PAD: input and output differ in their scale")
         pads = tuple(int(n) for n in margins[1:3].ravel())
         return self._checked(Node("pad", where, (source,), output, pads=pads))
 
@@ -227,9 +246,11 @@ class _Importer:
         index, made = operator.inputs[0], operator.outputs[0]
         taken, given = self._activation(index, where).shape, self._activation_shape(made)
         if given != taken and given != (1, 1, int(np.prod(taken))):
-            raise ImportFailure(f"operator {where} RESHAPE: {list(taken)} to {list(given)}: only flattening")
+            raise ImportFailure(f"operator {where} RESHAPE: {times(taken)} to {times(given)}: "
+                                "only flattening")
         self.renamed[made] = self._source(index)
 
     def _activation_shape(self, index: int) -> tuple[int, ...]:
+        """[H, W, C]: what is missing in front is 1."""
         shape = [int(n) for n in self._raw(index).shape][1:]
         return tuple([1] * (3 - len(shape)) + shape)

@@ -21,8 +21,9 @@ from typing import IO
 
 from cocotb_tools import config
 
+from compiler.files import writing
 from runtime import progress
-from runtime.folders import BUILD, ROOT, locked, replacing, unfinished, writing
+from runtime.folders import BUILD, ROOT, locked, replacing, unfinished
 from runtime.simulator.processes import process
 from runtime.simulator.sources import arguments, closure
 

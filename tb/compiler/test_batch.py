@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import schedule
+from compiler import batch
 from compiler.batch import Network, _repeated, halves, plan_batch
 from compiler.groups import Group, form_groups
 from compiler.importers import tflite
@@ -76,7 +76,7 @@ def test_every_image_gets_its_own_result(model: Path, seed: int, monkeypatch: py
     values, texts = images(seed, 2 * IMAGES), set()
     for forced in (False, True):
         if forced:
-            monkeypatch.setattr(schedule, "plan_batch", lambda groups, *_: shipped_plan(groups))
+            monkeypatch.setattr(batch, "plan_batch", lambda groups, *_: shipped_plan(groups))
         stages = compile_network(model, SMALL, effort=EFFORT, images=2 * IMAGES)
         assert any(group.images for group in stages.schedule.plan.groups)
         texts.add(stages.text)

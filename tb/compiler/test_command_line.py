@@ -1,13 +1,16 @@
-"""python -m compiler: bad input ends in one line, without output."""
+"""python -m compiler: what it prints and writes; bad input ends in one line, without output."""
 
+import csv
 import json
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from compiler.pipeline import DUMPS
+from compiler.pipeline import NAMES
 from tb.net.demo_net import MODEL
 from tb.scripts.commands import assert_refused, eyrie, files, python
 from tb.scripts.small_nets import separable, with_max_pool
@@ -24,13 +27,50 @@ def small(seed: int) -> bytes:
 
 def test_compiles_and_dumps(small: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(small)
-    run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "new" / "out")
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
-    assert files(tmp_path / "new" / "out") == {"image.bin", "map.json", "program.txt"}
-    for stage in DUMPS:
+    out = tmp_path / "new" / "out"
+    run = compile_(tmp_path / "net.tflite", "-o", out)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert files(out) == FILES
+    rows = list(csv.DictReader((out / "layers.csv").open()))
+    summary = json.loads((out / "summary.json").read_text())
+    steps = json.loads((out / "map.json").read_text())["steps"]
+    names = [step["name"] for step in steps]
+    assert [row["name"] for row in rows] == [layer["name"] for layer in summary["layers"]] == names
+    assert [line.split()[0] for line in run.stdout.splitlines()[: len(names) + 1]] == ["layer", *names]
+    assert [int(row["macs"]) for row in rows] == [step["macs"] for step in steps]
+    for stage in NAMES:
         run = compile_(tmp_path / "net.tflite", "--dump", stage)
         assert run.returncode == 0 and run.stdout.strip() and not run.stderr
     assert run.stdout.splitlines()[0].startswith("0x00000000")
+
+
+def test_quiet(small: bytes, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(small)
+    run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "out", "--quiet")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    assert files(tmp_path / "out") == FILES
+
+
+def test_dump_takes_the_place_of_the_table(small: bytes, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(small)
+    run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "out", "--dump", "assemble")
+    assert run.returncode == 0
+    assert run.stdout.rstrip("\n") == (tmp_path / "out" / "program.txt").read_text().rstrip("\n")
+    assert files(tmp_path / "out") == FILES
+
+
+@pytest.mark.parametrize(("lines", "slow"), [
+    ("from argparse import ArgumentParser; from compiler.command import add_arguments; "
+     "add_arguments(ArgumentParser())", "numpy"),
+    ("from argparse import ArgumentParser; from compiler.command import add_arguments, run; "
+     "parser = ArgumentParser(); add_arguments(parser); "
+     "run(parser.parse_args(['nosuch.tflite', '-o', 'out']))", "numpy"),
+    (f"from compiler.pipeline import compile_network; compile_network({str(MODEL)!r}, until='groups')",
+     "compiler.segments"),
+])
+def test_imports_what_it_needs(lines: str, slow: str) -> None:
+    run = python("-c", f"{lines}; import sys; print({slow!r} in sys.modules)")
+    assert run.stdout.endswith("False\n"), run.stderr
 
 
 @pytest.mark.parametrize(("batch", "message"), [
@@ -49,12 +89,15 @@ def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert not files(tmp_path)
 
 
+PYTHON = re.compile(r"\w+Error\b|<class|object at|\(\d+, |\[\d+, |numpy|NoneType")  # what people do not write
+FILES = {"image.bin", "map.json", "program.txt", "layers.csv", "summary.json"}
+BROKEN = "damaged TensorFlow Lite file: something in it lies beyond its end"
 MODELS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda _: b"", "not a TensorFlow Lite file: give an int8 .tflite model"),
     "random": (lambda net: np.random.default_rng(1).bytes(len(net)), "not a TensorFlow Lite file"),
-    "header only": (lambda net: net[:8], "damaged TensorFlow Lite file"),
-    "half": (lambda net: net[: len(net) // 2], "damaged TensorFlow Lite file"),
-    "last bytes missing": (lambda net: net[:-64], "damaged TensorFlow Lite file"),
+    "header only": (lambda net: net[:8], BROKEN),
+    "half": (lambda net: net[: len(net) // 2], BROKEN),
+    "last bytes missing": (lambda net: net[:-64], BROKEN),
     "unsupported": (lambda _: with_max_pool(np.random.default_rng(1)),
                     "operator #1 MAX_POOL_2D: not supported; supported are CONV_2D, "),
 }
@@ -81,6 +124,7 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
         run = compile_(model, "-o", tmp_path / "out")
         if run.returncode:
             assert_refused(run, "eyrie compile: ")
+            assert not PYTHON.search(run.stderr), run.stderr
             refused += 1
     assert refused > 10
 
@@ -89,10 +133,10 @@ CONFIGS: dict[str, tuple[object, str]] = {
     "not JSON": ("{rows: 6}", "not JSON ("),
     "binary": (b"\xff\xfe\x00", "not JSON ("),
     "no object": ([6, 8], "must be a JSON object, parameter by parameter"),
-    "unknown key": ({"row": 6}, "unknown parameter 'row'; known: bus_words, "),
-    "text": ({"rows": "6"}, "rows must be an integer, is '6'"),
+    "unknown key": ({"row": 6}, "no parameter is named 'row': did you mean 'rows'?"),
+    "text": ({"rows": "6"}, "rows must be an integer, is \"6\""),
     "fraction": ({"rows": 6.0}, "rows must be an integer, is 6.0"),
-    "truth": ({"rows": True}, "rows must be an integer, is True"),
+    "truth": ({"rows": True}, "rows must be an integer, is true"),
     "rows": ({"rows": 4}, "rows = 4: must be a positive multiple of 3"),
     "many rows": ({"rows": 18}, "rows = 18: must be at most 15"),
     "many PEs": ({"cols": 30}, "rows x cols = 180: must be at most 176"),
@@ -131,8 +175,11 @@ def test_configuration_missing(tmp_path: Path) -> None:
         ({"glb_bank_words": 256}, "group block4 needs at least 51712 bytes of GLB, there are 16384: use"),
         ({"word_buffer_words": 8}, "group block5: no mapping of 1 output rows fits the PEs: psum_words = 128, "),
         ({"filter_words": 8}, "group conv0: filter words of a PE: needs 12, has 4"),
-        ({"psum_words": 2}, ""),
-        ({"cols": 2}, ""),
+        ({"psum_words": 2}, "group conv0: no mapping of 1 output rows fits the PEs: psum_words = 2, ifm"),
+        ({"rows": 3},
+         "group conv0: a full convolution runs on 6 rows of PEs only, there are 3: use rows = 6"),
+        ({"rows": 12}, "group conv0: a full convolution runs on 6 rows of PEs only, there are 12: use"),
+        ({"cols": 4}, "group block4 or block5: no places found in the GLB of 65536 bytes for all that has"),
     ],
 )
 def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
@@ -147,8 +194,27 @@ def test_output_cannot_be_written(place: str, small: bytes, tmp_path: Path) -> N
     (tmp_path / "net.tflite").write_bytes(small)
     (tmp_path / "file").write_text("in the way")
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / place)
-    assert_refused(run, f"eyrie compile: {tmp_path / place}: cannot be written (")
+    reason = f"cannot be written ({tmp_path / 'file'} is a file): name a folder"
+    assert_refused(run, f"eyrie compile: {tmp_path / place}: {reason}")
     assert files(tmp_path) == {"net.tflite", "file"} and (tmp_path / "file").read_text() == "in the way"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_output_without_permission(small: bytes, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(small)
+    (tmp_path / "locked").mkdir(mode=0o555)
+    run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "locked" / "out")
+    assert_refused(run, f"eyrie compile: {tmp_path / 'locked' / 'out'}: cannot be written (no permission in ")
+
+
+def test_said_before_compiling(small: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unwritable folder: no stage begins."""
+    from compiler import command
+
+    (tmp_path / "net.tflite").write_bytes(small)
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr(command, "compile_network", lambda *_, **__: pytest.fail("compiles"))
+    assert_refused(compile_(tmp_path / "net.tflite", "-o", tmp_path / "file"), "eyrie compile: ")
 
 
 def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
@@ -164,9 +230,14 @@ def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["net.tflite", "--dump", "nosuch"], "argument --dump: invalid choice: 'nosuch' (choose from "),
+        (["net.tflite", "--dump", "nosuch"],
+         "argument --dump: no stage is named 'nosuch': there are import, passes, "),
+        (["net.tflite", "--dump", "shedule"],
+         "argument --dump: no stage is named 'shedule': did you mean 'schedule'?"),
+        (["net.tflite", "--objective", "cycle"],
+         "argument --objective: no objective is named 'cycle': did you mean 'cycles'?"),
         (["net.tflite"], "nothing to do: give -o DIR or --dump STAGE; see --help"),
-        ([], "the following arguments are required: model; see --help"),
+        ([], "the following arguments are required: MODEL; see --help"),
     ],
 )
 def test_command_lines_refused(arguments: list[str], message: str) -> None:

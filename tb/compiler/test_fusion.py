@@ -23,7 +23,7 @@ from compiler.fusion import (
     published_storage,
     published_transfer,
 )
-from compiler.groups import form_groups
+from compiler.groups import fold_pads, form_groups
 from compiler.importers import tflite
 from compiler.placement import DoesNotFit
 from compiler.stripes import Chain, Halo, Layer, Part, Way, fused_group, needed_rows, partition
@@ -273,7 +273,7 @@ def test_refusals() -> None:
 
 @pytest.fixture(scope="module")
 def network() -> Chain:
-    return chain_of(form_groups(tflite.load(MODEL)))
+    return chain_of(form_groups(fold_pads(tflite.load(MODEL))))
 
 
 def names(plan: tuple) -> list[str]:

@@ -27,7 +27,7 @@ def test_no_word_is_taken_twice(seed: int) -> None:
     placed = 0
     for number in range(40):
         rng = np.random.default_rng([seed, number])
-        space, owner = Space(WORDS, TIMES), {}
+        space, owner = Space(WORDS), {}
         for buffer in buffers(rng, 30):
             try:
                 space.place(buffer, rng.random())
@@ -44,7 +44,7 @@ def test_no_word_is_taken_twice(seed: int) -> None:
 
 
 def test_full_space_is_refused_and_free_space_found() -> None:
-    space = Space(WORDS, 2)
+    space = Space(WORDS)
     space.place(whole("low", WORDS - 10, 0, 1))
     with pytest.raises(DoesNotFit, match="high: no room for 96 bytes"):
         space.place(whole("high", 11, 0, 0))
@@ -53,7 +53,7 @@ def test_full_space_is_refused_and_free_space_found() -> None:
 
 
 def test_loaded_buffers_take_what_is_free_longest() -> None:
-    space = Space(8, 6)
+    space = Space(8)
     space.place(whole("early", 4, 0, 1))
     space.place(whole("late", 4, 0, 3))
     loaded = whole("loaded", 4, 4, 5, loaded=True)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from compiler.files import whole_file
 from runtime import folders
-from runtime.folders import ROOT, replacing, whole_file
+from runtime.folders import ROOT, replacing
 from tb.scripts.commands import files
 
 

@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tb.common.sources import ROOT
 
 from compiler.prices import energy_uj
 from model.config import DEFAULT
 from runtime.report import baseline, palette, write
 from runtime.report.energy import by_level
-from tb.common.sources import ROOT
 from tb.net.demo_net import demo_network
 from tb.runtime.runs import made_up
 from tb.scripts.commands import files

@@ -70,30 +70,31 @@ def truncate(path: Path, count: int) -> None:
     path.write_bytes(path.read_bytes()[:-count])
 
 
-OUTSIDE = "map.json: ValueError: buffer "
+OUTSIDE = "map.json: buffer "
 NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no folder": (shutil.rmtree, "image.bin: No such file or directory"),
     "empty folder": (lambda net: [path.unlink() for path in net.iterdir()], "image.bin: No such file"),
     "no map": (lambda net: (net / "map.json").unlink(), "map.json: No such file or directory"),
     "map truncated": (lambda net: truncate(net / "map.json", 50), ""),
-    "map of something else": (lambda net: (net / "map.json").write_text("[1, 2]"), "map.json: TypeError: "),
+    "map of something else": (lambda net: (net / "map.json").write_text("[1, 2]"),
+                              "map.json: an entry is unknown, missing or of the wrong kind"),
     "map binary": (lambda net: (net / "map.json").write_bytes(b"\xff\xfe\x80"), ""),
-    "no program": (change_map(lambda m: m.pop("program")), "map.json: KeyError: 'program'"),
-    "no layout": (change_map(lambda m: m["input"].pop("layout")), "map.json: KeyError: 'layout'"),
+    "no program": (change_map(lambda m: m.pop("program")), "map.json: 'program' is missing"),
+    "no layout": (change_map(lambda m: m["input"].pop("layout")), "map.json: 'layout' is missing"),
     "layout of text": (change_map(lambda m: m["output"]["layout"].update(cols="8")), "map.json: "),
     "another shape": (change_map(lambda m: m["input"].update(shape=[9, 8, 3])),
-                      "map.json: ValueError: shape and layout differ"),
+                      "map.json: shape and layout differ"),
     "impossible machine": (change_map(lambda m: m["machine"].update(rows=4)),
-                           "map.json: ValueError: rows = 4"),
+                           "map.json: rows = 4"),
     "input beyond": (change_map(lambda m: m["input"].update(address=1 << 30)),
-                     "map.json: ValueError: something lies beyond the memory"),
-    "no buffers": (change_map(lambda m: m.pop("buffers")), "map.json: KeyError: 'buffers'"),
+                     "map.json: something lies beyond the memory"),
+    "no buffers": (change_map(lambda m: m.pop("buffers")), "map.json: 'buffers' is missing"),
     "buffer beyond the GLB": (change_map(lambda m: m["buffers"][0].update(address=65_536)), OUTSIDE),
     "buffer beyond the passes": (change_map(lambda m: m["buffers"][0].update(last=10_000)), OUTSIDE),
     "buffer without a name": (change_map(lambda m: m["buffers"][0].update(name="")),
-                              "map.json: ValueError: a buffer without a name"),
+                              "map.json: a buffer without a name"),
     "buffer at a text": (change_map(lambda m: m["buffers"][0].update(address="0")),
-                         "map.json: ValueError: a buffer's place is no integer"),
+                         "map.json: a buffer's place is no integer"),
     "image truncated": (lambda net: truncate(net / "image.bin", 64), "image.bin has "),
     "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin has 0 bytes, map.json "),
 }
@@ -106,7 +107,7 @@ def test_no_compiled_network(what: str, net: Path) -> None:
     before = files(net.parent)
     ended = run(net)
     assert_refused(ended, f"eyrie run: {net}: not a compiled network ({message}")
-    assert ended.stderr.endswith("): compile one with python -m compiler\n")
+    assert ended.stderr.endswith("): eyrie compile makes one\n")
     assert files(net.parent) == before
 
 

@@ -1,0 +1,62 @@
+"""The command that compiles: its arguments, and what it does with them.
+
+What can be refused is refused before anything slow is imported or done.
+"""
+
+import argparse
+from collections.abc import Callable
+
+from compiler.command_line import whole_number
+from compiler.files import check_folder
+from compiler.importers.file import read_model
+from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
+from compiler.pipeline import NAMES, STAGES, Stages, compile_network
+from model.config import DEFAULT, MachineConfig
+
+STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `run`; imports nothing slow."""
+    parser.epilog = STAGE_LIST
+    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the compiled network and its figures")
+    parser.add_argument("--dump", metavar="STAGE", choices=NAMES,
+                        help="prints what a stage makes, in place of the table; without -o no later one runs")
+    parser.add_argument("--config", metavar="FILE", help="JSON with machine parameters")
+    parser.add_argument("--objective", metavar="OBJECTIVE", choices=OBJECTIVES, default=OBJECTIVES[0],
+                        help=f"what the plan minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})")
+    parser.add_argument("--effort", type=whole_number(1), default=EFFORT, metavar="N",
+                        help=f"arrangements of the GLB that are tried ({EFFORT})")
+    parser.add_argument("--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N",
+                        help=f"images of a run, which share the weights of the later layers: 1 to {MOST_IMAGES} (1)")
+
+
+def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = None) -> None:
+    """Compiles; prints the table, unless `options.quiet`, or the dump that is asked for.
+
+    on_stage: called with the name of each stage as it begins. Raises ValueError, in one line, for what is wrong with
+    files, model or machine.
+    """
+    if not options.output and not options.dump:
+        raise ValueError("nothing to do: give -o DIR or --dump STAGE")
+    read_model(options.model)
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    if options.output:
+        check_folder(options.output)
+    stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
+                             until=None if options.output else options.dump, on_stage=on_stage)
+    table = save(stages, options.output) if options.output else ""
+    if options.dump:
+        print(stages.dump(options.dump))
+    elif not options.quiet:
+        print(table)
+
+
+def save(stages: Stages, folder: str) -> str:
+    """Writes the folder of a compiled network; returns the table of its layers. Raises ValueError in one line."""
+    from compiler.performance import performance
+
+    figures = performance(stages)
+    stages.image.save(folder, stages.text, {"layers.csv": figures.csv(), "summary.json": figures.json()})
+    return str(figures)

@@ -1,0 +1,82 @@
+"""Files that appear whole or not at all. Imports nothing slow."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+REMEDY = "name a place with room that can be written to"
+
+
+def check_folder(directory: str | Path) -> None:
+    """Raises ValueError, in one line, where a folder can be neither made nor written to."""
+    directory = Path(directory)
+    there = next(place for place in (directory, *directory.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise ValueError(f"{directory}: cannot be written ({there} is a file): {REMEDY}")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ValueError(f"{directory}: cannot be written (no permission in {there}): {REMEDY}")
+
+
+def check_file(path: str | Path) -> None:
+    """Raises ValueError, in one line, unless a file can be written there."""
+    path = Path(path)
+    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ValueError(f"{path}: cannot be written: name a file in an existing folder")
+
+
+def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:
+    """Writes files by name into a folder, which is made if need be; none of them half. Raises ValueError in one
+    line."""
+    directory = Path(directory)
+    new = not directory.exists()
+    with writing(directory):
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with ExitStack() as files:
+                for name, data in contents.items():
+                    files.enter_context(whole_file(directory / name)).write(data)
+        except BaseException:
+            if new:
+                with suppress(OSError):
+                    directory.rmdir()
+            raise
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """Turns an OSError of the block into a ValueError of one line that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be written ({error.strerror or error}): {REMEDY}") from error
+
+
+@contextmanager
+def whole_file(path: Path | str) -> Iterator[BinaryIO]:
+    """A file to write to, which gets its name when the block ends without an exception.
+
+    Raises ValueError, in one line, if it cannot be written.
+    """
+    path = Path(path)
+    with writing(path):
+        if path.is_dir():
+            raise IsADirectoryError(0, "Is a directory")
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        part = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+            part.chmod(0o666 & ~umask())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def umask() -> int:
+    """The process's, which tempfile does not heed."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

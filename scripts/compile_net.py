@@ -1,0 +1,26 @@
+"""Compiles an int8 .tflite model.
+
+    eyrie compile MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--effort N] [--batch N]
+
+DIR gets image.bin, map.json, program.txt, layers.csv and summary.json; the table of the layers says what each will
+take. With --dump a stage is printed instead; -o may then be left out.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from compiler import command
+from runtime import progress
+from scripts.eyrie import main
+
+add_arguments = command.add_arguments
+
+
+def run(options: argparse.Namespace) -> None:
+    with progress.task(f"compiling {Path(options.model).name}") as task:
+        command.run(options, on_stage=task.say)
+
+
+if __name__ == "__main__":
+    sys.exit(main(["compile", *sys.argv[1:]]))

@@ -1,0 +1,110 @@
+"""Graph passes: padding and averages are joined, or refused by name; nothing of a network is lost."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.graph import Graph
+from compiler.groups import fold_pads, form_groups
+from compiler.importers import tflite
+from compiler.pipeline import compile_network
+from model.machine import Machine
+from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
+
+OUT = Quant(0.05, -128)
+
+
+class Net:
+    """A network of random constants, layer by layer."""
+
+    def __init__(self, seed: int, shape: tuple[int, int, int, int] = (1, 6, 8, 8)) -> None:
+        self.rng, self.net = np.random.default_rng(seed), TfliteBuilder("small")
+        self.x = self.net.input("image", shape, INPUT)
+
+    def conv(self, name: str, size: int, **window) -> "Net":
+        constants = weights(self.rng, 8, size, size, self.x.shape[3]), scales(self.rng, 8), bias(self.rng, 8)
+        self.x = self.net.conv(name, self.x, *constants, OUT, **window)
+        return self
+
+    def depthwise(self, name: str, size: int, **window) -> "Net":
+        count = self.x.shape[3]
+        constants = weights(self.rng, 1, size, size, count), scales(self.rng, count), bias(self.rng, count)
+        self.x = self.net.depthwise(name, self.x, *constants, OUT, **window)
+        return self
+
+    def pad(self, name: str, *pads: int) -> "Net":
+        self.x = self.net.pad(name, self.x, *pads)
+        return self
+
+    def pool(self, name: str, size: int) -> "Net":
+        self.x = self.net.average_pool(name, self.x, size, size)
+        return self
+
+    def write(self, folder: Path) -> Path:
+        path = folder / "net.tflite"
+        path.write_bytes(self.net.build([self.x]))
+        return path
+
+
+RIGHT: dict[str, Callable[[Net], Net]] = {
+    "two PADs": lambda net: net.pad("p", 1, 0, 0, 1).pad("q", 0, 1, 1, 0).conv("c", 3, padding=VALID),
+    "PAD between the halves": lambda net: net.depthwise("d", 3).pad("p", 1, 1, 1, 1)
+                                         .conv("c", 1, padding=VALID),
+    "PAD before a pointwise convolution": lambda net: net.pad("p", 1, 1, 1, 1).conv("c", 1, padding=VALID),
+    "average of one pixel": lambda net: net.conv("c", 1, padding=VALID).pool("p", 1),
+}
+
+
+@pytest.mark.parametrize("what", RIGHT)
+def test_golden_output(what: str, seed: int, tmp_path: Path) -> None:
+    shape = (1, 1, 1, 8) if what == "average of one pixel" else (1, 6, 8, 8)
+    stages = compile_network(RIGHT[what](Net(seed, shape)).write(tmp_path), effort=8)
+    values = np.random.default_rng([seed, 1]).integers(-128, 128, shape).astype(np.int8)
+    machine = Machine(stages.image.with_input(values[0]), stages.machine)
+    machine.run(stages.image.program)
+    golden = stages.graph.run(values)[stages.graph.output.name][0]
+    np.testing.assert_array_equal(stages.image.output(machine.dram), golden)
+    assert len(np.unique(golden)) > 1
+
+
+def test_average_after_average_keeps_the_first(seed: int, tmp_path: Path) -> None:
+    path = Net(seed, (1, 4, 4, 8)).conv("c", 1).pool("p", 4).pool("q", 1).write(tmp_path)
+    stages = compile_network(path, effort=8)
+    [group] = stages.groups
+    assert (group.pool_count, group.output.name) == (16, stages.graph.output.name)
+
+
+REFUSED: dict[str, tuple[Callable[[Net], Net], str]] = {
+    "PAD at the end": (lambda net: net.conv("c", 3).pad("p", 1, 1, 1, 1),
+                       "operator #1 PAD: only before a convolution"),
+    "PAD alone": (lambda net: net.pad("p", 1, 1, 1, 1), "operator #0 PAD: only before a convolution"),
+    "PAD before an average": (lambda net: net.conv("c", 1).pad("p", 2, 0, 0, 0).pool("a", 8),
+                              "operator #1 PAD: only before a convolution"),
+    "large kernel": (lambda net: net.conv("c", 5),
+                     "operator #0: kernel 5 x 5, stride 1: at most 3 x 3 and 2"),
+    "large depthwise kernel": (lambda net: net.depthwise("d", 4).conv("c", 1),
+                               "operator #0: kernel 4 x 4, stride 1: at most 3 x 3 and 2"),
+    "average first": (lambda net: net.pool("a", 2),
+                      "operator #0 AVERAGE_POOL_2D: only over the whole map, af"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(what: str, seed: int, tmp_path: Path) -> None:
+    change, message = REFUSED[what]
+    with pytest.raises(ValueError) as caught:
+        compile_network(change(Net(seed)).write(tmp_path), effort=8)
+    assert str(caught.value).startswith(message)
+
+
+def test_groups_lead_from_input_to_output(seed: int, tmp_path: Path) -> None:
+    path = Net(seed).conv("a", 3).conv("b", 3).conv("c", 3).write(tmp_path)
+    first, second, third = fold_pads(tflite.load(path)).nodes
+    assert len(form_groups(Graph((first, second, third)))) == 3
+    with pytest.raises(ValueError, match="^the groups conv0, conv1 are not the whole network$"):
+        form_groups(Graph((first, third)))
+    with pytest.raises(ValueError, match="^the groups conv0, conv1 are not the whole network$"):
+        form_groups(Graph((first, replace(second, inputs=third.inputs))))

@@ -1,0 +1,167 @@
+"""The table of a compiled network: its bytes are the cost model's and the command-level model's, its text."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tb.common.sources import ROOT
+
+from compiler.cost import predict
+from compiler.counters import by_layer
+from compiler.performance import Layer, Performance, performance
+from compiler.pipeline import Stages, compile_network
+from compiler.roofline import compulsory_bytes, roofline_cycles
+from model.config import DEFAULT, MachineConfig
+from model.machine import Machine
+from tb.compiler.test_networks import compiled, draw_images, late_network, network
+from tb.net.demo_net import MODEL
+
+NETWORKS = 16
+WIDE = MachineConfig(bus_words=2, filter_lanes=2)
+
+
+def drawn(seed: int, path: Path, machine: MachineConfig = DEFAULT) -> list[Stages]:
+    """Random networks, for several images at once too."""
+    found = []
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, 7, number])
+        path.write_bytes((network if rng.random() < 0.5 else late_network)(rng)[0])
+        found.append(compiled(path, machine, images=draw_images(rng)))
+    found = [stages for stages in found if stages]
+    assert len(found) > NETWORKS // 2 and len({stages.images for stages in found}) > 1
+    return found
+
+
+def test_layers_sum_to_the_prediction(seed: int, tmp_path: Path) -> None:
+    for stages in drawn(seed, tmp_path / "net.tflite"):
+        figures, cost = performance(stages), predict(stages.image)
+        assert not figures.estimate and figures.cycles == cost.cycles
+        assert figures.dram_read_bytes == cost.counters["DRAM_READ_BYTES"]
+        assert figures.dram_write_bytes == cost.counters["DRAM_WRITE_BYTES"]
+        assert figures.command_bytes == cost.counters["COMMAND_BYTES"]
+        assert figures.glb_bytes == cost.glb_bytes
+        assert sum(layer.dram_bytes for layer in figures.layers) + figures.command_bytes == figures.dram_bytes
+        assert sum(layer.glb_bytes for layer in figures.layers) == figures.glb_bytes
+        assert [layer.cycles for layer in figures.layers] == [layer.cycles for layer in cost.layers]
+        assert figures.energy_uJ == pytest.approx(cost.energy_uj(stages.machine.clock_hz), abs=0.005)
+        assert figures.milliseconds == pytest.approx(cost.cycles / 200e3)
+        assert figures.images_per_second == pytest.approx(stages.images * 200e6 / cost.cycles, abs=0.001)
+        sums = {name: sum(of[name] for of in by_layer(stages.image)) for name in ("MACS", "GLB_LOAD_BYTES")}
+        assert sums == {name: cost.counters[name] for name in sums}
+
+
+def test_bytes_of_each_layer_are_the_machines(seed: int, tmp_path: Path) -> None:
+    """Ofmap bytes pass by pass; on ports of two words too."""
+    for stages in drawn(seed, tmp_path / "net.tflite") + drawn(seed, tmp_path / "net.tflite", WIDE):
+        image, written = stages.image, []
+        machine = Machine(image.dram.copy(), stages.machine,
+                          observe=lambda trace: written.append(trace.written))
+        machine.run(image.program)
+        counters = by_layer(image)
+        expected = [sum(written[n] for n in step["passes"]) for step in image.map["steps"]]
+        assert [of["GLB_OFMAP_BYTES"] for of in counters] == expected
+        for name in ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES"):
+            assert sum(of[name] for of in counters) == machine.counters[name], name
+
+
+@pytest.fixture(scope="module")
+def shipped() -> dict[int, Stages]:
+    return {images: compile_network(MODEL, effort=60, images=images) for images in (1, 4)}
+
+
+def test_each_layer_fetches_its_constants_and_maps(shipped: dict[int, Stages]) -> None:
+    """Of the shipped network: constants as the planner counts them, and the input and the output."""
+    stages = shipped[1]
+    for step, counters in zip(stages.steps, by_layer(stages.image)):
+        constants = 8 * step.constant_words(DEFAULT)
+        ifmap = 32 * 32 * 8 if step is stages.steps[0] else 0  # three channels take a word
+        ofmap = 2 * 2 * 8 if step is stages.steps[-1] else 0  # ten channels take two, of two columns
+        filling = counters["DRAM_READ_BYTES"] - constants - ifmap  # to whole beats
+        assert 0 <= filling <= 3 * 8, step.group.layer
+        assert counters["DRAM_WRITE_BYTES"] == ofmap, step.group.layer
+
+
+def test_maps_that_go_through_dram(shipped: dict[int, Stages]) -> None:
+    """Four images: what one layer stores is what the next one loads, and lies where the table says."""
+    stages = shipped[4]
+    rows, spilled = {row.name: row for row in performance(stages).layers}, 0
+    for step, counters in zip(stages.steps, by_layer(stages.image)):
+        constants, row = 8 * step.constant_words(DEFAULT), rows[step.group.layer]
+        if step.group.images:  # its constants come once
+            maps = counters["DRAM_READ_BYTES"] - constants
+            assert (maps > 64) == (row.ifmap == "DRAM"), row
+        assert (counters["DRAM_WRITE_BYTES"] > 0) == row.ofmap.startswith("DRAM"), row
+        spilled += row.ofmap.startswith("DRAM")
+    assert spilled > 1
+    assert {"GLB", "DRAM", "in place of the ifmap"} <= {row.ofmap for row in rows.values()}
+    assert rows["depthwise6"].kind == "depthwise" and rows["block8"].kind == "separable + average"
+
+
+def test_places_of_stripes(shipped: dict[int, Stages]) -> None:
+    """The first layers run stripe by stripe: each one's ofmap is the next one's ifmap, a ring of rows."""
+    first, second, third = performance(shipped[1]).layers[:3]
+    assert (first.kind, second.kind) == ("conv", "separable")
+    assert first.ifmap == "DRAM" and first.ofmap == second.ifmap and second.ofmap == third.ifmap
+    assert first.ofmap.startswith("GLB, ring of ") and third.ofmap == "GLB"
+
+
+def test_bounds(shipped: dict[int, Stages]) -> None:
+    """Layers of many pixels are bound by multipliers, those of many weights by DRAM."""
+    image = shipped[1].image
+    figures = performance(shipped[1])
+    rows = {row.name: row for row in figures.layers}
+    assert (rows["conv0"].bound, rows["conv0"].bound_cycles) == ("multipliers", 32 * 32 * 32 * 27 // 192)
+    assert (rows["fc9"].bound, rows["fc9"].bound_cycles) == ("DRAM", round((10 * 1024 + 9 * 10) / 8))
+    assert figures.roofline_cycles == roofline_cycles(image)
+    assert sum(row.bound_cycles for row in figures.layers) == pytest.approx(figures.roofline_cycles, abs=5)
+    assert figures.compulsory_dram_bytes == compulsory_bytes(image) <= figures.dram_bytes
+    assert all(row.share == pytest.approx(row.bound_cycles / row.cycles, abs=1e-3) for row in figures.layers)
+
+
+def test_estimates_are_marked(seed: int, tmp_path: Path) -> None:
+    """Where the cost model refuses the machine."""
+    figures = performance(drawn(seed, tmp_path / "net.tflite", WIDE)[0])
+    assert figures.estimate.startswith("bus_words = 2, filter_lanes = 2: ")
+    assert figures.cycles == sum(layer.cycles for layer in figures.layers) > 0
+    lines = str(figures).splitlines()
+    assert "estimate" in lines[0] and " cycles " not in lines[0]
+    assert lines[-1] == f"cycles are the planner's estimates ({figures.estimate})"
+    assert json.loads(figures.json())["estimate"] == figures.estimate
+
+
+FIGURES = Performance(
+    "", 2, 100_000_000, 4000, 2800, 0.04, 50_000.0, 5000, 900, 100, 300, 800, 7000, 3000, 1.5,
+    (Layer("conv0", "conv", 4000, 3000, 2000, "multipliers", 0.6667, 500, 6000, "DRAM", "GLB", "resident"),
+     Layer("fc1", "fc", 1000, 990, 800, "DRAM", 0.8081, 200, 4000, "GLB", "DRAM", "in a ring")))
+TABLE = """\
+layer    kind   MACs  cycles  bound  by            share  DRAM bytes  GLB bytes  ifmap  ofmap  filters
+conv0    conv  4,000   3,000  2,000  multipliers  66.7 %         500      6,000  DRAM   GLB    resident
+fc1      fc    1,000     990    800  DRAM         80.8 %         200      4,000  GLB    DRAM   in a ring
+network        5,000   4,000  2,800               70.0 %       1,000     10,000
+
+0.040 ms for 2 images at 100 MHz, 50,000.0 images a second
+DRAM 1,000 bytes, 300 of them commands; 1.250 times the compulsory 800
+energy 1.50 uJ, if no multiplication has a zero operand"""
+
+
+def test_text() -> None:
+    assert str(FIGURES) == TABLE
+    assert "0.040 ms for an image at" in str(replace(FIGURES, images=1))
+
+
+def test_files() -> None:
+    rows = list(csv.DictReader(io.StringIO(FIGURES.csv())))
+    assert [(row["name"], row["macs"], row["filters"]) for row in rows] == [
+        ("conv0", "4000", "resident"), ("fc1", "1000", "in a ring")]
+    read = json.loads(FIGURES.json())
+    assert Performance(**read | {"layers": tuple(Layer(**layer) for layer in read["layers"])}) == FIGURES
+
+
+def test_keys_are_documented() -> None:
+    section = (ROOT / "docs" / "summary.md").read_text().partition("## Summary of a compilation")[2]
+    keys = [*Performance.__annotations__, *Layer.__annotations__]
+    assert [key for key in keys if f"`{key}`" not in section] == []
