@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Knobs: make TARGET KNOB=value
 
 TEST    ?=#          test name (make list): sim, golden

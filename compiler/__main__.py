@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python -m compiler: as `eyrie compile` (scripts/compile_net.py), without progress."""
 
 import argparse

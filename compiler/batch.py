@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches: which groups each image goes through by itself, and which all go through together.
 
 A group that all images go through together has its weights fetched once for all of them, but needs room in

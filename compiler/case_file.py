@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Case files: anyone's tensors for the array, and the passes that compute them.
 
 scripts/run_case.py says what is in a file.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Single-pass cases: anyone's tensors as a GLB image and a pass descriptor, and the way back from the
 sums that leave the array to a tensor."""
 

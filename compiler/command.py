@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command that compiles: its arguments, and what it does with them.
 
 What can be refused is refused before anything slow is imported or done.

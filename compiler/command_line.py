@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all command lines share: a bad one is reported in one line, with what may have been meant."""
 
 import argparse

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The constants of each group: depthwise words, tables and filters, where they lie and how they come."""
 
 from dataclasses import dataclass, field, replace

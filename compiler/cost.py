@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a compiled program costs: cycles, bytes at each level, energy.
 
 Bytes are exact. Cycles come from a timeline of the machine's units (compiler/timing), which follows channel

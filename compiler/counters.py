@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes and multiplications by layer: what the machine's counters count while it works for each."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pass descriptors: configuration words for one processing pass of a layer.
 
 Each builder takes the geometry of the layer, where its tensors lie in the GLB, and the blocks of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What --dump prints of the stages between groups and commands."""
 
 from compiler import fusion as plans

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fusion and partition of a chain of layers: which neighbours run as one group, and in how many parts.
 
 A plan cuts the chain into groups of consecutive layers; each has a way to run (compiler/stripes.py). A

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The network as imported: tensors and operators, in an order in which they can be executed."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graph passes: from operators to the layer groups that the machine runs.
 
 Padding goes into the operator behind it; a depthwise and the pointwise convolution behind it become one

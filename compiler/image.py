@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DRAM images: a compiled network as files, and the way of tensors in and out.
 
 DIR/image.bin   DRAM contents from address 0

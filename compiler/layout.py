@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How tensors lie in the GLB: 64-bit words, and the order in which they are read.
 
 A word is two halves of q channels each (q = 4 but for test mappings with q < 4; unused lanes are

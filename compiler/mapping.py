@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a group's rows are laid on the array: every legal mapping, and what it costs."""
 
 from dataclasses import dataclass

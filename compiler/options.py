@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a compilation can be asked for. Imports nothing, so that a command line is quick to refuse."""
 
 OBJECTIVES = ("cycles", "bytes", "energy")  # that a plan can minimise

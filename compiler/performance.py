@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a compiled network will take, layer by layer: a table, layers.csv, summary.json (docs/summary.md)."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places buffers in the GLB: exact lifetimes, and loaded buffers where their space is free longest."""
 
 from bisect import insort

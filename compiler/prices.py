@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What energy costs: the constants of the published baseline, so that figures compare."""
 
 PJ_PER_MAC = 2  # a multiplication that is not gated

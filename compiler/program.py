@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs: lists of commands, their binary form and their text form (one line per command)."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What no run of a compiled network can do better than: cycles and DRAM bytes."""
 
 from math import prod

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Row and column IDs of the multicast networks, and the LN word, for a mapping."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a plan with its places in the GLB to commands: the order of transfers and passes."""
 
 from dataclasses import dataclass, field, replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where everything lies in the GLB: a search for places of maps, constants and filter rings."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which groups run together stripe by stripe, what lies in the GLB between them, and the order of jobs.
 
 A segment is a run of groups in one of four ways:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A group of fused layers run in parts: the rows that each part needs; storage, traffic and work that follow.
 
 A part is a stripe of output rows of the group's last layer. Its rows of every other tensor are traced back

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The maps between the groups of a network: where each one's rows live, and for how long."""
 
 from dataclasses import dataclass, replace

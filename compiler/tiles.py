@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Square input tiles of a convolution: exact DRAM accesses, legal tiles, the optimal one.
 
 An n x n input is read in t x t tiles by a k x k kernel of stride s; the overlap with the tile before, k - s

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command list as it grows: who touched each GLB word last, and hence what a command has to wait for."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes of a program, exactly as the machine's counters count them: DRAM, commands, GLB by client."""
 
 from compiler.program import Transfer

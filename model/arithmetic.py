@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fixed-point arithmetic of TensorFlow Lite's reference int8 kernels, bit for bit, vectorised.
 
 Everything above (operators, array model, compiler) rescales through this file, so its rounding is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The array at pass level: from the words each PE receives to the sums that leave, bit for bit."""
 
 from dataclasses import dataclass

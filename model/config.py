@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Machine parameters: the sizes that can differ from one Eyrie to another.
 
 Every RTL parameter of the same name is given its value from here; the widths of command and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pass descriptor: the configuration words that a PASS command runs with."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bits of the machine: commands, configuration words, registers, counters, error codes.
 
 This module is the only place where they are defined. `scripts/gen_pkg.py` writes the same facts as

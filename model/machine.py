@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The machine at command level: executes the command list of a DRAM image, as the RTL does.
 
 Passes and transfers are carried out in the order of the list. A pass that waits for filter chunks lets

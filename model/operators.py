@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Int8 layers of TensorFlow Lite's reference kernels in NumPy, bit for bit.
 
 Shapes: activations are [H, W, C] or [N, H, W, C]; results keep the leading axes. Filters are

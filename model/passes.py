@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One processing pass on GLB contents: streams, array, PPU, ofmap."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The PPU at pass level: from the sums that leave the array to the int8 words written into the GLB."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not
 // edit here.
 

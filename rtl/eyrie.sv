@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eyrie: an int8 CNN accelerator. Registers and interrupt for the host, an AXI4 master to DRAM; inside,
 // the tiling controller fetches commands and moves data between DRAM and GLB, the core runs passes.
 //

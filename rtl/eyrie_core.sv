@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runs passes: pass controller, PE array and PPU. The GLB is a client port per stream.
 module eyrie_core
   import eyrie_pkg::*;

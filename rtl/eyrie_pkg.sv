@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types that travel between blocks inside the machine. What software sees (commands, configuration
 // words, registers) is in encoding_pkg.
 package eyrie_pkg;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures of a network run, from the machine's counters (keys: docs/summary.md)."""
 
 from compiler.image import Image

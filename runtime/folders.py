@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Folders that appear whole or not at all, and runs that do not meet.
 
 What is being written lies beside its target under a name of its own, and takes the target's place in one step when

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Photos as a network takes them: upright, 8 bits, red green blue, square.
 
 Whatever the file's numbers and colours are, the result is what the picture shows; what had to be done to it beyond

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled programs, kept and reused."""
 
 import hashlib

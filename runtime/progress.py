@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is going on, for people who wait: a line that moves on a terminal, plain lines elsewhere.
 
     with progress.task("building the model of tb_top", "files") as task:
@@ -10,11 +11,12 @@ holds results only.
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
 SILENCE_S = 5.0  # after which a plain line says that the work goes on
+SHORT_S = 1.0  # of work that takes no longer nothing is said
 
 _shown: TextIO | None = None
 
@@ -58,13 +60,14 @@ def task(name: str, unit: str = "") -> Iterator[Task]:
 
 @contextmanager
 def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
-    """One line that moves; it stays, with the time taken, when the work is done."""
+    """One line that moves; of work that took long a line stays, with the time taken."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(finished_text=" "), TextColumn("{task.description}"), BarColumn(24),
-               TextColumn("{task.fields[text]}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(file=stream)) as bar:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[text]}"),
+               TimeElapsedColumn())
+    start = time.monotonic()
+    with Progress(*columns, console=Console(file=stream), transient=True) as bar:
         line = bar.add_task(work.name, total=None, text="")
 
         def draw() -> None:
@@ -72,30 +75,31 @@ def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
 
         with _repeating(draw, 0.2):
             yield
-        draw()
-        bar.update(line, total=1, completed=1)
+    if time.monotonic() - start > SHORT_S:
+        print(f"{work.name}: done ({time.monotonic() - start:.0f} s)", file=stream, flush=True)
 
 
 @contextmanager
 def _in_lines(work: Task, stream: TextIO) -> Iterator[None]:
-    """A line at the beginning, one every few seconds, one at the end of work that took long."""
-    start = time.monotonic()
+    """A line every few seconds, the first after a short while, and one at the end of work that took long."""
+    start, lines = time.monotonic(), 0
 
-    def line(text: str) -> None:
-        print(text, file=stream, flush=True)
+    def line() -> None:
+        nonlocal lines
+        seconds = time.monotonic() - start
+        if seconds > lines * SILENCE_S + SHORT_S:
+            text = f"{work.name}: {work.text or 'at work'} ({seconds:.0f} s)" if lines else f"{work.name} ..."
+            print(text, file=stream, flush=True)
+            lines += 1
 
-    def draw() -> None:
-        line(f"  {work.name}: {work.text or 'at work'} ({time.monotonic() - start:.0f} s)")
-
-    line(f"{work.name} ...")
-    with _repeating(draw, SILENCE_S):
+    with _repeating(line, SHORT_S / 4):
         yield
-    if time.monotonic() - start > SILENCE_S:
-        line(f"  {work.name}: done ({time.monotonic() - start:.0f} s)")
+    if lines > 1:
+        print(f"{work.name}: done ({time.monotonic() - start:.0f} s)", file=stream, flush=True)
 
 
 @contextmanager
-def _repeating(action, period_s: float) -> Iterator[None]:
+def _repeating(action: Callable[[], None], period_s: float) -> Iterator[None]:
     """Calls `action` every so many seconds while the block runs."""
     ended = threading.Event()
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a network run leaves: its summary and its page."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints top-1 accuracy on the CIFAR-10 test images: the float network, and the int8 network on the golden model.
 
     eyrie accuracy --cifar10 DIR [--images 10000] [--rtl N] [--model X.tflite] [--float X.pt]

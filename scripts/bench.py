@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints what there is to say about speed, and writes build/bench (keys of summary.json: docs/summary.md).
 
     eyrie bench [--parts A,B] [--budget MINUTES]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks in about a minute that everything works: a smoke test.
 
     eyrie check

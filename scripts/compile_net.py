@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiles an int8 .tflite model.
 
     eyrie compile MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--effort N] [--batch N]

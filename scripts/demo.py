@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Classifies a photo on the simulated chip.
 
     eyrie demo [--image photo.png]

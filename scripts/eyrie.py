@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line of Eyrie: `eyrie COMMAND ...`.
 
 A command is a module with `add_arguments(parser)` and `run(options)`, which returns the exit code or nothing. Its
@@ -64,7 +65,9 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     progress.show(None if options.quiet else sys.stderr)
     try:
-        return module.run(options) or 0
+        code = module.run(options) or 0
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         if "MAKELEVEL" not in os.environ:  # make has a line of its own
             print(f"eyrie {name}: interrupted", file=sys.stderr)
@@ -93,8 +96,7 @@ def _in_one_line(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return "there is not enough memory"
     if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror or error}"
+        return f"{error.filename or 'standard output'}: {error.strerror or error}"
     return str(error) if isinstance(error, ValueError) else None
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MobileNetV1 for 32x32 images (CIFAR-10): the float network that Eyrie ships, in PyTorch.
 
 A 3x3 convolution, then eight depthwise-separable blocks (depthwise 3x3, batch norm, ReLU, pointwise

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the golden data of a test: what goes into the machine, and what has to come out.
 
 TEST is one of the pass or array tests (`make list`), none: pass0 to pass3 and array0 to array5. The
@@ -59,7 +60,7 @@ output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {
 def find(name: str) -> Bench:
     known = {bench.name: bench for bench in benches().values() if bench.top in BLOCKS}
     if name not in known:
-        raise ValueError(f"{unknown('test', name, known)} (there is golden data of pass and array tests)")
+        raise ValueError(unknown("golden data of a test", name, known))
     return known[name]
 
 

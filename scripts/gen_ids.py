@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints the scan-chain IDs of the multicast networks, and the LN word, for a mapping.
 
 A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthwise-separable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes rtl/encoding_pkg.sv from model/encoding.py.
 
 Usage: python scripts/gen_pkg.py [--check]; with --check nothing is written and the exit code says
@@ -58,7 +59,7 @@ def struct_text(word: encoding.Word) -> str:
 
 def package_text() -> str:
     parts = [
-        "// Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not\n"
+        "// SPDX-License-Identifier: Apache-2.0\n// Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not\n"
         "// edit here.\n\npackage encoding_pkg;\n"
     ]
     parts += [enum_text(kind, *rest) for kind, rest in ENUMS.items()]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lints the RTL with Verilator and slang; a warning is an error. Two tools, since each finds what
 the other does not (slang alone sees a variable with two drivers in separate processes).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plants one-line errors in the RTL and runs the benches that should find them.
 
     eyrie mutate [--seed N] [--count N] [--budget MINUTES]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One-line changes of SystemVerilog sources: operators, conditions, constants, ternary arms, dropped
 assignments."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a network on the simulated RTL and says where its cycles go.
 
     eyrie profile NET [--input X.npy] [--seed N]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Float weights -> int8 .tflite, by post-training quantisation calibrated on training images.
 
 In order:

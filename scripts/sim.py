@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs simulation tests by name, with their logs.
 
     eyrie sim TEST ... [--seed N] [--waves]

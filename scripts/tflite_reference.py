@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run an int8 .tflite file with TensorFlow Lite's own reference kernels.
 
 The independent implementation that the golden model is compared with. Never the default kernels

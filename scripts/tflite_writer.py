@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write int8 TensorFlow Lite models: a small builder over the TFLite schema's object API.
 
     net = TfliteBuilder("what it is")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains the float network from scratch on CIFAR-10's training images (scripts/training.py says how).
 
     eyrie train --cifar10 DIR -o float.pt [--epochs 45] [--seed 1]

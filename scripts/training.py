@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the float network is trained on CIFAR-10's training images.
 
 The recipe of the shipped weights (90.95 % on the test images): SGD with Nesterov momentum and a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The list of simulation tests. Each folder adds its own: tb/<block>/bench.py exports BENCHES."""
 
 import importlib
@@ -33,4 +34,4 @@ def find(name: str) -> Bench:
     try:
         return benches()[name]
     except KeyError:
-        raise UnknownTest(f"{unknown('test', name, benches())} (make list)") from None
+        raise UnknownTest(unknown("test", name, benches(), "make list")) from None

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all tests share: the seed, EYRIE_SEED (1), printed in the header; and a line now and then that says which
 tests are running, so that a long one is not taken for a hanging one."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every simulation of the catalogue as a pytest test."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pages: every command in a fenced `sh` block runs as printed, or, if marked `sh long`, is one that there is; links
 lead somewhere; every source file names its licence."""
 

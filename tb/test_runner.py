@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runner's own promises: a run that proves nothing fails, bad requests are one line."""
 
 import json

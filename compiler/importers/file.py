@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The model's file. Imports nothing slow, so that a command line can refuse one at once."""
 
 from pathlib import Path

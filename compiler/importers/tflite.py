@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads a TensorFlow Lite int8 file into a Graph.
 
 Source: the TensorFlow Lite schema (version 3) and the 8-bit quantization specification. Operators that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pass side of the machine on the timeline: passes are offered, taken, worked and done.
 
 PEs of the two sets get the same words at the same time: the first set stands for both.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which GLB banks the clients of high priority use in each cycle, for those behind them to wait."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A convolution pass on the timeline, pixel by pixel in every PE of a set."""
 
 from compiler.timing.shape import PassShape

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A depthwise pass by itself on the timeline: the depthwise half of a fused pass, whose words leave the SUPERs
 through the sum chain."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When a program's commands are fetched, and its transfers and passes run: the machine as queues and times.
 
 Times are cycles from the start of a run, the first cycle counted being 0. Each unit is asked for the time of

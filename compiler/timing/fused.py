@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fused pass on the timeline: depthwise group by depthwise group, pointwise work between them.
 
 Depthwise work is followed in every PE of a set. Of the pointwise work only one PE is: in row 0, which has

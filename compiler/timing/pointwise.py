@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A pointwise pass on the timeline, group by group; each column has its own pixels."""
 
 from compiler.timing.shape import PassShape

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A pass as its timeline needs it: loops, beats, and the GLB banks of every word in order."""
 
 from dataclasses import dataclass

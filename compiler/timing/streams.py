@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Streams between GLB and array on the timeline: ifmap, filters, and the drain with tables and ofmap."""
 
 from collections import deque

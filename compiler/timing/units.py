@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the kinds of passes share: the units of the pass side, and the begin of a pass."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The multipliers of a PE: 4 products of a 9-bit activation and an 8-bit weight, and their sum.
 //
 // An operand word is taken where valid_i && ready_o. With MULTIPLIERS = 4 its products come out in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finishes the depthwise sums of a column: bias, requantisation, clamp; one channel a cycle, one word
 // of 4 channels every 4 cycles.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A queue of 32-bit operand words that can be read at an offset from its head, for words that are
 // used several times before they leave.
 //

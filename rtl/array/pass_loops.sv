@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a unit stands in the loops of a pass: outer blocks, filter tiles, inner blocks, groups.
 //
 // start_i goes to the first group; step_i goes on by one group. TILES = 0 leaves the tile loop out

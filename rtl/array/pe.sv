@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processing element: consumes 32-bit words of 4 int8 channels, one a cycle, and keeps its partial
 // sums until they are final.
 //

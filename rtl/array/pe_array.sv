@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PE array: rows of PEs in sets of three, the bottom row of each set SUPERs; the networks that
 // bring ifmap, filters and depthwise tables; the sum chains and the gather network that takes sums out.
 //

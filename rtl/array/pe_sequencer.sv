@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides what a PE multiplies in each cycle.
 //
 // Work comes in operations: a depthwise group, a pointwise group, or a convolution group. Within an

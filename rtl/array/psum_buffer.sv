@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two halves of partial sums: one accumulates while the other drains.
 //
 // add_valid_i: the sum at add_index_i of half add_half_i becomes add_value_i (add_first_i) or grows by

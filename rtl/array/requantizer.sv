@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From an int32 sum to an int8 activation, as TensorFlow Lite's reference kernels do it
 // (MultiplyByQuantizedMultiplier, rounding twice), bit for bit:
 //

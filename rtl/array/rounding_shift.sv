@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounding right shift: value_i / 2^shift_i to the nearest, ties away from zero (gemmlowp
 // RoundingDivideByPOT). Combinational.
 module rounding_shift #(

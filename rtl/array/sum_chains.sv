@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sum chains of the array: how the PEs of a column hang together, where beats enter, and where the
 // sums come out.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SUPER PE, the bottom PE of a set: a PE, and three things besides. It finishes the depthwise sums of
 // its column (dw_finisher), keeps the resulting words (word_buffer), and in the pointwise half of a
 // fused pass sends them up its column (word_sender), to itself and the two PEs above. In a depthwise

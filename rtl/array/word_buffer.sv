@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The depthwise words of a SUPER: a ring written once and read, possibly several times, in order.
 //
 // Words enter behind each other; reserve_i takes the space of one beforehand (full_o: none left).

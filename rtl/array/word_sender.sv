@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays the GLB's part in a fused pass: sends the depthwise words of a column up to its PEs, group by
 // group, again for each filter tile.
 //

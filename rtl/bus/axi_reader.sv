@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AXI4 read master with several requesters; lower numbers come first, burst by burst.
 //
 // Each requester asks for stretches of words (see burst_splitter: window, legality, 4 KiB) and gets

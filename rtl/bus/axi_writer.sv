@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AXI4 write master with one requester.
 //
 // Requests are stretches of words (see burst_splitter: window, legality, 4 KiB); their data comes

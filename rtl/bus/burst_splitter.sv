@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts a request for a stretch of 64-bit words into AXI INCR bursts of beats of BEAT_WORDS words: at most
 // MAX_BEATS beats each, none across a 4 KiB boundary. One burst per cycle; the next request is taken with
 // the last burst.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What software sees, as an AXI4-Lite slave: the registers and performance counters of
 // encoding_pkg, and the interrupt.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assertion macros. They expect clk_i and rst_ni in scope, are off during reset, and need nothing
 // but what Verilator checks with --assert and without --timing (no ##N). A violation ends the
 // simulation with the message; the benches assert0 to assert2 prove it. SYNTHESIS removes them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A synchronous first-in first-out queue of any depth, valid/ready on both sides.
 //
 // Contract: data leaves in the order it came. A word is visible at the output one cycle after it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A register stage for a valid/ready channel that cuts valid, data and ready: no combinational path
 // runs through it in either direction.
 //

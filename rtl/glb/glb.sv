@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The global buffer: single-port banks behind a fixed-priority arbiter.
 //
 // Words are interleaved over the banks one by one, and each run of BANKS words is turned against the one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who gets which GLB banks in this cycle: clients in a fixed order, each all of its banks or none.
 //
 // banks_i[c]: the banks that client c's request needs (none for a request that touches no bank,

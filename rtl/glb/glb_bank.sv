@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One single-port bank of the GLB: 64-bit words with byte write enables, written so that synthesis
 // finds a RAM (no reset, one address, registered read).
 //

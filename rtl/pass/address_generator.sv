@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nested counters: walks through a descriptor's loop levels and says where it is.
 //
 // A position is a row address (which wraps in a ring), an offset, coordinates (y, x) and a tag. Going on

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands, and
 // the views of them that the units take.
 module descriptor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends beats into the sum chains in the order in which finished sums leave the array (docs/machine.md,
 // "Drain order"): for each tile and block of pixels, for each block of up to 8 filters, for each pixel,
 // each filter. A beat names the rows that add and the psum they add, and carries along what the PPU has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shifts the row and column IDs of the shadow descriptor into the scan chains of the array, one of each
 // a cycle, the last PE's first.
 module id_scanner

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs processing passes: keeps the shadow descriptor, scans IDs, offers each pass to the units, and
 // moves the data: streams from the GLB into the array, sums through the chains, words from the PPU back
 // into the GLB.

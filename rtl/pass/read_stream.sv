@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES = 1)
 // or in pairs of adjacent pixels (LANES = 2), each with its tag.
 //

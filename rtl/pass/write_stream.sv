@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the PPU's words into the GLB, each where the descriptor says; words outside of the ofmap
 // (ragged edges) are dropped.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Average pooling of int8 beats (one channel of every column) over runs of 2^span_i columns in use
 // and all pixels of a block; integer average of TensorFlow Lite's reference kernel, halves away
 // from zero.

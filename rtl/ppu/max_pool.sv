@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 2x2 max pooling, stride 2, of int8 beats (one channel of every column).
 //
 // Columns 2j and 2j + 1 are vertically adjacent, pixels 2i and 2i + 1 of a block horizontally. The

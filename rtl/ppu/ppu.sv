@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Post-processing unit: sums of one channel of every column in, int8 GLB words out.
 //
 //   sums -> bias, requantise, clamp (one lane per column) -> max or average pooling

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Residual addition on packed words: TensorFlow Lite's reference int8 ADD (left shift 20), 8 lanes,
 // one word per cycle.
 //

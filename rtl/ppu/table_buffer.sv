@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requantisation tables of two blocks of 8 channels: one in use, the next arriving.
 //
 // A table is 9 words (encoding_pkg::TableWords): 4 of two biases each, 4 of two multipliers each, 1

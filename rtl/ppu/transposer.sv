@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From beats (one channel of every column) to GLB words (up to 8 channels of one column).
 //
 // A block of beats, channels 0, 1, ... up to the one with last_i, fills a bank; then the words of

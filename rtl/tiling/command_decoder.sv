@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes the words of the command list apart and hands commands to the two queues: LOAD and STORE to
 // the DMA's, CONFIG words and PASS, in their order, to the pass queue. Stops at END (ended_o stays
 // high).

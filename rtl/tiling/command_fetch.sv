@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the command list ahead of its use, from program_base_i on, CHUNK words at a time, for as
 // long as enable_i holds.
 //

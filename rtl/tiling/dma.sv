@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Executes LOADs and STOREs, as if one after the other in list order.
 //
 // A transfer starts when its tokens have been reached. Its rows are checked against the window (by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The landing side of LOADs: words that come from DRAM go to the GLB addresses of the rows that
 // were asked for, in that order.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks through the rows of a transfer, planes outermost: one row a cycle, the first in the cycle
 // after the transfer was taken, and the next transfer is taken with the last row. Addresses wrap
 // modulo 2**32 bytes of DRAM and 2**16 words of GLB.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GLB side of STOREs: reads the words of the rows that were asked for, in order, and hands them
 // to the AXI writer. A read is asked for only when there is space for its word.
 

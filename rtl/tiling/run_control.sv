@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Start, end, error, soft reset: the machine as software sees it.
 //
 //   idle -> clear -> run -> finish -> done -> clear -> run ...

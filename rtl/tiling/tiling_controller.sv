@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a command list: fetches it, hands transfers to the DMA and configuration words and passes to
 // the pass side, counts the timelines their tokens refer to, and owns the AXI master.
 //

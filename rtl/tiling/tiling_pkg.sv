@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What travels between the parts of the tiling controller.
 package tiling_pkg;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timelines that tokens refer to: how many of each event there were since the start, modulo
 // 2**16. An event pulses its input for one cycle and counts from the next cycle on.
 module token_counters (

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Says when nothing has moved for limit_i cycles (0: never). progress_i: something moved in this
 // cycle.
 module watchdog (

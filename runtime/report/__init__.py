@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of a network run as one HTML page with its plots (docs/report.md)."""
 
 from runtime.report.page import write

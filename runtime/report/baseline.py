@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The published baseline machine, for runs of the network that its table is about."""
 
 import csv

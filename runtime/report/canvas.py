@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drawing and saving plots with matplotlib: sizes, fonts, the same bytes for the same figures.
 
 A plot is drawn once, in the light colours. `finish` makes SVG and PNG of it, and the SVG that stands in the

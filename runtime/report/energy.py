@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Energy by level, by the prices of compiler/prices.py."""
 
 from compiler.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC

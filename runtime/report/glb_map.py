@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What lies where in the GLB, pass by pass, from the image's buffers."""
 
 from compiler.image import Image

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bars by layer: cycles by what the PEs did, utilisation, bytes, energy."""
 
 from runtime.report import canvas

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the report: a page without links or scripts, and its plots as files beside it."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The colours of the report, each by its role, in light and dark.
 
 Plots are drawn in the light colours. No two roles share one, so that the page can put a CSS variable in the

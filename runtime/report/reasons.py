@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why a layer takes as long as it does, in words: rules over its counters.
 
 A rule looks at a `Span` and gives what the layer is bound by and a sentence that says so with numbers, or

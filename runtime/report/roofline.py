@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The roofline plot: how many multiplications a cycle each layer reaches, over those that a byte from DRAM
 pays for."""
 

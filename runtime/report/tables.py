@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables of the report: figures as they are in summary.json, each cell with its key there."""
 
 from collections.abc import Iterable

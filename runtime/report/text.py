@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names from models as text of the page and its plots."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What each unit did over time: its shares of the cycles from the end of a pass to the end of the next."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a simulation is made of."""
 
 from collections.abc import Mapping

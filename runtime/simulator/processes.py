@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes that end with the block that started them."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs simulations, each in a process and a folder of its own.
 
 A run leaves log.txt, summary.json and, with waves, dump.vcd in build/<test>/, which is replaced as a whole when the

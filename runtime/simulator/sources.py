@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the files a top module needs: one module per file, each named after it.
 
 A file needs every file whose name its code mentions (an instance, a package, an included header),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The result of one run, build/<test>/summary.json.
 
 The test inside the simulation writes what it counted (`write`); the runner outside reads that and

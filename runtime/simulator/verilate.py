@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds Verilator models, one for each top module and parameter set, and keeps them.
 
 A model lives in build/models/<top>-<hash>/, where the hash covers the files the top needs, the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The register file's simulation test. The AXI ports are tested with the tiling controller."""
 
 from runtime.simulator.bench import Bench

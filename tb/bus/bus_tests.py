@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The register file against a model of its registers."""
 
 import cocotb

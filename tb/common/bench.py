@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The frame of every cocotb test: clock, reset, randomness, the end and its summary.
 
     @cocotb.test()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random layers as single-pass cases, drawn from one generator, with what they must compute according
 to the operators of the golden model."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares what a design did with what it should do, item by item, and counts.
 
 No simulator is needed here: tb/common/test_scoreboard.py plants errors and sees them found.

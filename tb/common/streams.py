@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Agents for valid/ready streams with lowRISC names, on cocotb-bus.
 
 A stream NAME with the fields a, b that enters the design has the wrapper ports

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scoreboard itself: every kind of planted error is found and located."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Properties for the tests that break them.
 
 `include "assertions.svh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shared RTL blocks, and the bench's own alarms."""
 
 from runtime.simulator.bench import Bench

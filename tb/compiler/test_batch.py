@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches: what all images go through together, halves of blocks, slices of filters, and what it saves."""
 
 from dataclasses import replace

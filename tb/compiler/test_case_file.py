@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Case files: what is refused and why, word for word; random ones on the pass model."""
 
 import numpy as np

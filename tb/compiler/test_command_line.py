@@ -1,4 +1,5 @@
-"""python -m compiler: what it prints and writes; bad input ends in one line, without output."""
+# SPDX-License-Identifier: Apache-2.0
+"""eyrie compile: what it prints and writes; bad input ends in one line, without output."""
 
 import csv
 import json
@@ -62,9 +63,7 @@ def test_dump_takes_the_place_of_the_table(small: bytes, tmp_path: Path) -> None
 @pytest.mark.parametrize(("lines", "slow"), [
     ("from argparse import ArgumentParser; from compiler.command import add_arguments; "
      "add_arguments(ArgumentParser())", "numpy"),
-    ("from argparse import ArgumentParser; from compiler.command import add_arguments, run; "
-     "parser = ArgumentParser(); add_arguments(parser); "
-     "run(parser.parse_args(['nosuch.tflite', '-o', 'out']))", "numpy"),
+    ("from scripts.eyrie import run_command; run_command('compile', ['nosuch.tflite', '-o', 'out'])", "numpy"),
     (f"from compiler.pipeline import compile_network; compile_network({str(MODEL)!r}, until='groups')",
      "compiler.segments"),
 ])
@@ -74,8 +73,8 @@ def test_imports_what_it_needs(lines: str, slow: str) -> None:
 
 
 @pytest.mark.parametrize(("batch", "message"), [
-    ("0", "--batch 0: must be 1 to 16"), ("17", "--batch 17: must be 1 to 16"),
-    ("many", "argument --batch: invalid int value: 'many'")])
+    ("0", "--batch: 0: must be 1 to 16"), ("17", "--batch: 17: must be 1 to 16"),
+    ("many", "--batch: 'many' is not a whole number")])
 def test_batches_refused(batch: str, message: str, small: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(small)
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "out", "--batch", batch)
@@ -85,7 +84,7 @@ def test_batches_refused(batch: str, message: str, small: bytes, tmp_path: Path)
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     run = python("-m", "compiler", tmp_path / "none.tflite", "-o", tmp_path / "out")
-    assert_refused(run, f"eyrie compile: {tmp_path / 'none.tflite'}: No such file or directory: give an int8")
+    assert_refused(run, f"compiler: {tmp_path / 'none.tflite'}: No such file or directory: give an int8")
     assert not files(tmp_path)
 
 
@@ -194,7 +193,7 @@ def test_output_cannot_be_written(place: str, small: bytes, tmp_path: Path) -> N
     (tmp_path / "net.tflite").write_bytes(small)
     (tmp_path / "file").write_text("in the way")
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / place)
-    reason = f"cannot be written ({tmp_path / 'file'} is a file): name a folder"
+    reason = f"cannot be written ({tmp_path / 'file'} is a file): name a place"
     assert_refused(run, f"eyrie compile: {tmp_path / place}: {reason}")
     assert files(tmp_path) == {"net.tflite", "file"} and (tmp_path / "file").read_text() == "in the way"
 
@@ -231,16 +230,16 @@ def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["net.tflite", "--dump", "nosuch"],
-         "argument --dump: no stage is named 'nosuch': there are import, passes, "),
+         "no stage is named 'nosuch': there are import, passes, "),
         (["net.tflite", "--dump", "shedule"],
-         "argument --dump: no stage is named 'shedule': did you mean 'schedule'?"),
+         "no stage is named 'shedule': did you mean 'schedule'?"),
         (["net.tflite", "--objective", "cycle"],
-         "argument --objective: no objective is named 'cycle': did you mean 'cycles'?"),
-        (["net.tflite"], "nothing to do: give -o DIR or --dump STAGE; see --help"),
+         "no objective is named 'cycle': did you mean 'cycles'?"),
+        (["net.tflite"], "nothing to do: give -o DIR or --dump STAGE"),
         ([], "the following arguments are required: MODEL; see --help"),
     ],
 )
 def test_command_lines_refused(arguments: list[str], message: str) -> None:
     run = compile_(*arguments)
     assert_refused(run, f"eyrie compile: {message}")
-    assert run.returncode == 2 and not run.stdout
+    assert run.returncode in (1, 2) and not run.stdout

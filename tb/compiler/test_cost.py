@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cost model without the RTL: its bytes are the command-level model's, its energy the report's.
 
 tb/net/cost_tests.py holds its cycles, and the GLB bytes of every client, to the RTL.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Descriptors of single passes: what the pass model makes of them is what the operators compute.
 
 Random layers of every kind; the model of a pass walks the same descriptor words as the RTL.

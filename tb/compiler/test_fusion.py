@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fusion and partition: rows traced back are exactly those that a convolution reads, storage is what a
 step-by-step count finds, and the optimiser's plans are those of a search over everything.
 

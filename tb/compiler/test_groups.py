@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graph passes: padding and averages are joined, or refused by name; nothing of a network is lost."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The image's map: where the GLB's buffers lie, and when."""
 
 from itertools import combinations

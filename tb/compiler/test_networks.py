@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random small networks: compiled, for batches too, and executed command by command they give the golden
 model's output."""
 

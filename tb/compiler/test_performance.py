@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of a compiled network: its bytes are the cost model's and the command-level model's, its text."""
 
 import csv
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tb.common.sources import ROOT
+from runtime.folders import ROOT
 
 from compiler.cost import predict
 from compiler.counters import by_layer

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The list of stages: their order, how far they run, what they leave."""
 
 from pathlib import Path

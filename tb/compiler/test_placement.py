@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places in the GLB: nothing lies where something else lives, and transfers keep their order."""
 
 import numpy as np

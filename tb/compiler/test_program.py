@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The assembler: text, commands and binary say the same; what is none of them is refused."""
 
 import numpy as np

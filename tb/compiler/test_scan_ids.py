@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """IDs of the multicast networks: PEs that take part are reached by exactly the rows they need."""
 
 import pytest

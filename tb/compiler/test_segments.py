@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Segments: the plan is the cheapest there is, and the order of jobs keeps what it promises."""
 
 from dataclasses import replace

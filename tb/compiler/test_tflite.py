@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The importer: what it refuses, and how it says so."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Square tiles against the published tables, and the access formula against a walk over the tiles."""
 
 import csv

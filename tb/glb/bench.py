@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The GLB's simulation tests."""
 
 from runtime.simulator.bench import Bench

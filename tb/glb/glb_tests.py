@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The GLB, cycle by cycle, against a model of its arbiter and its memory."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GLB with each field of its clients' requests as a vector of its own.
 module tb_glb
   import eyrie_pkg::*;

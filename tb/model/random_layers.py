@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random single-operator int8 layers, as a .tflite model and as the golden model's answer to it."""
 
 from collections.abc import Callable

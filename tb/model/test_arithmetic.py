@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fixed-point arithmetic against the reference's formulas, transcribed one scalar at a time."""
 
 import math

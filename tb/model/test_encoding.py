@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands and configuration words: fields survive packing; the RTL's package says the same."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command-level model: what commands do, and where and why it stops, as the RTL does."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Golden operators against two independent TensorFlow Lite implementations, on random layers.
 
 Knobs: EYRIE_LAYERS random layers of each operator (40), EYRIE_SEED (1).

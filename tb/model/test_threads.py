@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The golden model works in one thread."""
 
 import time

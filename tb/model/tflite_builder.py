@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small int8 .tflite models written straight as flatbuffers, and two independent ways to run them.
 
 The TFLite converter is not needed: the schema's object API builds any operator with any

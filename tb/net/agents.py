@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pyuvm agents of the whole machine: registers, DRAM, interrupt, passes."""
 
 from dataclasses import dataclass

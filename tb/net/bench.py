@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole machine running compiled networks."""
 
 from dataclasses import replace

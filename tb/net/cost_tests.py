@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cost model against the RTL: random layers, drawn anew with each seed, and the shipped network."""
 
 import os

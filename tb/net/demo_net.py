@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The shipped network and photo, as the tests use them."""
 
 from functools import cache

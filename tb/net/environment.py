@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pyuvm environment of the whole machine: agents, monitors, and a board for what each one sees.
 
 A sequence tells `expect` what the model says of the program that it starts; the monitors' boards compare

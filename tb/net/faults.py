@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that have to fail: a network's program with one fault, for each error code.
 
 A fault takes the list of commands of a good program and gives back the list, window and start of one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The host's side of the machine in simulation: memory, registers, start, interrupt, counters."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole machine in its pyuvm environment: random networks, errors, resets."""
 
 import cocotb

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random small networks, compiled, and their programs anywhere in the DRAM."""
 
 from collections.abc import Iterator

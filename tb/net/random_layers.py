@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random networks of one layer, for the cost model's test."""
 
 from pathlib import Path

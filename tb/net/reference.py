@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the command-level model says of a program: memory, counters, passes, error."""
 
 from dataclasses import dataclass, replace

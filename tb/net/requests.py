@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiled networks on given inputs: on the simulated RTL, or on the command-level model."""
 
 import json

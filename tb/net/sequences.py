@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sequences of the whole machine: run a program, fail and recover, reset on the way."""
 
 from dataclasses import dataclass, replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole passes: pass controller, array, PPU and GLB."""
 
 from runtime.simulator.bench import Bench

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Passes from a file on the RTL: what scripts/run_case.py runs.
 
 cases.npz holds, for pass n, the GLB image glb_<n> and the descriptor words descriptor_<n>;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Core and GLB around one pass at a time. start_i begins a pass with the GLB words of image.hex and the
 // descriptor of config.hex; when done_o rises, sums.hex holds the sums that left the array (a line per
 // beat, column 0 first) and dump.hex the GLB. Files lie in the simulation's folder.

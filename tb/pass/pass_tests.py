@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cocotb tests of whole passes; bench.py lists them."""
 
 from pathlib import Path

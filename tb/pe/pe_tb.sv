@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PE of set row 1 with plain ports, and its activity summed up since the reset.
 module pe_tb
   import eyrie_pkg::*;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A PE alone: random passes of one mode, each stream at its own pace."""
 
 from collections import deque

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a single PE computes, straight from its definition: random passes, their operands in the order of
 the streams, and the sums. Independent of the golden model of the array."""
 

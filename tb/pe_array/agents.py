@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pyuvm agents of the PE array's streams. An item is a pass's share of a stream; the valid/ready work
 is done by the shared stream drivers and monitors.
 

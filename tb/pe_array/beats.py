@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one pass sends into the PE array and what has to leave it, as the golden model says."""
 
 from dataclasses import dataclass

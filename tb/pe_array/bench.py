@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The PE array: whole passes on its streams, without the machine around it."""
 
 from runtime.simulator.bench import Bench

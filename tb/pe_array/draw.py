@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The layers of the PE array's benches, drawn from their options."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pyuvm environment of the PE array: an agent per stream, the scoreboard, the sequence of passes."""
 
 import cocotb

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PE array with plain ports: configuration as its descriptor words, beats as their fields, and the
 // activity summed up since the reset.
 module pe_array_tb

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The PE array against the golden model: every beat of sums that leaves, and the layer they make."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random PPU passes and what comes out of them, by the golden model."""
 
 from dataclasses import dataclass, field, replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cocotb tests of the PPU; bench.py lists them."""
 
 import cocotb

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PPU with its ports as plain variables, and a count of the cycles its beats took.
 module tb_ppu #(
   parameter int unsigned COLS = 8

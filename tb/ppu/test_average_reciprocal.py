@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reciprocals of average pooling divide exactly: every count, every reachable sum."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The requantizer against the golden arithmetic: corner cases, ties, random values, stalls."""
 
 from collections import deque

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requantizer with its ports as plain variables.
 module tb_requantizer (
   input  logic        clk_i,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Made-up runs for the report's tests: images without a memory, and counters that grow with each pass."""
 
 import numpy as np
@@ -5,7 +6,7 @@ import numpy as np
 from compiler.image import Image
 from model.config import MachineConfig
 from model.encoding import Counter
-from tb.net import report
+from runtime import figures as report
 
 NO_BYTES = ("DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "DMA_BUSY")
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """runtime/folders.py: what appears is whole, what fails or is killed leaves nothing, runs at the same time do not meet."""
 
 import os

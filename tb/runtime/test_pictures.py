@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """runtime/pictures.py: whatever kind of file it is, a photo comes out as its upright 8-bit original looks, and has its
 class; what changes more than the kind of the file is said."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report of a run: what its page says, that it stands alone, and what cannot be written."""
 
 import json
@@ -12,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tb.common.sources import ROOT
+from runtime.folders import ROOT
 
 from compiler.prices import energy_uj
 from model.config import DEFAULT

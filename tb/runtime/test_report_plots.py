@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report's plots: labels are whole and apart from each other, shares are of the counters."""
 
 import re

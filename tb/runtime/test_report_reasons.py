@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why a layer is slow: each rule with counters made for it."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Building models: progress, folders of any name, interrupted builds, places that cannot be written."""
 
 import os

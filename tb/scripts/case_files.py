@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random case files (scripts/run_case.py), and the sums that the golden model's operators give."""
 
 import numpy as np

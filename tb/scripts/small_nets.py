@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small int8 networks with random weights, as .tflite files."""
 
 import numpy as np

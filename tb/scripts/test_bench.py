@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """eyrie bench and runtime/figures.py: figures of counters made by hand, tables, parts and budget."""
 
 import time
@@ -97,7 +98,7 @@ def test_tables(figures: dict) -> None:
 @pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
 def test_unknown_part_refused(text: str) -> None:
     run = eyrie("bench", "--parts", text)
-    assert_refused(run, "eyrie bench: no part is named 'nosuch'; known: batch4, mult48, bus128, cost_model, speed")
+    assert_refused(run, "eyrie bench: no part is named 'nosuch': there are batch4, mult48, bus128, cost_model, speed")
     assert not run.stdout
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/cifar10.py and fetch_cifar10.py: batches come out as images; what is damaged is refused."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/demo.py and make: what is no picture, and what is no test, is refused in one line."""
 
 import os
@@ -66,4 +67,4 @@ def test_make_sim_names_an_unknown_test() -> None:
     run = subprocess.run(["make", "sim", "TEST=nosuch"], cwd=ROOT, env=environment, capture_output=True, text=True)
     said = [line for line in run.stderr.splitlines() if not line.startswith("make")]
     assert run.returncode != 0 and not run.stdout and len(said) == 1
-    assert said[0].startswith("eyrie sim: no test is named 'nosuch'; known: ")
+    assert said[0].startswith("eyrie sim: no test is named 'nosuch': make list names those there are")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/gen_golden.py: the files of a test fit together, and unknown tests are refused."""
 
 import re
@@ -72,8 +73,8 @@ def test_layers_are_those_of_the_simulation(test: str, seed: int, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nosuch"], "no test is named 'nosuch'; known: "),
-        (["glb0"], "no test is named 'glb0'"),
+        (["nosuch"], "no golden data of a test is named 'nosuch': there are pass0, "),
+        (["glb0"], "no golden data of a test is named 'glb0': "),
         (["pass0", "--seed", "-1"], "--seed: -1: must be at least 0"),
         (["--out", "somewhere"], "--out needs a TEST: name one"),
     ],

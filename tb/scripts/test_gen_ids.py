@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/gen_ids.py: tables of the IDs, and refusals in one line."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/mutate.py: what it lists and draws; the working tree stays as it is."""
 
 import itertools

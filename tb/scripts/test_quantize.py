@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/quantization.py on a small network: LiteRT and the golden model agree on what it writes."""
 
 from pathlib import Path

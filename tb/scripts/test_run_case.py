@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/run_case.py: tensors through the RTL give the operators' sums.
 
 Bad cases are refused in one line, without output.

@@ -1,8 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/run_net.py: the model's outputs, progress, and refusals in one line without output."""
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import pytest
 
 from compiler.importers import tflite
 from compiler.pipeline import compile_network
-from scripts import run_net
+from runtime import progress
+from tb.net.requests import on_rtl
 from tb.scripts.commands import assert_refused, eyrie, files, python
 from tb.scripts.small_nets import separable
 
@@ -120,10 +121,10 @@ INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "objects": (lambda x: np.save(x, np.array([{}])), "not a readable .npy file"),
     "archive": (lambda x: np.savez(x.open("wb"), x=1), "an .npz archive: save one int8 array"),
     "type": (lambda x: np.save(x, np.zeros((8, 8, 3), np.uint8)),
-             "uint8 (8, 8, 3): the network takes int8 (N, 8, 8, 3)"),
-    "shape": (lambda x: np.save(x, np.zeros((1, 3, 8, 8), np.int8)), "int8 (1, 3, 8, 8): the network takes"),
-    "number": (lambda x: np.save(x, np.int8(1)), "int8 (): the network takes int8 (N, 8, 8, 3)"),
-    "no image": (lambda x: np.save(x, np.zeros((0, 8, 8, 3), np.int8)), "int8 (0, 8, 8, 3): the network"),
+             "uint8 8 x 8 x 3: the network takes int8 8 x 8 x 3, or N of them"),
+    "shape": (lambda x: np.save(x, np.zeros((1, 3, 8, 8), np.int8)), "int8 1 x 3 x 8 x 8: the network takes"),
+    "number": (lambda x: np.save(x, np.int8(1)), "int8 a single number: the network takes int8 8 x 8 x 3"),
+    "no image": (lambda x: np.save(x, np.zeros((0, 8, 8, 3), np.int8)), "int8 0 x 8 x 8 x 3: the network"),
 }
 
 
@@ -158,40 +159,26 @@ def test_seeds_refused(seed_: str, net: Path) -> None:
     assert_refused(run(net, "--seed", seed_), "eyrie run: ")
 
 
-def test_networks_that_the_bench_cannot_run(net: Path) -> None:
+def test_networks_that_the_bench_cannot_run(net: Path, tmp_path: Path) -> None:
+    values = np.zeros((1, 8, 8, 3), np.int8)
     change_map(lambda m: m["machine"].update(psum_words=256))(net)
     with pytest.raises(ValueError, match="^the network was compiled for psum_words = 256, the RTL in sim"):
-        run_net.on_rtl(str(net), np.zeros((1, 8, 8, 3), np.int8))
+        on_rtl(tmp_path, net, values)
     change_map(lambda m: m.update(bytes=5 << 20))(net)
     with (net / "image.bin").open("ab") as file:
         file.truncate(5 << 20)
     with pytest.raises(ValueError, match="^the network needs 5242880 bytes of DRAM, the bench has 4194304$"):
-        run_net.on_rtl(str(net), np.zeros((1, 8, 8, 3), np.int8))
+        on_rtl(tmp_path, net, values)
 
 
-@pytest.mark.parametrize("terminal", [False, True])
-@pytest.mark.parametrize("images", [1, 2])
-def test_progress(images: int, terminal: bool, compiled: Path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    progress = run_net.Progress(run_net.Image.load(compiled / "net"), images)
-    first, last = progress.names[0], progress.names[progress.passes - 1]
-    progress(1, 1)
-    progress(images, progress.passes)
-    count = progress.passes
-    lines = [f"pass 1 of {count} ({first})", f"pass {count} of {count} ({last})"]
-    if images > 1:
-        lines = [f"run {n} of {images}, {line}" for n, line in zip((1, images), lines)]
-    out = capsys.readouterr().out
-    if terminal:
-        assert [line.rstrip() for line in out.split("\r") if line] == lines and out.endswith("\n")
-        assert out.count("\n") == 1
-    else:
-        assert out == "\n".join(lines) + "\n"
-
-
-def test_progress_follows_the_log(tmp_path: Path) -> None:
-    log, seen = tmp_path / "log.txt", []
-    log.write_text("run 9: pass 9 done\nof an earlier run\n")
-    with run_net._following(log, lambda *what: seen.append(what)):
-        log.write_text("INFO ... run 1: pass 1 done\nINFO ... run 1: pass 2 done\n")
-    assert seen == [(1, 2)]
+def test_the_rtl_says_how_far_it_is(net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs of one image each, pass by pass."""
+    seen = []
+    monkeypatch.setattr(progress.Task, "at", lambda self, *how_far: seen.append(how_far))
+    values = np.zeros((2, 8, 8, 3), np.int8)
+    on_rtl(tmp_path, net, values)
+    steps = json.loads((net / "map.json").read_text())["steps"]
+    names = [step["name"] for step in steps for _ in step["passes"]]
+    told = [place for place in seen if len(place) == 3]  # a build of the model says less
+    assert told == [(n + 1, 2 * len(names), f"run {n // len(names) + 1} of 2, {name}")
+                    for n, name in enumerate(2 * names)]

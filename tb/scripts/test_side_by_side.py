@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands at the same time in one checkout: each gets its own result. EYRIE_ROUNDS=20 tries it twenty times."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/tflite_writer.py: what it writes comes back through the importer, and wrong shapes are refused."""
 
 from pathlib import Path

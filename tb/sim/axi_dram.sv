@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DRAM for simulation: an AXI4 slave (INCR bursts, beats of BUS_WORDS 64-bit words) over memory that the test bench
 // shares (dram.cpp, dram.py).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The storage behind axi_dram: plain memory in the simulation's process. Its address goes to the
 // test bench through a port of axi_dram, so that NumPy reads and writes it in bulk
 // (tb/sim/dram.py).

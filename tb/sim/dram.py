@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NumPy's view of the memory behind axi_dram."""
 
 import ctypes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives tb_top from C++, with nothing between the model and its user: what cocotb does otherwise.
 //
 //   model STEP ...       the steps, in order:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs a network on tb_top without cocotb: main.cpp drives the model, as a C++ user would.
 
 The model is built like cocotb's, with the same optimisation, but without the VPI and without variables

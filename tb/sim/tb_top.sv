@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole machine with a DRAM behind its AXI port.
 //
 // The bench writes registers through the AXI4-Lite port, reads and writes the DRAM in bulk through

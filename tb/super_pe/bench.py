@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SUPER PE alone, against a model of its own."""
 
 from runtime.simulator.bench import Bench

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A SUPER PE with plain ports.
 module super_pe_tb
   import eyrie_pkg::*;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A SUPER PE alone: its PE's sums, the depthwise words it makes, keeps and sends."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tiling controller's surroundings: registers, memories, a pass side that computes something."""
 
 from collections import deque

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Command lists: a writer of commands, and random lists with a model of what they do.
 
 Memories are NumPy arrays of 64-bit words. In the model commands execute one after the other, in

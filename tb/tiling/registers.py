@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An AXI4-Lite master for the register file."""
 
 from cocotb.triggers import RisingEdge

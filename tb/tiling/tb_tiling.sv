@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiling controller and register file with a DRAM and a stand-in for the GLB that the test bench
 // shares, and with the pass side as ports.
 //

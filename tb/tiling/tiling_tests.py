@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tiling controller, DMA, AXI ports and register file, together."""
 
 import cocotb

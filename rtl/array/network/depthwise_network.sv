@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings depthwise filters and tables to the columns that take part: taps with row tag 0 to 2 to that
 // row of every set, words with a higher row tag (the requantisation table) to the SUPERs.
 module depthwise_network

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collects the sums that leave the chains: one beat is a sum from each column in use.
 //
 // Chains end at the bottom row of a set. Beats leave in the order in which they were sent into the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One ID of a multicast network: a link of a scan chain, and the comparison with a tag.
 //
 // IDs are shifted in behind the one in use (scan_*) and come into force together (swap_i).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands one beat to a set of targets. Those that have taken it are remembered, so that one that stalls
 // holds back only the next beat; ready_o comes when all have it. No target: the beat is dropped.
 module multicast_fork #(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Delivers a beat to every PE whose row ID and column ID equal the beat's tag.
 //
 // A beat without targets is dropped.
