@@ -29,7 +29,8 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
     rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)] if segment.way is Way.STRIPES else []
     return (f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
             f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
-            f"rows kept between groups {rings}, at most {segment.peak_words(machine) * GLB_WORD_BYTES} bytes at once")
+            f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
+            f"at most {segment.peak_words(machine) * GLB_WORD_BYTES} bytes at once")
 
 
 def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:

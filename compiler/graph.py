@@ -63,7 +63,8 @@ class Graph:
     def __str__(self) -> str:
         rows = (
             f"{node.where:4} {node.op:17} {_shape(node.inputs[0])} -> {_shape(node.output)}"
-            f"  kernel {node.kernel[0]}x{node.kernel[1]} stride {node.stride} pads {node.pads}"
+            f"  kernel {node.kernel[0]}x{node.kernel[1]} stride {node.stride} "
+            f"pads {' '.join(map(str, node.pads))}"
             for node in self.nodes
         )
         return "\n".join(rows)

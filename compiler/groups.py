@@ -80,7 +80,8 @@ class Group:
         kind = "conv" if self.is_convolution else "+".join(
             n for n, w in (("depthwise", self.depthwise), ("pointwise", self.filters)) if w is not None)
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
-        return f"{self.name:10} {kind:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {self.window.pads}"
+        pads = " ".join(map(str, self.window.pads))
+        return f"{self.name:10} {kind:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {pads}"
 
 
 def fold_pads(graph: Graph) -> Graph:
