@@ -219,11 +219,11 @@ def test_said_before_compiling(small: bytes, tmp_path: Path, monkeypatch: pytest
 def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(small)
     out = tmp_path / "out"
-    (out / "program.txt.part").mkdir(parents=True)
+    (out / "program.txt").mkdir(parents=True)
     (out / "map.json").write_text("before")
     run = compile_(tmp_path / "net.tflite", "-o", out)
-    assert_refused(run, f"eyrie compile: {out}: cannot be written (Is a directory)")
-    assert files(out) == {"map.json", "program.txt.part"} and (out / "map.json").read_text() == "before"
+    assert_refused(run, f"eyrie compile: {out / 'program.txt'}: cannot be written (Is a directory)")
+    assert files(out) == {"map.json", "program.txt"} and (out / "map.json").read_text() == "before"
 
 
 @pytest.mark.parametrize(
