@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bars by layer: cycles by what the PEs did, utilisation, bytes, energy."""
 
+from compiler.prices import energy_by_level
 from runtime.report import canvas
-from runtime.report.energy import by_level
 from runtime.report.palette import LIGHT, PE_STATES
 from runtime.report.text import printable
 
@@ -108,9 +108,10 @@ def levels(figures: dict, clock_hz: int):
         axes = panels.panel(number * (width + _GAP), width, max(map(sum, kib)), f"{level.upper()}, KiB",
                             _room(labels, width))
         panels.stack(axes, kib, ["purple", "gold"], labels)
-    parts = [by_level(row["counters"]["macs"] - row["gated"], row["glb_read_bytes"] + row["glb_write_bytes"],
-                      row["dram_read_bytes"] + row["dram_write_bytes"], row["counters"]["cycles"], clock_hz)
-             for row in rows]
+    parts = [energy_by_level(
+        row["counters"]["macs"] - row["gated"], row["glb_read_bytes"] + row["glb_write_bytes"],
+        row["dram_read_bytes"] + row["dram_write_bytes"], row["counters"]["cycles"], clock_hz)
+        for row in rows]
     labels = [f"{sum(part.values()):,.2f}" for part in parts]
     axes = panels.panel(2 * (width + _GAP), width, max(sum(part.values()) for part in parts), "energy, µJ",
                         _room(labels, width))

@@ -22,7 +22,7 @@ HUES = ("blue", "orange", "teal", "purple", "red", "gold")
 PE_STATES = {
     "busy": ("multiplying", "blue"),
     "wait_filter": ("waiting for filters", "orange"),
-    "wait_ifmap": ("waiting for the ifmap", "teal"),
+    "wait_ifmap": ("waiting for ifmap or taps", "teal"),
     "wait_words": ("waiting for pointwise words", "purple"),
     "wait_psum": ("waiting for room for psums", "red"),
     "idle": ("without a pass", "idle"),

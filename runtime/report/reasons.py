@@ -118,7 +118,7 @@ def _ifmap(span: Span) -> Finding:
     if span.loss != "wait_ifmap":
         return None
     lost = span.row["units"]["glb"]["lost"]
-    return "ifmap", ("The words were in the GLB: this layer is bound by the way of the ifmap to the PEs. "
+    return "ifmap", ("They were in the GLB: this layer is bound by their way to the PEs. "
                      f"Clients of the GLB lost {lost:,} cycles to bank conflicts.")
 
 
@@ -166,7 +166,7 @@ RULES: tuple[Callable[[Span], Finding], ...] = (
     _multipliers, _dram_port, _late_filters, _filter_port, _earlier_pass, _ifmap, _words, _drain, _bursts)
 IDLE_RULES = (_multipliers, _dram_port, _mapping, _no_pass)  # where most of the loss are PEs without a pass
 
-_LOSSES = {"wait_filter": "waited for filters", "wait_ifmap": "waited for the ifmap",
+_LOSSES = {"wait_filter": "waited for filters", "wait_ifmap": "waited for ifmap words or depthwise taps",
            "wait_words": "waited for pointwise words", "wait_psum": "waited for room for their sums",
            "idle": "were without a pass"}
 

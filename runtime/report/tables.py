@@ -4,9 +4,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compiler.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
+from compiler.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC, energy_by_level
 from model.config import MachineConfig
-from runtime.report.energy import by_level
 from runtime.report.text import printable
 
 LAYER_COLUMNS = {
@@ -81,7 +80,7 @@ def energy_table(figures: dict, machine: MachineConfig) -> Table:
     units = {"multipliers": ("multiplications not gated", f"{PJ_PER_MAC} pJ"),
              "GLB": ("bytes", f"{PJ_PER_GLB_BYTE} pJ"), "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"),
              "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW")}
-    split = by_level(*counts.values(), machine.clock_hz)
+    split = energy_by_level(*counts.values(), machine.clock_hz)
     whole = sum(split.values())
     rows = [[level, *((text, "") for text in (f"{counts[level]:,} {units[level][0]}", units[level][1],
                                               f"{value:,.2f} µJ", f"{100 * value / whole:.1f} %"))]

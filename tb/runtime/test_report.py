@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 from runtime.folders import ROOT
 
-from compiler.prices import energy_uj
 from model.config import DEFAULT
 from runtime.report import baseline, palette, write
-from runtime.report.energy import by_level
+from runtime.folders import ROOT
 from tb.net.demo_net import demo_network
 from tb.runtime.runs import made_up
 from tb.scripts.commands import files
@@ -108,11 +107,6 @@ def test_cells_without_a_key_are_prices_and_the_machine(run: tuple, page: Page) 
     assert sum(energies) == pytest.approx(figures["energy_uJ"], abs=0.03)
     sizes = [f"{value:,}" for value in image.map["machine"].values()]
     assert sizes == free[-5 - len(sizes) : -5] and len(free) == 4 * 4 + len(sizes) + 5
-
-
-def test_energy_by_level_adds_up() -> None:
-    numbers = (123_456_789, 9_876_543, 1_234_567, 345_678, 200_000_000)
-    assert sum(by_level(*numbers).values()) == pytest.approx(energy_uj(*numbers), rel=1e-12)
 
 
 def test_summary(tmp_path: Path, run: tuple) -> None:
