@@ -67,11 +67,12 @@ def test_labels(names: str, tmp_path: Path, seed: int) -> None:
             assert apart, (svg.name, a, b)
 
 
-def test_crowded_labels_are_apart(seed: int) -> None:
+@pytest.mark.parametrize("taken", [(), [(0, 0, 700, 320)]], ids=["free", "all taken"])
+def test_crowded_labels_are_apart(taken: list[tuple], seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = rng.normal((350, 160), (30, 12), (60, 2))
     sizes = [(float(rng.uniform(10, 60)), 12) for _ in points]
-    found = place_labels(points, sizes, (700, 320))
+    found = place_labels(points, sizes, (700, 320), taken)
     for left, low, wide, high in found:
         assert 0 <= left and left + wide <= 700 and 0 <= low and low + high <= 320
     for (a, b, c, d), (e, f, g, h) in combinations(found, 2):
