@@ -13,11 +13,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from runtime.folders import ROOT
 
 from model.config import DEFAULT
-from runtime.report import baseline, palette, write
 from runtime.folders import ROOT
+from runtime.report import baseline, palette, write
 from tb.net.demo_net import demo_network
 from tb.runtime.runs import made_up
 from tb.scripts.commands import files
