@@ -178,10 +178,10 @@ def _baseline_tiles(image: Image, figures: dict, dram: int) -> list[Tile]:
 def _machine_table(image: Image) -> Table:
     """What was fixed when the network was compiled."""
     contents = image.map
-    numbers = {f"machine: {name}": value for name, value in contents["machine"].items()} | {
+    numbers = contents["machine"] | {
         "images a run": contents["images"], "layers": len(contents["steps"]),
         "passes": sum(len(step["passes"]) for step in contents["steps"]),
         "DRAM image, bytes": contents["bytes"], "program, bytes": contents["program"]["bytes"]}
-    return Table("Machine and program", "Fixed when the network was compiled.", ["", "value"],
+    return Table("Machine and program", "Fixed when the network was compiled.", ["parameter", "value"],
                  [[name, (f"{value:,}", "")] for name, value in numbers.items()])
 

@@ -66,7 +66,7 @@ Finding = tuple[str, str] | None
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
 
 
 def _multipliers(span: Span) -> Finding:
