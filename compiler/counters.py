@@ -28,7 +28,8 @@ def counted(machine: MachineConfig, commands: list[Command]) -> Iterator[dict[st
         if isinstance(command, Config):
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
-            counts = traffic.pass_bytes(descriptor) | {"MACS": pass_shape(machine, descriptor).macs(machine)}
+            counts = traffic.pass_bytes(machine, descriptor)
+            counts["MACS"] = pass_shape(machine, descriptor).macs(machine)
         elif isinstance(command, Transfer):
             counts = traffic.transfer_bytes(command)
         yield counts

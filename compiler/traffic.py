@@ -3,7 +3,7 @@
 
 from compiler.program import Transfer
 from model import encoding as enc
-from model.config import GLB_WORD_BYTES
+from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import Axis, Stream
 
@@ -61,14 +61,15 @@ def _pairs_inside(stream: StreamDescriptor) -> int:
     return found
 
 
-def read_words(stream: StreamDescriptor, pairs: bool) -> int:
-    """GLB words that a read stream fetches in a pass; what is outside costs none. pairs: two lanes."""
+def read_words(stream: StreamDescriptor, lanes: int) -> int:
+    """GLB words that a read stream of one or two lanes fetches in a pass; what is outside costs none."""
     if not stream.options["enable"]:
         return 0
     rows = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
     others = _others(stream)
-    if not pairs:
-        return rows * others * _inside(stream, Axis.COLUMN, stream.range["x"], stream.range["cols"])
+    if lanes == 1 or not (stream.options["trim_first"] or stream.options["trim_last"]):
+        return rows * others * sum(_inside(stream, Axis.COLUMN, stream.range["x"] + lane, stream.range["cols"])
+                                   for lane in range(lanes))
     level = stream.levels[stream.options["pair_level"]]
     if level.axis != Axis.COLUMN:
         others //= level.count  # counted with the pairs
@@ -95,8 +96,9 @@ def transfer_bytes(transfer: Transfer) -> dict[str, int]:
                          else ("DRAM_WRITE_BYTES", "GLB_STORE_BYTES"), moved)
 
 
-def pass_bytes(descriptor: Descriptor) -> dict[str, int]:
+def pass_bytes(machine: MachineConfig, descriptor: Descriptor) -> dict[str, int]:
     """GLB bytes of a pass by counter."""
-    found = {name: read_words(descriptor.stream(stream), stream == Stream.IFMAP) * GLB_WORD_BYTES
+    lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}
+    found = {name: read_words(descriptor.stream(stream), lanes.get(stream, 1)) * GLB_WORD_BYTES
              for stream, name in READ_CLIENTS.items()}
     return found | {"GLB_OFMAP_BYTES": written_bytes(descriptor.stream(Stream.OFMAP))}

@@ -17,7 +17,10 @@ from compiler.performance import Layer, Performance, performance
 from compiler.pipeline import Stages, compile_network
 from compiler.roofline import compulsory_bytes, roofline_cycles
 from model.config import DEFAULT, MachineConfig
+from model.encoding import Stream
 from model.machine import Machine
+from model.passes import PassTrace
+from model.streams import inside, positions, read
 from tb.compiler.test_networks import compiled, draw_images, late_network, network
 from tb.net.demo_net import MODEL
 
@@ -55,16 +58,28 @@ def test_layers_sum_to_the_prediction(seed: int, tmp_path: Path) -> None:
         assert sums == {name: cost.counters[name] for name in sums}
 
 
+def fetched(trace: PassTrace, stream: Stream, lanes: int) -> int:
+    """GLB bytes that a stream of a pass reads, word by word."""
+    program = trace.descriptor.stream(stream)
+    if not program.options["enable"]:
+        return 0
+    at, beats = positions(program), read(program, np.zeros(1 << 16, np.uint64), lanes)
+    return 8 * sum(int((inside(program, at, lane) & beats.lanes[:, lane]).sum()) for lane in range(lanes))
+
+
 def test_bytes_of_each_layer_are_the_machines(seed: int, tmp_path: Path) -> None:
-    """Ofmap bytes pass by pass; on ports of two words too."""
+    """Those of streams pass by pass; on ports of two words too."""
     for stages in drawn(seed, tmp_path / "net.tflite") + drawn(seed, tmp_path / "net.tflite", WIDE):
-        image, written = stages.image, []
-        machine = Machine(image.dram.copy(), stages.machine,
-                          observe=lambda trace: written.append(trace.written))
+        image, lanes = stages.image, stages.machine.filter_lanes
+        counters, traces = by_layer(image), []
+        machine = Machine(image.dram.copy(), stages.machine, observe=traces.append)
         machine.run(image.program)
-        counters = by_layer(image)
-        expected = [sum(written[n] for n in step["passes"]) for step in image.map["steps"]]
-        assert [of["GLB_OFMAP_BYTES"] for of in counters] == expected
+        for of, step in zip(counters, image.map["steps"], strict=True):
+            passes = [traces[number] for number in step["passes"]]
+            assert of["GLB_OFMAP_BYTES"] == sum(trace.written for trace in passes)
+            assert of["GLB_IFMAP_BYTES"] == sum(fetched(trace, Stream.IFMAP, 2) for trace in passes)
+            assert of["GLB_FILTER_BYTES"] == sum(fetched(trace, Stream.FILTER, lanes) for trace in passes)
+            assert of["GLB_TABLE_BYTES"] == sum(fetched(trace, Stream.TABLE, 1) for trace in passes)
         for name in ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES"):
             assert sum(of[name] for of in counters) == machine.counters[name], name
 
