@@ -68,8 +68,9 @@ def read_words(stream: StreamDescriptor, lanes: int) -> int:
     rows = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
     others = _others(stream)
     if lanes == 1 or not (stream.options["trim_first"] or stream.options["trim_last"]):
-        return rows * others * sum(_inside(stream, Axis.COLUMN, stream.range["x"] + lane, stream.range["cols"])
-                                   for lane in range(lanes))
+        start, cols = stream.range["x"], stream.range["cols"]
+        columns = sum(_inside(stream, Axis.COLUMN, start + lane, cols) for lane in range(lanes))
+        return rows * others * columns
     level = stream.levels[stream.options["pair_level"]]
     if level.axis != Axis.COLUMN:
         others //= level.count  # counted with the pairs

@@ -73,13 +73,15 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
             print(f"eyrie {name}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # whoever read the output has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
     except Exception as error:
         said = _in_one_line(error)
         if said is None:
             raise
         print(f"eyrie {name}: {said}", file=sys.stderr)
+        if isinstance(error, OSError) and not error.filename:
+            _drop_output()
         return 1
     finally:
         progress.show(None)
@@ -89,6 +91,11 @@ def add_options(parser: Parser, name: str) -> None:
     """What a command takes."""
     importlib.import_module(COMMANDS[name]).add_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing of what is going on")
+
+
+def _drop_output() -> None:
+    """What is still to be printed goes nowhere: at its end Python would try once more, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
 def _in_one_line(error: Exception) -> str | None:

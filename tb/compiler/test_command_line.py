@@ -5,6 +5,8 @@ import csv
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 from compiler.pipeline import NAMES
+from runtime.folders import ROOT
 from tb.net.demo_net import MODEL
 from tb.scripts.commands import assert_refused, eyrie, files, python
 from tb.scripts.small_nets import separable, with_max_pool
@@ -58,6 +61,24 @@ def test_dump_takes_the_place_of_the_table(small: bytes, tmp_path: Path) -> None
     assert run.returncode == 0
     assert run.stdout.rstrip("\n") == (tmp_path / "out" / "program.txt").read_text().rstrip("\n")
     assert files(tmp_path / "out") == FILES
+
+
+@pytest.mark.parametrize(("target", "said"), [
+    ("/dev/full", "eyrie compile: standard output: No space left on device\n"),
+    ("pipe", "")])
+def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(small)
+    if target == "pipe":
+        reader, writer = os.pipe()
+        os.close(reader)
+    elif not Path(target).exists():
+        pytest.skip("no such device here")
+    else:
+        writer = os.open(target, os.O_WRONLY)
+    command = [sys.executable, "scripts/compile_net.py", str(tmp_path / "net.tflite"), "--dump", "assemble"]
+    run = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (run.returncode, run.stderr) == (1, said)
 
 
 @pytest.mark.parametrize(("lines", "slow"), [

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from runtime.folders import ROOT
 
 from compiler.cost import predict
 from compiler.counters import by_layer
@@ -21,6 +20,7 @@ from model.encoding import Stream
 from model.machine import Machine
 from model.passes import PassTrace
 from model.streams import inside, positions, read
+from runtime.folders import ROOT
 from tb.compiler.test_networks import compiled, draw_images, late_network, network
 from tb.net.demo_net import MODEL
 
