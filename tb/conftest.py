@@ -15,9 +15,9 @@ SILENCE_S = 8.0
 FIRST_MINUTES, MINUTES = 12, 5  # of the whole suite on two cores: with simulation models to build, and without
 
 
-def pytest_report_header() -> list[str]:
+def pytest_report_header(config: pytest.Config) -> list[str]:
     lines = [f"seed: {os.environ.get('EYRIE_SEED', '1')} (make test SEED=n)"]
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    if config.args_source == pytest.Config.ArgsSource.TESTPATHS:
         lines.append(f"all tests take about {MINUTES} minutes on two cores, and {FIRST_MINUTES} where the simulation "
                      "models have to be built")
     return lines
