@@ -65,8 +65,9 @@ echo "eyrie: setting up $VENV with $("$PYTHON" --version) (once, some minutes)"
 "$PYTHON" -m venv $VENV
 python=$VENV/bin/python
 
+has_torch='import importlib.metadata as packages; packages.version("torch")'
 cpu_index=""
-if [ "$(uname -s)" = Linux ]; then
+if [ "$(uname -s)" = Linux ] && ! "$python" -c "$has_torch" 2>/dev/null; then
   if "$python" -c "import urllib.request as r; r.urlopen('$CPU_INDEX/torch/', timeout=3)" 2>/dev/null; then
     cpu_index="--extra-index-url $CPU_INDEX"
   else
