@@ -19,12 +19,14 @@ SILENCE_S = 5.0  # after which a plain line says that the work goes on
 SHORT_S = 1.0  # of work that takes no longer nothing is said
 
 _shown: TextIO | None = None
+_moving = False
 
 
-def show(stream: TextIO | None = sys.stderr) -> None:
-    """Shows tasks from here on; None: no longer."""
-    global _shown
-    _shown = stream
+def show(stream: TextIO | None = sys.stderr, moving: bool = True) -> None:
+    """Shows tasks from here on; None: no longer. moving: with a line that moves, if the stream is a terminal, which
+    goes together with no other output."""
+    global _shown, _moving
+    _shown, _moving = stream, moving and stream is not None and stream.isatty()
 
 
 class Task:
@@ -54,7 +56,7 @@ def task(name: str, unit: str = "") -> Iterator[Task]:
     if _shown is None:
         yield work
         return
-    with _on_terminal(work, _shown) if _shown.isatty() else _in_lines(work, _shown):
+    with (_on_terminal if _moving else _in_lines)(work, _shown):
         yield work
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from compiler.files import whole_file
 from compiler.image import Image
-from runtime import figures as machine_figures
 from runtime import progress, report
+from runtime.figures import figures
 
 REPORT = "report.html"
 
@@ -34,12 +34,12 @@ def network_summary(name: str, image: Image, run: dict, seed: int, outputs: np.n
         compared = {"comparisons": golden.size, "mismatches": wrong}
         answers |= {"golden_class": int(golden[0].argmax()), "match": not wrong}
     status = "fail" if compared["mismatches"] else "pass"
-    found = machine_figures.figures(image, run["counters"], run["passes"])
+    found = figures(image, run["counters"], run["passes"])
     return {"test": name, "status": status, "seed": seed, "seconds": round(run["seconds"], 2), **compared, **found,
             **answers}
 
 
-def write_page(folder: Path, title: str, image: Image, summary: dict, run: dict) -> None:
-    """report.html and its pictures in a folder."""
+def write_page(folder: Path, title: str, image: Image, figures: dict, passes: list[dict]) -> None:
+    """report.html and its pictures in a folder; passes: the counters at the end of each."""
     with progress.task("writing the report"):
-        report.write(folder, title, image, summary, run["passes"])
+        report.write(folder, title, image, figures, passes)

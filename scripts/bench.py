@@ -22,8 +22,8 @@ from compiler.image import Image
 from compiler.importers import tflite
 from model.config import DEFAULT, MachineConfig
 from model.messages import unknown
-from runtime import figures as report
 from runtime import progress
+from runtime.figures import layer_table, ratios, unit_table
 from runtime.folders import BUILD, replacing
 from runtime.programs import compiled
 from runtime.results import network_summary, write_page, write_summary
@@ -48,7 +48,7 @@ class Run:
     out      the folder of all parts
     program  the folder of the compiled network
     outputs  int8 [N, H, W, C]
-    summary  the entries of a summary: report.figures, and the comparison with the golden model
+    summary  the entries of a summary: runtime.figures, and the comparison with the golden model
     """
 
     out: Path
@@ -72,15 +72,15 @@ def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: 
     done = on_rtl(folder, program, values, SEED)
     summary = network_summary(name, image, done.runs[0], SEED, done.outputs, golden)
     write_summary(folder, summary)
-    write_page(folder, f"MobileNetV1, {name}", image, summary, done.runs[0])
+    write_page(folder, f"MobileNetV1, {name}", image, summary, done.runs[0]["passes"])
     return Run(out, program, image, values, done.outputs, summary)
 
 
 def print_run(title: str, run: Run) -> None:
     figures = run.summary
     print(f"\n{title}: {figures['cycles']:,} cycles, multipliers busy {100 * figures['utilisation']:.1f} %, "
-          f"energy {figures['energy_uJ']} uJ\n{report.ratios(figures)}")
-    print(f"\n{report.layer_table(figures)}\n\n{report.unit_table(figures)}\n", flush=True)
+          f"energy {figures['energy_uJ']} uJ\n{ratios(figures)}")
+    print(f"\n{layer_table(figures)}\n\n{unit_table(figures)}\n", flush=True)
 
 
 def batch4(base: Run) -> dict:

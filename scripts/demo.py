@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         done = on_rtl(folder, program, values, SEED)
         summary = network_summary("demo", image, done.runs[0], SEED, done.outputs, golden)
         write_summary(folder, summary)
-        write_page(folder, f"MobileNetV1 on {options.image.name}", image, summary, done.runs[0])
+        write_page(folder, f"MobileNetV1 on {options.image.name}", image, summary, done.runs[0]["passes"])
 
     def real(logits: "np.ndarray") -> "np.ndarray":
         quantization = graph.output.quantization

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         done = on_rtl(folder, program, inputs, options.seed)
         summary = network_summary("profile", image, done.runs[0], options.seed, done.outputs, golden)
         write_summary(folder, summary)
-        write_page(folder, options.network.stem, image, summary, done.runs[0])
+        write_page(folder, options.network.stem, image, summary, done.runs[0]["passes"])
     print(f"{figures.layer_table(summary)}\n\n{figures.unit_table(summary)}\n\n{figures.ratios(summary)}")
     print(f"report: {target / REPORT}")
     if golden is not None:

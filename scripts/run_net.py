@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
             outputs, first = done.outputs, done.runs[0]
             summary = network_summary("run_net", image, first, options.seed, outputs)
             write_summary(folder, summary)
-            write_page(folder, options.directory.resolve().name, image, summary, first)
+            write_page(folder, options.directory.resolve().name, image, summary, first["passes"])
     with whole_file(options.output) as file:
         np.save(file, outputs)
     if not options.golden:

@@ -23,13 +23,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from tb.catalogue import find
 
-    passed = True
-    for bench in [find(name) for name in options.tests]:
-        from runtime.simulator.simulate import SEED_LIMIT, simulate
+    wanted = [find(name) for name in options.tests]
+    from runtime import progress
+    from runtime.simulator.simulate import SEED_LIMIT, simulate
 
+    passed = True
+    for bench in wanted:
         seed = random.randrange(SEED_LIMIT) if options.seed is None else options.seed
         if not options.quiet:
             print(f"{bench.name}: seed {seed}", flush=True)
+            progress.show(moving=False)  # the log is printed beside it
         show = None if options.quiet else lambda line, task: print(line, end="", flush=True)
         result = simulate(bench, seed, options.waves, on_line=show)
         _report(bench, result)

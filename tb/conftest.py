@@ -12,7 +12,7 @@ import pytest
 from runtime.simulator.verilate import building
 
 SILENCE_S = 8.0
-FIRST_MINUTES, MINUTES = 12, 5  # of the whole suite on two cores: with simulation models to build, and without
+FIRST_MINUTES, MINUTES = 8, 5  # of the whole suite on two cores: with simulation models to build, and without
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -16,7 +16,7 @@ from compiler.pipeline import compile_network
 from compiler.prices import energy_uj
 from model.config import DEFAULT
 from model.machine import Machine
-from runtime import figures as report
+from runtime.figures import figures as network_figures
 from tb.compiler.test_networks import network
 
 NETWORKS = 20

@@ -11,7 +11,7 @@ import numpy as np
 from compiler.cost import Prediction, predict
 from compiler.image import Image
 from compiler.traffic import COUNTERS
-from runtime import figures as report
+from runtime.figures import figures as network_figures
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
@@ -69,7 +69,7 @@ async def predicts_layers(dut) -> None:
     prediction, result = await _run(host, image, demo_input())
     judge.bytes("network", prediction, result)
     judge.cycles("network", prediction.cycles, result.counters["CYCLES"])
-    figures = report.figures(image, result.counters, result.passes)
+    figures = network_figures(image, result.counters, result.passes)
     for cost, row in zip(prediction.layers, figures["layers"], strict=True):
         judge.cycles(cost.name, cost.cycles, row["cycles"])
     energy = prediction.energy_uj(image.map["machine"]["clock_hz"], result.counters["GATED"])

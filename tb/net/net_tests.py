@@ -11,7 +11,8 @@ from compiler.image import Image
 from model.config import MachineConfig
 from model.encoding import glb_write_bytes
 from model.machine import Machine
-from runtime import figures as report
+from runtime.figures import figures as network_figures
+from runtime.results import write_page
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, PASS_DONE
@@ -57,9 +58,10 @@ async def runs_network(dut) -> None:
     golden = graph.run(values[None])[graph.output.name][0]
     board.compare(golden.tolist(), image.output(host.memory).tolist(), "logits")
     dut._log.info("%s", result.counters)
-    figures = report.figures(image, result.counters, result.passes)
+    figures = network_figures(image, result.counters, result.passes)
     figures |= {"class": int(image.output(host.memory).argmax()), "golden_class": int(golden.argmax())}
     figures["match"] = bool((golden == image.output(host.memory)).all())
+    write_page(Path.cwd(), "MobileNetV1 on the demo photo", image, figures, result.passes)
     figures["simulated_cycles"] = figures.pop("cycles")
     await tb.finish(board, **figures)
 

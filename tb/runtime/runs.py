@@ -6,7 +6,7 @@ import numpy as np
 from compiler.image import Image
 from model.config import MachineConfig
 from model.encoding import Counter
-from runtime import figures as report
+from runtime.figures import figures as network_figures
 
 NO_BYTES = ("DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "DMA_BUSY")
 
@@ -41,7 +41,7 @@ def made_up(rng: np.random.Generator, names: list[str], machine: MachineConfig, 
         "machine": machine.as_dict(), "images": images, "steps": steps, "buffers": buffers, "bytes": 4096,
         "program": {"address": 0, "bytes": 512}, **ends})
     total = now | {"CYCLES": now["CYCLES"] + 30}
-    return image, report.figures(image, total, passes), passes
+    return image, network_figures(image, total, passes), passes
 
 
 def _pass(rng: np.random.Generator, pes: int, multipliers: int) -> dict[str, int]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from runtime.folders import ROOT
 from scripts.eyrie import COMMANDS, run_command
 
-
 PROGRESS = re.compile(r".*( \.\.\.|\(\d+ s\))\n")  # of work that takes a while (runtime/progress.py)
 
 

@@ -10,7 +10,8 @@ import pytest
 from compiler.image import Image
 from model.config import MachineConfig
 from model.encoding import Counter
-from runtime import figures as report
+from runtime.figures import figures as network_figures
+from runtime.figures import layer_table, ratios, unit_table
 from scripts import bench
 from tb.scripts.commands import assert_refused, eyrie
 
@@ -47,7 +48,7 @@ def figures(image: Image) -> dict:
                                 DRAM_READ_BYTES=16_000, DRAM_WRITE_BYTES=800, GLB_CONFLICTS=12)
     passes = [trace | {"signature": 1, "pe_cycles": cycles * 48}
               for trace, cycles in zip(traces, (800, 450, 2650))]
-    return report.figures(image, end, passes)
+    return network_figures(image, end, passes)
 
 
 def test_figures(figures: dict) -> None:
@@ -80,13 +81,13 @@ def test_units(figures: dict) -> None:
 
 
 def test_tables(figures: dict) -> None:
-    head, *rows = report.layer_table(figures).splitlines()
+    head, *rows = layer_table(figures).splitlines()
     assert head.split() == ["layer", "cycles", "roofline", "use", "DRAM", "bytes", "GLB", "bytes"]
     assert [row.split() for row in rows] == [["a", "1,250", "1,000", "80.0%", "0", "64"],
                                              ["b", "2,650", "1,800", "0.4%", "16,000", "800"],
                                              ["network", "4,000", "2,800", "25.2%", "16,800", "1,664"]]
-    assert report.ratios(figures) == "cycles / roofline 1.429, DRAM / compulsory bytes 1.095"
-    title, head, *rows = report.unit_table(figures).splitlines()
+    assert ratios(figures) == "cycles / roofline 1.429, DRAM / compulsory bytes 1.095"
+    title, head, *rows = unit_table(figures).splitlines()
     assert {len(line) for line in (title, head, *rows)} == {len(head)} and len(head) <= 130
     # Each column ends where its head does, and each unit's title spans its columns.
     assert rows[0].split() == "a 1500 1000 0 0 200 0 0 0 0 0 0 0 0 30 0 0".split()
