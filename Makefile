@@ -2,7 +2,7 @@
 # Knobs: make TARGET KNOB=value
 
 TEST    ?=#          test name (make list): sim, golden
-SEED    ?=#          seed; sim draws and prints one, test and mutate take 1
+SEED    ?=#          seed; sim draws one, test takes one from the sources, mutate 1
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
 JOBS    ?= 2#        tests at a time: test
 COUNT   ?= 20#       mutants: mutate
@@ -40,7 +40,7 @@ check: $(ready) ## A smoke test of about a minute
 	@$(eyrie) check $(quiet)
 
 test: $(ready) ## Runs all tests: [JOBS] [SEED]
-	@EYRIE_SEED="$${SEED:-1}" .venv/bin/python -m pytest -n "$$JOBS"
+	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS"
 
 lint: $(ready) ## Checks the RTL with Verilator and slang, warnings being errors
 	@$(eyrie) lint $(quiet)

@@ -73,7 +73,7 @@ def machine_of(bench: Bench) -> MachineConfig:
 def generator(bench: Bench, seed: int) -> np.random.Generator:
     """That of the simulation: cocotb adds a hash of the test's name to the seed."""
     name = f"{bench.module}.{bench.testcase}"
-    return np.random.default_rng(seed + int(hashlib.sha1(name.encode()).hexdigest(), 16))
+    return np.random.default_rng(bench.seed(seed) + int(hashlib.sha1(name.encode()).hexdigest(), 16))
 
 
 def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:

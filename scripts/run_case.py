@@ -44,9 +44,8 @@ from runtime.simulator.simulate import simulate_in
 from scripts.eyrie import main
 
 TARGET = BUILD / "run_case"
-DAY_S = 24 * 3600.0
 BENCH = Bench(
-    "run_case", "passes from a file", "pass_tb", "tb.pass.case_tests", "runs_cases", timeout_s=DAY_S
+    "run_case", "passes from a file", "pass_tb", "tb.pass.case_tests", "runs_cases", cycles=10**12
 )
 
 

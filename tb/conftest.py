@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share: the seed, EYRIE_SEED (1), printed in the header; and a line now and then that says which
+"""What all tests share: the seed, printed in the header and with a failure; and a line now and then that says which
 tests are running, so that a long one is not taken for a hanging one."""
 
 import os
@@ -10,13 +10,14 @@ import time
 import pytest
 
 from runtime.simulator.verilate import building
+from tb.common.seed import run_seed
 
 SILENCE_S = 8.0
 FIRST_MINUTES, MINUTES = 8, 5  # of the whole suite on two cores: with simulation models to build, and without
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    lines = [f"seed: {os.environ.get('EYRIE_SEED', '1')} (make test SEED=n)"]
+    lines = [f"seed: {run_seed()} (from the sources; another: make test SEED=n)"]
     if config.args_source == pytest.Config.ArgsSource.TESTPATHS:
         lines.append(f"all tests take about {MINUTES} minutes on two cores, and {FIRST_MINUTES} where the simulation "
                      "models have to be built")
@@ -26,7 +27,17 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 @pytest.fixture(scope="session")
 def seed() -> int:
     """The run's seed; every random choice comes from it."""
-    return int(os.environ.get("EYRIE_SEED", "1"))
+    return run_seed()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    """A failure ends with the line that repeats it."""
+    report = yield
+    if report.failed:
+        line = f"EYRIE_SEED={run_seed()} .venv/bin/python -m pytest '{item.nodeid}'"
+        report.sections.append(("again", line))
+    return report
 
 
 class Heartbeat:

@@ -59,8 +59,13 @@ def test_reason_is_one_line_whatever_the_message(failure, reason, tmp_path) -> N
 
 
 def test_endless_simulation_is_ended(tmp_path) -> None:
-    result = simulate(replace(find("fifo0"), timeout_s=0.01), seed=1, target=tmp_path)
-    assert result["status"] == "fail" and "no end after" in result["reason"]
+    result = simulate(replace(find("fifo0"), cycles=100), seed=1, target=tmp_path)
+    assert result["status"] == "fail" and "no end after 100 cycles" in result["reason"]
+
+
+def test_benches_of_one_test_draw_differently() -> None:
+    assert find("pass0").testcase == find("pass4").testcase
+    assert len({find(name).seed(seed) for name in ("pass0", "pass4") for seed in (1, 2)}) == 4
 
 
 def test_sources_come_before_their_users() -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from cocotb.clock import Clock
 from cocotb.handle import Immediate, SimHandleBase
 from cocotb.simtime import get_sim_time
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, Timer
 
 from runtime.simulator import summary
 from tb.common.scoreboard import Scoreboard
@@ -48,6 +48,12 @@ class Testbench:
         dut.clk_i.value = Immediate(0)
         dut.rst_ni.value = Immediate(0)
         Clock(self.clock, PERIOD_NS, unit="ns").start(start_high=False)
+        if "EYRIE_CYCLES" in os.environ:
+            cocotb.start_soon(self._fail_after(int(os.environ["EYRIE_CYCLES"])))
+
+    async def _fail_after(self, cycles: int) -> None:
+        await Timer(cycles * PERIOD_NS, "ns")
+        raise AssertionError(f"no end after {cycles:,} cycles")
 
     async def reset(self, cycles: int = 4) -> None:
         """Holds the reset for some cycles and releases it after a clock edge. May be repeated."""

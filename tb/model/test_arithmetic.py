@@ -2,15 +2,15 @@
 """Fixed-point arithmetic against the reference's formulas, transcribed one scalar at a time."""
 
 import math
-import os
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from model import arithmetic
+from tb.common.seed import run_seed
 
-SEED = int(os.environ.get("EYRIE_SEED", "1"))
+SEED = run_seed()
 SAMPLES = 4000
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 CORNERS = [0, 1, -1, 2, -2, 3, -3, 2**30, -(2**30), INT32_MAX - 1, INT32_MAX]

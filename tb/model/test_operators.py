@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden operators against two independent TensorFlow Lite implementations, on random layers.
 
-Knobs: EYRIE_LAYERS random layers of each operator (40), EYRIE_SEED (1).
+Knobs: EYRIE_LAYERS random layers of each operator (40), EYRIE_SEED.
 """
 
 import os
@@ -12,11 +12,12 @@ import pytest
 
 from model import operators as ops
 from model.arithmetic import quantize_multiplier
+from tb.common.seed import run_seed
 from tb.model import random_layers
 from tb.model.tflite_builder import run_litert, run_micro
 
 LAYERS = int(os.environ.get("EYRIE_LAYERS", "40"))
-SEED = int(os.environ.get("EYRIE_SEED", "1"))
+SEED = run_seed()
 REFERENCES = {"litert": run_litert, "tflite-micro": run_micro}
 OPERATORS = (
     "conv2d",

@@ -10,6 +10,8 @@ DRAM_BYTES = 4 << 20  # of tb_top
 CYCLE_LIMIT = 5_000_000  # of a run
 PASS_DONE = "run %d: pass %d done"  # what runs_requests logs, both counted from 1
 
+CAMPAIGN_CYCLES = 200_000_000  # of all runs of a bench together
+
 WIDE = {"bus_words": 2, "filter_lanes": 2}
 
 _MODULE = "tb.net.net_tests"
@@ -17,12 +19,14 @@ _UVM_MODULE = "tb.net.machine_tests"
 
 
 def network(name: str, about: str, testcase: str = "runs_network", **arguments: object) -> Bench:
-    return Bench(name, about, "tb_top", _MODULE, testcase, arguments=arguments, sources=SOURCES)
+    return Bench(name, about, "tb_top", _MODULE, testcase, arguments=arguments, sources=SOURCES,
+                 cycles=CAMPAIGN_CYCLES)
 
 
 def random_networks(name: str, about: str, testcase: str = "runs_networks", **arguments: object) -> Bench:
     """A bench of the pyuvm environment: networks of at most `macs` multiplications each."""
-    return Bench(name, about, "tb_top", _UVM_MODULE, testcase, arguments=arguments, sources=SOURCES)
+    return Bench(name, about, "tb_top", _UVM_MODULE, testcase, arguments=arguments, sources=SOURCES,
+                 cycles=CAMPAIGN_CYCLES)
 
 
 BENCHES = [
@@ -31,7 +35,7 @@ BENCHES = [
                     networks=16, macs=12_000_000),
     random_networks("net2", "every error code, soft reset, and the next program", "recovers",
                     rounds=3, macs=2_000_000),
-    random_networks("net3", "the networks of net1 on a slow, stalling DRAM",
+    random_networks("net3", "random networks on a slow, stalling DRAM",
                     networks=10, macs=12_000_000, slow=True),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits", machine=WIDE),
             parameters={"BUS_WORDS": 2, "FILTER_LANES": 2}),
