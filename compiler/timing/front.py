@@ -171,10 +171,12 @@ class Front:
     def _advance(self) -> None:
         """One step: the earlier of a chunk of commands, which goes first where both can, and of a burst or a
         transfer goes out."""
+        taken = len(self._taken)
         times = self._next_times()
-        if times == (None, None):
+        if times != (None, None):
+            self._go(*times)
+        elif len(self._taken) == taken:  # nothing was decoded, either
             raise RuntimeError("the list waits for something behind it")
-        self._go(*times)
 
     def _next_times(self) -> tuple[int | None, int | None]:
         """Decodes what it can; when a chunk of commands could be next, and when a burst or a transfer."""

@@ -93,7 +93,9 @@ def building() -> list[str]:
     """The models that are being built, by any process: name and how far it is."""
     found = []
     for part in unfinished(MODELS):
-        done, total = _progress(part / "work")
+        done, total = 0, 0
+        with suppress(FileNotFoundError):  # it has just been finished
+            done, total = _progress(part / "work")
         found.append(part.name.lstrip(".").rpartition("-")[0].rpartition("-")[0] + (f" {done}/{total}" if total else ""))
     return found
 

@@ -64,6 +64,12 @@ def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:
     assert cost.energy_uj(clock, gated) == pytest.approx(picojoules * 1e-6 + 50e-6 * microseconds)
 
 
+def test_a_list_whose_end_is_decoded_with_its_last_pass(tmp_path: Path) -> None:
+    """The words of the last pass and END come into reach in one step: that is no list that waits for itself."""
+    image = compiled(626772, 1, tmp_path / "net.tflite")
+    assert predict(image).cycles > 0
+
+
 def test_wide_ports_are_refused(tmp_path: Path) -> None:
     image = next(i for i in (compiled(1, n, tmp_path / "net.tflite") for n in range(NETWORKS)) if i)
     wide = replace(image, map=image.map | {"machine": replace(DEFAULT, bus_words=2).as_dict()})

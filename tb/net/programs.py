@@ -99,6 +99,7 @@ def place(network: Network, base: int, commands: list[Command], about: str = "")
 
 
 def draw_base(rng: np.random.Generator, network: Network, dram_bytes: int) -> int:
-    """A place for a network: not at either end of the memory, with room for a longer list."""
-    last = dram_bytes - 2 * len(network.image.dram)
+    """A place for a network: not at either end of the memory, with room for a list twice as long."""
+    image = network.image
+    last = dram_bytes - (image.program + 2 * (len(image.dram) - image.program))
     return GLB_WORD_BYTES * int(rng.integers(1, last // GLB_WORD_BYTES))
