@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import ExifTags, Image, ImageCms, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageCms, ImageOps, TiffImagePlugin, UnidentifiedImageError
 
 WHITE = (255, 255, 255)
 DEEP = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")  # modes of more than 8 bits
@@ -38,7 +38,8 @@ def read_photo(path: Path | str, size: tuple[int, int]) -> Photo:
     notes: list[str] = []
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(contents)) as picture:
-            upright = _in_colour(_turned(picture, notes), notes)
+            negative = _white_is_zero(picture)
+            upright = _in_colour(_turned(picture, notes), negative, notes)
     except UnidentifiedImageError as error:
         raise ValueError(f"{path}: no picture, or of a kind that is not known: give a PNG or JPEG file") from error
     except Image.DecompressionBombError as error:
@@ -60,10 +61,12 @@ def _turned(picture: Image.Image, notes: list[str]) -> Image.Image:
     return ImageOps.exif_transpose(picture)
 
 
-def _in_colour(picture: Image.Image, notes: list[str]) -> Image.Image:
-    """Red, green, blue, 8 bits each, without transparency, in sRGB."""
+def _in_colour(picture: Image.Image, negative: bool, notes: list[str]) -> Image.Image:
+    """Red, green, blue, 8 bits each, without transparency, in sRGB; negative: of a TIFF file whose 0 is white."""
     if picture.mode in DEEP:
-        return _shallow(np.asarray(picture), notes).convert("RGB")
+        shallow = _shallow(np.asarray(picture), notes)
+        # Of fewer bits Pillow turns these around by itself.
+        return (ImageOps.invert(shallow) if negative else shallow).convert("RGB")
     profile = picture.info.get("icc_profile")
     alpha = None
     if picture.has_transparency_data:
@@ -78,6 +81,11 @@ def _in_colour(picture: Image.Image, notes: list[str]) -> Image.Image:
         notes.append("transparent in places: put on white")
         colours = Image.composite(colours, Image.new("RGB", colours.size, WHITE), alpha)
     return colours
+
+
+def _white_is_zero(picture: Image.Image) -> bool:
+    """Whether a TIFF file says that 0 is white."""
+    return getattr(picture, "tag_v2", {}).get(TiffImagePlugin.PHOTOMETRIC_INTERPRETATION) == 0
 
 
 def _shallow(values: np.ndarray, notes: list[str]) -> Image.Image:

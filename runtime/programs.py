@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from compiler.command import save
+from compiler.image import Image
 from compiler.importers.file import read_model
 from compiler.options import EFFORT
 from compiler.pipeline import compile_network
@@ -27,12 +28,21 @@ def compiled(model: Path, machine: MachineConfig = DEFAULT, images: int = 1, obj
     options = json.dumps([machine.as_dict(), images, objective, effort])
     key = hashlib.sha256(b"\0".join([_sources(), options.encode(), contents])).hexdigest()[:16]
     folder = PROGRAMS / f"{model.stem}-{key}"
-    with locked(folder.with_name(f"{folder.name}.lock")):
-        if not folder.exists():
-            with progress.task(f"compiling {model.name}") as task, replacing(folder) as part:
-                stages = compile_network(model, machine, objective, effort, images, on_stage=task.say)
-                save(stages, part)
+    if not _whole(folder):
+        with progress.task(f"compiling {model.name}") as task, locked(folder.with_name(f"{folder.name}.lock")):
+            if not _whole(folder):  # nobody else has compiled it meanwhile
+                with replacing(folder) as part:
+                    stages = compile_network(model, machine, objective, effort, images, on_stage=task.say)
+                    save(stages, part)
     return folder
+
+
+def _whole(folder: Path) -> bool:
+    try:
+        Image.load(folder)
+    except ValueError:
+        return False
+    return True
 
 
 def _sources() -> bytes:

@@ -8,6 +8,7 @@ Nothing is shown unless a command line has called `show`. It goes to the standar
 holds results only.
 """
 
+import os
 import sys
 import threading
 import time
@@ -23,10 +24,11 @@ _moving = False
 
 
 def show(stream: TextIO | None = sys.stderr, moving: bool = True) -> None:
-    """Shows tasks from here on; None: no longer. moving: with a line that moves, if the stream is a terminal, which
-    goes together with no other output."""
+    """Shows tasks from here on; None: no longer. moving: with a line that moves, if the stream is a terminal that can,
+    which goes together with no other output."""
     global _shown, _moving
-    _shown, _moving = stream, moving and stream is not None and stream.isatty()
+    able = stream is not None and stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    _shown, _moving = stream, moving and able
 
 
 class Task:
@@ -69,7 +71,9 @@ def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[text]}"),
                TimeElapsedColumn())
     start = time.monotonic()
-    with Progress(*columns, console=Console(file=stream), transient=True) as bar:
+    # The standard output is another stream, which may go elsewhere: nothing of it is to pass through here.
+    with Progress(*columns, console=Console(file=stream), transient=True, redirect_stdout=False,
+                  redirect_stderr=False) as bar:
         line = bar.add_task(work.name, total=None, text="")
 
         def draw() -> None:

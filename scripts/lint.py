@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lints the RTL with Verilator and slang; a warning is an error. Two tools, since each finds what
-the other does not (slang alone sees a variable with two drivers in separate processes).
+"""Lints the RTL with Verilator and slang; a warning is an error.
 
-Every module that no other one instantiates is a top; the machine is also elaborated at other sizes.
+Two tools, since each finds what the other does not (slang alone sees a variable with two drivers in separate
+processes). Every module that no other one instantiates is a top; the machine is also elaborated at other sizes.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from pathlib import Path
 from runtime import progress
 from runtime.folders import ROOT
 from runtime.simulator.sources import arguments, closure, code
+from runtime.simulator.verilate import environment
 from scripts.eyrie import main
 
 WAIVERS = Path(__file__).with_name("lint.vlt")
@@ -45,7 +46,7 @@ def verilator(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
     generics = [f"-G{name}={value}" for name, value in parameters.items()]
     command = "verilator --lint-only -Wall --quiet-stats --no-timing --assert --top-module".split()
     command += [top, *generics, str(WAIVERS), *arguments(files)]
-    return subprocess.run(command).returncode == 0
+    return subprocess.run(command, env=environment()).returncode == 0
 
 
 def slang(top: str, parameters: dict[str, int], files: list[Path]) -> bool:

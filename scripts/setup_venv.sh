@@ -60,6 +60,16 @@ need 'command -v make' make make
 # An environment that belongs to something else is not ours to change.
 [ ! -L $VENV ] || fail "$VENV is a link to what is not set up for this project: remove the link"
 
+# One set-up at a time: whoever comes second waits, and finds the work done. The lock is held by what this script starts,
+# too: pip goes on for a while where the script is killed.
+mkdir -p $VENV
+exec 9>$VENV/.lock
+if ! "$PYTHON" -c "import fcntl; fcntl.flock(9, fcntl.LOCK_EX | fcntl.LOCK_NB)" 2>/dev/null; then
+  echo "eyrie: waiting for another set-up of $VENV"
+  "$PYTHON" -c "import fcntl; fcntl.flock(9, fcntl.LOCK_EX)"
+  [ ! -e $VENV/.ready ] || exit 0
+fi
+
 rm -f $VENV/.ready
 echo "eyrie: setting up $VENV with $("$PYTHON" --version) (once, some minutes)"
 "$PYTHON" -m venv $VENV
@@ -92,15 +102,20 @@ trap - INT TERM HUP
 
 # ---- The command line ----
 
-# Scripts find the project's packages from any folder.
+# Scripts find the packages of the checkout that .venv lies in, wherever that is moved or copied to.
 "$python" -c '
-import pathlib, sysconfig
+import os, pathlib, sysconfig
 folder = pathlib.Path(sysconfig.get_paths()["purelib"])
-(folder / "eyrie.pth").write_text(f"{pathlib.Path.cwd()}\n")'
+(folder / "eyrie.pth").write_text(os.path.relpath(".", folder) + "\n")'
 cat >$VENV/bin/eyrie <<'EOF'
 #!/bin/sh
 # Written by scripts/setup_venv.sh: the project's command line.
-root=$(cd "$(dirname "$0")/../.." && pwd)
+self=$0
+while [ -L "$self" ]; do
+  link=$(readlink "$self")
+  case $link in /*) self=$link ;; *) self=$(dirname "$self")/$link ;; esac
+done
+root=$(cd "$(dirname "$self")/../.." && pwd)
 PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}" exec "$root/.venv/bin/python" -P -m scripts.eyrie "$@"
 EOF
 chmod +x $VENV/bin/eyrie

@@ -111,24 +111,26 @@ def _generics(parameters: Mapping[str, int | str]) -> list[str]:
 @cache
 def _version() -> str:
     return subprocess.run(
-        ["verilator", "--version"], capture_output=True, text=True, check=True, env=_environment()
+        ["verilator", "--version"], capture_output=True, text=True, check=True, env=environment()
     ).stdout
 
 
 def _digest(flags: list[str], files: list[Path]) -> str:
-    digest = hashlib.sha256("\n".join([_version(), _VISIBLE, _SHARED, *flags]).encode())
+    # The model finds cocotb's libraries by their path: in a checkout that was moved or copied it is another model.
+    used = [_version(), str(config.libs_dir), _VISIBLE, _SHARED, *flags]
+    digest = hashlib.sha256("\n".join(used).encode())
     for path in files:
         digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def _environment(venv: Path = ROOT / ".venv") -> dict[str, str]:
-    """The build's: the virtual environment's tools first, and no knobs of the calling make."""
-    environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
-    environment["PATH"] = os.pathsep.join([str(venv / "bin"), os.environ["PATH"]])
+def environment(venv: Path = ROOT / ".venv") -> dict[str, str]:
+    """Verilator's: the virtual environment's tools first, and no knobs of the calling make."""
+    found = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
+    found["PATH"] = os.pathsep.join([str(venv / "bin"), os.environ["PATH"]])
     if shutil.which("ccache"):
-        environment.setdefault("OBJCACHE", "ccache")
-    return environment
+        found.setdefault("OBJCACHE", "ccache")
+    return found
 
 
 def _jobs() -> int:
@@ -166,8 +168,8 @@ def _build(
 ) -> None:
     """Makes folder/model."""
     with _work(folder) as work, log.open("w") as file:
-        command, environment = _command(top, flags, files, work, cocotb)
-        if _run(command, environment, file, work, task) != 0:
+        command, variables = _command(top, flags, files, work, cocotb)
+        if _run(command, variables, file, work, task) != 0:
             raise _refusal(top, log)
         shutil.move(work / "model", folder)
 
@@ -185,12 +187,12 @@ def _command(
     if not _plain(venv):
         (work / "venv").symlink_to(venv)
         venv = work / "venv"
-    environment = _environment(venv)
+    variables = environment(venv)
     if cocotb:
         control += _VISIBLE.format(top=top)
         programs.append(config.share_dir / "lib" / "verilator" / "verilator.cpp")
         libraries = shlex.quote(str(config.libs_dir))
-        environment["USER_LDLIBS"] = (
+        variables["USER_LDLIBS"] = (
             f"-Xlinker -rpath -Xlinker {libraries} -L{libraries} -lcocotbvpi_verilator"
         )
     (work / "control.vlt").write_text(control)
@@ -201,14 +203,14 @@ def _command(
         *[str(work / "control.vlt"), *arguments([path.relative_to(ROOT) for path in files])],
         *[str(work / path.name) for path in programs],
     ]
-    return command, environment
+    return command, variables
 
 
 def _run(
-    command: list[str], environment: dict[str, str], log: IO[str], work: Path, task: progress.Task
+    command: list[str], variables: dict[str, str], log: IO[str], work: Path, task: progress.Task
 ) -> int:
     """Runs the build and returns its status."""
-    with process(command, cwd=ROOT, env=environment, stdout=log, stderr=log) as build:
+    with process(command, cwd=ROOT, env=variables, stdout=log, stderr=log) as build:
         while True:
             task.at(*_progress(work))
             with suppress(subprocess.TimeoutExpired):

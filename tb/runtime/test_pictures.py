@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import ExifTags, ImageCms
+from PIL import ExifTags, ImageCms, TiffImagePlugin
 from PIL import Image as Picture
 
 from compiler.importers import tflite
@@ -61,6 +61,11 @@ def with_profile(path: Path) -> None:
     original_lab.save(path)
 
 
+def white_is_zero(path: Path) -> None:
+    negative = (255 - grey()).astype(np.uint16) * 257
+    Picture.fromarray(negative).save(path, tiffinfo={TiffImagePlugin.PHOTOMETRIC_INTERPRETATION: 0})
+
+
 def frames(path: Path) -> None:
     original().save(path, save_all=True, append_images=[Picture.new("RGB", (SIDE, SIDE), (0, 200, 0))])
 
@@ -95,6 +100,7 @@ KINDS: dict[str, tuple[str, Callable[[Path], object], bool, str]] = {
     "grey with alpha": ("a.png", lambda p: Picture.fromarray(grey()).convert("LA").save(p), True, ""),
     "16 bits": ("a.png", lambda p: Picture.fromarray(grey().astype(np.uint16) * 257).save(p), True, "65,535"),
     "12 bits": ("a.tiff", lambda p: Picture.fromarray(grey().astype(np.uint16) * 16).save(p), True, "4,095"),
+    "16 bits, 0 is white": ("a.tiff", white_is_zero, True, "65,535"),
     "32 bits": ("a.tiff", lambda p: Picture.fromarray(grey().astype(np.int32) * 257).save(p), True, "65,535"),
     "float to 1": ("a.tiff", lambda p: Picture.fromarray((grey() / 255).astype(np.float32)).save(p), True, "0 to 1 "),
     "float to 255": ("a.tiff", lambda p: Picture.fromarray(grey().astype(np.float32)).save(p), True, "0 to 255 "),

@@ -2,11 +2,18 @@
 """runtime/progress.py: something is said, in lines or on a terminal, and nothing unless asked for."""
 
 import io
+import os
+import pty
+import subprocess
+import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from runtime import progress
+from runtime.folders import ROOT
 
 
 class Terminal(io.StringIO):
@@ -15,7 +22,8 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def silent_again():
+def silent_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TERM", "xterm")
     yield
     progress.show(None)
 
@@ -72,3 +80,31 @@ def test_what_fails_says_no_more(fast: None) -> None:
             time.sleep(0.01)
         raise ValueError
     assert stream.getvalue() == "work ...\n"
+
+
+def test_a_dumb_terminal_has_lines(fast: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    progress.show(stream)
+    with progress.task("work"):
+        while stream.getvalue().count("\n") < 2:
+            time.sleep(0.01)
+    assert "\x1b" not in stream.getvalue() and stream.getvalue().startswith("work ...\nwork: at work (")
+
+
+def test_a_terminal_beside_a_redirected_output(tmp_path: Path) -> None:
+    """What is printed goes to the standard output, all of it, while a line moves on the terminal."""
+    code = ("import time; from runtime import progress; progress.show()\n"
+            "with progress.task('work'):\n"
+            "    for n in range(40): print('x' * 200, n, flush=True); time.sleep(0.01)\n")
+    terminal, other = pty.openpty()
+    with (tmp_path / "out.txt").open("w") as out:
+        run = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=out, stderr=other,
+                               env=os.environ | {"TERM": "xterm"})
+    os.close(other)
+    seen = b""
+    with suppress(OSError):  # at its end
+        while chunk := os.read(terminal, 4096):
+            seen += chunk
+    assert run.wait() == 0 and b"work" in seen
+    assert (tmp_path / "out.txt").read_text() == "".join(f"{'x' * 200} {n}\n" for n in range(40))
