@@ -6,10 +6,12 @@ configuration fields do not depend on them and live in `model/encoding.py`.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from model.messages import unknown
+from model.messages import of, unknown
+from model.reading import read_json
 
 SET_ROWS = 3  # rows of a PE set, in every size: one filter row each
 MAX_ROWS, MAX_PES = 15, 176  # that the descriptor has IDs for
@@ -97,24 +99,22 @@ class MachineConfig:
         Raises ValueError, in one line, for an unknown name, a value that is not an integer or one
         that is out of range.
         """
-        try:
-            values = json.loads(Path(path).read_bytes())
-        except OSError as error:
-            raise ValueError(f"{path}: {error.strerror}: give a JSON file with machine parameters") from error
-        except ValueError as error:
-            raise ValueError(f"{path}: not JSON ({error})") from error
+        values = read_json(path, "give a JSON file with machine parameters")
         if not isinstance(values, dict):
             raise ValueError(f"{path}: must be a JSON object, parameter by parameter")
+        with of(path):
+            return cls.of(values)
+
+    @classmethod
+    def of(cls, values: Mapping[str, object]) -> "MachineConfig":
+        """From what JSON holds, parameter by parameter. Raises ValueError as `load` does."""
         known = sorted(field.name for field in fields(cls))
         for name, value in values.items():
             if name not in known:
-                raise ValueError(f"{path}: {unknown('parameter', name, known)}")
+                raise ValueError(unknown("parameter", name, known))
             if type(value) is not int:
-                raise ValueError(f"{path}: {name} must be an integer, is {json.dumps(value)}")
-        try:
-            return cls(**values)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+                raise ValueError(f"{name} must be an integer, is {json.dumps(value)}")
+        return cls(**values)
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
