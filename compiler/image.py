@@ -116,28 +116,39 @@ def _check(contents: dict) -> None:
     try:
         machine = MachineConfig.of(contents["machine"])
         size, program = contents["bytes"], contents["program"]
-        starts, ends = [program["address"]], [program["address"] + program["bytes"]]
+        _whole(contents, bytes=0, images=1)
+        _whole(program, address=0, bytes=0)
+        ends = [program["address"] + program["bytes"]]
         for place in (contents["input"], contents["output"]):
+            _whole(place, address=0)
+            _whole(place["layout"], rows=1, cols=1, groups=1, address=0, ring_rows=1, shift=0, images=1)
             layout = FeatureMap(**place["layout"])
-            rows, cols, channels = place["shape"]
-            if (rows, cols) != (layout.rows, layout.cols) or not 0 < channels <= 8 * layout.groups:
+            channels = place["shape"][-1]
+            if place["shape"] != [layout.rows, layout.cols, channels] or type(channels) is not int or (
+                    not 0 < channels <= 8 * layout.groups or type(layout.planar) is not bool):
                 raise ValueError("shape and layout differ")
-            starts.append(place["address"])
             ends.append(place["address"] + contents["images"] * layout.words * GLB_WORD_BYTES)
-        if not contents["images"] > 0:
-            raise ValueError("no images")
         if not contents["steps"]:
             raise ValueError("no steps")
         for step in contents["steps"]:
-            if not str(step["name"]) or not step["passes"] or min(step["passes"]) < 0:
-                raise ValueError("passes of a step")
+            _whole(step, macs=0, weight_bytes=0)
+            if not isinstance(step["name"], str) or not step["passes"] or (
+                    not all(type(number) is int and number >= 0 for number in step["passes"])):
+                raise ValueError("a step without a name or without passes")
         _check_buffers(contents, machine)
-        if min(starts) < 0 or max(ends) > size:
+        if max(ends) > size:
             raise ValueError("something lies beyond the memory")
     except KeyError as error:
         raise ValueError(f"{error.args[0]} is missing") from error
     except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
         raise ValueError("an entry is unknown, missing or of the wrong kind") from error
+
+
+def _whole(values: dict, **least: int) -> None:
+    """Raises ValueError unless each of these entries is an integer of at least so much."""
+    for name, bound in least.items():
+        if type(values[name]) is not int or values[name] < bound:
+            raise ValueError(f"{name} must be an integer of at least {bound}, is {json.dumps(values[name])}")
 
 
 def _check_buffers(contents: dict, machine: MachineConfig) -> None:

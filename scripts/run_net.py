@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> None:
             outputs = on_model(image, inputs)
         except MachineError as error:
             raise ValueError(f"{options.directory}: {error}: compile the network again") from error
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # of commands that make no sense
+            raise ValueError(f"{options.directory}: a damaged program: compile the network again") from error
     else:
         target = BUILD / "run_net"
         with replacing(target, keep=RunFailed) as folder:
