@@ -27,11 +27,11 @@ quiet := $(if $(filter 1,$(QUIET)),--quiet)
 .PHONY: demo sim list check test lint golden accuracy bench mutate clean help
 
 demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE]
-	@$(eyrie) demo $(quiet) $${IMAGE:+--image "$$IMAGE"}
+	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"}
 
 sim: $(ready) ## Runs one simulation test: TEST [SEED] [WAVES]
-	@$(eyrie) sim $(quiet) $${TEST:+"$$TEST"} $${SEED:+--seed "$$SEED"} \
-	  $(if $(filter 1,$(WAVES)),--waves)
+	@$(eyrie) sim $(quiet) $(if $(filter 1,$(WAVES)),--waves) $${SEED:+--seed="$$SEED"} \
+	  $${TEST:+-- "$$TEST"}
 
 list: $(ready) ## Prints the simulation tests
 	@$(eyrie) list
@@ -46,17 +46,17 @@ lint: $(ready) ## Checks the RTL with Verilator and slang, warnings being errors
 	@$(eyrie) lint $(quiet)
 
 golden: $(ready) ## Writes stimulus and expected data of a test, or of all: [TEST] [SEED]
-	@$(eyrie) golden $(quiet) $${TEST:+"$$TEST"} $${SEED:+--seed "$$SEED"}
+	@$(eyrie) golden $(quiet) $${SEED:+--seed="$$SEED"} $${TEST:+-- "$$TEST"}
 
 accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL]
-	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10 "$$CIFAR10"} \
-	  $${IMAGES:+--images "$$IMAGES"} $${RTL:+--rtl "$$RTL"}
+	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10="$$CIFAR10"} \
+	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"}
 
 bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [BUDGET]
-	@$(eyrie) bench $(quiet) --budget "$$BUDGET" $${PARTS:+--parts "$$PARTS"}
+	@$(eyrie) bench $(quiet) --budget="$$BUDGET" $${PARTS:+--parts="$$PARTS"}
 
 mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
-	@$(eyrie) mutate $(quiet) --seed "$${SEED:-1}" --count "$$COUNT" --budget "$$BUDGET"
+	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$$COUNT" --budget="$$BUDGET"
 
 clean: ## Removes build/; .venv stays
 	@rm -rf build

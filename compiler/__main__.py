@@ -6,6 +6,7 @@ import sys
 
 from compiler.command import add_arguments, run
 from compiler.command_line import Parser
+from model.messages import one_line
 
 
 def main() -> int:
@@ -16,7 +17,7 @@ def main() -> int:
     try:
         run(parser.parse_args())
     except (ValueError, OSError) as error:
-        print(f"compiler: {error}", file=sys.stderr)
+        print(one_line(f"compiler: {error}"), file=sys.stderr)
         return 1
     return 0
 

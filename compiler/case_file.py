@@ -4,17 +4,18 @@
 scripts/run_case.py says what is in a file.
 """
 
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from compiler.arrays import read_npz
 from compiler.cases import GlbOverflow, Part, Table, convolution_cases, fused_cases
 from compiler.descriptors import Output, Window, output_size
 from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import NO_FILTER_COLUMN
+from model.messages import array, unknown
 
 MAPPING = ("e", "p", "q", "r", "t")
 FUSED = ("pw_filter", "dw_bias", "dw_multiplier", "dw_shift", "dw_zero_point", "dw_min", "dw_max")
@@ -50,14 +51,8 @@ class CaseFile:
 
 
 def load(path: str | Path, machine: MachineConfig = DEFAULT) -> CaseFile:
-    """Raises BadCase."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            values = {name: arrays[name] for name in arrays.files}
-    except FileNotFoundError:
-        raise BadCase(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile):
-        raise BadCase(f"{path}: not a readable .npz file; write it with numpy.savez") from None
+    """Raises ValueError, in one line; BadCase for what the file holds."""
+    values = read_npz(path, "write the case with numpy.savez")
     try:
         return _checked(values, machine)
     except ValueError as error:
@@ -82,7 +77,7 @@ def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[Part]:
         else:
             found = _convolution(case, machine)
     except GlbOverflow as error:
-        raise BadCase(f"{error}, cut into passes already: fewer channels or columns") from None
+        raise BadCase(f"{error}; it is cut into passes already: use fewer channels or columns") from None
     except ValueError as error:
         names = ", ".join(MAPPING)
         raise BadCase(
@@ -135,8 +130,8 @@ def _checked(values: dict[str, np.ndarray], machine: MachineConfig) -> CaseFile:
         if name not in values:
             why = f": {fused[0]} is there, so the case is fused" if name in FUSED else ""
             raise ValueError(f"no {name}{why}; add it")
-    if unknown := sorted(values.keys() - KNOWN):
-        raise ValueError(f"{unknown[0]} means nothing; known: {', '.join(sorted(KNOWN))}")
+    if more := sorted(values.keys() - KNOWN):
+        raise ValueError(unknown("array of a case", more[0], sorted(KNOWN)))
 
     ifmap = _tensor(values, "ifmap", np.int8, (None, None, None))
     channels = len(ifmap)
@@ -163,34 +158,33 @@ def _tensor(values: dict, name: str, kind: type, shape: tuple[int | None, ...]) 
     value = values[name]
     wanted = " x ".join("n" if length is None else str(length) for length in shape)
     if value.dtype != kind:
-        raise ValueError(f"{name} is {value.dtype}, must be {np.dtype(kind)}; convert it")
+        raise ValueError(f"{name} is {array(value)}, must be {np.dtype(kind)}; convert it")
     fits = value.ndim == len(shape) and all(
         got == length if length is not None else got > 0 for got, length in zip(value.shape, shape)
     )
     if not fits:
-        got = " x ".join(map(str, value.shape)) or "one number"
-        raise ValueError(f"{name} is {got}, must be {wanted}; change its shape")
+        raise ValueError(f"{name} is {array(value)}, must be {wanted}; change its shape")
     return value
 
 
-def _integers(values: dict, name: str, count: int, low: int, high: int) -> np.ndarray:
-    """`count` integers of any type within a range."""
+def _integers(values: dict, name: str, counts: tuple[int, ...], low: int, high: int) -> np.ndarray:
+    """Integers of any type within a range; counts: how many there may be."""
     value = values[name]
-    if value.dtype.kind not in "iu" or value.size != count or value.ndim > 1:
-        raise ValueError(f"{name} is {value.dtype} {list(value.shape)}, must be {count} integer(s)")
+    if value.dtype.kind not in "iu" or value.size not in counts or value.ndim > 1:
+        wanted = " or ".join("one integer" if count == 1 else f"{count} integers" for count in counts)
+        raise ValueError(f"{name} is {array(value)}, must be {wanted}; change it")
     if value.min() < low or value.max() > high:
         worst = value.min() if value.min() < low else value.max()
-        raise ValueError(f"{name} = {worst} must be in {low} to {high}")
+        raise ValueError(f"{name} = {worst}: must be {low} {'or' if high == low + 1 else 'to'} {high}")
     return value.reshape(-1).astype(np.int64)
 
 
 def _number(values: dict, name: str, low: int, high: int) -> int:
-    return int(_integers(values, name, 1, low, high)[0])
+    return int(_integers(values, name, (1,), low, high)[0])
 
 
 def _pads(values: dict) -> tuple[int, int, int, int]:
-    count = 4 if values["pad"].size == 4 else 1
-    pads = _integers(values, "pad", count, 0, LARGEST_MAP)
+    pads = _integers(values, "pad", (1, 4), 0, LARGEST_MAP)
     return tuple(int(pad) for pad in np.broadcast_to(pads, 4))
 
 
@@ -216,9 +210,9 @@ def _table(values: dict, channels: int) -> Table:
     if low > high:
         raise ValueError(f"dw_min = {low} is above dw_max = {high}; exchange them")
     return Table(
-        _integers(values, "dw_bias", channels, *INT32).astype(np.int32),
-        _integers(values, "dw_multiplier", channels, 0, INT32[1]).astype(np.int32),
-        _integers(values, "dw_shift", channels, -31, 30).astype(np.int8),
+        _integers(values, "dw_bias", (channels,), *INT32).astype(np.int32),
+        _integers(values, "dw_multiplier", (channels,), 0, INT32[1]).astype(np.int32),
+        _integers(values, "dw_shift", (channels,), -31, 30).astype(np.int8),
         Output(_number(values, "dw_zero_point", *INT8), low, high),
     )
 

@@ -73,7 +73,7 @@ class Allocator:
         address = len(self.words)
         self.words = np.concatenate([self.words, values.ravel().astype(np.uint64)])
         if len(self.words) > self.limit:
-            raise GlbOverflow(f"GLB: needs {len(self.words) * 8} bytes, has {self.limit * 8}: use a smaller case")
+            raise GlbOverflow(f"GLB: needs {len(self.words) * 8} bytes, has {self.limit * 8}")
         return address
 
 

@@ -7,12 +7,13 @@ What can be refused is refused before anything slow is imported or done.
 import argparse
 from collections.abc import Callable
 
-from compiler.command_line import whole_number
+from compiler.command_line import file_name, whole_number
 from compiler.files import check_folder
 from compiler.importers.file import read_model
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages, compile_network
 from model.config import DEFAULT, MachineConfig
+from model.messages import of
 
 STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
 
@@ -20,11 +21,11 @@ STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `run`; imports nothing slow."""
     parser.epilog = STAGE_LIST
-    parser.add_argument("model", metavar="MODEL")
-    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the compiled network and its figures")
+    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument("-o", "--output", type=file_name, metavar="DIR", help="folder for the compiled network and its figures")
     parser.add_argument("--dump", metavar="STAGE", choices=NAMES,
                         help="prints what a stage makes, in place of the table; without -o no later one runs")
-    parser.add_argument("--config", metavar="FILE", help="JSON with machine parameters")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
     parser.add_argument("--objective", metavar="OBJECTIVE", choices=OBJECTIVES, default=OBJECTIVES[0],
                         help=f"what the plan minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})")
     parser.add_argument("--effort", type=whole_number(1), default=EFFORT, metavar="N",
@@ -45,8 +46,9 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     if options.output:
         check_folder(options.output)
-    stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
-                             until=None if options.output else options.dump, on_stage=on_stage)
+    with of(options.model):
+        stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
+                                 until=None if options.output else options.dump, on_stage=on_stage)
     table = save(stages, options.output) if options.output else ""
     if options.dump:
         print(stages.dump(options.dump))

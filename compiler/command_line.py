@@ -2,10 +2,23 @@
 """What all command lines share: a bad one is reported in one line, with what may have been meant."""
 
 import argparse
+import math
+import re
+import sys
 from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
 from typing import NoReturn
 
-from model.messages import unknown
+from model.messages import one_line, unknown
+
+_ARGPARSE = (  # what it says of an option, and what we say
+    (re.compile(r"^argument (?:-\w/)?([^:]+): expected (?:one|at least one) argument$"),
+     r"\1 needs a value; one that begins with a dash is written \1=VALUE"),
+    (re.compile(r"^argument (?:-\w/)?([^:]+): ignored explicit argument .*$", re.DOTALL), r"\1 takes no value"),
+    (re.compile(r"^argument (?:-\w/)?([^:]+): "), r"\1 "),
+    (re.compile(r"^the following arguments are required: (.*)$"), r"\1 missing"),
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -15,15 +28,27 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}; see --help\n")
+        for theirs, ours in _ARGPARSE:
+            message = theirs.sub(ours, message)
+        hint = "" if message.endswith("?") else "; see --help"
+        self.exit(2, one_line(f"{self.prog}: {message}{hint}") + "\n")
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: object = None) -> argparse.Namespace:
+        args = sys.argv[1:] if args is None else args
+        for word in takewhile(lambda word: word != "--", args):  # before what a misspelt option leaves missing
+            if word.startswith("--"):
+                self._check_option(word)
         options, surplus = self.parse_known_args(args, namespace)
         for word in surplus:
             if word.startswith("-"):
-                self.error(unknown("option", word.split("=")[0], self._option_string_actions))
+                self._check_option(word)
             self.error(f"{word}: one argument too many")
         return options
+
+    def _check_option(self, word: str) -> None:
+        name = word.split("=")[0]
+        if name not in self._option_string_actions:
+            self.error(unknown("option", name, self._option_string_actions))
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
@@ -31,17 +56,38 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, unknown(name.lower(), str(value), map(str, action.choices)))
 
 
+# ---- Types of arguments ----
+
+
 def whole_number(least: int, most: int | None = None):
-    """The type of an option: an integer of at least `least`, at most `most`."""
+    """An integer of at least `least`, at most `most`."""
+    bound = f"at least {least}" if most is None else f"{least} to {most}"
 
     def convert(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+            raise argparse.ArgumentTypeError(f"{text!r}: must be a whole number, {bound}") from None
         if value < least or (most is not None and value > most):
-            bound = f"at least {least}" if most is None else f"{least} to {most}"
             raise argparse.ArgumentTypeError(f"{value}: must be {bound}")
         return value
 
     return convert
+
+
+def minutes(text: str) -> float:
+    """A time of 0 minutes or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be a number of minutes, 0 or more")
+    return value
+
+
+def file_name(text: str) -> Path:
+    """The name of a file or folder, which need not be there."""
+    if not text:
+        raise argparse.ArgumentTypeError("is empty: name a file or a folder")
+    return Path(text)

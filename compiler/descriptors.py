@@ -34,7 +34,7 @@ def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
     height, width = shape[0] + top + bottom, shape[1] + left + right
     rows, taps = window.kernel
     if height < rows or width < taps:
-        raise ValueError(f"a {rows} x {taps} kernel on a padded map of {height} x {width}")
+        raise ValueError(f"a {rows} x {taps} kernel does not fit a padded map of {height} x {width}")
     return (height - rows) // window.stride + 1, (width - taps) // window.stride + 1
 
 

@@ -14,18 +14,29 @@ REMEDY = "name a place with room that can be written to"
 def check_folder(directory: str | Path) -> None:
     """Raises ValueError, in one line, where a folder can be neither made nor written to."""
     directory = Path(directory)
-    there = next(place for place in (directory, *directory.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise ValueError(f"{directory}: cannot be written ({there} is a file): {REMEDY}")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ValueError(f"{directory}: cannot be written (no permission in {there}): {REMEDY}")
+    with writing(directory):
+        there = next(place for place in (directory, *directory.parents) if os.path.lexists(place))
+        if not there.is_dir():
+            nowhere = there.is_symlink() and not there.exists()
+            raise OSError(0, f"{there} is {'a link that leads nowhere' if nowhere else 'no folder'}")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise OSError(0, f"no permission in {there}")
 
 
 def check_file(path: str | Path) -> None:
     """Raises ValueError, in one line, unless a file can be written there."""
     path = Path(path)
-    if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ValueError(f"{path}: cannot be written: name a file in an existing folder")
+    try:
+        if path.is_dir():
+            raise OSError(0, "a folder")
+        if path.exists() and not path.is_file():
+            raise OSError(0, "a pipe or a device")
+        if not path.parent.is_dir():
+            raise OSError(0, f"{path.parent} is no folder")
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise OSError(0, f"no permission in {path.parent}")
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be written ({error.strerror}): name a file in an existing folder") from error
 
 
 def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:
@@ -63,8 +74,8 @@ def whole_file(path: Path | str) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     with writing(path):
-        if path.is_dir():
-            raise IsADirectoryError(0, "Is a directory")
+        if path.exists() and not path.is_file():
+            raise OSError(0, "a folder" if path.is_dir() else "a pipe or a device")
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         part = Path(name)
         try:

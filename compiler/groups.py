@@ -190,8 +190,8 @@ def _group(node: Node | None, depthwise: Node | None = None) -> Group:
 
 
 def _too_large(node: Node) -> Unsupported:
-    return Unsupported(f"operator {node.where}: kernel {times(node.kernel)}, stride {node.stride}: "
-                       "at most 3 x 3 and 2")
+    return Unsupported(f"operator {node.where}: a kernel of {times(node.kernel)} at stride {node.stride}, "
+                       "supported are at most 3 x 3 and 2")
 
 
 def _pool(groups: list[Group], node: Node) -> None:

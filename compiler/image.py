@@ -22,7 +22,11 @@ from compiler.layout import FeatureMap
 from compiler.program import assemble
 from compiler.schedule import Schedule
 from model.config import GLB_WORD_BYTES, MachineConfig
-from model.messages import times
+from model.messages import array, times
+from model.reading import read_file, read_json
+
+
+REMEDY = "give a folder that eyrie compile wrote"
 
 
 @dataclass(frozen=True)
@@ -47,14 +51,14 @@ class Image:
 
     @property
     def machine(self) -> MachineConfig:
-        return MachineConfig(**self.map["machine"])
+        return MachineConfig.of(self.map["machine"])
 
     def with_input(self, values: np.ndarray) -> np.ndarray:
         """A copy of the memory with an input: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
         place = self.map["input"]
         expected = self._shape("input")
         if values.shape != expected or values.dtype != np.int8:
-            raise ValueError(f"input is {values.dtype} {times(values.shape)}, "
+            raise ValueError(f"input is {array(values)}, "
                              f"the network takes int8 {times(expected)}")
         dram, layout = self.dram.copy(), FeatureMap(**place["layout"])
         packed = np.stack([layout.pack(image) for image in values.reshape(-1, *place["shape"])])
@@ -95,48 +99,56 @@ class Image:
     def load(cls, directory: str | Path) -> "Image":
         """Raises ValueError in one line."""
         directory = Path(directory)
+        contents = read_json(directory / "map.json", REMEDY)
+        dram = np.frombuffer(read_file(directory / "image.bin", REMEDY), np.uint8)
         try:
-            dram = np.frombuffer((directory / "image.bin").read_bytes(), np.uint8)
-            contents = json.loads((directory / "map.json").read_bytes())
-            _check(contents, dram)
-        except (OSError, ValueError) as error:
-            reason = f"{Path(error.filename).name}: {error.strerror}" if isinstance(error, OSError) else error
-            raise ValueError(
-                f"{directory}: not a compiled network ({reason}): eyrie compile makes one"
-            ) from error
+            _check(contents)
+        except ValueError as error:
+            raise ValueError(f"{directory / 'map.json'}: {error}: {REMEDY}") from error
+        if len(dram) != contents["bytes"]:
+            raise ValueError(f"{directory / 'image.bin'}: has {len(dram)} bytes, map.json says {contents['bytes']}: "
+                             f"{REMEDY}")
         return cls(dram, contents)
 
 
-def _check(contents: dict, dram: np.ndarray) -> None:
-    """Raises ValueError unless a map has all that is needed and goes with the memory."""
+def _check(contents: dict) -> None:
+    """Raises ValueError unless a map has all that is needed."""
     try:
-        machine = MachineConfig(**contents["machine"])
+        machine = MachineConfig.of(contents["machine"])
         size, program = contents["bytes"], contents["program"]
+        _whole(contents, bytes=0, images=1)
+        _whole(program, address=0, bytes=0)
         ends = [program["address"] + program["bytes"]]
         for place in (contents["input"], contents["output"]):
+            _whole(place, address=0)
+            _whole(place["layout"], rows=1, cols=1, groups=1, address=0, ring_rows=1, shift=0, images=1)
             layout = FeatureMap(**place["layout"])
-            rows, cols, channels = place["shape"]
-            if (rows, cols) != (layout.rows, layout.cols) or not 0 < channels <= 8 * layout.groups:
+            channels = place["shape"][-1]
+            if place["shape"] != [layout.rows, layout.cols, channels] or type(channels) is not int or (
+                    not 0 < channels <= 8 * layout.groups or type(layout.planar) is not bool):
                 raise ValueError("shape and layout differ")
             ends.append(place["address"] + contents["images"] * layout.words * GLB_WORD_BYTES)
-        if not contents["images"] > 0:
-            raise ValueError("no images")
         if not contents["steps"]:
             raise ValueError("no steps")
         for step in contents["steps"]:
-            if not str(step["name"]) or not step["passes"] or min(step["passes"]) < 0:
-                raise ValueError("passes of a step")
+            _whole(step, macs=0, weight_bytes=0)
+            if not isinstance(step["name"], str) or not step["passes"] or (
+                    not all(type(number) is int and number >= 0 for number in step["passes"])):
+                raise ValueError("a step without a name or without passes")
         _check_buffers(contents, machine)
         if max(ends) > size:
             raise ValueError("something lies beyond the memory")
     except KeyError as error:
-        raise ValueError(f"map.json: {error.args[0]!r} is missing") from error
+        raise ValueError(f"{error.args[0]} is missing") from error
     except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
-        raise ValueError("map.json: an entry is unknown, missing or of the wrong kind") from error
-    except ValueError as error:
-        raise ValueError(f"map.json: {error}") from error
-    if len(dram) != size:
-        raise ValueError(f"image.bin has {len(dram)} bytes, map.json says {size}")
+        raise ValueError("an entry is unknown, missing or of the wrong kind") from error
+
+
+def _whole(values: dict, **least: int) -> None:
+    """Raises ValueError unless each of these entries is an integer of at least so much."""
+    for name, bound in least.items():
+        if type(values[name]) is not int or values[name] < bound:
+            raise ValueError(f"{name} must be an integer of at least {bound}, is {json.dumps(values[name])}")
 
 
 def _check_buffers(contents: dict, machine: MachineConfig) -> None:

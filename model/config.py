@@ -6,14 +6,18 @@ configuration fields do not depend on them and live in `model/encoding.py`.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from model.messages import unknown
+from model.messages import of, unknown
+from model.reading import read_json
 
 SET_ROWS = 3  # rows of a PE set, in every size: one filter row each
 MAX_ROWS, MAX_PES = 15, 176  # that the descriptor has IDs for
 MAX_GLB_WORDS = 1 << 16  # that an address reaches
+MIN_WORD_BUFFER = 8  # words: a group of four pixels, twice
+MAX_PE_WORDS = 1 << 16  # of any buffer in the array: far more than an index reaches
 WORD_CHANNELS = 4  # int8 channels in the 32-bit word that a PE consumes
 GLB_WORD_BYTES = 8  # a GLB word holds 8 channels of one pixel, or of one filter tap
 
@@ -30,7 +34,7 @@ class MachineConfig:
     filter_words        32-bit filter words a PE holds (two copies of 4 filters x 3 taps)
     ifmap_words         32-bit ifmap words a PE prefetches for depthwise and convolution
     pixel_words         32-bit ifmap words a PE holds for pointwise work (4 in use, 4 in the shadow)
-    word_buffer_words   32-bit depthwise results a SUPER keeps
+    word_buffer_words   32-bit depthwise results a SUPER keeps, a power of two
     bus_words           64-bit words in a beat of the DRAM port: 1 or 2
     filter_lanes        filter words that the GLB gives to the array in a cycle: 1 or 2
     clock_hz            nominal clock, for time and energy
@@ -61,10 +65,14 @@ class MachineConfig:
         for name in ("bus_words", "filter_lanes"):
             if getattr(self, name) not in (1, 2):
                 raise ValueError(f"{name} = {getattr(self, name)}: must be 1 or 2")
-        for name in ("glb_banks", "glb_bank_words"):
+        for name, least in (("glb_banks", 2), ("glb_bank_words", 2), ("word_buffer_words", MIN_WORD_BUFFER)):
             value = getattr(self, name)
-            if value < 2 or value & (value - 1):
-                raise ValueError(f"{name} = {value}: must be a power of two")
+            if value < least or value & (value - 1):
+                raise ValueError(f"{name} = {value}: must be a power of two, at least {least}")
+        for name in ("psum_words", "filter_words", "ifmap_words", "pixel_words", "word_buffer_words"):
+            value = getattr(self, name)
+            if value > MAX_PE_WORDS:
+                raise ValueError(f"{name} = {value}: must be at most {MAX_PE_WORDS}")
         if self.rows > MAX_ROWS:
             raise ValueError(f"rows = {self.rows}: must be at most {MAX_ROWS}")
         if self.rows * self.cols > MAX_PES:
@@ -97,24 +105,22 @@ class MachineConfig:
         Raises ValueError, in one line, for an unknown name, a value that is not an integer or one
         that is out of range.
         """
-        try:
-            values = json.loads(Path(path).read_bytes())
-        except OSError as error:
-            raise ValueError(f"{path}: {error.strerror}: give a JSON file with machine parameters") from error
-        except ValueError as error:
-            raise ValueError(f"{path}: not JSON ({error})") from error
+        values = read_json(path, "give a JSON file with machine parameters")
         if not isinstance(values, dict):
             raise ValueError(f"{path}: must be a JSON object, parameter by parameter")
+        with of(path):
+            return cls.of(values)
+
+    @classmethod
+    def of(cls, values: Mapping[str, object]) -> "MachineConfig":
+        """From what JSON holds, parameter by parameter. Raises ValueError as `load` does."""
         known = sorted(field.name for field in fields(cls))
         for name, value in values.items():
             if name not in known:
-                raise ValueError(f"{path}: {unknown('parameter', name, known)}")
+                raise ValueError(unknown("parameter", name, known))
             if type(value) is not int:
-                raise ValueError(f"{path}: {name} must be an integer, is {json.dumps(value)}")
-        try:
-            return cls(**values)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+                raise ValueError(f"{name} must be an integer, is {json.dumps(value)}")
+        return cls(**values)
 
     def as_dict(self) -> dict[str, int]:
         return asdict(self)

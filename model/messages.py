@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words that messages share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> str:
@@ -18,3 +23,34 @@ def unknown(kind: str, name: str, known: Iterable[str], listing: str = "") -> st
 def times(sizes: Iterable[int]) -> str:
     """A shape as people write it: 32 x 32 x 3."""
     return " x ".join(str(int(size)) for size in sizes)
+
+
+def array(values: "np.ndarray") -> str:
+    """Type and shape of an array as people write them: int8 32 x 32 x 3, 4 int64 numbers, one float64 number."""
+    kind = {"S": "text", "U": "text", "V": "structured"}.get(values.dtype.kind, str(values.dtype))
+    if values.ndim > 1:
+        return f"{kind} {times(values.shape)}"
+    noun = "value" if kind in ("text", "structured") else "number"
+    return f"{values.size} {kind} {noun}s" if values.ndim else f"one {kind} {noun}"
+
+
+@contextmanager
+def of(path: object) -> Iterator[None]:
+    """A ValueError of the block begins with the path of the file that it is about."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith(f"{path}: "):
+            raise
+        raise ValueError(f"{path}: {error}") from error
+
+
+def one_line(text: str) -> str:
+    """With what a terminal would not print, like the newline in a file's name, as an escape sequence."""
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    if "\udc80" <= letter <= "\udcff":  # a byte that is no UTF-8
+        return f"\\x{ord(letter) - 0xdc00:02x}"
+    return ascii(letter)[1:-1]

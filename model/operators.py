@@ -32,6 +32,7 @@ from model.arithmetic import (
     quantize_multiplier,
     rounding_average,
 )
+from model.messages import times
 
 INT8_MIN, INT8_MAX = -128, 127
 NO_PADS = (0, 0, 0, 0)
@@ -59,7 +60,7 @@ class Quantization:
     def __post_init__(self):
         object.__setattr__(self, "scale", float(np.float32(self.scale)))
         if not 0 < self.scale < np.inf:
-            raise ValueError(f"a scale is positive and finite, got {self.scale}")
+            raise ValueError(f"a scale is positive and finite, got {self.scale:g}")
         if not INT8_MIN <= self.zero_point <= INT8_MAX:
             raise ValueError(f"an int8 zero point is -128 to 127, got {self.zero_point}")
 
@@ -131,7 +132,7 @@ def _pair(value):
 def _pad(ifmap, pads, value):
     top, bottom, left, right = pads
     if min(pads) < 0:
-        raise ValueError(f"pads are not negative, got {tuple(pads)}")
+        raise ValueError(f"pads are not negative, got {', '.join(map(str, pads))}")
     if not any(pads):
         return ifmap
     widths = [(0, 0)] * (ifmap.ndim - 3) + [(top, bottom), (left, right), (0, 0)]
@@ -141,7 +142,7 @@ def _pad(ifmap, pads, value):
 def _windows(padded, kernel, stride):
     """Return a view [..., E, F, C, R, S] of every filter window of a padded map."""
     if padded.ndim < 3 or any(k > n for k, n in zip(kernel, padded.shape[-3:-1], strict=True)):
-        raise ValueError(f"kernel {tuple(kernel)} does not fit a padded map {padded.shape}")
+        raise ValueError(f"a kernel of {times(kernel)} does not fit a padded map of {times(padded.shape)}")
     down, across = _pair(stride)
     windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, axis=(-3, -2))
     return windows[..., ::down, ::across, :, :, :]
@@ -185,7 +186,7 @@ def conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0):
     [M, R, S, C]; `pad_value` fills the border. Raises ValueError where shapes do not fit.
     """
     if ifmap.shape[-1] != filter_.shape[-1]:
-        raise ValueError(f"filter {filter_.shape} does not fit a map of {ifmap.shape[-1]} channels")
+        raise ValueError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
     windows = _windows(_pad(ifmap, pads, pad_value), filter_.shape[1:3], stride)
     rows = np.moveaxis(windows, -3, -1)  # [..., E, F, R, S, C]
     return _matmul(rows.reshape(*rows.shape[:-3], -1), filter_.reshape(len(filter_), -1))
@@ -200,7 +201,7 @@ def depthwise_conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0):
     height, width, outputs = filter_.shape
     repeats, ragged = divmod(outputs, ifmap.shape[-1])
     if ragged or not repeats:
-        raise ValueError(f"filter {filter_.shape} does not fit a map of {ifmap.shape[-1]} channels")
+        raise ValueError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
     _check_operands(ifmap, filter_, height * width)
     if repeats > 1:
         ifmap = np.repeat(ifmap, repeats, axis=-1)
@@ -215,7 +216,7 @@ def depthwise_conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0):
 def fully_connected_sums(ifmap, filter_):
     """Return the raw sums, int32 [..., M], of int8 `ifmap` [..., C] and `filter_` [M, C]."""
     if ifmap.shape[-1] != filter_.shape[-1]:
-        raise ValueError(f"filter {filter_.shape} does not fit {ifmap.shape[-1]} inputs")
+        raise ValueError(f"a filter of {times(filter_.shape)} does not fit {ifmap.shape[-1]} inputs")
     return _matmul(ifmap, filter_)
 
 
@@ -280,7 +281,7 @@ def average_pool2d(ifmap, kernel, stride, pads=NO_PADS, minimum=INT8_MIN, maximu
     counts = _windows(_pad(np.ones((*ifmap.shape[-3:-1], 1), int), pads, 0), _pair(kernel), stride)
     counts = counts.sum(axis=(-2, -1))
     if not counts.all():
-        raise ValueError(f"pads {tuple(pads)} leave a {_pair(kernel)} window outside the map")
+        raise ValueError(f"pads of {', '.join(map(str, pads))} leave a window of {times(_pair(kernel))} outside the map")
     totals = _windows(_pad(ifmap, pads, 0), _pair(kernel), stride).sum(axis=(-2, -1), dtype=int)
     return np.clip(rounding_average(totals, counts), minimum, maximum).astype(np.int8)
 
@@ -323,7 +324,7 @@ def add_parameters(first, second, output, activation="NONE"):
 def add(first, second, parameters):
     """Int8 element-wise addition of two maps of the same shape -> int8."""
     if first.shape != second.shape:
-        raise ValueError(f"addends of different shapes, {first.shape} and {second.shape}")
+        raise ValueError(f"addends of different shapes, {times(first.shape)} and {times(second.shape)}")
     total = 0
     for addend, scaling in ((first, parameters.first), (second, parameters.second)):
         raised = (addend.astype(np.int64) - scaling.zero_point) << ADD_LEFT_SHIFT

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from compiler.files import umask, writing
+from runtime.signals import held
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
@@ -41,10 +42,12 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
     After an exception it is removed, and `target` is as it was; unless it is one of `keep`, whose folder has a log
     to look at. Raises ValueError, in one line, if there is no place to write to.
     """
-    with writing(target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        own, descriptor = _own_folder(target)
+    own = None
     try:
+        with writing(target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with held():
+                own, descriptor = _own_folder(target)
         try:
             yield own
         except keep:
@@ -53,8 +56,9 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
         with writing(target):
             _take_place(own, target)
     finally:
-        _remove(own)
-        os.close(descriptor)
+        if own is not None:
+            _remove(own)
+            os.close(descriptor)
 
 
 def _remove(path: Path) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 from PIL import ExifTags, Image, ImageCms, ImageOps, TiffImagePlugin, UnidentifiedImageError
 
+from model.reading import read_file
+
 WHITE = (255, 255, 255)
 DEEP = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")  # modes of more than 8 bits
 RANGES = (1, 255, 1023, 4095, 65_535)  # the largest value of floats, and of 8, 10, 12 and 16 bits
@@ -31,10 +33,7 @@ def read_photo(path: Path | str, size: tuple[int, int]) -> Photo:
 
     Raises ValueError, in one line, for what cannot be read.
     """
-    try:
-        contents = Path(path).read_bytes()
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}): give a PNG or JPEG file") from error
+    contents = read_file(path, "give a PNG or JPEG file")
     notes: list[str] = []
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(contents)) as picture:

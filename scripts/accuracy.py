@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.command_line import whole_number
+from compiler.command_line import file_name, whole_number
+from compiler.importers.file import read_model
+from model.reading import check_readable
 from runtime import progress
 from runtime.folders import BUILD, ROOT, replacing
 from scripts.eyrie import main
@@ -22,38 +24,40 @@ if TYPE_CHECKING:
     import numpy as np
 
     from compiler.graph import Graph
+    from scripts.float_network import MobileNetV1
 
 DATA = ROOT / "data" / "mobilenetv1_cifar10"
 TEST_IMAGES = 10_000
 BATCH = 250
+IMAGE, CLASSES = (32, 32, 3), 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     images = whole_number(1, TEST_IMAGES)
-    parser.add_argument("--cifar10", type=Path, required=True, metavar="DIR", help="folder with CIFAR-10")
+    parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
     parser.add_argument("--images", type=images, default=TEST_IMAGES, metavar="N", help="the first N test images")
     parser.add_argument("--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N",
                         help="images to run on the RTL too")
-    parser.add_argument("--model", type=Path, default=DATA / "mobilenetv1_cifar10.tflite", metavar="X.tflite")
-    parser.add_argument("--float", type=Path, default=DATA / "mobilenetv1_cifar10_float.pt", metavar="X.pt")
+    parser.add_argument("--model", type=file_name, default=DATA / "mobilenetv1_cifar10.tflite", metavar="X.tflite")
+    parser.add_argument("--float", type=file_name, default=DATA / "mobilenetv1_cifar10_float.pt", metavar="X.pt")
 
 
 def run(options: argparse.Namespace) -> int:
-    for path in (options.model, options.float):
-        if not path.is_file():
-            raise ValueError(f"{path}: no such file")
     if options.rtl > options.images:
         raise ValueError(f"--rtl {options.rtl}: must be 0 to the number of images, {options.images}")
-    from compiler.importers import tflite
+    read_model(options.model)
+    check_readable(options.float, "eyrie train makes float weights")
     from scripts import cifar10
 
+    cifar10.locate(options.cifar10, "test")
+    graph, network = _network(options.model), _float_network(options.float)
     images, labels = cifar10.load(options.cifar10, "test")
     images, labels = images[: options.images], labels[: options.images]
+    inputs = cifar10.preprocess(images)
     start = time.perf_counter()
-    real = _float_logits(options.float, images)
+    real = _float_logits(network, images)
     real_top1 = report("float", real, labels, time.perf_counter() - start)
     start = time.perf_counter()
-    graph, inputs = tflite.load(options.model), cifar10.preprocess(images)
     quantised = golden_logits(graph, inputs)
     int8_top1 = report("int8", quantised, labels, time.perf_counter() - start)
     same = int((real.argmax(1) == quantised.argmax(1)).sum())
@@ -63,6 +67,19 @@ def run(options: argparse.Namespace) -> int:
     if options.rtl:
         print(f"RTL: {different} of {quantised[: options.rtl].size} logits differ from the golden model's")
     return 1 if different else 0
+
+
+def _network(model: Path) -> "Graph":
+    """Raises ValueError, in one line, for one that does not classify CIFAR-10's images."""
+    from compiler.importers import tflite
+    from model.messages import times
+
+    graph = tflite.load(model)
+    ends = graph.nodes[0].inputs[0].shape, graph.output.shape
+    if ends != (IMAGE, (1, 1, CLASSES)):
+        raise ValueError(f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
+                         f"1 x 1 x {CLASSES} of CIFAR-10's {times(IMAGE)}")
+    return graph
 
 
 def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.ndarray", real_top1: float,
@@ -84,11 +101,18 @@ def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.n
     return different
 
 
-def _float_logits(weights: Path, images: "np.ndarray") -> "np.ndarray":
-    with progress.task(f"running the float model on {len(images):,} images"):
-        from scripts.float_network import float_logits, load_float
+def _float_network(weights: Path) -> "MobileNetV1":
+    with progress.task("loading the float model"):  # PyTorch takes its time to load
+        from scripts.float_network import load_float
 
-        return float_logits(load_float(weights), images).numpy()
+        return load_float(weights)
+
+
+def _float_logits(network: "MobileNetV1", images: "np.ndarray") -> "np.ndarray":
+    from scripts.float_network import float_logits
+
+    with progress.task(f"running the float model on {len(images):,} images"):
+        return float_logits(network, images).numpy()
 
 
 def golden_logits(graph: "Graph", inputs: "np.ndarray") -> "np.ndarray":

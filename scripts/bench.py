@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from compiler.command_line import minutes
 from compiler.cost import predict
 from compiler.image import Image
 from compiler.importers import tflite
@@ -186,7 +187,7 @@ def run_parts(names: list[str], base: Run, end: float) -> dict[str, dict]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", default=",".join(PARTS), metavar="A,B", help=", ".join(PARTS))
-    parser.add_argument("--budget", type=float, default=60, metavar="MINUTES", help="after which no part begins (60)")
+    parser.add_argument("--budget", type=minutes, default=60, metavar="MINUTES", help="after which no part begins (60)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from model.messages import array
+from model.reading import check_readable, read_file
+
 ARCHIVE = "cifar-10-python.tar.gz"
 FOLDER = "cifar-10-batches-py"
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -19,6 +22,7 @@ MEAN = (0.4914, 0.4822, 0.4465)  # of the training images, per channel, pixels s
 STD = (0.2470, 0.2435, 0.2616)
 BATCHES = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
 IMAGES_PER_BATCH = 10_000
+_UNPACK, _FETCH = f"unpack {ARCHIVE} anew", "delete it and fetch it again with eyrie cifar10"
 
 
 def preprocess(images: np.ndarray) -> np.ndarray:
@@ -29,8 +33,7 @@ def preprocess(images: np.ndarray) -> np.ndarray:
     """
     images = np.asarray(images)
     if images.dtype != np.uint8 or images.shape[-3:] != (32, 32, 3):
-        got = f"{images.dtype} {list(images.shape)}"
-        raise ValueError(f"an image must be uint8 [..., 32, 32, 3], this is {got}")
+        raise ValueError(f"images must be uint8 ... x 32 x 32 x 3, these are {array(images)}")
     return (images ^ 0x80).view(np.int8)
 
 
@@ -49,24 +52,32 @@ class _BatchUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"unexpected {module}.{name}")
 
 
-def _read_batches(directory: Path, names: list[str]) -> list[bytes]:
-    """Return the batch files' bytes, from the unpacked folder if there is one, else the archive."""
+def locate(directory: Path | str, split: str) -> Path:
+    """The unpacked folder with the batches of `split` if there is one, else the archive. Raises ValueError, in one
+    line, if there is neither."""
+    directory, names = Path(directory), BATCHES[split]
+    if directory.exists() and not directory.is_dir():
+        raise ValueError(f"{directory}: no folder: give the one that eyrie cifar10 fills")
     for folder in (directory / FOLDER, directory):
         if (folder / names[0]).is_file():
             if missing := [name for name in names if not (folder / name).is_file()]:
-                raise ValueError(f"{folder}: {missing[0]} is missing; unpack {ARCHIVE} anew")
-            return [(folder / name).read_bytes() for name in names]
-    archive = directory / ARCHIVE
-    if not archive.is_file():
-        raise ValueError(
-            f"{directory}: neither {ARCHIVE} nor {FOLDER}/ there; get it with "
-            f"eyrie cifar10 {directory}"
-        )
+                raise ValueError(f"{folder}: {missing[0]} is missing: {_UNPACK}")
+            return folder
+    if not (directory / ARCHIVE).is_file():
+        raise ValueError(f"{directory}: neither {ARCHIVE} nor {FOLDER}/ there: get it with eyrie cifar10 {directory}")
+    return directory / ARCHIVE
+
+
+def _read_batches(place: Path, names: list[str]) -> list[bytes]:
+    """The batch files' bytes."""
+    if place.is_dir():
+        return [read_file(place / name, _UNPACK) for name in names]
+    check_readable(place, _FETCH)
     try:
-        with tarfile.open(archive, "r:gz") as tar:
+        with tarfile.open(place, "r:gz") as tar:
             return [tar.extractfile(f"{FOLDER}/{name}").read() for name in names]
-    except (tarfile.TarError, EOFError, KeyError, AttributeError, zlib.error) as error:
-        raise ValueError(f"{archive}: truncated or damaged ({error}); fetch it again") from None
+    except (tarfile.TarError, OSError, EOFError, KeyError, AttributeError, zlib.error) as error:
+        raise ValueError(f"{place}: truncated or damaged: {_FETCH}") from error
 
 
 def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
@@ -76,14 +87,14 @@ def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
     truncated or damaged, OSError if it cannot be read.
     """
     images, labels = [], []
-    for name, raw in zip(BATCHES[split], _read_batches(Path(directory), BATCHES[split])):
+    place = locate(directory, split)
+    for name, raw in zip(BATCHES[split], _read_batches(place, BATCHES[split])):
         try:
             batch = _BatchUnpickler(io.BytesIO(raw), encoding="bytes").load()
             data, label = batch[b"data"], np.array(batch[b"labels"], np.uint8)
             images.append(data.reshape(IMAGES_PER_BATCH, 3, 32, 32).transpose(0, 2, 3, 1))
             labels.append(label.reshape(IMAGES_PER_BATCH))
         except Exception as error:  # a damaged pickle can raise nearly anything
-            raise ValueError(
-                f"{directory}: {name} is truncated or damaged ({error}); fetch it again"
-            ) from None
+            raise ValueError(f"{place}: {name} is truncated or damaged: {_UNPACK if place.is_dir() else _FETCH}"
+                             ) from error
     return np.concatenate(images), np.concatenate(labels)

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compiler.command_line import file_name
 from scripts.eyrie import main
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SEED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--image", type=Path, default=PHOTO, help="any picture, the shipped one by default")
+    parser.add_argument("--image", type=file_name, default=PHOTO, help="any picture, the shipped one by default")
 
 
 def run(options: argparse.Namespace) -> int:

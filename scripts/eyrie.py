@@ -10,14 +10,15 @@ import argparse
 import ast
 import importlib.util
 import os
-import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from compiler.command_line import Parser
-from model.messages import unknown
+from model.messages import one_line, unknown
 from runtime import progress
+from runtime.signals import Terminated, clean_up_first
 
 COMMANDS = {
     "demo": "scripts.demo",
@@ -43,35 +44,36 @@ INTERRUPTED = 130  # exit code of what Ctrl-C ends
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """What a process does: runs a command, and returns the exit code."""
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, _ended)
+    clean_up_first()
+    sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold any bytes
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(overview())
         return 0 if arguments else 2
     name, *rest = arguments
     if name not in COMMANDS:
-        print(f"eyrie: {unknown('command', name, COMMANDS)}; see eyrie --help", file=sys.stderr)
+        _say(f"eyrie: {unknown('command', name, COMMANDS)}")
         return 2
     return run_command(name, rest)
 
 
 def run_command(name: str, arguments: Sequence[str]) -> int:
     """Runs a command that there is; returns its exit code. What goes wrong is said in one line."""
-    module = importlib.import_module(COMMANDS[name])
-    parser = Parser(prog=f"eyrie {name}", description=module.__doc__,
-                    formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser, name)
-    options = parser.parse_args(arguments)
-    progress.show(None if options.quiet else sys.stderr)
     try:
+        module = importlib.import_module(COMMANDS[name])
+        parser = Parser(prog=f"eyrie {name}", description=module.__doc__,
+                        formatter_class=argparse.RawDescriptionHelpFormatter)
+        add_options(parser, name)
+        options = parser.parse_args(arguments)
+        progress.show(None if options.quiet else sys.stderr)
         code = module.run(options) or 0
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated) as end:
+        interrupted = isinstance(end, KeyboardInterrupt)
         if "MAKELEVEL" not in os.environ:  # make has a line of its own
-            print(f"eyrie {name}: interrupted", file=sys.stderr)
-        return INTERRUPTED
+            _say(f"eyrie {name}: {'interrupted' if interrupted else 'terminated'}")
+        return INTERRUPTED if interrupted else end.code
     except BrokenPipeError:  # whoever read the output has gone
         _drop_output()
         return 1
@@ -79,7 +81,7 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
         said = _in_one_line(error)
         if said is None:
             raise
-        print(f"eyrie {name}: {said}", file=sys.stderr)
+        _say(f"eyrie {name}: {said}")
         if isinstance(error, OSError) and not error.filename:
             _drop_output()
         return 1
@@ -101,15 +103,16 @@ def _drop_output() -> None:
 def _in_one_line(error: Exception) -> str | None:
     """What is wrong, where and what to do; None for an error of the program itself."""
     if isinstance(error, MemoryError):
-        return "there is not enough memory"
+        return "there is not enough memory: end other programs, or give smaller files or fewer images"
     if isinstance(error, OSError):
         return f"{error.filename or 'standard output'}: {error.strerror or error}"
     return str(error) if isinstance(error, ValueError) else None
 
 
-def _ended(number: int, _frame: object) -> None:
-    """A signal that ends the process: what was begun is cleaned up on the way."""
-    sys.exit(128 + number)
+def _say(line: str) -> None:
+    """On standard error; where nobody takes it, the exit code has to do."""
+    with suppress(OSError):
+        print(one_line(line), file=sys.stderr, flush=True)
 
 
 def overview() -> str:

@@ -8,11 +8,13 @@ import argparse
 import hashlib
 import sys
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
 
-from compiler.files import whole_file
+from compiler.command_line import file_name
+from compiler.files import check_folder, whole_file
 from runtime import progress
 from scripts.cifar10 import ARCHIVE, BATCHES, FOLDER, load
 from scripts.eyrie import main
@@ -41,18 +43,25 @@ def fetch(directory: Path, url: str = URL, md5: str = MD5) -> None:
                 done += sink.write(chunk)
                 task.at(done >> 20, size >> 20)
             if digest.hexdigest() != md5:
-                raise ValueError(f"md5 {digest.hexdigest()}, expected {md5}: try again")
+                raise ValueError(f"{url} has md5 {digest.hexdigest()}, expected {md5}: try again")
+
+
+def _reason(error: Exception) -> str:
+    """Of a failed download, in words."""
+    cause = getattr(error, "reason", error)
+    return getattr(cause, "strerror", None) or str(cause) or "the connection broke"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", metavar="DIR", type=Path)
+    parser.add_argument("directory", metavar="DIR", type=file_name)
 
 
 def run(options: argparse.Namespace) -> None:
+    check_folder(options.directory)
     try:
         fetch(options.directory)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"cannot fetch {URL}: {error}") from error
+    except (OSError, HTTPException) as error:
+        raise ValueError(f"cannot fetch {URL} ({_reason(error)}): try again") from error
     for split in BATCHES:
         images, labels = load(options.directory, split)
         print(f"{split}: {len(images):,} images, {np.bincount(labels).tolist()} of each class")

@@ -7,14 +7,18 @@ Structure: Howard et al., "MobileNets" (arXiv:1704.04861), with stride 1 where t
 would shrink a 32-pixel image too early.
 """
 
+import io
+import warnings
 from pathlib import Path
 
 import torch
 from torch import nn
 
+from model.reading import read_file
 from scripts.cifar10 import MEAN, STD
 
 FIRST_CHANNELS = 32
+REMEDY = "eyrie train makes float weights"
 FEW_IMAGES = 16  # that one thread is enough for
 # (output channels, stride) of each block; the input channels are the previous block's output.
 BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1), (1024, 2))
@@ -55,13 +59,12 @@ def load_float(path: Path | str) -> MobileNetV1:
 
     Raises ValueError, in one line, if the file is missing, unreadable or of another network.
     """
-    model = MobileNetV1()
+    model, contents = MobileNetV1(), io.BytesIO(read_file(path, REMEDY))
     try:
-        model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-    except FileNotFoundError:
-        raise ValueError(f"{path}: no such file: eyrie train makes float weights") from None
+        with warnings.catch_warnings(action="ignore"):
+            model.load_state_dict(torch.load(contents, map_location="cpu", weights_only=True))
     except Exception as error:  # torch.load raises half a dozen unrelated types on a damaged file
-        raise ValueError(f"{path}: not float weights of this network: eyrie train makes them") from error
+        raise ValueError(f"{path}: not float weights of this network: {REMEDY}") from error
     return model.eval()
 
 

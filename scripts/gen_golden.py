@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from compiler.cases import Case
-from compiler.command_line import whole_number
-from compiler.files import writing
+from compiler.command_line import file_name, whole_number
+from compiler.files import check_folder, writing
 from model.config import MachineConfig
 from model.messages import unknown
 from model.passes import run_pass
@@ -60,7 +60,7 @@ output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {
 def find(name: str) -> Bench:
     known = {bench.name: bench for bench in benches().values() if bench.top in BLOCKS}
     if name not in known:
-        raise ValueError(unknown("golden data of a test", name, known))
+        raise ValueError(unknown("pass or array test", name, known))
     return known[name]
 
 
@@ -157,12 +157,14 @@ def write(bench: Bench, seed: int, folder: Path) -> int:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("test", metavar="TEST", nargs="?", help="all standard ones if none is given")
     parser.add_argument("--seed", type=whole_number(0), default=1, help="what to draw the layers from (1)")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="build/golden/TEST by default")
+    parser.add_argument("--out", metavar="DIR", type=file_name, help="build/golden/TEST by default")
 
 
 def run(options: argparse.Namespace) -> None:
     if options.out and not options.test:
         raise ValueError("--out needs a TEST: name one")
+    if options.out:
+        check_folder(options.out)
     for bench in [find(name) for name in ([options.test] if options.test else DEFAULT_TESTS)]:
         folder = options.out or BUILD / "golden" / bench.name
         with writing(folder):

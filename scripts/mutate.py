@@ -25,7 +25,7 @@ from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from compiler.command_line import whole_number
+from compiler.command_line import minutes, whole_number
 from runtime import progress
 from runtime.folders import BUILD, ROOT
 from runtime.results import write_summary
@@ -258,7 +258,7 @@ def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, ob
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole_number(0), default=1, metavar="N", help="of the draw (1)")
     parser.add_argument("--count", type=whole_number(1), default=20, metavar="N", help="mutants (20)")
-    parser.add_argument("--budget", type=float, metavar="MINUTES", help="begin no mutant after this")
+    parser.add_argument("--budget", type=minutes, metavar="MINUTES", help="begin no mutant after this")
 
 
 def run(options: argparse.Namespace) -> int:

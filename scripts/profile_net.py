@@ -10,24 +10,29 @@ Of a .tflite model the outputs are compared with the golden model's; the exit co
 
 import argparse
 import sys
-from pathlib import Path
 
-from compiler.command_line import whole_number
+from compiler.command_line import file_name, whole_number
+from compiler.options import MOST_IMAGES
+from model.reading import check_readable
 from scripts.eyrie import main
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("network", metavar="NET", type=Path)
-    parser.add_argument("--input", metavar="X.npy")
+    parser.add_argument("network", metavar="NET", type=file_name)
+    parser.add_argument("--input", type=file_name, metavar="X.npy")
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1,
                         help="of the start values and of a random input (1)")
-    parser.add_argument("--config", metavar="FILE", help="JSON with machine parameters, for a model")
-    parser.add_argument("--batch", type=whole_number(1, 16), default=1, metavar="N", help="images of a run, for a model")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters, for a model")
+    parser.add_argument("--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N",
+                        help="images of a run, for a model")
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.network.exists():
-        raise ValueError(f"{options.network}: no such file: give an int8 .tflite model or a compiled network")
+    folder = options.network.is_dir()
+    if not folder:
+        check_readable(options.network, "give an int8 .tflite model or a compiled network")
+    elif options.config or options.batch > 1:
+        raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own; leave them out")
     import numpy as np
 
     from compiler.image import Image
@@ -40,17 +45,20 @@ def run(options: argparse.Namespace) -> int:
     from tb.net.requests import RunFailed, on_rtl, read_input
 
     graph, program = None, options.network
-    if not program.is_dir():
-        machine = MachineConfig.load(options.config) if options.config else DEFAULT
-        graph, program = tflite.load(options.network), compiled(options.network, machine, options.batch)
-    elif options.config or options.batch > 1:
-        raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own")
-    image = Image.load(program)
-    if options.input:
-        inputs = read_input(options.input, image)
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    if folder:
+        image = Image.load(program)
+        shape, images = image.map["input"]["shape"], image.images
     else:
-        shape = (image.images, *image.map["input"]["shape"])
-        inputs = np.random.default_rng(options.seed).integers(-128, 128, shape).astype(np.int8)
+        graph = tflite.load(options.network)
+        shape, images = graph.nodes[0].inputs[0].shape, options.batch
+    if options.input:
+        inputs = read_input(options.input, shape)
+    else:
+        inputs = np.random.default_rng(options.seed).integers(-128, 128, (images, *shape)).astype(np.int8)
+    if graph:
+        program = compiled(options.network, machine, options.batch)
+        image = Image.load(program)
     golden = graph.run(inputs)[graph.output.name] if graph else None
     target = BUILD / "profile"
     with replacing(target, keep=RunFailed) as folder:

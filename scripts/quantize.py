@@ -6,10 +6,10 @@
 
 import argparse
 import sys
-from pathlib import Path
 
-from compiler.command_line import whole_number
+from compiler.command_line import file_name, whole_number
 from compiler.files import check_file, whole_file
+from model.reading import check_readable
 from runtime import progress
 from scripts.eyrie import main
 
@@ -18,20 +18,21 @@ TRAINING_IMAGES = 50_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("float", type=Path, metavar="FLOAT.pt", help="state_dict that eyrie train wrote")
-    parser.add_argument("output", type=Path, metavar="OUT.tflite", help="file to write")
-    parser.add_argument("--cifar10", type=Path, required=True, metavar="DIR", help="folder with CIFAR-10")
+    parser.add_argument("float", type=file_name, metavar="FLOAT.pt", help="state_dict that eyrie train wrote")
+    parser.add_argument("output", type=file_name, metavar="OUT.tflite", help="file to write")
+    parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
     parser.add_argument("--images", type=whole_number(1, TRAINING_IMAGES), default=CALIBRATION_IMAGES, metavar="N",
                         help=f"training images to calibrate with, about 1 MB of memory each ({CALIBRATION_IMAGES})")
 
 
 def run(options: argparse.Namespace) -> None:
     check_file(options.output)
-    if not options.float.is_file():
-        raise ValueError(f"{options.float}: no such file: eyrie train makes float weights")
+    check_readable(options.float, "eyrie train makes float weights")
+    from scripts import cifar10
+
+    cifar10.locate(options.cifar10, "train")
     import torch
 
-    from scripts import cifar10
     from scripts.float_network import load_float
     from scripts.quantization import calibrate, fold, write
 

@@ -31,13 +31,14 @@ summary.json are in build/run_case.
 
 import argparse
 import sys
-from pathlib import Path
 
 import numpy as np
 
 from compiler.case_file import load, parts
 from compiler.cases import Part
+from compiler.command_line import file_name
 from compiler.files import check_file, whole_file
+from model.messages import array, of
 from runtime.folders import BUILD, replacing
 from runtime.simulator.bench import Bench
 from runtime.simulator.simulate import simulate_in
@@ -54,20 +55,21 @@ class CaseFailed(ValueError):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("case", metavar="CASE.npz")
-    parser.add_argument("out", metavar="OUT.npz", type=Path)
+    parser.add_argument("case", type=file_name, metavar="CASE.npz")
+    parser.add_argument("out", type=file_name, metavar="OUT.npz")
 
 
 def run(options: argparse.Namespace) -> None:
     check_file(options.out)
     case = load(options.case)
-    passes = parts(case)
+    with of(options.case):
+        passes = parts(case)
     if case.fused and case.mapping:
         print("the mapping of a fused case is fixed: e, p, q, r, t are not used", file=sys.stderr)
     opsum, cycles = on_rtl(passes, case.shape)
     with whole_file(options.out) as file:
         np.savez(file, opsum=opsum, cycles=np.int64(cycles))
-    print(f"{options.out}: opsum int32 {' x '.join(map(str, opsum.shape))}, {cycles} cycles, "
+    print(f"{options.out}: opsum {array(opsum)}, {cycles} cycles, "
           f"{len(passes)} pass(es)")
 
 

@@ -8,9 +8,8 @@
 
 import argparse
 import sys
-from pathlib import Path
 
-from compiler.command_line import whole_number
+from compiler.command_line import file_name, whole_number
 from compiler.files import check_file
 from scripts.eyrie import main
 
@@ -18,10 +17,10 @@ FEWEST, MOST = 2560, 50_000  # images: an epoch needs 20 steps for its rate to r
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cifar10", type=Path, required=True, metavar="DIR", help="folder with CIFAR-10")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="X.pt", help="state_dict file")
+    parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
+    parser.add_argument("-o", "--output", type=file_name, required=True, metavar="X.pt", help="state_dict file")
     parser.add_argument("--epochs", type=whole_number(1), default=45, metavar="N")
-    parser.add_argument("--seed", type=whole_number(0), default=1, metavar="N")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, metavar="N")
     parser.add_argument("--images", type=whole_number(FEWEST, MOST), default=MOST, metavar="N",
                         help="train on the first N images only, to try it out")
 
@@ -30,6 +29,8 @@ def run(options: argparse.Namespace) -> None:
     check_file(options.output)
     from scripts import cifar10
 
+    for split in cifar10.BATCHES:
+        cifar10.locate(options.cifar10, split)
     images, labels = cifar10.load(options.cifar10, "train")
     test_images, test_labels = cifar10.load(options.cifar10, "test")
     from scripts.float_network import float_logits

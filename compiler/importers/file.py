@@ -3,17 +3,18 @@
 
 from pathlib import Path
 
+from model.reading import read_file
+
+REMEDY = "give an int8 .tflite model"
+
 
 class ImportFailure(ValueError):
     """The model can't be read or has something the machine does not run; the message is one line."""
 
 
 def read_model(path: str | Path) -> bytes:
-    """Raises ImportFailure, which begins with the path."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ImportFailure(f"{path}: {error.strerror}: give an int8 .tflite model") from error
+    """Raises ValueError, which begins with the path."""
+    data = read_file(path, REMEDY)
     if data[4:8] != b"TFL3":
-        raise ImportFailure(f"{path}: not a TensorFlow Lite file: give an int8 .tflite model")
+        raise ImportFailure(f"{path}: not a TensorFlow Lite file: {REMEDY}")
     return data

@@ -21,6 +21,8 @@ _OPERATOR_NAMES = {
     value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)
 }
 _ACTIVATIONS = {0: "NONE", 1: "RELU", 2: "RELU_N1_TO_1", 3: "RELU6"}
+_ACTIVATION_NAMES = {value: name for name, value in vars(schema.ActivationFunctionType).items()
+                     if isinstance(value, int)}
 _TYPES = {schema.TensorType.INT8: np.int8, schema.TensorType.INT32: np.int32}
 _SAME = 0
 # Rows, columns and channels of a map. Coordinates are signed numbers of 12 bits, and blocks may begin inside
@@ -63,7 +65,7 @@ class _Importer:
         nodes: list[Node] = []
         ends = [self.subgraph.inputs, self.subgraph.outputs]
         if any(len(tensors) != 1 for tensors in ends):
-            raise ImportFailure(f"{len(ends[0])} inputs and {len(ends[1])} outputs, one of each is supported")
+            raise ImportFailure(f"inputs: {len(ends[0])}, outputs: {len(ends[1])}; one of each is supported")
         last = ends[0][0]
         for place, operator in enumerate(self.subgraph.operators):
             self.place = f"operator #{place}"
@@ -172,7 +174,7 @@ class _Importer:
     def _fused(self, operator, where: str) -> str:
         number = operator.builtinOptions.fusedActivationFunction
         if number not in _ACTIVATIONS:
-            raise ImportFailure(f"operator {where}: fused activation {number}; "
+            raise ImportFailure(f"operator {where}: fused activation {_ACTIVATION_NAMES.get(number, number)}; "
                                 f"supported are {', '.join(_ACTIVATIONS.values())}")
         return _ACTIVATIONS[number]
 

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from runtime.signals import held
+
 
 @contextmanager
 def process(command: Sequence[str], **options: object) -> Iterator[subprocess.Popen]:
@@ -15,10 +17,13 @@ def process(command: Sequence[str], **options: object) -> Iterator[subprocess.Po
     options: of subprocess.Popen. An interrupt from the terminal reaches this process only, which then ends the
     group: nobody else prints about it.
     """
-    started = subprocess.Popen(command, start_new_session=True, **options)
+    started = None
     try:
+        with held():
+            started = subprocess.Popen(command, start_new_session=True, **options)
         yield started
     finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(started.pid, signal.SIGKILL)
-        started.wait()
+        if started is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(started.pid, signal.SIGKILL)
+            started.wait()

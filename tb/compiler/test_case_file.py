@@ -31,56 +31,56 @@ def sums_of(passes: list[Part], shape: tuple[int, int, int]) -> np.ndarray:
         (False, {"filter": None}, "no filter; add it"),
         (False, {"stride": None}, "no stride; add it"),
         (True, {"dw_min": None}, "no dw_min: pw_filter is there, so the case is fused; add it"),
-        (False, {"filters": 1}, "filters means nothing; known: "),
-        (False, {"ifmap": np.zeros((5, 6, 7))}, "ifmap is float64, must be int8; convert it"),
+        (False, {"filters": 1}, "no array of a case is named 'filters': did you mean 'filter'?"),
+        (False, {"ifmap": np.zeros((5, 6, 7))}, "ifmap is float64 5 x 6 x 7, must be int8; convert it"),
         (
             False,
             {"ifmap": np.zeros((5, 6), np.int8)},
-            "ifmap is 5 x 6, must be n x n x n; change its shape",
+            "ifmap is int8 5 x 6, must be n x n x n; change its shape",
         ),
-        (False, {"ifmap": np.zeros((5, 0, 7), np.int8)}, "ifmap is 5 x 0 x 7, must be n x n x n"),
+        (False, {"ifmap": np.zeros((5, 0, 7), np.int8)}, "ifmap is int8 5 x 0 x 7, must be n x n x n"),
         (
             False,
             {"ifmap": np.zeros((4, 6, 7), np.int8)},
-            "filter is 9 x 5 x 3 x 3, must be n x 4 x n x n",
+            "filter is int8 9 x 5 x 3 x 3, must be n x 4 x n x n",
         ),
         (
             True,
             {"filter": np.zeros((5, 2, 3, 3), np.int8)},
-            "filter is 5 x 2 x 3 x 3, must be 5 x 1 x n x n",
+            "filter is int8 5 x 2 x 3 x 3, must be 5 x 1 x n x n",
         ),
         (
             False,
             {"filter": np.zeros((9, 5, 5, 3), np.int8)},
             "the kernel is 5 x 3, the array takes up to 3 x 3",
         ),
-        (False, {"ipsum": np.zeros((9, 6, 6), np.int32)}, "ipsum is 9 x 6 x 6, must be 9 x 6 x 7"),
-        (False, {"ipsum": np.zeros((9, 6, 7))}, "ipsum is float64, must be int32; convert it"),
-        (False, {"stride": 3}, "stride = 3 must be in 1 to 2"),
-        (False, {"stride": 1.0}, "stride is float64 [], must be 1 integer(s)"),
-        (False, {"pad": -1}, "pad = -1 must be in 0 to 1024"),
-        (False, {"pad": [1, 1]}, "pad is int64 [2], must be 1 integer(s)"),
+        (False, {"ipsum": np.zeros((9, 6, 6), np.int32)}, "ipsum is int32 9 x 6 x 6, must be 9 x 6 x 7"),
+        (False, {"ipsum": np.zeros((9, 6, 7))}, "ipsum is float64 9 x 6 x 7, must be int32; convert it"),
+        (False, {"stride": 3}, "stride = 3: must be 1 or 2"),
+        (False, {"stride": 1.0}, "stride is one float64 number, must be one integer"),
+        (False, {"pad": -1}, "pad = -1: must be 0 to 1024"),
+        (False, {"pad": [1, 1]}, "pad is 2 int64 numbers, must be one integer or 4 integers"),
         (
             False,
             {"pad": 0, "ifmap": np.zeros((5, 2, 7), np.int8)},
-            "a 3 x 3 kernel on a padded map of 2 x 7",
+            "a 3 x 3 kernel does not fit a padded map of 2 x 7",
         ),
         (
             False,
             {"ifmap": np.zeros((5, 3, 2000), np.int8)},
             "2002 columns with padding, at most 1024 fit",
         ),
-        (False, {"zero_point": 200}, "zero_point = 200 must be in -128 to 127"),
-        (True, {"dw_shift": np.full(5, 31)}, "dw_shift = 31 must be in -31 to 30"),
+        (False, {"zero_point": 200}, "zero_point = 200: must be -128 to 127"),
+        (True, {"dw_shift": np.full(5, 31)}, "dw_shift = 31: must be -31 to 30"),
         (
             True,
             {"dw_multiplier": np.full(4, 1)},
-            "dw_multiplier is int64 [4], must be 5 integer(s)",
+            "dw_multiplier is 4 int64 numbers, must be 5 integers",
         ),
         (True, {"dw_min": 101}, "dw_min = 101 is above dw_max = 100"),
         (False, {"e": 4, "p": 4}, "mapping without q, r, t; give all of e, p, q, r, t"),
-        (False, {"e": 0, "p": 4, "q": 4, "r": 1, "t": 1}, "e = 0 must be in 1 to 16"),
-        (False, {"e": 4, "p": 4, "q": 5, "r": 1, "t": 1}, "q = 5 must be in 1 to 4"),
+        (False, {"e": 0, "p": 4, "q": 4, "r": 1, "t": 1}, "e = 0: must be 1 to 16"),
+        (False, {"e": 4, "p": 4, "q": 5, "r": 1, "t": 1}, "q = 5: must be 1 to 4"),
     ],
 )
 def test_refused_when_loaded(fused: bool, change: dict, message: str, tmp_path) -> None:
@@ -120,7 +120,7 @@ def test_too_much_for_the_glb(tmp_path) -> None:
     case, _ = case_files.convolution(np.random.default_rng(1), (4000, 3, 3), 1, (3, 3), 1, 0)
     np.savez(path, **case)
     with pytest.raises(
-        BadCase, match=r"GLB: needs \d+ bytes, has 65536: .* fewer channels or columns"
+        BadCase, match=r"GLB: needs \d+ bytes, has 65536; .* fewer channels or columns"
     ):
         parts(load(path))
 

@@ -94,8 +94,8 @@ def test_imports_what_it_needs(lines: str, slow: str) -> None:
 
 
 @pytest.mark.parametrize(("batch", "message"), [
-    ("0", "--batch: 0: must be 1 to 16"), ("17", "--batch: 17: must be 1 to 16"),
-    ("many", "--batch: 'many' is not a whole number")])
+    ("0", "--batch 0: must be 1 to 16"), ("17", "--batch 17: must be 1 to 16"),
+    ("many", "--batch 'many': must be a whole number, 1 to 16")])
 def test_batches_refused(batch: str, message: str, small: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(small)
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "out", "--batch", batch)
@@ -105,7 +105,7 @@ def test_batches_refused(batch: str, message: str, small: bytes, tmp_path: Path)
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     run = python("-m", "compiler", tmp_path / "none.tflite", "-o", tmp_path / "out")
-    assert_refused(run, f"compiler: {tmp_path / 'none.tflite'}: No such file or directory: give an int8")
+    assert_refused(run, f"compiler: {tmp_path / 'none.tflite'}: cannot be read (No such file or directory): give an int8")
     assert not files(tmp_path)
 
 
@@ -184,7 +184,7 @@ def test_configurations_refused(what: str, tmp_path: Path) -> None:
 def test_configuration_missing(tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     run = compile_(MODEL, "-o", tmp_path / "out", "--config", config)
-    assert_refused(run, f"eyrie compile: {config}: No such file or directory: give a JSON file")
+    assert_refused(run, f"eyrie compile: {config}: cannot be read (No such file or directory): give a JSON file")
     assert not files(tmp_path)
 
 
@@ -205,7 +205,7 @@ def test_configuration_missing(tmp_path: Path) -> None:
 def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
     config = tmp_path / "config.json"
     config.write_text(json.dumps(sizes))
-    assert_refused(compile_(MODEL, "-o", tmp_path / "out", "--config", config), f"eyrie compile: {message}")
+    assert_refused(compile_(MODEL, "-o", tmp_path / "out", "--config", config), f"eyrie compile: {MODEL}: {message}")
     assert files(tmp_path) == {"config.json"}
 
 
@@ -214,7 +214,7 @@ def test_output_cannot_be_written(place: str, small: bytes, tmp_path: Path) -> N
     (tmp_path / "net.tflite").write_bytes(small)
     (tmp_path / "file").write_text("in the way")
     run = compile_(tmp_path / "net.tflite", "-o", tmp_path / place)
-    reason = f"cannot be written ({tmp_path / 'file'} is a file): name a place"
+    reason = f"cannot be written ({tmp_path / 'file'} is no folder): name a place"
     assert_refused(run, f"eyrie compile: {tmp_path / place}: {reason}")
     assert files(tmp_path) == {"net.tflite", "file"} and (tmp_path / "file").read_text() == "in the way"
 
@@ -243,7 +243,7 @@ def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
     (out / "program.txt").mkdir(parents=True)
     (out / "map.json").write_text("before")
     run = compile_(tmp_path / "net.tflite", "-o", out)
-    assert_refused(run, f"eyrie compile: {out / 'program.txt'}: cannot be written (Is a directory)")
+    assert_refused(run, f"eyrie compile: {out / 'program.txt'}: cannot be written (a folder)")
     assert files(out) == {"map.json", "program.txt"} and (out / "map.json").read_text() == "before"
 
 
@@ -257,7 +257,7 @@ def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
         (["net.tflite", "--objective", "cycle"],
          "no objective is named 'cycle': did you mean 'cycles'?"),
         (["net.tflite"], "nothing to do: give -o DIR or --dump STAGE"),
-        ([], "the following arguments are required: MODEL; see --help"),
+        ([], "MODEL missing; see --help"),
     ],
 )
 def test_command_lines_refused(arguments: list[str], message: str) -> None:

@@ -85,9 +85,9 @@ REFUSED: dict[str, tuple[Callable[[Net], Net], str]] = {
     "PAD before an average": (lambda net: net.conv("c", 1).pad("p", 2, 0, 0, 0).pool("a", 8),
                               "operator #1 PAD: only before a convolution"),
     "large kernel": (lambda net: net.conv("c", 5),
-                     "operator #0: kernel 5 x 5, stride 1: at most 3 x 3 and 2"),
+                     "operator #0: a kernel of 5 x 5 at stride 1, supported are at most 3 x 3 and 2"),
     "large depthwise kernel": (lambda net: net.depthwise("d", 4).conv("c", 1),
-                               "operator #0: kernel 4 x 4, stride 1: at most 3 x 3 and 2"),
+                               "operator #0: a kernel of 4 x 4 at stride 1, supported are at most 3 x 3 and 2"),
     "average first": (lambda net: net.pool("a", 2),
                       "operator #0 AVERAGE_POOL_2D: only over the whole map, af"),
 }

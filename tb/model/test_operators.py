@@ -203,19 +203,19 @@ UNIT = ops.Quantization(1.0, 0)
     [
         (
             lambda: ops.conv2d_sums(MAP[..., :2], FILTER),
-            "filter (2, 3, 3, 3) does not fit a map of 2 channels",
+            "a filter of 2 x 3 x 3 x 3 does not fit a map of 2 channels",
         ),
         (
             lambda: ops.depthwise_conv2d_sums(MAP[..., :2], FILTER[0]),
-            "filter (3, 3, 3) does not fit a map of 2 channels",
+            "a filter of 3 x 3 x 3 does not fit a map of 2 channels",
         ),
         (
             lambda: ops.conv2d_sums(MAP[:2], FILTER),
-            "kernel (3, 3) does not fit a padded map (2, 4, 3)",
+            "a kernel of 3 x 3 does not fit a padded map of 2 x 4 x 3",
         ),
         (
             lambda: ops.conv2d_sums(MAP, FILTER, 1, (0, 0, -1, 0)),
-            "pads are not negative, got (0, 0, -1, 0)",
+            "pads are not negative, got 0, 0, -1, 0",
         ),
         (
             lambda: ops.conv2d_sums(MAP.astype(int), FILTER),
@@ -223,7 +223,7 @@ UNIT = ops.Quantization(1.0, 0)
         ),
         (
             lambda: ops.fully_connected_sums(MAP, FILTER[0, 0, :, :2]),
-            "filter (3, 2) does not fit 3 inputs",
+            "a filter of 3 x 2 does not fit 3 inputs",
         ),
         (
             lambda: ops.fully_connected_sums(*np.zeros((2, 1, 2**17), np.int8)),
@@ -235,11 +235,11 @@ UNIT = ops.Quantization(1.0, 0)
         ),
         (
             lambda: ops.average_pool2d(MAP, 1, 1, (1, 0, 0, 0)),
-            "pads (1, 0, 0, 0) leave a (1, 1) window outside the map",
+            "pads of 1, 0, 0, 0 leave a window of 1 x 1 outside the map",
         ),
         (
             lambda: ops.add(MAP, MAP[:1], None),
-            "addends of different shapes, (4, 4, 3) and (1, 4, 3)",
+            "addends of different shapes, 4 x 4 x 3 and 1 x 4 x 3",
         ),
         (
             lambda: ops.add_parameters(UNIT, UNIT, ops.Quantization(1e-6, 0)),
@@ -249,7 +249,7 @@ UNIT = ops.Quantization(1.0, 0)
             lambda: ops.requantization(UNIT, 1.0, UNIT, "TANH"),
             "activation 'TANH' is not one of NONE, RELU, RELU_N1_TO_1, RELU6",
         ),
-        (lambda: ops.Quantization(0.0, 0), "a scale is positive and finite, got 0.0"),
+        (lambda: ops.Quantization(0.0, 0), "a scale is positive and finite, got 0"),
         (lambda: ops.Quantization(1.0, 128), "an int8 zero point is -128 to 127, got 128"),
     ],
 )

@@ -3,14 +3,17 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from compiler.arrays import read_npy
 from compiler.image import Image
 from model.config import DEFAULT
 from model.machine import Machine
+from model.messages import array, times
 from runtime import progress
 from runtime.simulator.simulate import simulate_in
 from tb.net.bench import DRAM_BYTES, PASS_DONE, network
@@ -36,22 +39,12 @@ class RtlRun:
     runs: list[dict]
 
 
-def read_input(path: str, image: Image) -> np.ndarray:
-    """int8 [N, H, W, C]. Raises ValueError in one line."""
-    try:
-        values = np.load(path)
-    except OSError as error:
-        reason = error.strerror or "truncated or no .npy file"
-        raise ValueError(f"{path}: cannot be read ({reason}): give an int8 .npy file") from error
-    except Exception as error:  # NumPy parses the header as Python
-        raise ValueError(f"{path}: not a readable .npy file: save an int8 array with numpy.save") from error
-    if not isinstance(values, np.ndarray):
-        raise ValueError(f"{path}: an .npz archive: save one int8 array with numpy.save")
-    shape = tuple(image.map["input"]["shape"])
+def read_input(path: str | Path, shape: Sequence[int]) -> np.ndarray:
+    """int8 [N, H, W, C] from a file with one image of this shape, or several. Raises ValueError in one line."""
+    values = read_npy(path, "save one int8 array with numpy.save")
     stack = values[None] if values.ndim == 3 else values
-    if stack.dtype != np.int8 or stack.shape[1:] != shape or not len(stack):
-        got, wanted = (" x ".join(map(str, sizes)) or "a single number" for sizes in (values.shape, shape))
-        raise ValueError(f"{path}: {values.dtype} {got}: the network takes int8 {wanted}, or N of them")
+    if stack.dtype != np.int8 or stack.shape[1:] != tuple(shape) or not len(stack):
+        raise ValueError(f"{path}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
     return stack
 
 

@@ -104,7 +104,7 @@ def test_unknown_part_refused(text: str) -> None:
 
 
 def test_command_line_refused() -> None:
-    assert_refused(eyrie("bench", "--budget", "soon"), "eyrie bench: --budget: invalid float value: 'soon'")
+    assert_refused(eyrie("bench", "--budget", "soon"), "eyrie bench: --budget 'soon': must be a number of minutes, 0 or more")
 
 
 def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -73,9 +73,9 @@ def test_layers_are_those_of_the_simulation(test: str, seed: int, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nosuch"], "no golden data of a test is named 'nosuch': there are pass0, "),
-        (["glb0"], "no golden data of a test is named 'glb0': "),
-        (["pass0", "--seed", "-1"], "--seed: -1: must be at least 0"),
+        (["nosuch"], "no pass or array test is named 'nosuch': there are pass0, "),
+        (["glb0"], "no pass or array test is named 'glb0': "),
+        (["pass0", "--seed", "-1"], "--seed -1: must be at least 0"),
         (["--out", "somewhere"], "--out needs a TEST: name one"),
     ],
 )

@@ -69,7 +69,7 @@ def test_blocks_strides_and_sizes(arguments: str, lines: list[str]) -> None:
     ("arguments", "message"),
     [
         ("", "no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols"),
-        ("--e 0", "--e: 0: must be at least 1; see --help"),
+        ("--e 0", "--e 0: must be at least 1; see --help"),
         ("--e 9", "e = 9 is folded over the rows: must be a multiple of 8"),
         ("--e 16 --t 2", "e = 16, r = 1, t = 2 does not fit 6 x 8 PEs"),
         ("--e 8 --p 5", "--p times --kernel, filter words of a PE: needs 15, has 12; reduce it"),

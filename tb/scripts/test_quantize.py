@@ -82,16 +82,14 @@ def test_best_range_cuts_off_rare_large_values_only() -> None:
 @pytest.mark.parametrize(
     ("float_", "output", "message"),
     [
-        ("none.pt", "net.tflite", "none.pt: no such file: eyrie train makes float weights"),
-        ("text.pt", "net.tflite", "text.pt: not float weights of this network: eyrie train"),
-        (None, "net.tflite", ": neither cifar-10-python.tar.gz nor cifar-10-batches-py/ there; get it with"),
-        (None, "nowhere/net.tflite", "net.tflite: cannot be written: name a file in an existing folder"),
+        ("none.pt", "net.tflite", "none.pt: cannot be read (No such file or directory): eyrie train makes float weights"),
+        (None, "net.tflite", ": neither cifar-10-python.tar.gz nor cifar-10-batches-py/ there: get it with"),
+        (None, "nowhere/net.tflite", "/nowhere is no folder): name a file in an existing folder"),
     ],
 )
 def test_refusals(float_: str | None, output: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "text.pt").write_text("weights")
     shipped = ROOT / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10_float.pt"
     weights = tmp_path / float_ if float_ else shipped
     run = eyrie("quantize", weights, tmp_path / output, "--cifar10", tmp_path)
     assert_refused(run, f"eyrie quantize: {tmp_path}")
-    assert message in run.stderr and files(tmp_path) == {"text.pt"}
+    assert message in run.stderr and not files(tmp_path)

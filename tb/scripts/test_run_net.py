@@ -73,15 +73,14 @@ def truncate(path: Path, count: int) -> None:
 
 OUTSIDE = "map.json: buffer "
 NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no folder": (shutil.rmtree, "image.bin: No such file or directory"),
-    "empty folder": (lambda net: [path.unlink() for path in net.iterdir()], "image.bin: No such file"),
-    "no map": (lambda net: (net / "map.json").unlink(), "map.json: No such file or directory"),
-    "map truncated": (lambda net: truncate(net / "map.json", 50), ""),
+    "no folder": (shutil.rmtree, "map.json: cannot be read (No such file or directory)"),
+    "no image": (lambda net: (net / "image.bin").unlink(), "image.bin: cannot be read (No such file"),
+    "map truncated": (lambda net: truncate(net / "map.json", 50), "map.json: not JSON ("),
     "map of something else": (lambda net: (net / "map.json").write_text("[1, 2]"),
                               "map.json: an entry is unknown, missing or of the wrong kind"),
-    "map binary": (lambda net: (net / "map.json").write_bytes(b"\xff\xfe\x80"), ""),
-    "no program": (change_map(lambda m: m.pop("program")), "map.json: 'program' is missing"),
-    "no layout": (change_map(lambda m: m["input"].pop("layout")), "map.json: 'layout' is missing"),
+    "map binary": (lambda net: (net / "map.json").write_bytes(b"\xff\xfe\x80"), "map.json: not JSON (no text in"),
+    "no program": (change_map(lambda m: m.pop("program")), "map.json: program is missing"),
+    "no layout": (change_map(lambda m: m["input"].pop("layout")), "map.json: layout is missing"),
     "layout of text": (change_map(lambda m: m["output"]["layout"].update(cols="8")), "map.json: "),
     "another shape": (change_map(lambda m: m["input"].update(shape=[9, 8, 3])),
                       "map.json: shape and layout differ"),
@@ -89,15 +88,15 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
                            "map.json: rows = 4"),
     "input beyond": (change_map(lambda m: m["input"].update(address=1 << 30)),
                      "map.json: something lies beyond the memory"),
-    "no buffers": (change_map(lambda m: m.pop("buffers")), "map.json: 'buffers' is missing"),
+    "no buffers": (change_map(lambda m: m.pop("buffers")), "map.json: buffers is missing"),
     "buffer beyond the GLB": (change_map(lambda m: m["buffers"][0].update(address=65_536)), OUTSIDE),
     "buffer beyond the passes": (change_map(lambda m: m["buffers"][0].update(last=10_000)), OUTSIDE),
     "buffer without a name": (change_map(lambda m: m["buffers"][0].update(name="")),
                               "map.json: a buffer without a name"),
     "buffer at a text": (change_map(lambda m: m["buffers"][0].update(address="0")),
                          "map.json: a buffer's place is no integer"),
-    "image truncated": (lambda net: truncate(net / "image.bin", 64), "image.bin has "),
-    "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin has 0 bytes, map.json "),
+    "image truncated": (lambda net: truncate(net / "image.bin", 64), "image.bin: has "),
+    "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin: has 0 bytes, map.json "),
 }
 
 
@@ -107,23 +106,23 @@ def test_no_compiled_network(what: str, net: Path) -> None:
     damage(net)
     before = files(net.parent)
     ended = run(net)
-    assert_refused(ended, f"eyrie run: {net}: not a compiled network ({message}")
-    assert ended.stderr.endswith("): eyrie compile makes one\n")
+    assert_refused(ended, f"eyrie run: {net}/{message}")
+    assert ended.stderr.endswith(": give a folder that eyrie compile wrote\n")
     assert files(net.parent) == before
 
 
 INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (Path.unlink, "cannot be read (No such file or directory): give an int8 .npy file"),
-    "empty": (lambda x: x.write_bytes(b""), "not a readable .npy file: save an int8 array with numpy.save"),
+    "missing": (Path.unlink, "cannot be read (No such file or directory): save one int8 array with numpy.save"),
+    "empty": (lambda x: x.write_bytes(b""), "not a readable .npy file: save one int8 array with numpy.save"),
     "text": (lambda x: x.write_text("1 2 3"), "not a readable .npy file"),
     "truncated": (lambda x: truncate(x, 5), "not a readable .npy file"),
     "damaged header": (lambda x: x.write_bytes(x.read_bytes()[:20] + b"((" * 40), "not a readable .npy file"),
-    "objects": (lambda x: np.save(x, np.array([{}])), "not a readable .npy file"),
+    "objects": (lambda x: np.save(x, np.array([{}])), "holds Python objects, which are not read"),
     "archive": (lambda x: np.savez(x.open("wb"), x=1), "an .npz archive: save one int8 array"),
     "type": (lambda x: np.save(x, np.zeros((8, 8, 3), np.uint8)),
              "uint8 8 x 8 x 3: the network takes int8 8 x 8 x 3, or N of them"),
     "shape": (lambda x: np.save(x, np.zeros((1, 3, 8, 8), np.int8)), "int8 1 x 3 x 8 x 8: the network takes"),
-    "number": (lambda x: np.save(x, np.int8(1)), "int8 a single number: the network takes int8 8 x 8 x 3"),
+    "number": (lambda x: np.save(x, np.int8(1)), "one int8 number: the network takes int8 8 x 8 x 3"),
     "no image": (lambda x: np.save(x, np.zeros((0, 8, 8, 3), np.int8)), "int8 0 x 8 x 8 x 3: the network"),
 }
 
@@ -141,7 +140,7 @@ def test_inputs_refused(what: str, net: Path) -> None:
 def test_outputs_refused(place: str, net: Path) -> None:
     before = files(net.parent)
     target = net.parent / place
-    assert_refused(run(net, "--output", target), f"eyrie run: {target}: cannot be written: name a file in")
+    assert_refused(run(net, "--output", target), f"eyrie run: {target}: cannot be written (")
     assert files(net.parent) == before
 
 
@@ -150,7 +149,7 @@ def test_machine_stops(net: Path) -> None:
     dram = bytearray((net / "image.bin").read_bytes())
     dram[place] = 15
     (net / "image.bin").write_bytes(dram)
-    assert_refused(run(net), f"eyrie run: ILLEGAL_COMMAND at command 0x{place:08x}: ")
+    assert_refused(run(net), f"eyrie run: {net}: ILLEGAL_COMMAND at command 0x{place:08x}: ")
     assert not (net.parent / "y.npy").exists()
 
 

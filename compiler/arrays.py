@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's files, from anyone: what is wrong with one is said in one line, and nothing in it is run."""
+
+import io
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from model.reading import read_file
+
+
+def read_npy(path: str | Path, remedy: str) -> np.ndarray:
+    """The array of an .npy file. Raises ValueError in one line."""
+    values = _load(path, ".npy", remedy)
+    if not isinstance(values, np.ndarray):
+        raise ValueError(f"{path}: an .npz archive: {remedy}")
+    return values
+
+
+def read_npz(path: str | Path, remedy: str) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by name. Raises ValueError in one line."""
+    values = _load(path, ".npz", remedy)
+    if isinstance(values, np.ndarray):
+        raise ValueError(f"{path}: an .npy file, a single array: {remedy}")
+    return values
+
+
+def _load(path: str | Path, kind: str, remedy: str) -> np.ndarray | dict[str, np.ndarray]:
+    contents = read_file(path, remedy)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            found = np.load(io.BytesIO(contents), allow_pickle=False)
+            return found if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}
+    except Exception as error:  # a damaged file can raise nearly anything
+        what = "holds Python objects, which are not read" if "Object arrays" in str(error) else (
+            f"not a readable {kind} file")
+        raise ValueError(f"{path}: {what}: {remedy}") from error

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are read: what is wrong with one is said in one line. Imports nothing slow."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+
+def check_readable(path: str | Path, remedy: str) -> None:
+    """Raises ValueError, in one line that ends with the remedy, unless this is a file that can be read. Pipes and
+    devices are refused: reading one may never end."""
+    _read(path, remedy, 0)
+
+
+def read_file(path: str | Path, remedy: str) -> bytes:
+    """The contents of a file. Raises ValueError as check_readable does."""
+    return _read(path, remedy, -1)
+
+
+def read_json(path: str | Path, remedy: str) -> object:
+    """What a JSON file holds. Raises ValueError, in one line that ends with the remedy."""
+    text = read_file(path, remedy)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        reason = f"{error.msg}: line {error.lineno}, column {error.colno}"
+    except UnicodeDecodeError:
+        reason = "no text in UTF-8"
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError:
+        reason = "a number of thousands of digits"
+    raise ValueError(f"{path}: not JSON ({reason}): {remedy}")
+
+
+def _read(path: str | Path, remedy: str, count: int) -> bytes:
+    """The first `count` bytes; -1: all."""
+    try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OSError(0, "a pipe or a device")
+        with open(path, "rb") as file:
+            return file.read(count)
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}): {remedy}") from error

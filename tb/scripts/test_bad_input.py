@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input ends in one line: tb/scripts/bad_inputs has the commands and what each says, word for word."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from runtime import folders
+from runtime.folders import ROOT
+from tb.scripts import bad_files
+from tb.scripts.transcript import Entry, entries, lines_said, run
+from scripts.eyrie import COMMANDS
+
+ENTRIES = [entry for file in sorted((ROOT / "tb" / "scripts" / "bad_inputs").glob("*.txt")) for entry in entries(file)]
+# What people do not write: names of Python's classes, tuples, lists, numbers of system errors, usage, absolute paths.
+PYTHON = re.compile(r"\w+(Error|Exception)\b|<class|object at|\(\d+,|\[\d+,|Posix|NoneType|Errno|Traceback|usage:|"
+                    r"argument -|/tmp/")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("bad")
+    bad_files.make(made)
+    return made
+
+
+def contents(folder: Path) -> dict[str, tuple]:
+    """Everything in a folder: kind, size and time of its last change."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        found[os.fsdecode(path.relative_to(folder))] = (status.st_mode, status.st_size, status.st_mtime_ns)
+    return {name: entry for name, entry in found.items()}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.file.stem}-{entry.number}")
+def test_says_one_line_and_leaves_nothing(entry: Entry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = _watched(monkeypatch)
+    before, beside = contents(folder), {path.name for path in ROOT.iterdir()} | {"build"}
+    ended = run(entry.command, folder)
+    said = lines_said(ended)
+    assert said == [entry.said + "\n"], f"{entry}\n- {entry.said}\n+ " + "\n+ ".join(line.rstrip() for line in said)
+    assert ended.returncode != 0 and not ended.stdout, f"{entry}\nexit code {ended.returncode}\n{ended.stdout}"
+    assert contents(folder) == before and {path.name for path in ROOT.iterdir()} <= beside, entry
+    assert not [place for place in begun if place.exists()], entry
+
+
+def _watched(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders that a command begins to fill; none may take its place."""
+    begun: list[Path] = []
+    own_folder = folders._own_folder
+
+    def recorded(target: Path) -> tuple[Path, int]:
+        own, descriptor = own_folder(target)
+        begun.append(own)
+        return own, descriptor
+
+    monkeypatch.setattr(folders, "_own_folder", recorded)
+    monkeypatch.setattr(folders, "_take_place", lambda own, target: pytest.fail(f"writes {target}"))
+    return begun
+
+
+def test_the_lines_are_for_people() -> None:
+    assert len(ENTRIES) >= 250
+    for entry in ENTRIES:
+        assert not PYTHON.search(entry.said), f"{entry}\n{entry.said}"
+        assert re.match(r"eyrie( \w+)?: ", entry.said), entry
+
+
+def test_every_command_is_there() -> None:
+    named = {word for entry in ENTRIES for word in re.findall(r"(?:eyrie|make) (\w+)", entry.command)}
+    assert set(COMMANDS) <= named
+
+
+def test_commands_of_the_transcript_are_different() -> None:
+    commands = [entry.command for entry in ENTRIES]
+    assert len(commands) == len(set(commands))
+
+
+def test_a_difference_is_found(folder: Path) -> None:
+    entry = next(entry for entry in ENTRIES if entry.command.startswith("eyrie compile nosuch"))
+    wrong = Entry(entry.file, entry.number, "eyrie compile net.tflite --dump import", entry.said)
+    assert lines_said(run(wrong.command, folder)) != [entry.said + "\n"]
