@@ -6,7 +6,9 @@ it is complete. A process that is killed leaves such a folder behind; the next o
 """
 
 import ctypes
+import errno
 import fcntl
+import glob
 import os
 import shutil
 import tempfile
@@ -18,7 +20,7 @@ from compiler.files import umask, writing
 from runtime.signals import held
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build"
+BUILD = Path(os.environ.get("EYRIE_BUILD") or ROOT / "build").absolute()
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # Linux, renameat2(2)
 _MARK = ".own-"  # in the names of folders that a process is filling
@@ -36,6 +38,17 @@ def locked(path: Path) -> Iterator[None]:
 
 
 @contextmanager
+def locked_folder(path: Path) -> Iterator[int]:
+    """Holds the lock of an existing folder; yields its descriptor."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path]:
     """An empty folder of the caller's own, which takes the place of `target` when the block ends.
 
@@ -49,7 +62,8 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
             with held():
                 own, descriptor = _own_folder(target)
         try:
-            yield own
+            with _room(target):
+                yield own
         except keep:
             _take_place(own, target)
             raise
@@ -59,6 +73,17 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
         if own is not None:
             _remove(own)
             os.close(descriptor)
+
+
+@contextmanager
+def _room(target: Path) -> Iterator[None]:
+    """Says that there was no room for the folder, where that is what was wrong."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise ValueError(f"{target}: cannot be written ({error.strerror}): make room there") from error
+        raise
 
 
 def _remove(path: Path) -> None:
@@ -77,7 +102,7 @@ def unfinished(parent: Path) -> list[Path]:
 def _own_folder(target: Path) -> tuple[Path, int]:
     """A folder beside `target` and its descriptor, whose lock says that its process lives."""
     with locked(target.parent / ".lock"):
-        for left in target.parent.glob(f".{target.name}{_MARK}*"):
+        for left in target.parent.glob(f".{glob.escape(target.name)}{_MARK}*"):
             _remove_if_left(left)
         own = Path(tempfile.mkdtemp(prefix=f".{target.name}{_MARK}", dir=target.parent))
         own.chmod(0o777 & ~umask())
@@ -99,19 +124,18 @@ def _remove_if_left(folder: Path) -> None:
 
 def _take_place(own: Path, target: Path) -> None:
     """`own` becomes `target`; what was there gets the name of `own`, or is gone."""
-    while True:
-        with suppress(OSError):  # there is a target
-            own.rename(target)
-            return
-        if _exchange(own, target):
-            return
-        with locked(target.parent / ".lock"):  # where the system has no exchange
-            before = own.with_name(f"{own.name}.before")
-            with suppress(FileNotFoundError):
-                target.rename(before)
-            own.rename(target)
+    with suppress(OSError):  # there is a target
+        own.rename(target)
+        return
+    if _exchange(own, target):
+        return
+    with locked(target.parent / ".lock"):  # where the system has no exchange
+        before = own.with_name(f"{own.name}.before")
+        with suppress(FileNotFoundError):
+            target.rename(before)
+        own.rename(target)
+        with suppress(FileNotFoundError):
             before.rename(own)
-            return
 
 
 def _exchange(one: Path, other: Path) -> bool:

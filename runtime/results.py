@@ -2,6 +2,7 @@
 """What a network run leaves: its summary and its page."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,11 @@ def write_summary(folder: Path, summary: dict) -> None:
         file.write(json.dumps(summary, indent=1).encode() + b"\n")
 
 
-def network_summary(name: str, image: Image, run: dict, seed: int, outputs: np.ndarray,
+def network_summary(name: str, image: Image, runs: list[dict], seed: int, outputs: np.ndarray,
                     golden: np.ndarray | None = None) -> dict:
     """The entries of a network run's summary (docs/summary.md).
 
-    run      of tb.net.requests: counters, passes and seconds
+    runs     of as many images each as the network takes at once: counters, passes, seconds; figures are the first's
     outputs  int8 [N, H, W, C]; golden: what the golden model gives, None where there is none to compare with
     """
     compared = {"comparisons": 0, "mismatches": 0}
@@ -34,9 +35,15 @@ def network_summary(name: str, image: Image, run: dict, seed: int, outputs: np.n
         compared = {"comparisons": golden.size, "mismatches": wrong}
         answers |= {"golden_class": int(golden[0].argmax()), "match": not wrong}
     status = "fail" if compared["mismatches"] else "pass"
-    found = figures(image, run["counters"], run["passes"])
-    return {"test": name, "status": status, "seed": seed, "seconds": round(run["seconds"], 2), **compared, **found,
+    found = figures(image, runs[0]["counters"], runs[0]["passes"])
+    seconds = round(sum(run["seconds"] for run in runs), 2)
+    return {"test": name, "status": status, "seed": seed, "seconds": seconds, "runs": len(runs), **compared, **found,
             **answers}
+
+
+def report_line(folder: Path) -> str:
+    """Where the page of a run is, as seen from here."""
+    return f"report: {os.path.relpath(folder / REPORT)}"
 
 
 def write_page(folder: Path, title: str, image: Image, figures: dict, passes: list[dict]) -> None:

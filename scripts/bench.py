@@ -27,13 +27,13 @@ from runtime import progress
 from runtime.figures import layer_table, ratios, unit_table
 from runtime.folders import BUILD, replacing
 from runtime.programs import compiled
-from runtime.results import network_summary, write_page, write_summary
+from runtime.results import report_line, write_summary
 from runtime.simulator.simulate import simulate_in
 from scripts.eyrie import main
 from tb.catalogue import find
 from tb.net.bench import WIDE
 from tb.net.demo_net import MODEL, demo_input
-from tb.net.requests import RunFailed, on_rtl
+from tb.net.requests import RunFailed, on_rtl, reported
 from tb.sim import native
 
 TARGET = BUILD / "bench"
@@ -70,10 +70,7 @@ def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: 
     golden = graph.run(values)[graph.output.name]
     folder = out / name
     folder.mkdir()
-    done = on_rtl(folder, program, values, SEED)
-    summary = network_summary(name, image, done.runs[0], SEED, done.outputs, golden)
-    write_summary(folder, summary)
-    write_page(folder, f"MobileNetV1, {name}", image, summary, done.runs[0]["passes"])
+    done, summary = reported(folder, name, f"MobileNetV1, {name}", program, values, SEED, golden)
     return Run(out, program, image, values, done.outputs, summary)
 
 
@@ -200,7 +197,7 @@ def run(options: argparse.Namespace) -> int:
         write_summary(out, base.summary | {
             "test": "bench", "status": "pass" if passed else "fail",
             "skipped": [name for name in parts if name not in sections], **sections})
-    print(f"report: {TARGET / 'batch1' / 'report.html'}")
+    print(report_line(TARGET / "batch1"))
     print("match" if passed else "MISMATCH")
     return 0 if passed else 1
 

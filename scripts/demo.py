@@ -34,26 +34,23 @@ def run(options: argparse.Namespace) -> int:
     from runtime.pictures import read_photo
 
     photo = read_photo(options.image, SIZE)
-    from compiler.image import Image
     from compiler.importers import tflite
     from runtime.figures import layer_table
     from runtime.folders import BUILD, replacing
     from runtime.programs import compiled
-    from runtime.results import REPORT, network_summary, write_page, write_summary
+    from runtime.results import report_line
     from scripts.cifar10 import CLASSES, preprocess
-    from tb.net.requests import RunFailed, on_rtl
+    from tb.net.requests import RunFailed, reported
 
     for note in photo.notes:
         print(f"{options.image.name}: {note}")
     model, values = NET / "mobilenetv1_cifar10.tflite", preprocess(photo.pixels[None])
     program = compiled(model)
-    image, graph = Image.load(program), tflite.load(model)
+    graph = tflite.load(model)
     golden = graph.run(values)[graph.output.name]
     with replacing(BUILD / "demo", keep=RunFailed) as folder:
-        done = on_rtl(folder, program, values, SEED)
-        summary = network_summary("demo", image, done.runs[0], SEED, done.outputs, golden)
-        write_summary(folder, summary)
-        write_page(folder, f"MobileNetV1 on {options.image.name}", image, summary, done.runs[0]["passes"])
+        title = f"MobileNetV1 on {options.image.name}"
+        done, summary = reported(folder, "demo", title, program, values, SEED, golden)
 
     def real(logits: "np.ndarray") -> "np.ndarray":
         quantization = graph.output.quantization
@@ -71,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
           f"(compulsory {summary['compulsory_dram_bytes']:,}), "
           f"GLB {summary['glb_read_bytes'] + summary['glb_write_bytes']:,} bytes, "
           f"energy {summary['energy_uJ']} uJ")
-    print(f"report: {BUILD / 'demo' / REPORT}")
+    print(report_line(BUILD / "demo"))
     print("match" if summary["match"] else "MISMATCH between chip and golden model")
     return 0 if summary["match"] else 1
 

@@ -11,6 +11,7 @@ import hashlib
 import importlib
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from compiler.files import check_folder, writing
 from model.config import MachineConfig
 from model.messages import unknown
 from model.passes import run_pass
-from runtime.folders import BUILD
+from runtime.folders import BUILD, locked_folder, replacing
 from runtime.simulator.bench import Bench
 from scripts.eyrie import main
 from tb.catalogue import benches
@@ -120,12 +121,8 @@ def write_hex(path: Path, words: np.ndarray) -> None:
 
 
 def write(bench: Bench, seed: int, folder: Path) -> int:
-    """Writes all files of a test; returns the number of passes."""
+    """Writes all files of a test into an empty folder; returns the number of passes."""
     drawn = list(layers(bench, seed))
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.iterdir():
-        if OURS.fullmatch(path.name):
-            path.unlink()
     machine, passes = machine_of(bench), 0
     for number, (_, layer) in enumerate(drawn):
         for n, part in enumerate(layer.parts):
@@ -154,6 +151,20 @@ def write(bench: Bench, seed: int, folder: Path) -> int:
     return passes
 
 
+def write_beside(bench: Bench, seed: int, folder: Path) -> int:
+    """`write` into somebody's folder, in place of the files of a test before; the README.md, which says that all are
+    there, goes first and comes last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked_folder(folder), tempfile.TemporaryDirectory(prefix=".golden-", dir=folder) as name:
+        passes = write(bench, seed, Path(name))
+        for path in sorted(folder.iterdir(), key=lambda path: path.name != "README.md"):
+            if OURS.fullmatch(path.name):
+                path.unlink()
+        for path in sorted(Path(name).iterdir(), key=lambda path: path.name == "README.md"):
+            path.rename(folder / path.name)
+    return passes
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("test", metavar="TEST", nargs="?", help="all standard ones if none is given")
     parser.add_argument("--seed", type=whole_number(0), default=1, help="what to draw the layers from (1)")
@@ -167,8 +178,12 @@ def run(options: argparse.Namespace) -> None:
         check_folder(options.out)
     for bench in [find(name) for name in ([options.test] if options.test else DEFAULT_TESTS)]:
         folder = options.out or BUILD / "golden" / bench.name
-        with writing(folder):
-            passes = write(bench, options.seed, folder)
+        if options.out:
+            with writing(folder):
+                passes = write_beside(bench, options.seed, folder)
+        else:
+            with replacing(folder) as own:
+                passes = write(bench, options.seed, own)
         print(f"{bench.name}: {passes} pass(es) in {folder}", flush=True)
 
 

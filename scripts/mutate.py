@@ -21,13 +21,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from compiler.command_line import minutes, whole_number
 from runtime import progress
-from runtime.folders import BUILD, ROOT
+from runtime.folders import BUILD, ROOT, locked
 from runtime.results import write_summary
 from scripts.eyrie import main
 from scripts.mutations import Candidate, apply, candidates
@@ -262,7 +263,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    summary = campaign_of(options.seed, options.count, options.budget)
+    with ExitStack() as stack:  # one campaign at a time: they plant errors in one tree
+        with progress.task("waiting for another campaign"):
+            stack.enter_context(locked(BUILD / "mutate.lock"))
+        summary = campaign_of(options.seed, options.count, options.budget)
     print(f"{summary['status']}  mutate seed {summary['seed']}, {summary['mutants']} mutants, "
           f"{summary['killed']} killed, {summary['survivors']} survivors, {summary['seconds']:.0f} s")
     return 0 if summary["status"] == "pass" else 1

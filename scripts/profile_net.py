@@ -40,9 +40,10 @@ def run(options: argparse.Namespace) -> int:
     from model.config import DEFAULT, MachineConfig
     from runtime import figures
     from runtime.folders import BUILD, replacing
+    from runtime.networks import read_input
     from runtime.programs import compiled
-    from runtime.results import REPORT, network_summary, write_page, write_summary
-    from tb.net.requests import RunFailed, on_rtl, read_input
+    from runtime.results import report_line
+    from tb.net.requests import RunFailed, reported
 
     graph, program = None, options.network
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
@@ -58,16 +59,12 @@ def run(options: argparse.Namespace) -> int:
         inputs = np.random.default_rng(options.seed).integers(-128, 128, (images, *shape)).astype(np.int8)
     if graph:
         program = compiled(options.network, machine, options.batch)
-        image = Image.load(program)
     golden = graph.run(inputs)[graph.output.name] if graph else None
     target = BUILD / "profile"
     with replacing(target, keep=RunFailed) as folder:
-        done = on_rtl(folder, program, inputs, options.seed)
-        summary = network_summary("profile", image, done.runs[0], options.seed, done.outputs, golden)
-        write_summary(folder, summary)
-        write_page(folder, options.network.stem, image, summary, done.runs[0]["passes"])
+        _, summary = reported(folder, "profile", options.network.stem, program, inputs, options.seed, golden)
     print(f"{figures.layer_table(summary)}\n\n{figures.unit_table(summary)}\n\n{figures.ratios(summary)}")
-    print(f"report: {target / REPORT}")
+    print(report_line(target))
     if golden is not None:
         print("match" if summary["match"] else "MISMATCH between chip and golden model")
     return 0 if summary["status"] == "pass" else 1

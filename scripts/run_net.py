@@ -32,8 +32,9 @@ def run(options: argparse.Namespace) -> None:
     from model.machine import MachineError
     from model.messages import array
     from runtime.folders import BUILD, replacing
-    from runtime.results import REPORT, network_summary, write_page, write_summary
-    from tb.net.requests import RunFailed, on_model, on_rtl, read_input
+    from runtime.networks import on_model, read_input
+    from runtime.results import report_line
+    from tb.net.requests import RunFailed, reported
 
     image = Image.load(options.directory)
     inputs = read_input(options.input, image.map["input"]["shape"])
@@ -47,16 +48,13 @@ def run(options: argparse.Namespace) -> None:
     else:
         target = BUILD / "run_net"
         with replacing(target, keep=RunFailed) as folder:
-            done = on_rtl(folder, options.directory, inputs, options.seed)
-            outputs, first = done.outputs, done.runs[0]
-            summary = network_summary("run_net", image, first, options.seed, outputs)
-            write_summary(folder, summary)
-            write_page(folder, options.directory.resolve().name, image, summary, first["passes"])
+            title = options.directory.resolve().name
+            done, summary = reported(folder, "run_net", title, options.directory, inputs, options.seed)
+            outputs = done.outputs
     with whole_file(options.output) as file:
         np.save(file, outputs)
     if not options.golden:
-        print(f"{options.output}: {array(outputs)}; {summary['cycles']:,} cycles a run; "
-              f"report: {target / REPORT}")
+        print(f"{options.output}: {array(outputs)}, {summary['cycles']:,} cycles a run\n{report_line(target)}")
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from compiler.importers import tflite
+from runtime.networks import on_model
 from runtime.programs import compiled
 from runtime.simulator.simulate import simulate
 from tb.catalogue import find
 from tb.net.demo_net import MODEL, demo_input
-from tb.net.requests import on_model
 from tb.scripts.commands import eyrie
 from tb.scripts.small_nets import separable
 

@@ -235,4 +235,4 @@ def _refusal(top: str, log: Path) -> BuildError:
     if "No space left" in text or free < _DISK_FULL_BYTES:
         return BuildError(f"{place}: cannot be written (No space left on device): make room there")
     lines = [line for line in text.splitlines() if "rror" in line or "%Warn" in line]
-    return BuildError("\n".join([*lines[:12], f"cannot build {top}: {log.relative_to(ROOT)}"]))
+    return BuildError("\n".join([*lines[:12], f"cannot build {top}: {log}"]))

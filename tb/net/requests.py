@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled networks on given inputs: on the simulated RTL, or on the command-level model."""
+"""Compiled networks on the simulated RTL, with given inputs."""
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from compiler.arrays import read_npy
 from compiler.image import Image
 from model.config import DEFAULT
-from model.machine import Machine
-from model.messages import array, times
 from runtime import progress
+from runtime.results import network_summary, write_page, write_summary
 from runtime.simulator.simulate import simulate_in
 from tb.net.bench import DRAM_BYTES, PASS_DONE, network
 
@@ -39,28 +36,6 @@ class RtlRun:
     runs: list[dict]
 
 
-def read_input(path: str | Path, shape: Sequence[int]) -> np.ndarray:
-    """int8 [N, H, W, C] from a file with one image of this shape, or several. Raises ValueError in one line."""
-    values = read_npy(path, "save one int8 array with numpy.save")
-    stack = values[None] if values.ndim == 3 else values
-    if stack.dtype != np.int8 or stack.shape[1:] != tuple(shape) or not len(stack):
-        raise ValueError(f"{path}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
-    return stack
-
-
-def on_model(image: Image, inputs: np.ndarray) -> np.ndarray:
-    """The command-level model's outputs, int8 [N, H, W, C]. Raises MachineError."""
-    outputs = []
-    runs = image.runs(inputs)
-    with progress.task("running the command-level model", "runs") as task:
-        for number, values in enumerate(runs):
-            task.at(number, len(runs))
-            machine = Machine(image.with_input(values), image.machine)
-            machine.run(image.program)
-            outputs.append(image.output(machine.dram))
-    return image.results(outputs, len(inputs))
-
-
 def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1) -> RtlRun:
     """Runs the network of the folder `program` on inputs int8 [N, H, W, C] in an existing `folder` of the caller's
     own, which gets the log and the summary of the simulation.
@@ -77,6 +52,19 @@ def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1) -> Rt
     if summary["status"] != "pass":
         raise RunFailed(f"the simulation failed: {summary.get('reason')}")
     return RtlRun(np.load(folder / "output.npy"), json.loads((folder / "output.json").read_text()))
+
+
+def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndarray, seed: int = 1,
+             golden: np.ndarray | None = None) -> tuple[RtlRun, dict]:
+    """on_rtl, with the summary of a network run (docs/summary.md) and its page; returns the run and the summary.
+
+    name: of the test; title: of the page; golden: what the golden model gives, None where nothing is compared.
+    """
+    image, done = Image.load(program), on_rtl(folder, program, inputs, seed)
+    summary = network_summary(name, image, done.runs, seed, done.outputs, golden)
+    write_summary(folder, summary)
+    write_page(folder, title, image, summary, done.runs[0]["passes"])
+    return done, summary
 
 
 class _Passes:

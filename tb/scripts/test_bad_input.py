@@ -9,9 +9,9 @@ import pytest
 
 from runtime import folders
 from runtime.folders import ROOT
+from scripts.eyrie import COMMANDS
 from tb.scripts import bad_files
 from tb.scripts.transcript import Entry, entries, lines_said, run
-from scripts.eyrie import COMMANDS
 
 ENTRIES = [entry for file in sorted((ROOT / "tb" / "scripts" / "bad_inputs").glob("*.txt")) for entry in entries(file)]
 # What people do not write: names of Python's classes, tuples, lists, numbers of system errors, usage, absolute paths.

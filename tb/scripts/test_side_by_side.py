@@ -11,18 +11,20 @@ import pytest
 from PIL import Image as Picture
 
 from compiler.importers import tflite
-from runtime.folders import BUILD, ROOT
-from runtime.programs import compiled
+from runtime.folders import ROOT
+from runtime.programs import PROGRAMS, compiled
+from runtime.simulator.verilate import MODELS
 from scripts.cifar10 import CLASSES, preprocess
 from tb.net.demo_net import MODEL, PHOTO
 
 ROUNDS = int(os.environ.get("EYRIE_ROUNDS", "1"))
 
 
-def together(*commands: list[object]) -> list[str]:
-    """What each prints, all of them started at once; none may fail."""
+def together(build: Path, *commands: list[object]) -> list[str]:
+    """What each prints, all of them started at once with one build folder; none may fail."""
     # Without the variables of a make that runs the tests.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    environment["EYRIE_BUILD"] = str(build)
     running = [subprocess.Popen([str(word) for word in command], cwd=ROOT, env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for command in commands]
     printed = []
@@ -33,10 +35,10 @@ def together(*commands: list[object]) -> list[str]:
     return printed
 
 
-def whole(name: str) -> dict:
-    """The summary in build/NAME, of which nothing else may be left."""
-    assert not list(BUILD.glob(f".{name}.*"))
-    return json.loads((BUILD / name / "summary.json").read_text())
+def whole(build: Path, name: str) -> dict:
+    """The summary in NAME, beside which nothing may be left."""
+    assert not list(build.glob(f".{name}.*"))
+    return json.loads((build / name / "summary.json").read_text())
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
@@ -48,7 +50,13 @@ def test_six_at_once(round_: int, seed: int, tmp_path: Path) -> None:
     for n in range(2):
         np.save(tmp_path / f"x{n}.npy", inputs[n])
         pictures[n].save(tmp_path / f"photo{n}.png")
+    build = tmp_path / "build"
+    build.mkdir()
+    for kept in (MODELS, PROGRAMS):
+        kept.mkdir(parents=True, exist_ok=True)
+        (build / kept.name).symlink_to(kept)
     printed = together(
+        build,
         *(["make", "demo", f"IMAGE={tmp_path / f'photo{n}.png'}"] for n in range(2)),
         *([".venv/bin/eyrie", "run", program, "--input", tmp_path / f"x{n}.npy",
            "--output", tmp_path / f"y{n}.npy"] for n in range(2)),
@@ -63,6 +71,6 @@ def test_six_at_once(round_: int, seed: int, tmp_path: Path) -> None:
     assert classes[0] != classes[1]
     for n in range(2):
         assert f"photo{n}.png is a {CLASSES[classes[n]]}" in printed[n] and printed[n].endswith("match\n")
-    assert whole("run_net")["status"] == "pass" and whole("run_net")["macs"] == 25_051_136
-    assert whole("demo")["class"] in classes and whole("demo")["match"]
-    assert whole("fifo0")["status"] == "pass" and whole("fifo0")["seed"] in (0, 1)
+    assert whole(build, "run_net")["status"] == "pass" and whole(build, "run_net")["macs"] == 25_051_136
+    assert whole(build, "demo")["class"] in classes and whole(build, "demo")["match"]
+    assert whole(build, "fifo0")["status"] == "pass" and whole(build, "fifo0")["seed"] in (0, 1)
