@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -83,19 +84,28 @@ def test_many_at_once_never_mix(tmp_path: Path) -> None:
         with replacing(target) as own:
             fill(own, str(number))
 
-    def looked() -> set[str]:
-        with os.scandir(target) as found:  # a folder that is opened stays the same one
-            return {Path(entry.path).name for entry in found}
+    def seen() -> set[str]:
+        """The texts of both files of one and the same folder, as far as it is still there."""
+        texts = set()
+        descriptor = os.open(target, os.O_RDONLY)
+        with suppress(FileNotFoundError):  # it has been replaced, and is being removed
+            for name in ("one", "two"):
+                with open(os.open(name, os.O_RDONLY, dir_fd=descriptor)) as file:
+                    texts.add(file.read())
+        os.close(descriptor)
+        return texts
 
     one(0)
+    looks: list[set[str]] = []
     with ThreadPoolExecutor(8) as pool:
         done = [pool.submit(one, number) for number in range(1, 25)]
         while not all(job.done() for job in done):
-            assert target.is_dir()
-            time.sleep(0.002)
+            looks.append(seen())
+            time.sleep(0.001)
         for job in done:
             job.result()
-    assert len(set(contents(target).values())) == 1 and looked() == {"one", "two"}
+    assert all(len(texts) <= 1 for texts in looks) and len(set().union(*looks)) > 1
+    assert len(set(contents(target).values())) == 1 and set(contents(target)) == {"one", "two"}
     assert {path.name for path in tmp_path.iterdir()} == {"run", ".lock"}
 
 
@@ -144,3 +154,10 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
                 file.write(b"part")
                 full.write(b"x")
     assert not files(tmp_path)
+
+
+def test_a_full_disk_is_said_of_the_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=rf"^{tmp_path / 'run'}: cannot be written \(No space left on device\): make"):
+        with replacing(tmp_path / "run"), open("/dev/full", "wb", buffering=0) as full:
+            full.write(b"x")
+    assert files(tmp_path) == {".lock"}
