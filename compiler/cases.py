@@ -16,7 +16,6 @@ from model.array import drain_beats
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 
-
 MAX_STEP = 127  # columns or rows that a stream goes on at once
 
 

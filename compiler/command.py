@@ -13,7 +13,7 @@ from compiler.importers.file import read_model
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages, compile_network
 from model.config import DEFAULT, MachineConfig
-from model.messages import of
+from model.messages import about
 
 STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     if options.output:
         check_folder(options.output)
-    with of(options.model):
+    with about(options.model):
         stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
                                  until=None if options.output else options.dump, on_stage=on_stage)
     table = save(stages, options.output) if options.output else ""

@@ -7,7 +7,15 @@ Loop levels of the streams are listed innermost first; the loops are those of do
 from dataclasses import dataclass, field, replace
 
 from compiler.descriptors import (
-    Blocks, Output, Pass, Window, rows_level, linear_stream, ofmap_stream, ring_of, set_array,
+    Blocks,
+    Output,
+    Pass,
+    Window,
+    linear_stream,
+    ofmap_stream,
+    ring_of,
+    rows_level,
+    set_array,
 )
 from compiler.layout import FeatureMap
 from compiler.scan_ids import convolution_ids

@@ -25,7 +25,6 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 from model.messages import array, times
 from model.reading import read_file, read_json
 
-
 REMEDY = "give a folder that eyrie compile wrote"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from model.messages import of, unknown
+from model.messages import about, unknown
 from model.reading import read_json
 
 SET_ROWS = 3  # rows of a PE set, in every size: one filter row each
@@ -108,7 +108,7 @@ class MachineConfig:
         values = read_json(path, "give a JSON file with machine parameters")
         if not isinstance(values, dict):
             raise ValueError(f"{path}: must be a JSON object, parameter by parameter")
-        with of(path):
+        with about(path):
             return cls.of(values)
 
     @classmethod

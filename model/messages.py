@@ -26,7 +26,7 @@ def times(sizes: Iterable[int]) -> str:
 
 
 def array(values: "np.ndarray") -> str:
-    """Type and shape of an array as people write them: int8 32 x 32 x 3, 4 int64 numbers, one float64 number."""
+    """Type and shape as people write them: int8 32 x 32 x 3, 4 int64 numbers, one float64 number."""
     kind = {"S": "text", "U": "text", "V": "structured"}.get(values.dtype.kind, str(values.dtype))
     if values.ndim > 1:
         return f"{kind} {times(values.shape)}"
@@ -35,7 +35,7 @@ def array(values: "np.ndarray") -> str:
 
 
 @contextmanager
-def of(path: object) -> Iterator[None]:
+def about(path: object) -> Iterator[None]:
     """A ValueError of the block begins with the path of the file that it is about."""
     try:
         yield
@@ -46,7 +46,7 @@ def of(path: object) -> Iterator[None]:
 
 
 def one_line(text: str) -> str:
-    """With what a terminal would not print, like the newline in a file's name, as an escape sequence."""
+    """With escape sequences for what a terminal would not print, like the newline in a file's name."""
     return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
 
 

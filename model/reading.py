@@ -8,8 +8,10 @@ from pathlib import Path
 
 
 def check_readable(path: str | Path, remedy: str) -> None:
-    """Raises ValueError, in one line that ends with the remedy, unless this is a file that can be read. Pipes and
-    devices are refused: reading one may never end."""
+    """Raises ValueError, in one line that ends with the remedy, unless this is a file that can be read.
+
+    Pipes and devices are refused: reading one may never end.
+    """
     _read(path, remedy, 0)
 
 

@@ -11,7 +11,7 @@ from compiler.importers.file import read_model
 from compiler.options import EFFORT
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
-from model.messages import of
+from model.messages import about
 from runtime import progress
 from runtime.folders import BUILD, ROOT, locked, replacing
 
@@ -33,7 +33,7 @@ def compiled(model: Path, machine: MachineConfig = DEFAULT, images: int = 1, obj
         with progress.task(f"compiling {model.name}") as task, locked(folder.with_name(f"{folder.name}.lock")):
             if not _whole(folder):  # nobody else has compiled it meanwhile
                 with replacing(folder) as part:
-                    with of(model):
+                    with about(model):
                         stages = compile_network(model, machine, objective, effort, images, on_stage=task.say)
                     save(stages, part)
     return folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that end a process: what was begun is cleaned up on the way, and steps that must not be cut are not."""
+"""Signals that end a process: what was begun is cleaned up on the way; some steps are not cut."""
 
 import signal
 import threading
@@ -25,8 +25,8 @@ def _terminate(number: int, _frame: object) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """What ends the process waits until the block has ended: for steps after which something has to be cleaned up,
-    like the start of a process."""
+    """What ends the process waits until the block has ended: for steps after which there is something to clean
+    up, like the start of a process."""
     if threading.current_thread() is not threading.main_thread():  # the only one that signals reach
         yield
         return

@@ -38,7 +38,7 @@ from compiler.case_file import load, parts
 from compiler.cases import Part
 from compiler.command_line import file_name
 from compiler.files import check_file, whole_file
-from model.messages import array, of
+from model.messages import about, array
 from runtime.folders import BUILD, replacing
 from runtime.simulator.bench import Bench
 from runtime.simulator.simulate import simulate_in
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     check_file(options.out)
     case = load(options.case)
-    with of(options.case):
+    with about(options.case):
         passes = parts(case)
     if case.fused and case.mapping:
         print("the mapping of a fused case is fixed: e, p, q, r, t are not used", file=sys.stderr)

@@ -8,8 +8,8 @@ an event and works its way to it; no unit steps through cycles. What the numbers
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from compiler.timing.banks import Banks
 from compiler.program import Command, Config, Run, Transfer
+from compiler.timing.banks import Banks
 from compiler.traffic import FETCH_AHEAD, FETCH_WORDS
 
 DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of tb/sim/axi_dram.sv)

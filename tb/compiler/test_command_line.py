@@ -85,22 +85,17 @@ def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path
     ("from argparse import ArgumentParser; from compiler.command import add_arguments; "
      "add_arguments(ArgumentParser())", "numpy"),
     ("from scripts.eyrie import run_command; run_command('compile', ['nosuch.tflite', '-o', 'out'])", "numpy"),
+    *[(f"from scripts.eyrie import run_command; run_command({command.split()[0]!r}, {command.split()[1:]})", slow)
+      for command, slow in (("accuracy --cifar10 nosuch", "torch"), ("train --cifar10 nosuch -o w.pt", "torch"),
+                            ("quantize nosuch.pt out.tflite --cifar10 nosuch", "torch"), ("profile nosuch", "numpy"),
+                            ("run nosuch --input x.npy --output nosuch/y.npy", "numpy"),
+                            ("demo --image nosuch", "torch"))],
     (f"from compiler.pipeline import compile_network; compile_network({str(MODEL)!r}, until='groups')",
      "compiler.segments"),
 ])
 def test_imports_what_it_needs(lines: str, slow: str) -> None:
     run = python("-c", f"{lines}; import sys; print({slow!r} in sys.modules)")
     assert run.stdout.endswith("False\n"), run.stderr
-
-
-@pytest.mark.parametrize(("batch", "message"), [
-    ("0", "--batch 0: must be 1 to 16"), ("17", "--batch 17: must be 1 to 16"),
-    ("many", "--batch 'many': must be a whole number, 1 to 16")])
-def test_batches_refused(batch: str, message: str, small: bytes, tmp_path: Path) -> None:
-    (tmp_path / "net.tflite").write_bytes(small)
-    run = compile_(tmp_path / "net.tflite", "-o", tmp_path / "out", "--batch", batch)
-    assert_refused(run, f"eyrie compile: {message}")
-    assert files(tmp_path) == {"net.tflite"}
 
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
@@ -147,45 +142,6 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
             assert not PYTHON.search(run.stderr), run.stderr
             refused += 1
     assert refused > 10
-
-
-CONFIGS: dict[str, tuple[object, str]] = {
-    "not JSON": ("{rows: 6}", "not JSON ("),
-    "binary": (b"\xff\xfe\x00", "not JSON ("),
-    "no object": ([6, 8], "must be a JSON object, parameter by parameter"),
-    "unknown key": ({"row": 6}, "no parameter is named 'row': did you mean 'rows'?"),
-    "text": ({"rows": "6"}, "rows must be an integer, is \"6\""),
-    "fraction": ({"rows": 6.0}, "rows must be an integer, is 6.0"),
-    "truth": ({"rows": True}, "rows must be an integer, is true"),
-    "rows": ({"rows": 4}, "rows = 4: must be a positive multiple of 3"),
-    "many rows": ({"rows": 18}, "rows = 18: must be at most 15"),
-    "many PEs": ({"cols": 30}, "rows x cols = 180: must be at most 176"),
-    "no columns": ({"cols": 0}, "cols = 0: must be at least 1"),
-    "multipliers": ({"multipliers": 2}, "multipliers = 2: must be 1 or 4"),
-    "banks": ({"glb_banks": 6}, "glb_banks = 6: must be a power of two"),
-    "large GLB": ({"glb_bank_words": 16384}, "glb_banks x glb_bank_words = 131072: must be at most 65536"),
-    "psum words": ({"psum_words": -128}, "psum_words = -128: must be at least 1"),
-}
-
-
-@pytest.mark.parametrize("what", CONFIGS)
-def test_configurations_refused(what: str, tmp_path: Path) -> None:
-    content, message = CONFIGS[what]
-    config = tmp_path / "config.json"
-    if isinstance(content, bytes):
-        config.write_bytes(content)
-    else:
-        config.write_text(content if isinstance(content, str) else json.dumps(content))
-    run = compile_(MODEL, "-o", tmp_path / "out", "--config", config)
-    assert_refused(run, f"eyrie compile: {config}: {message}")
-    assert files(tmp_path) == {"config.json"}
-
-
-def test_configuration_missing(tmp_path: Path) -> None:
-    config = tmp_path / "config.json"
-    run = compile_(MODEL, "-o", tmp_path / "out", "--config", config)
-    assert_refused(run, f"eyrie compile: {config}: cannot be read (No such file or directory): give a JSON file")
-    assert not files(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -245,22 +201,3 @@ def test_output_is_whole_or_as_it_was(small: bytes, tmp_path: Path) -> None:
     run = compile_(tmp_path / "net.tflite", "-o", out)
     assert_refused(run, f"eyrie compile: {out / 'program.txt'}: cannot be written (a folder)")
     assert files(out) == {"map.json", "program.txt"} and (out / "map.json").read_text() == "before"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["net.tflite", "--dump", "nosuch"],
-         "no stage is named 'nosuch': there are import, passes, "),
-        (["net.tflite", "--dump", "shedule"],
-         "no stage is named 'shedule': did you mean 'schedule'?"),
-        (["net.tflite", "--objective", "cycle"],
-         "no objective is named 'cycle': did you mean 'cycles'?"),
-        (["net.tflite"], "nothing to do: give -o DIR or --dump STAGE"),
-        ([], "MODEL missing; see --help"),
-    ],
-)
-def test_command_lines_refused(arguments: list[str], message: str) -> None:
-    run = compile_(*arguments)
-    assert_refused(run, f"eyrie compile: {message}")
-    assert run.returncode in (1, 2) and not run.stdout

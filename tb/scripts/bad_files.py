@@ -49,8 +49,9 @@ def make(folder: Path) -> None:
 # ---- Models ----
 
 
-def conv(shape=(8, 8, 8), filters=(8, 3, 3, 8), out=(8, 8, 8), batch=1, kind="CONV_2D", source: dict | None = None,
-         weights: dict | None = None, bias: int | None = None, ends: str = "one of each", **options: int) -> bytes:
+def conv(shape=(8, 8, 8), filters=(8, 3, 3, 8), out=(8, 8, 8), batch=1, kind="CONV_2D",
+         source: dict | None = None, weights: dict | None = None, bias: int | None = None,
+         ends: str = "one of each", **options: int) -> bytes:
     """A model of one convolution; what is given differs from one that compiles."""
     net = Builder()
     scale = {"scale": 0.1, "zero_point": 3}
@@ -95,7 +96,8 @@ def _models(folder: Path, rng: np.random.Generator) -> None:
         "stride3": conv(out=(3, 3, 8), strideH=3, strideW=3),
         "kernel5": conv(filters=(8, 5, 5, 8)),
         "kernel5_depthwise": conv(filters=(1, 5, 5, 8), kind="DEPTHWISE_CONV_2D"),
-        "multiplier": conv(filters=(1, 3, 3, 16), out=(8, 8, 16), kind="DEPTHWISE_CONV_2D", depthMultiplier=2),
+        "multiplier": conv(filters=(1, 3, 3, 16), out=(8, 8, 16), kind="DEPTHWISE_CONV_2D",
+                           depthMultiplier=2),
         "batch4": conv(batch=4),
         "wide": conv(shape=(1, 2100, 8), filters=(8, 1, 1, 8), out=(1, 2100, 8)),
         "unquantised": conv(source={}),
@@ -178,7 +180,8 @@ def _arrays(folder: Path) -> None:
     np.savez(folder / "archive.npy.npz", x=np.zeros((8, 8, 3), np.int8))
     (folder / "half.npy").write_bytes((folder / "x.npy").read_bytes()[:-5])
     header = b"{'descr': '|i1', 'fortran_order': False, 'shape': (9000000000000, 8, 8, 3)}"
-    (folder / "huge.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.ljust(117) + b"\n")
+    start = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118)
+    (folder / "huge.npy").write_bytes(start + header.ljust(117) + b"\n")
 
 
 def _cases(folder: Path, rng: np.random.Generator) -> None:
@@ -258,15 +261,15 @@ def _pictures(folder: Path, rng: np.random.Generator) -> None:
     Picture.fromarray(rng.integers(0, 256, (100, 100, 3), np.uint8)).save(folder / "whole.jpg")
     (folder / "half.jpg").write_bytes((folder / "whole.jpg").read_bytes()[:2000])
     size = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
-    (folder / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", size) + _chunk(b"IDAT", zlib.compress(b""))
-                                      + _chunk(b"IEND", b""))
+    chunks = _chunk(b"IHDR", size) + _chunk(b"IDAT", zlib.compress(b"")) + _chunk(b"IEND", b"")
+    (folder / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunks)
     (folder / "vector.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
 
 
 def _cifar10(folder: Path, rng: np.random.Generator) -> None:
     batch = pickle.dumps({b"data": rng.integers(0, 256, (20, 3072), np.uint8), b"labels": [1] * 20})
     names = sum(cifar10.BATCHES.values(), [])
-    for name, contents in {"cifar_short": batch, "cifar_half": batch[:-1000], "cifar_text": b"text\n"}.items():
+    for name, contents in (("cifar_short", batch), ("cifar_half", batch[:-1000]), ("cifar_text", b"text\n")):
         (folder / name / cifar10.FOLDER).mkdir(parents=True)
         for each in names:
             (folder / name / cifar10.FOLDER / each).write_bytes(contents)

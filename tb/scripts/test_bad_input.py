@@ -13,10 +13,11 @@ from scripts.eyrie import COMMANDS
 from tb.scripts import bad_files
 from tb.scripts.transcript import Entry, entries, lines_said, run
 
-ENTRIES = [entry for file in sorted((ROOT / "tb" / "scripts" / "bad_inputs").glob("*.txt")) for entry in entries(file)]
-# What people do not write: names of Python's classes, tuples, lists, numbers of system errors, usage, absolute paths.
-PYTHON = re.compile(r"\w+(Error|Exception)\b|<class|object at|\(\d+,|\[\d+,|Posix|NoneType|Errno|Traceback|usage:|"
-                    r"argument -|/tmp/")
+FILES = sorted((ROOT / "tb" / "scripts" / "bad_inputs").glob("*.txt"))
+ENTRIES = [entry for file in FILES for entry in entries(file)]
+# What people do not write: Python's classes, tuples and lists, numbers of system errors, usage, absolute paths.
+PYTHON = re.compile(r"\w+(Error|Exception)\b|<class|object at|\(\d+,|\[\d+,|Posix|NoneType|Errno|Traceback|"
+                    r"usage:|argument -|/tmp/")
 
 
 @pytest.fixture(scope="module")
@@ -32,17 +33,18 @@ def contents(folder: Path) -> dict[str, tuple]:
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
         found[os.fsdecode(path.relative_to(folder))] = (status.st_mode, status.st_size, status.st_mtime_ns)
-    return {name: entry for name, entry in found.items()}
+    return found
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.file.stem}-{entry.number}")
-def test_says_one_line_and_leaves_nothing(entry: Entry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_says_one_line_and_leaves_nothing(entry: Entry, folder: Path,
+                                          monkeypatch: pytest.MonkeyPatch) -> None:
     begun = _watched(monkeypatch)
     before, beside = contents(folder), {path.name for path in ROOT.iterdir()} | {"build"}
     ended = run(entry.command, folder)
     said = lines_said(ended)
-    assert said == [entry.said + "\n"], f"{entry}\n- {entry.said}\n+ " + "\n+ ".join(line.rstrip() for line in said)
-    assert ended.returncode != 0 and not ended.stdout, f"{entry}\nexit code {ended.returncode}\n{ended.stdout}"
+    assert said == [entry.said + "\n"], f"{entry}\n- {entry.said}\n+ {'+ '.join(said)}"
+    assert ended.returncode != 0 and not ended.stdout, f"{entry}\nexit code {ended.returncode}, {ended.stdout}"
     assert contents(folder) == before and {path.name for path in ROOT.iterdir()} <= beside, entry
     assert not [place for place in begun if place.exists()], entry
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C and SIGTERM: a command ends with one line, leaves no process and no folder, and what was there is as it was.
+"""Ctrl-C and SIGTERM: a command ends with one line and leaves no process and no folder.
 
 What a test waits for is a condition; the caps only end a run that hangs.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from runtime.folders import BUILD, ROOT
-from runtime.simulator.verilate import MODELS, build_model
+from runtime.simulator.verilate import build_model
 from tb.catalogue import find
 from tb.net.demo_net import MODEL
 from tb.scripts.transcript import CAP_S
@@ -23,12 +23,12 @@ from tb.scripts.transcript import CAP_S
 ENDINGS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 MARK = "EYRIE_INTERRUPTED_TEST"  # in the environment of a command, which its children inherit
 
-# Builds a model that is always another one, so that there is something to interrupt.
+# Builds the model of a small bench in a folder of its own, so that there is something to interrupt.
 BUILDS = """
 import sys
 from pathlib import Path
 from runtime.simulator import verilate
-from scripts import eyrie, sim
+from scripts import eyrie
 verilate.MODELS = Path(sys.argv[1])
 sys.exit(eyrie.main(["sim", "fifo0", "--seed", "1"]))
 """
@@ -56,9 +56,10 @@ def family(mark: str) -> list[str]:
 def end(command: list[object], ready: Callable[[list[str]], object], number: signal.Signals, mark: str
         ) -> subprocess.CompletedProcess:
     """Starts a command, sends the signal once it is ready, and waits for its end."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")} | {MARK: mark}
-    started = subprocess.Popen([sys.executable, *map(str, command)], cwd=ROOT, env=environment, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    environment[MARK] = mark
+    started = subprocess.Popen([sys.executable, *map(str, command)], cwd=ROOT, env=environment,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         until(lambda: started.poll() is not None or ready(family(mark)), "ready to be interrupted")
         assert started.poll() is None, started.communicate()
@@ -99,8 +100,8 @@ class TestInterrupts:
 
     @pytest.mark.parametrize(("number", "code", "word"), ENDINGS)
     def test_a_build(self, number: signal.Signals, code: int, word: str, tmp_path: Path) -> None:
-        ended = end(["-c", BUILDS, tmp_path / "models"], lambda found: any("verilator" in line for line in found),
-                    number, f"build {number}")
+        ended = end(["-c", BUILDS, tmp_path / "models"],
+                    lambda found: any("verilator" in line for line in found), number, f"build {number}")
         assert_ended(ended, "sim", code, word)
         assert {path.suffix for path in (tmp_path / "models").iterdir()} <= {".lock", ".log", ""}
         assert not [path for path in (tmp_path / "models").iterdir() if path.is_dir()]
@@ -116,12 +117,8 @@ class TestInterrupts:
                  f"def begun(*rest): Path({str(steps)!r}).write_text(''); return place(*rest)\n"
                  "search.place = begun\n"
                  "sys.exit(eyrie.main(['compile', *sys.argv[1:]]))")
-        ended = end(["-c", lines, MODEL, "-o", tmp_path / "out", "--effort", 10_000_000], lambda _: steps.exists(),
-                    number, f"compilation {number}")
+        ended = end(["-c", lines, MODEL, "-o", tmp_path / "out", "--effort", 10_000_000],
+                    lambda _: steps.exists(), number, f"compilation {number}")
         assert_ended(ended, "compile", code, word)
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["map.json"]
         assert (tmp_path / "out" / "map.json").read_text() == "before"
-
-
-def test_models_are_where_the_test_looks() -> None:
-    assert MODELS.parent == BUILD

@@ -111,39 +111,6 @@ def test_no_compiled_network(what: str, net: Path) -> None:
     assert files(net.parent) == before
 
 
-INPUTS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (Path.unlink, "cannot be read (No such file or directory): save one int8 array with numpy.save"),
-    "empty": (lambda x: x.write_bytes(b""), "not a readable .npy file: save one int8 array with numpy.save"),
-    "text": (lambda x: x.write_text("1 2 3"), "not a readable .npy file"),
-    "truncated": (lambda x: truncate(x, 5), "not a readable .npy file"),
-    "damaged header": (lambda x: x.write_bytes(x.read_bytes()[:20] + b"((" * 40), "not a readable .npy file"),
-    "objects": (lambda x: np.save(x, np.array([{}])), "holds Python objects, which are not read"),
-    "archive": (lambda x: np.savez(x.open("wb"), x=1), "an .npz archive: save one int8 array"),
-    "type": (lambda x: np.save(x, np.zeros((8, 8, 3), np.uint8)),
-             "uint8 8 x 8 x 3: the network takes int8 8 x 8 x 3, or N of them"),
-    "shape": (lambda x: np.save(x, np.zeros((1, 3, 8, 8), np.int8)), "int8 1 x 3 x 8 x 8: the network takes"),
-    "number": (lambda x: np.save(x, np.int8(1)), "one int8 number: the network takes int8 8 x 8 x 3"),
-    "no image": (lambda x: np.save(x, np.zeros((0, 8, 8, 3), np.int8)), "int8 0 x 8 x 8 x 3: the network"),
-}
-
-
-@pytest.mark.parametrize("what", INPUTS)
-def test_inputs_refused(what: str, net: Path) -> None:
-    change, message = INPUTS[what]
-    change(net.parent / "x.npy")
-    before = files(net.parent)
-    assert_refused(run(net), f"eyrie run: {net.parent / 'x.npy'}: {message}")
-    assert files(net.parent) == before
-
-
-@pytest.mark.parametrize("place", ["nowhere/y.npy", "net", "x.npy/y.npy"])
-def test_outputs_refused(place: str, net: Path) -> None:
-    before = files(net.parent)
-    target = net.parent / place
-    assert_refused(run(net, "--output", target), f"eyrie run: {target}: cannot be written (")
-    assert files(net.parent) == before
-
-
 def test_machine_stops(net: Path) -> None:
     place = json.loads((net / "map.json").read_text())["program"]["address"]
     dram = bytearray((net / "image.bin").read_bytes())

@@ -5,8 +5,8 @@
     $ eyrie compile nosuch.tflite -o out
     eyrie compile: nosuch.tflite: cannot be read (No such file or directory): give an int8 .tflite model
 
-A line behind `$` is the shell's. `eyrie` runs in this process, unless there is a `timeout` before it; anything else
-in a shell.
+A line behind `$` is the shell's. `eyrie` runs in this process, which saves time; what begins
+otherwise, like `make` or `timeout 500 eyrie`, in a shell.
 
     python -m tb.scripts.transcript FILE ...
 
@@ -83,7 +83,7 @@ def words(command: str) -> list[str]:
 def lines_said(ended: Ended) -> list[str]:
     """On standard error, without what says how far long work is, and without make's own line."""
     lines = ended.stderr.splitlines(keepends=True)
-    return [line for line in lines if not PROGRESS.fullmatch(line) and not line.startswith(("make: ***", "make[1]: "))]
+    return [line for line in lines if not PROGRESS.fullmatch(line) and not line.startswith("make: ***")]
 
 
 def write(file: Path, folder: Path) -> None:
