@@ -2,7 +2,7 @@
 """DRAM images: a compiled network as files, and the way of tensors in and out.
 
 DIR/image.bin   DRAM contents from address 0
-DIR/map.json    size of image.bin and what lies where: program, input, output, areas by name (byte
+DIR/map.json    size and digest of image.bin and what lies where: program, input, output, areas by name (byte
                 address, bytes); the images of a run, whose inputs and outputs lie one behind the other; the
                 machine and the steps (which passes belong to which layer); the buffers of the GLB: name,
                 byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass n is
@@ -11,6 +11,7 @@ DIR/program.txt the commands, one line each
 `eyrie compile` puts layers.csv and summary.json beside them (compiler/performance.py).
 """
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,8 @@ class Image:
 
     def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
         """Writes the three files, and others by name; all or none. Raises ValueError in one line."""
-        contents = {"image.bin": self.dram.tobytes(), "map.json": json.dumps(self.map, indent=1).encode(),
+        memory = self.dram.tobytes()
+        contents = {"image.bin": memory, "map.json": json.dumps(self.map | _seal(memory), indent=1).encode(),
                     "program.txt": text.encode()}
         write_all(directory, contents | {name: words.encode() for name, words in (more or {}).items()})
 
@@ -107,7 +109,14 @@ class Image:
         if len(dram) != contents["bytes"]:
             raise ValueError(f"{directory / 'image.bin'}: has {len(dram)} bytes, map.json says {contents['bytes']}: "
                              f"{REMEDY}")
+        if contents.get("sha256") != _seal(dram.tobytes())["sha256"]:
+            raise ValueError(f"{directory / 'image.bin'}: not the one that map.json goes with: {REMEDY}")
         return cls(dram, contents)
+
+
+def _seal(memory: bytes) -> dict[str, str]:
+    """What says that a map goes with a memory."""
+    return {"sha256": hashlib.sha256(memory).hexdigest()}
 
 
 def _check(contents: dict) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A folder of files that no command takes, beside some good ones, for the transcripts of bad input."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -153,7 +154,10 @@ def _networks(folder: Path) -> None:
     _copied(folder, "net_short", "image.bin", b"1234")
     dram = bytearray((folder / "net" / "image.bin").read_bytes())
     dram[good["program"]["address"]] = 15
+    _copied(folder, "net_other_memory", "image.bin", bytes(dram))
     _copied(folder, "net_command", "image.bin", bytes(dram))
+    sealed = good | {"sha256": hashlib.sha256(dram).hexdigest()}
+    (folder / "net_command" / "map.json").write_text(json.dumps(sealed))
     (folder / "net_command" / "program.txt").unlink()
 
 

@@ -101,7 +101,7 @@ class TestInterrupts:
     @pytest.mark.parametrize(("number", "code", "word"), ENDINGS)
     def test_a_build(self, number: signal.Signals, code: int, word: str, tmp_path: Path) -> None:
         ended = end(["-c", BUILDS, tmp_path / "models"],
-                    lambda found: any("verilator" in line for line in found), number, f"build {number}")
+                    lambda found: any("verilator_bin --cc" in line for line in found), number, f"build {number}")
         assert_ended(ended, "sim", code, word)
         assert {path.suffix for path in (tmp_path / "models").iterdir()} <= {".lock", ".log", ""}
         assert not [path for path in (tmp_path / "models").iterdir() if path.is_dir()]
