@@ -22,7 +22,6 @@ WARM_UP = 0.2  # the part of all steps in which the learning rate rises to MAX_R
 MOMENTUM, WEIGHT_DECAY, LABEL_SMOOTHING = 0.9, 5e-4, 0.1
 MARGIN = 4  # pixels by which a random crop may be off centre
 LOG_EVERY = 50  # steps
-MIN_STEPS = 20  # an epoch; the rate needs a few to rise and fall
 
 
 def augment(padded: np.ndarray, which: np.ndarray, random: np.random.Generator) -> np.ndarray:
