@@ -92,7 +92,7 @@ def ticks(axis, width: float, high: float) -> None:
     """Ticks of an axis from 0 to `high` that is `width` long: as many as the numbers have room."""
     from matplotlib.ticker import MaxNLocator
 
-    room = text_width(count(round(high)), SMALL) + 20
+    room = text_width(count(round(high)), SMALL) + 14
     axis.set_major_locator(MaxNLocator(max(1, int(width // room)), steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(lambda value, _: count(value))
 
