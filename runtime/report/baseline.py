@@ -11,15 +11,14 @@ MULTIPLIERS = 48
 
 
 def baseline(image: Image) -> dict[str, float] | None:
-    """Cycles, DRAM and GLB bytes, energy in uJ of the baseline for an image; None for another network,
+    """Cycles, DRAM bytes, energy in uJ of the baseline for an image; None for another network,
     that is one with other multiplications or bytes of weights."""
     network, steps = _table("network.csv"), image.map["steps"]
     macs, weights = (sum(int(row[column]) for row in network) for column in ("macs", "weight_B"))
     if (sum(step["macs"] for step in steps), sum(step["weight_bytes"] for step in steps)) != (
             image.images * macs, weights):
         return None
-    columns = {"cycles": "latency_cycles", "dram_bytes": "dram_access_B", "glb_bytes": "glb_access_B",
-               "energy_uJ": "energy_uJ"}
+    columns = {"cycles": "latency_cycles", "dram_bytes": "dram_access_B", "energy_uJ": "energy_uJ"}
     rows = _table("baseline.csv")
     return {name: sum(float(row[column]) for row in rows) for name, column in columns.items()}
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drawing and saving plots with matplotlib: sizes, fonts, the same bytes for the same figures.
 
-A plot is drawn once, in the light colours. `finish` makes SVG and PNG of it, and the SVG that stands in the
-page, with CSS variables as colours. One unit of a plot is 1/72 inch, a CSS pixel where the page is 800 wide.
+A plot is drawn in the light colours and at two widths. `saved` makes the files of the wide one, `inlined`
+the SVG of either that stands in the page, with CSS variables as colours. One unit of a plot is 1/72 inch, a
+CSS pixel where the page has room for just its width.
 """
 
 import html
 import logging
 import re
 import warnings
-from dataclasses import dataclass
 from io import BytesIO, StringIO
 
 from runtime.report.palette import LIGHT
@@ -22,9 +22,10 @@ from matplotlib.backends import backend_agg, backend_svg  # noqa: E402, F401
 from matplotlib.figure import Figure  # noqa: E402
 
 _VARIABLES = {colour: f"var(--{role})" for role, colour in LIGHT.items()}
-WIDTH = 800  # of all plots
+WIDE, NARROW = 800, 340  # widths of plots; the narrow ones are for windows below that of the page's style
 PNG_DPI = 144
 FONT_SIZE = 10
+SMALL = 9  # size of the smallest text: 9 CSS pixels on a telephone of 375
 LINE = 16  # height of a line of text with its distance
 _FONT = "DejaVu Sans"  # comes with matplotlib; among the widest, so that text in another one fits
 _STYLE = {
@@ -34,23 +35,14 @@ _STYLE = {
     "axes.titlelocation": "left", "axes.titleweight": "bold", "axes.titlepad": 8, "axes.labelsize": FONT_SIZE,
     "text.color": LIGHT["ink"], "axes.labelcolor": LIGHT["muted"], "axes.edgecolor": LIGHT["grid"],
     "axes.titlecolor": LIGHT["ink"], "xtick.color": LIGHT["grid"], "ytick.color": LIGHT["grid"],
-    "xtick.labelcolor": LIGHT["muted"], "ytick.labelcolor": LIGHT["ink"], "xtick.labelsize": 9,
-    "ytick.labelsize": 9, "ytick.major.size": 0, "axes.spines.top": False, "axes.spines.right": False,
+    "xtick.labelcolor": LIGHT["muted"], "ytick.labelcolor": LIGHT["ink"], "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL, "ytick.major.size": 0, "axes.spines.top": False, "axes.spines.right": False,
     "axes.facecolor": LIGHT["paper"], "figure.facecolor": LIGHT["paper"], "savefig.facecolor": LIGHT["paper"],
     "grid.color": LIGHT["grid"], "grid.linewidth": 0.8, "axes.axisbelow": True, "patch.linewidth": 0,
-    "legend.frameon": False, "legend.fontsize": 9, "legend.handlelength": 1.1, "legend.handleheight": 0.9,
+    "legend.frameon": False, "legend.fontsize": SMALL, "legend.handlelength": 1.1, "legend.handleheight": 0.9,
     "legend.columnspacing": 1.4, "legend.handletextpad": 0.5, "legend.borderpad": 0,
     "legend.borderaxespad": 0,
 }
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A plot as files in the light colours, and as part of the page."""
-
-    svg: bytes
-    png: bytes
-    inline: str
 
 
 def style():
@@ -58,15 +50,20 @@ def style():
     return matplotlib.rc_context(_STYLE)
 
 
-def figure(height: float) -> Figure:
-    """An empty plot, `WIDTH` wide."""
-    return Figure(figsize=(WIDTH / 72, height / 72))
+def figure(width: float, height: float) -> Figure:
+    """An empty plot."""
+    return Figure(figsize=(width / 72, height / 72))
+
+
+def _place(plot: Figure, left: float, top: float) -> tuple[float, float]:
+    """Of a point in units from the top left corner, as parts of the plot from the lower left one."""
+    return left / (plot.get_figwidth() * 72), 1 - top / (plot.get_figheight() * 72)
 
 
 def axes(plot: Figure, left: float, top: float, width: float, height: float, **options):
     """Axes at a place in units, from the top left corner."""
-    total = plot.get_figheight() * 72
-    return plot.add_axes((left / WIDTH, 1 - (top + height) / total, width / WIDTH, height / total), **options)
+    (x, low), (right, y) = _place(plot, left, top + height), _place(plot, left + width, top)
+    return plot.add_axes((x, low, right - x, y - low), **options)
 
 
 def boxes(axes, places, role: str, **options) -> None:
@@ -91,6 +88,15 @@ def text_width(text: str, size: float = FONT_SIZE) -> float:
     return font.get_width_height()[0] / 64
 
 
+def ticks(axis, width: float, high: float) -> None:
+    """Ticks of an axis from 0 to `high` that is `width` long: as many as the numbers have room."""
+    from matplotlib.ticker import MaxNLocator
+
+    room = text_width(count(round(high)), SMALL) + 14
+    axis.set_major_locator(MaxNLocator(max(1, int(width // room)), steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(lambda value, _: count(value))
+
+
 def shortened(text: str, width: float, size: float = FONT_SIZE) -> str:
     """A text cut down to a width, with an ellipsis where something is missing."""
     if text_width(text, size) <= width:
@@ -105,41 +111,54 @@ def shortened(text: str, width: float, size: float = FONT_SIZE) -> str:
     return text[:short] + "…"
 
 
-def legend(plot: Figure, entries: list[tuple[str, str]], top: float, left: float,
-           markers: list = ()) -> None:
-    """Names what colours (words, role) and markers (lines of matplotlib) mean, in as many rows as it takes,
-    from `top` on."""
-    from matplotlib.patches import Patch
+class Legend:
+    """Names what colours (words, role) and markers (lines of matplotlib) mean, in as many rows as it takes
+    of a plot's width, from the top of the plot and from `left` on. height: of it, with its distances."""
 
-    handles = [Patch(facecolor=LIGHT[role], label=words) for words, role in entries] + list(markers)
-    rows: list[list] = [[]]
-    used = left
-    for handle in handles:
-        need = text_width(handle.get_label(), 9) + 32
-        if rows[-1] and used + need > WIDTH - 8:
-            rows.append([])
-            used = left
-        rows[-1].append(handle)
-        used += need
-    total = plot.get_figheight() * 72
-    for number, row in enumerate(rows):
-        place = (left / WIDTH, 1 - (top + number * LINE) / total)
-        plot.add_artist(plot.legend(handles=row, loc="upper left", bbox_to_anchor=place, ncols=len(row)))
-        plot.legends.clear()
+    def __init__(self, width: float, left: float, entries: list[tuple[str, str]], markers: list = ()) -> None:
+        from matplotlib.patches import Patch
+
+        self.left = left
+        self.rows: list[list] = [[]]
+        used = left
+        for handle in [Patch(facecolor=LIGHT[role], label=words) for words, role in entries] + list(markers):
+            need = text_width(handle.get_label(), SMALL) + 32
+            if self.rows[-1] and used + need > width:
+                self.rows.append([])
+                used = left
+            self.rows[-1].append(handle)
+            used += need
+
+    @property
+    def height(self) -> float:
+        return 10 + LINE * len(self.rows)
+
+    def draw(self, plot: Figure, top: float = 8) -> None:
+        for number, row in enumerate(self.rows):
+            place = _place(plot, self.left, top + number * LINE)
+            plot.add_artist(plot.legend(handles=row, loc="upper left", bbox_to_anchor=place, ncols=len(row)))
+            plot.legends.clear()
 
 
-def finish(plot: Figure, name: str, title: str, text: str) -> Drawn:
-    """The files of a plot. Its SVG in the page says `title` and `text` to those who cannot see it."""
-    vectors, pixels = StringIO(), BytesIO()
+def saved(plot: Figure, title: str) -> tuple[str, bytes]:
+    """The plot as SVG and as PNG."""
+    pixels = BytesIO()
     with warnings.catch_warnings(action="ignore"):  # of characters that this font lacks
-        plot.savefig(vectors, format="svg", metadata={"Date": None, "Creator": None, "Title": title})
         plot.savefig(pixels, format="png", dpi=PNG_DPI, metadata={"Software": None})
-    svg = vectors.getvalue()
-    return Drawn(svg.encode(), pixels.getvalue(), _inlined(svg, name, title, text))
+    return vectors(plot, title), pixels.getvalue()
 
 
-def _inlined(svg: str, name: str, title: str, text: str) -> str:
-    """The SVG as part of an HTML page: no links, names of its own, colours and font of the page."""
+def vectors(plot: Figure, title: str) -> str:
+    """The plot as SVG."""
+    text = StringIO()
+    with warnings.catch_warnings(action="ignore"):
+        plot.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Title": title})
+    return text.getvalue()
+
+
+def inlined(svg: str, name: str, title: str, text: str) -> str:
+    """An SVG as part of an HTML page: no links, names of its own, colours and font of the page. It says
+    `title` and `text` to those who cannot see it."""
     body = svg[svg.index("<svg") :]
     box = re.search(r'viewBox="[^"]*"', body).group()
     body = body[body.index(">") + 1 :]

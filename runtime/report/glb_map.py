@@ -1,44 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies where in the GLB, pass by pass, from the image's buffers."""
+"""What lies where in the GLB over the cycles of a run, from the image's buffers."""
+
+import re
+
+import numpy as np
 
 from compiler.image import Image
 from runtime.report import canvas
 from runtime.report.palette import LIGHT
 from runtime.report.text import printable
 
-HEIGHT = 420
-_LEFT, _TOP, _RIGHT, _BOTTOM = 58, 34, 28, 42
-_LABEL_SIZE, _LABEL_HEIGHT, _LABEL_GAP = 8, 10, 6
+HEIGHT = 460
+_LEFT, _RIGHT, _BOTTOM = 58, 30, 42
+_LABEL_HEIGHT, _LABEL_GAP = 12, 6
 # By the end of a buffer's name, the longer ones first: role, words.
 _KINDS = {"requantisation tables": ("purple", "requantisation tables"),
           "depthwise filters": ("teal", "depthwise filters"), "filters": ("orange", "filters"),
           "": ("blue", "maps")}
+_MAP = re.compile(r" (input|output|output rows)$")
 
 
-def glb_map(image: Image, passes: int):
-    """A plot of the buffers in `image.map` over the passes of a run."""
-    plot = canvas.figure(HEIGHT)
-    width, height = canvas.WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
+def spans(buffers: list[dict], ends: list[int]) -> list[tuple[float, float]]:
+    """The cycles from which and up to which each buffer has its place.
+
+    ends: of the passes. A buffer's `first` and `last` count halves of passes; a pass is taken to begin where
+    the one before ends, and the middle of it for its second half's begin.
+    """
+    halves = [[buffer["first"] / 2, (buffer["last"] + 1) / 2] for buffer in buffers]
+    cycles = np.interp(np.reshape(halves, (-1, 2)), range(len(ends) + 1), [0, *ends])
+    return [(float(begin), float(end)) for begin, end in cycles]
+
+
+def glb_map(image: Image, passes: list[dict], width: float):
+    """A plot of the buffers in `image.map`; passes: the counters at the end of each."""
+    legend = canvas.Legend(width, _LEFT if width == canvas.WIDE else 8,
+                           [(words, role) for role, words in reversed(_KINDS.values())])
+    ends = [counters["CYCLES"] for counters in passes]
+    plot = canvas.figure(width, HEIGHT)
+    wide, high = width - _LEFT - _RIGHT, HEIGHT - legend.height - _BOTTOM
     size = image.machine.glb_bytes / 1024
-    axes = canvas.axes(plot, _LEFT, _TOP, width, height, xlim=(0, passes), ylim=(0, size))
-    axes.set_xlabel("pass")
+    axes = canvas.axes(plot, _LEFT, legend.height, wide, high, xlim=(0, ends[-1]), ylim=(0, size))
+    axes.set_xlabel("cycles")
     axes.set_ylabel("address, KiB")
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(min(passes, 16), integer=True))
+    canvas.ticks(axes.xaxis, wide, ends[-1])
     axes.yaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 4, 8]))
     axes.yaxis.set_major_formatter(lambda value, _: canvas.count(value))
     axes.grid(True)
     found: dict[str, list[tuple]] = {kind: [] for kind in _KINDS}
-    for buffer in image.map["buffers"]:
+    buffers = image.map["buffers"]
+    for buffer, (begin, end) in zip(buffers, spans(buffers, ends)):
         kind = next(kind for kind in _KINDS if buffer["name"].endswith(kind))
-        place = (buffer["first"] / 2, buffer["address"] / 1024, (buffer["last"] + 1 - buffer["first"]) / 2,
-                 buffer["bytes"] / 1024)
+        place = begin, buffer["address"] / 1024, end - begin, buffer["bytes"] / 1024
         found[kind].append(place)
-        _label(axes, buffer["name"], kind, place, (width / passes, height / size))
+        _label(axes, buffer["name"], kind, place, (wide / ends[-1], high / size))
     for kind, places in found.items():
         canvas.boxes(axes, places, _KINDS[kind][0], linewidths=1)
-    canvas.legend(plot, [(words, role) for role, words in reversed(_KINDS.values())], 8, _LEFT)
+    legend.draw(plot)
     return plot
 
 
@@ -47,9 +66,9 @@ def _label(axes, name: str, kind: str, place: tuple, scale: tuple) -> None:
     x, y, wide, high = place
     if high * scale[1] < _LABEL_HEIGHT:
         return
-    for text in (name, name.removesuffix(kind).strip()):
+    for text in (name, name.removesuffix(kind).strip() if kind else _MAP.sub("", name)):
         text = printable(text)
-        if text and canvas.text_width(text, _LABEL_SIZE) + _LABEL_GAP <= wide * scale[0]:
-            axes.text(x + wide / 2, y + high / 2, text, ha="center", va="center", fontsize=_LABEL_SIZE,
+        if text and canvas.text_width(text, canvas.SMALL) + _LABEL_GAP <= wide * scale[0]:
+            axes.text(x + wide / 2, y + high / 2, text, ha="center", va="center", fontsize=canvas.SMALL,
                       color=LIGHT["paper"])
             return

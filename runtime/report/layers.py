@@ -1,122 +1,134 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars by layer: cycles by what the PEs did, utilisation, bytes, energy."""
+"""Bars by layer: cycles against the roofline, what the PEs did, utilisation, bytes, energy."""
 
 from compiler.prices import energy_by_level
 from runtime.report import canvas
+from runtime.report.canvas import SMALL
 from runtime.report.palette import LIGHT, PE_STATES
 from runtime.report.text import printable
 
-_TOP, _BOTTOM, _GAP, _RIGHT = 50, 42, 34, 28
+_AXIS, _GAP, _RIGHT = 42, 34, 28
 _NAME_WIDTH = 130
-_LABEL_SIZE = 8.5
 ENERGY = {"multipliers": "blue", "GLB": "teal", "DRAM": "orange", "leakage": "idle"}
 
 
 class _Panels:
-    """Bars of all layers in panels side by side, that share the layers' names."""
+    """Bars of all layers in panels: side by side, where they share the layers' names, or in a narrow plot
+    one below the other."""
 
-    def __init__(self, rows: list[dict], top: float) -> None:
-        self.rows, self.top = rows, top
-        self.pitch = 22 if len(rows) <= 40 else 14
-        self.height = len(rows) * self.pitch
-        self.plot = canvas.figure(top + self.height + _BOTTOM)
-        self.names = [canvas.shortened(f"{number}  {printable(row['name'])}", _NAME_WIDTH, 9)
+    def __init__(self, rows: list[dict], width: float, parts: list[float], legends: list[tuple]) -> None:
+        """parts: of the width that each panel takes; legends: (entries, markers) of each line of them."""
+        self.rows, self.stacked = rows, width == canvas.NARROW
+        self.height = len(rows) * (22 if len(rows) <= 40 else 14)
+        self.names = [canvas.shortened(f"{number}  {printable(row['name'])}", _NAME_WIDTH, SMALL)
                       for number, row in enumerate(rows, 1)]
-        self.left = 12 + max(canvas.text_width(name, 9) for name in self.names)
-        self.width = canvas.WIDTH - self.left - _RIGHT
+        self.left = 12 + max(canvas.text_width(name, SMALL) for name in self.names)
+        legends = [canvas.Legend(width, 8 if self.stacked else self.left, *legend) for legend in legends]
+        self.top = 8 + sum(canvas.LINE * len(legend.rows) for legend in legends) + 10
+        self.pitch = self.height + _AXIS + 8
+        count = len(parts) if self.stacked else 1
+        self.plot = canvas.figure(width, self.top + count * self.pitch - 8)
+        top = 8
+        for legend in legends:
+            legend.draw(self.plot, top)
+            top += canvas.LINE * len(legend.rows)
+        room = width - self.left - _RIGHT
+        free = room - _GAP * (len(parts) - 1)
+        self.widths = [room] * len(parts) if self.stacked else [free * part for part in parts]
 
-    def panel(self, left: float, width: float, high: float, label: str, margin: float = 0.02):
-        """Axes from 0 to `high` and `margin` of it, `left` of the names' end."""
-        axes = canvas.axes(self.plot, self.left + left, self.top, width, self.height)
-        axes.set(xlim=(0, (high or 1) * (1 + margin)), ylim=(len(self.rows), 0), xlabel=label)
-        axes.xaxis.set_major_formatter(lambda value, _: canvas.count(value))
-        axes.xaxis.set_major_locator(_ticks(width))
+    def panel(self, number: int, high: float, label: str, labels: list[str]):
+        """Axes from 0 to `high` and as far on as the labels of the longest bar take."""
+        width = self.widths[number]
+        left = self.left + (0 if self.stacked else sum(self.widths[:number]) + number * _GAP)
+        top = self.top + (number * self.pitch if self.stacked else 0)
+        need = max(canvas.text_width(text, SMALL) for text in labels) + 10 if labels else 0.02 * width
+        axes = canvas.axes(self.plot, left, top, width, self.height)
+        end = (high or 1) * width / max(width - need, 1)
+        axes.set(xlim=(0, end), ylim=(len(self.rows), 0), xlabel=label)
+        canvas.ticks(axes.xaxis, width, end)
         axes.grid(True, axis="x")
         axes.spines["bottom"].set_visible(False)
         axes.tick_params(axis="x", length=0)
-        axes.set_yticks([n + 0.5 for n in range(len(self.rows))] if not left else [],
-                        self.names if not left else [])
+        named = self.stacked or not number
+        names = self.names if named else []
+        axes.set_yticks([n + 0.5 for n in range(len(names))], names)
         return axes
 
-    def stack(self, axes, values: list[list[float]], roles: list[str], labels: list[str]) -> None:
-        """A bar for each layer, of a part for each role, with a label behind its end."""
+    def stack(self, axes, values: list[list[float]], roles: list[str]) -> list[float]:
+        """A bar for each layer, of a part for each role; where the bars end."""
         ends = [0.0] * len(self.rows)
         for role, parts in zip(roles, zip(*values)):
             places = [(end, n + 0.16, part, 0.68) for n, (end, part) in enumerate(zip(ends, parts))]
             canvas.boxes(axes, places, role)
             ends = [end + part for end, part in zip(ends, parts)]
-        self.label(axes, ends, labels)
+        return ends
 
     def label(self, axes, ends: list[float], labels: list[str]) -> None:
         """A label for each layer, behind where its bar ends."""
         for n, (end, label) in enumerate(zip(ends, labels)):
             axes.annotate(label, (end, n + 0.5), (6, 0), textcoords="offset points", va="center",
-                          fontsize=_LABEL_SIZE, color=LIGHT["muted"])
+                          fontsize=SMALL, color=LIGHT["muted"])
+
+    def mark(self, axes, values: list[float], line) -> None:
+        """A marker for each layer, as `line` has it."""
+        look = {name: getattr(line, f"get_{name}")() for name in (
+            "marker", "markersize", "linestyle", "color", "markeredgecolor", "markeredgewidth")}
+        axes.plot(values, [n + 0.5 for n in range(len(values))], **look, clip_on=False)
 
 
-def _ticks(width: float):
-    from matplotlib.ticker import MaxNLocator
-
-    return MaxNLocator(max(2, int(width // 60)), steps=[1, 2, 2.5, 5, 10])
-
-
-def _room(labels: list[str], width: float) -> float:
-    """Part of a panel's longest bar that is left free behind it, so that the labels stand inside."""
-    need = max(canvas.text_width(label, _LABEL_SIZE) for label in labels) + 10
-    return need / max(width - need, 1)
-
-
-def cycles(figures: dict):
-    """What the PEs did between the ends of the layers, with roofline and DRAM port; utilisation."""
+def _marker(shape: str, size: float, edge: str, edge_width: float, name: str):
     from matplotlib.lines import Line2D
 
-    panels = _Panels(figures["layers"], _TOP)
-    rows, share = panels.rows, 0.68
-    width = panels.width * share - _GAP
-    values = [[row["units"]["pe"][state] for state in PE_STATES] for row in rows]
-    labels = [f"{row['counters']['cycles']:,}" for row in rows]
-    ends = [max(row["counters"]["cycles"], row["roofline_cycles"], row["units"]["dma"]["busy"])
-            for row in rows]
-    axes = panels.panel(0, width, max(ends), "cycles", _room(labels, width))
-    panels.stack(axes, values, [role for _, role in PE_STATES.values()], [""] * len(rows))
+    return Line2D([], [], marker=shape, markersize=size, linestyle="", color=LIGHT["ink"], label=name,
+                  markeredgecolor=LIGHT[edge], markeredgewidth=edge_width)
+
+
+def cycles(figures: dict, width: float):
+    """Cycles of the layers against their roofline; what the PEs and the DRAM port did in the layers' spans;
+    utilisation."""
+    rows = figures["layers"]
+    roof = _marker("|", 11, "ink", 1.8, "roofline of the layer")
+    port = _marker("D", 4.5, "paper", 0.8, "DRAM port busy")
+    panels = _Panels(rows, width, [0.4, 0.4, 0.2], [([("cycles", "gold")], [roof]),
+                                                    (list(PE_STATES.values()), [port])])
+    labels = [f"{row['cycles']:,}" for row in rows]
+    ends = [max(row["cycles"], row["roofline_cycles"]) for row in rows]
+    axes = panels.panel(0, max(ends), "cycles", labels)
+    panels.stack(axes, [[row["cycles"]] for row in rows], ["gold"])
     panels.label(axes, ends, labels)
-    middles = [n + 0.5 for n in range(len(rows))]
-    marks = (("|", 11, "ink", 1.8, "roofline of the layer", [row["roofline_cycles"] for row in rows]),
-             ("D", 4.5, "paper", 0.8, "DRAM port busy", [row["units"]["dma"]["busy"] for row in rows]))
-    lines = []
-    for shape, size, edge, edge_width, name, xs in marks:
-        look = {"marker": shape, "markersize": size, "linestyle": "", "color": LIGHT["ink"],
-                "markeredgecolor": LIGHT[edge], "markeredgewidth": edge_width}
-        axes.plot(xs, middles, **look, clip_on=False)
-        lines.append(Line2D([], [], label=name, **look))
-    left, width = panels.width * share, panels.width * (1 - share)
+    panels.mark(axes, [row["roofline_cycles"] for row in rows], roof)
+    spans = [max(row["counters"]["cycles"], 1) for row in rows]
+    axes = panels.panel(1, 100, "PEs, % of the layer's span", [])
+    panels.stack(axes, [[100 * row["units"]["pe"][state] / span for state in PE_STATES]
+                        for row, span in zip(rows, spans)], [role for _, role in PE_STATES.values()])
+    panels.mark(axes, [100 * row["units"]["dma"]["busy"] / span for row, span in zip(rows, spans)], port)
     percent = [100 * row["utilisation"] for row in rows]
-    texts = [f"{value:.1f}" for value in percent]
-    axes = panels.panel(left, width, max(100, *percent), "utilisation, %", _room(texts, width))
-    panels.stack(axes, [[value] for value in percent], ["blue"], texts)
-    canvas.legend(panels.plot, list(PE_STATES.values()), 8, panels.left, lines)
+    _labelled(panels, 2, [[value] for value in percent], ["blue"], "utilisation, %", "{:.1f}", 100)
     return panels.plot
 
 
-def levels(figures: dict, clock_hz: int):
+def _labelled(panels: _Panels, number: int, values: list[list[float]], roles: list[str], name: str, form: str,
+              least: float = 0) -> None:
+    """A panel of bars with their sums behind them, up to `least` at least."""
+    sums = [sum(parts) for parts in values]
+    labels = [form.format(value) for value in sums]
+    axes = panels.panel(number, max(*sums, least), name, labels)
+    panels.label(axes, panels.stack(axes, values, roles), labels)
+
+
+def levels(figures: dict, clock_hz: int, width: float):
     """Bytes to and from DRAM and GLB, and energy by level."""
-    panels = _Panels(figures["layers"], _TOP)
-    rows, width = panels.rows, (panels.width - 2 * _GAP) / 3
+    rows = figures["layers"]
+    panels = _Panels(rows, width, [1 / 3] * 3, [
+        ([("bytes read", "purple"), ("bytes written", "gold")], []),
+        ([(f"energy: {level}", role) for level, role in ENERGY.items()], [])])
     for number, level in enumerate(("dram", "glb")):
         kib = [[row[f"{level}_{way}_bytes"] / 1024 for way in ("read", "write")] for row in rows]
-        labels = [f"{sum(parts):,.1f}" for parts in kib]
-        axes = panels.panel(number * (width + _GAP), width, max(map(sum, kib)), f"{level.upper()}, KiB",
-                            _room(labels, width))
-        panels.stack(axes, kib, ["purple", "gold"], labels)
+        _labelled(panels, number, kib, ["purple", "gold"], f"{level.upper()}, KiB", "{:,.1f}")
     parts = [energy_by_level(
         row["counters"]["macs"] - row["gated"], row["glb_read_bytes"] + row["glb_write_bytes"],
         row["dram_read_bytes"] + row["dram_write_bytes"], row["counters"]["cycles"], clock_hz)
         for row in rows]
-    labels = [f"{sum(part.values()):,.2f}" for part in parts]
-    axes = panels.panel(2 * (width + _GAP), width, max(sum(part.values()) for part in parts), "energy, µJ",
-                        _room(labels, width))
-    panels.stack(axes, [list(part.values()) for part in parts], list(ENERGY.values()), labels)
-    canvas.legend(panels.plot, [("bytes read", "purple"), ("bytes written", "gold")], 8, panels.left)
-    levels = [(f"energy: {level}", role) for level, role in ENERGY.items()]
-    canvas.legend(panels.plot, levels, 8 + canvas.LINE, panels.left)
+    _labelled(panels, 2, [list(part.values()) for part in parts], list(ENERGY.values()), "energy, µJ",
+              "{:,.2f}")
     return panels.plot

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the report: a page without links or scripts, and its plots as files beside it."""
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from compiler.cost import predict
+from compiler.files import write_all, writing
 from compiler.image import Image
 from runtime.report import baseline, palette, reasons
 from runtime.report.tables import Table, cell_tables, energy_table
@@ -31,37 +30,26 @@ class Tile:
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot in its section."""
+    """A plot in its section: for wide windows and for narrow ones."""
 
     title: str
     text: str
-    svg: str
+    wide: str
+    narrow: str
 
 
-def write(folder: Path, title: str, image: Image, figures: dict, passes: list[dict],
-          facts: dict[str, str] | None = None) -> Path:
+def write(folder: Path, title: str, image: Image, figures: dict, passes: list[dict]) -> Path:
     """Writes folder/report.html and folder/report/*.svg and *.png; the page's path.
 
-    figures: of the run (docs/summary.md); passes: for each pass all counters at its end, by name; facts:
-    lines of the page's head, such as the class that came out. Raises ValueError in one line.
+    figures: of the run (docs/summary.md), with `runs` where it is the first of several; passes: for each
+    pass all counters at its end, by name. Raises ValueError in one line.
     """
     folder = Path(folder)
     plots, files = _plots(image, figures, passes)
-    page = _render(title, image, figures, facts or {}, plots)
-    contents = {folder / PLOTS / name: data for name, data in files.items()} | {folder / PAGE: page.encode()}
-    parts = {target: target.with_name(f"{target.name}.part") for target in contents}
-    try:
+    page = _render(title, image, figures, plots)
+    with writing(folder):
         (folder / PLOTS).mkdir(parents=True, exist_ok=True)
-        for target, part in parts.items():
-            part.write_bytes(contents[target])
-        for target, part in parts.items():
-            os.replace(part, target)
-    except OSError as error:
-        with suppress(OSError):
-            for part in parts.values():
-                part.unlink(missing_ok=True)
-        raise ValueError(f"{folder}: the report cannot be written ({error.strerror}): name a folder that can "
-                         "be") from error
+    write_all(folder, {f"{PLOTS}/{name}": data for name, data in files.items()} | {PAGE: page.encode()})
     return folder / PAGE
 
 
@@ -72,23 +60,25 @@ def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, P
     """The plots by name, and their files by file name."""
     from runtime.report import canvas, glb_map, layers, roofline, timeline  # slow: matplotlib
 
-    machine = image.machine
     predicted = _predicted(image)
     drawings: dict[str, tuple[str, str, Callable]] = {
-        "cycles": ("Cycles by layer", CYCLES_TEXT, lambda: layers.cycles(figures)),
-        "roofline": ("Roofline", ROOFLINE_TEXT, lambda: roofline.roofline(figures, 8 * machine.bus_words)),
+        "cycles": ("Cycles by layer", CYCLES_TEXT, lambda width: layers.cycles(figures, width)),
+        "roofline": ("Roofline", ROOFLINE_TEXT, lambda width: roofline.roofline(image, figures, width)),
         "levels": ("Bytes and energy by layer", LEVELS_TEXT,
-                   lambda: layers.levels(figures, machine.clock_hz)),
+                   lambda width: layers.levels(figures, image.machine.clock_hz, width)),
         "timeline": ("Units over time", TIMELINE_TEXT + (PREDICTED_TEXT if predicted else ""),
-                     lambda: timeline.timeline(image, passes, predicted)),
-        "glb": ("GLB over time", GLB_TEXT, lambda: glb_map.glb_map(image, len(passes))),
+                     lambda width: timeline.timeline(image, passes, predicted, width)),
+        "glb": ("GLB over time", GLB_TEXT, lambda width: glb_map.glb_map(image, passes, width)),
     }
     plots, files = {}, {}
     with canvas.style():
         for name, (title, text, draw) in drawings.items():
-            drawn = canvas.finish(draw(), name, title, f"{text} {FIGURES_TEXT}")
-            plots[name] = Plot(title, text, drawn.inline)
-            files |= {f"{name}.svg": drawn.svg, f"{name}.png": drawn.png}
+            svg, png = canvas.saved(draw(canvas.WIDE), title)
+            narrow = canvas.vectors(draw(canvas.NARROW), title)
+            said = title, f"{text} {FIGURES_TEXT}"
+            plots[name] = Plot(title, text, canvas.inlined(svg, name, *said),
+                               canvas.inlined(narrow, f"{name}-narrow", *said))
+            files |= {f"{name}.svg": svg.encode(), f"{name}.png": png}
     return plots, files
 
 
@@ -102,41 +92,61 @@ def _predicted(image: Image) -> list | None:
 
 FIGURES_TEXT = "The tables of the page have the figures."  # to those who cannot see a plot
 CYCLES_TEXT = (
-    "From the end of the layer before to its own end, by what the PEs did on average. Loads run ahead, "
-    "so the DRAM port's cycles in a layer's bar are partly for the layers behind it.")
+    "Two measures, because passes of two layers can run at a time. Cycles are those of a layer's passes, "
+    "shared where two run; roofline and utilisation go with them. Its span is from the end of the layer "
+    "before to its own; what the PEs and the DRAM port did is of that. PEs are without work where no pass "
+    "runs, or where the running one has none for them. Loads run ahead: the port's cycles are partly for "
+    "the layers behind, and a layer whose filters came early can take less than its roofline.")
 ROOFLINE_TEXT = (
-    "Left of the bend the DRAM port bounds a layer, right of it the multipliers. A layer's bytes are "
-    "those that moved between the end of the layer before and its own; filters that were loaded ahead "
-    "count where they moved, so a point can stand a little above the roof.")
+    "Left of the bend the DRAM port bounds a layer, right of it the multipliers. A layer is as far below "
+    "the roof as its cycles are above its roofline: its bytes are those of its filters and tables, each "
+    "once. A point can stand a little above the slope where filters were loaded ahead.")
 LEVELS_TEXT = (
-    "Energy by the prices in the table below. PE registers, psum buffers, multicast networks and the "
-    "PPU have no price and are not in it.")
+    "Of a layer's span. Energy by the prices in the table below. PE registers, psum buffers, multicast "
+    "networks and the PPU have no price and are not in it.")
 TIMELINE_TEXT = (
     "Measured at the end of each pass: a unit's height is its share of the cycles since the end of the "
-    "pass before. Streams work when they bring words, of as many as their ports carry at most. In the "
-    "lanes of passes each colour is a layer, and a bar ends with its pass.")
+    "pass before. Streams work when they bring words, of as many as their ports carry at most. PEs are "
+    "without work where no pass runs, or where the running one has none for them. In the lanes of passes "
+    "each colour is a layer, and a bar ends with its pass.")
 PREDICTED_TEXT = (
     " Below that, from the cost model and not measured: from the cycle in which a pass can multiply to "
     "its last multiplication.")
 GLB_TEXT = (
-    "Places by the schedule, from the pass that first needs one to the last. Filters and tables are "
-    "loaded earlier where their place is free earlier.")
+    "Places by the schedule, from the pass that first needs one to the last; a pass goes from the end of "
+    "the pass before to its own. Filters and tables are loaded earlier where their place is free earlier.")
 
 
 # ---- Page ----
 
 
-def _render(title: str, image: Image, figures: dict, facts: dict[str, str], plots: dict[str, Plot]) -> str:
+def _render(title: str, image: Image, figures: dict, plots: dict[str, Plot]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     whys = [(printable(row["name"]), reasons.reason(row, image.machine)) for row in figures["layers"]]
     return environment.get_template(TEMPLATE).render(
-        title=title, facts=facts, tiles=_tiles(image, figures), plots=plots, whys=whys,
+        title=title, facts=_facts(figures), tiles=_tiles(image, figures), plots=plots, whys=whys,
         tables=cell_tables(figures), energy=energy_table(figures, image.machine),
         machine=_machine_table(image), sections=SECTIONS,
         light=palette.css(palette.LIGHT), dark=palette.css(palette.DARK))
+
+
+def _facts(figures: dict) -> dict[str, str]:
+    """What came out, as far as the figures have it, and of how many runs this is the first."""
+    runs, facts = figures.get("runs", 1), {}
+    if runs > 1:
+        facts["runs"] = f"{runs:,}, of which this page has the first"
+    if "class" in figures:
+        first = figures["images"] > 1 or runs > 1
+        facts["class of the first image" if first else "class"] = f"{figures['class']}"
+    if "match" in figures:
+        count = figures["comparisons"]
+        compared = (f"all {count:,} outputs are equal" if figures["match"]
+                    else f"{figures['mismatches']:,} of {count:,} outputs differ")
+        facts["golden model"] = f"class {figures['golden_class']}, {compared}"
+    return facts
 
 
 def _tiles(image: Image, figures: dict) -> list[Tile]:
@@ -169,10 +179,17 @@ def _baseline_tiles(image: Image, figures: dict, dram: int) -> list[Tile]:
     if not found:
         return []
     mine = {"cycles": figures["cycles"], "dram_bytes": dram, "energy_uJ": figures["energy_uJ"]}
-    names = {"cycles": ("Cycles", ""), "dram_bytes": ("DRAM bytes", ""), "energy_uJ": ("Energy", " µJ")}
-    return [Tile(f"{name} of the published baseline", f"{found[key] * figures['images'] / mine[key]:,.1f} ×",
-                 f"{found[key]:,.0f}{unit} an image, with {baseline.MULTIPLIERS} multipliers")
-            for key, (name, unit) in names.items()]
+    names = {"cycles": ("Cycles", "fewer", ""), "dram_bytes": ("DRAM bytes", "fewer", ""),
+             "energy_uJ": ("Energy", "less", " µJ")}
+    return [Tile(f"{name} against the published baseline",
+                 _less(found[key] * figures["images"] / mine[key], word),
+                 f"{found[key]:,.0f}{unit} an image, by an analytical model of {baseline.MULTIPLIERS} "
+                 f"multipliers; this machine has {figures['multipliers']:,}")
+            for key, (name, word, unit) in names.items()]
+
+
+def _less(ratio: float, word: str) -> str:
+    return f"{ratio:,.1f} × {word}" if ratio >= 1 else f"{1 / ratio:,.1f} × more"
 
 
 def _machine_table(image: Image) -> Table:

@@ -25,7 +25,7 @@ PE_STATES = {
     "wait_ifmap": ("waiting for ifmap or taps", "teal"),
     "wait_words": ("waiting for pointwise words", "purple"),
     "wait_psum": ("waiting for room for psums", "red"),
-    "idle": ("without a pass", "idle"),
+    "idle": ("without work", "idle"),
 }
 
 

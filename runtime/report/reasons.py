@@ -148,11 +148,11 @@ def _bursts(span: Span) -> Finding:
 
 
 def _mapping(span: Span) -> Finding:
-    """PEs have no pass though one runs."""
+    """PEs have no work in the pass that runs."""
     if 1 - span.running >= span.pe("idle") / 2:
         return None
-    return "mapping", (f"A pass ran in {percent(span.running)} of the cycles: the mapping gives work to a "
-                       "part of the PEs only.")
+    return "mapping", (f"A pass ran in {percent(span.running)} of the cycles: in the running pass, the "
+                       "mapping gives work to a part of the PEs only.")
 
 
 def _no_pass(span: Span) -> Finding:
@@ -164,11 +164,11 @@ def _no_pass(span: Span) -> Finding:
 
 RULES: tuple[Callable[[Span], Finding], ...] = (
     _multipliers, _dram_port, _late_filters, _filter_port, _earlier_pass, _ifmap, _words, _drain, _bursts)
-IDLE_RULES = (_multipliers, _dram_port, _mapping, _no_pass)  # where most of the loss are PEs without a pass
+IDLE_RULES = (_multipliers, _dram_port, _mapping, _no_pass)  # where most of the loss are PEs without work
 
 _LOSSES = {"wait_filter": "waited for filters", "wait_ifmap": "waited for ifmap words or depthwise taps",
            "wait_words": "waited for pointwise words", "wait_psum": "waited for room for their sums",
-           "idle": "were without a pass"}
+           "idle": "had no work"}
 
 
 def reason(row: dict, machine: MachineConfig) -> Reason:
@@ -184,7 +184,7 @@ def reason(row: dict, machine: MachineConfig) -> Reason:
 
 def _spent(span: Span) -> str:
     loss = span.pe(span.loss)
-    text = f"The PEs multiplied in {percent(span.pe('busy'))} of {span.cycles:,} cycles"
+    text = f"The PEs multiplied in {percent(span.pe('busy'))} of the span's {span.cycles:,} cycles"
     return f"{text} and {_LOSSES[span.loss]} in {percent(loss)}." if round(100 * loss) else f"{text}."
 
 

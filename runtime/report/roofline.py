@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The roofline plot: how many multiplications a cycle each layer reaches, over those that a byte from DRAM
-pays for."""
+"""The roofline plot: how many multiplications a cycle each layer reaches, over those that a byte of its
+constants from DRAM pays for."""
 
 from dataclasses import dataclass
 from math import hypot
 
 import numpy as np
 
+from compiler.image import Image
+from compiler.roofline import step_bytes
+from model.config import GLB_WORD_BYTES
 from runtime.report import canvas
 from runtime.report.palette import LIGHT
 from runtime.report.text import printable
 
-NAMED = 24  # layers that are labelled with their names; more have their numbers of the table
+NAMED = {canvas.WIDE: 24, canvas.NARROW: 12}  # layers with names by the plot's width; more have numbers
 NAME_WIDTH = 90
 HEIGHT = 400
-_LEFT, _TOP, _RIGHT, _BOTTOM = 58, 36, 24, 42
+_LEFT, _RIGHT, _BOTTOM = 58, 24, 42
 _DOT = 5  # radius of a point, with its edge
 _GAP = 2  # between labels
 _RINGS = 40  # of places around a point
 
 
-def intensity(row: dict) -> float:
-    """Multiplications per byte of DRAM traffic; infinite without any."""
-    moved = row["dram_read_bytes"] + row["dram_write_bytes"]
-    return row["macs"] / moved if moved else float("inf")
+def points(image: Image, figures: dict) -> np.ndarray:
+    """[layers, 2]: multiplications per byte of constants, each byte once; multiplications per cycle.
 
-
-def rate(row: dict) -> float:
-    """Multiplications a cycle."""
-    return row["macs"] / row["cycles"] if row["cycles"] else 0.0
+    With these bytes, a layer is as far below the roof as its `cycles` are above its `roofline_cycles`.
+    """
+    return np.array([(step["macs"] / step_bytes(step), row["macs"] / row["cycles"] if row["cycles"] else 0.0)
+                     for step, row in zip(image.map["steps"], figures["layers"])])
 
 
 @dataclass(frozen=True)
@@ -48,16 +49,19 @@ class _Plane:
                                 self.height * np.log(y / self.bottom) / np.log(self.top / self.bottom)])
 
 
-def roofline(figures: dict, bus_bytes: int):
-    """A plot of `figures["layers"]` on a machine whose DRAM port moves `bus_bytes` a cycle."""
+def roofline(image: Image, figures: dict, width: float):
+    """A plot of `figures["layers"]`."""
     rows, peak = figures["layers"], figures["multipliers"]
+    bus_bytes = GLB_WORD_BYTES * image.machine.bus_words
     ridge = peak / bus_bytes
-    points = np.array([(intensity(row), rate(row)) for row in rows])
-    plane = _plane(points, ridge, peak)
-    plot = canvas.figure(HEIGHT)
-    axes = canvas.axes(plot, _LEFT, _TOP, plane.width, plane.height, xscale="log", yscale="log",
+    reached = points(image, figures)
+    legend = _legend(rows, peak, bus_bytes, width)
+    plane = _plane(reached, ridge, peak, (width - _LEFT - _RIGHT, HEIGHT - legend.height - _BOTTOM))
+    plot = canvas.figure(width, HEIGHT)
+    legend.draw(plot)
+    axes = canvas.axes(plot, _LEFT, legend.height, plane.width, plane.height, xscale="log", yscale="log",
                        xlim=(plane.left, plane.right), ylim=(plane.bottom, plane.top))
-    axes.set_xlabel("multiplications per byte of DRAM traffic")
+    axes.set_xlabel("multiplications per byte of constants")
     axes.set_ylabel("multiplications per cycle")
     axes.grid(True)
     axes.minorticks_off()
@@ -65,27 +69,26 @@ def roofline(figures: dict, bus_bytes: int):
         axis.set_major_formatter(lambda value, _: canvas.count(value))
     axes.plot([plane.left, ridge, plane.right], [plane.left * bus_bytes, peak, peak], color=LIGHT["ink"],
               linewidth=1.6)
-    # What has no DRAM traffic, or no multiplications, stands at the edge.
+    # What has no cycles, or no multiplications, stands at the edge.
     margin = 1.08
-    shown = np.clip(points, [plane.left * margin, plane.bottom * margin], [plane.right / margin, plane.top])
-    for part, role in ((points[:, 0] < ridge, "orange"), (points[:, 0] >= ridge, "blue")):
+    shown = np.clip(reached, [plane.left * margin, plane.bottom * margin], [plane.right / margin, plane.top])
+    for part, role in ((reached[:, 0] < ridge, "orange"), (reached[:, 0] >= ridge, "blue")):
         axes.scatter(*shown[part].T, s=44, color=LIGHT[role], edgecolors=LIGHT["paper"], linewidths=1,
                      zorder=3)
     xs = np.geomspace(plane.left, plane.right, 160)
     roof = [(x - 2, y - 2, 4, 4) for x, y in plane.place(xs, np.minimum(xs * bus_bytes, peak))]
-    _label(axes, rows, plane.place(*shown.T), (plane.width, plane.height), roof)
-    _legend(plot, rows, peak, bus_bytes)
+    names = [canvas.shortened(printable(row["name"]), NAME_WIDTH, canvas.SMALL)
+             if len(rows) <= NAMED[width] else str(n) for n, row in enumerate(rows, 1)]
+    _label(axes, names, plane.place(*shown.T), (plane.width, plane.height), roof)
     return plot
 
 
-def _plane(points: np.ndarray, ridge: float, peak: int) -> _Plane:
-    finite = [x for x in points[:, 0] if 0 < x < float("inf")]
-    reached = [y for y in points[:, 1] if y > 0]
-    return _Plane(min([*finite, ridge]) / 3, max([*finite, ridge]) * 4, min([*reached, peak / 5]) / 2,
-                  peak * 2, canvas.WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM)
+def _plane(reached: np.ndarray, ridge: float, peak: int, size: tuple[float, float]) -> _Plane:
+    xs, ys = ([value for value in values if value > 0] for values in reached.T)
+    return _Plane(min([*xs, ridge]) / 3, max([*xs, ridge]) * 4, min([*ys, peak / 5]) / 2, peak * 2, *size)
 
 
-def _legend(plot, rows: list[dict], peak: int, bus_bytes: int) -> None:
+def _legend(rows: list[dict], peak: int, bus_bytes: int, width: float) -> canvas.Legend:
     from matplotlib.lines import Line2D
 
     roof = f"{peak:,} multipliers, {bus_bytes} bytes a cycle from DRAM"
@@ -93,24 +96,21 @@ def _legend(plot, rows: list[dict], peak: int, bus_bytes: int) -> None:
     for role, bound in (("orange", "the DRAM port"), ("blue", "the multipliers")):
         words = f"layer under {bound}"
         lines.append(Line2D([], [], color=LIGHT[role], marker="o", linestyle="", label=words))
-    notes = ["numbers as in the table of layers"] if len(rows) > NAMED else []
-    if any(intensity(row) == float("inf") for row in rows):
-        notes.append("no DRAM traffic: at the right edge")
-    lines += [Line2D([], [], linestyle="", label=note) for note in notes]
-    canvas.legend(plot, [], 8, _LEFT, lines)
+    if len(rows) > NAMED[width]:
+        lines.append(Line2D([], [], linestyle="", label="numbers as in the table of layers"))
+    return canvas.Legend(width, _LEFT if width == canvas.WIDE else 8, [], lines)
 
 
-def _label(axes, rows: list[dict], places: np.ndarray, size: tuple, taken: list[tuple]) -> None:
-    names = [canvas.shortened(printable(row["name"]), NAME_WIDTH, 9) if len(rows) <= NAMED else str(n)
-             for n, row in enumerate(rows, 1)]
-    boxes = place_labels(places, [(canvas.text_width(name, 9) + 2, 12) for name in names], size, taken)
+def _label(axes, names: list[str], places: np.ndarray, size: tuple, taken: list[tuple]) -> None:
+    boxes = place_labels(places, [(canvas.text_width(name, canvas.SMALL) + 2, 12) for name in names], size,
+                         taken)
     for name, (x, y), (left, low, wide, high) in zip(names, places, boxes):
         near = min(max(x, left), left + wide), min(max(y, low), low + high)
         if hypot(near[0] - x, near[1] - y) > 3 * _DOT:
             axes.annotate("", near, (x, y), xycoords="axes points", textcoords="axes points",
                           arrowprops={"arrowstyle": "-", "color": LIGHT["muted"], "linewidth": 0.7})
         axes.annotate(name, (left + wide / 2, low + high / 2), xycoords="axes points", ha="center",
-                      va="center", fontsize=9)
+                      va="center", fontsize=canvas.SMALL)
 
 
 def place_labels(points, sizes: list[tuple], size: tuple, taken: list[tuple] = ()) -> list[tuple]:

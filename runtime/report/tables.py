@@ -16,6 +16,11 @@ LAYER_COLUMNS = {
 NETWORK_KEYS = {"gated": "counters.gated"}  # where the network's figure has another key than a layer's
 UNIT_NAMES = {"pe": "PE", "ifmap": "ifmap", "filter": "filters", "drain": "drain", "dma": "DMA", "glb": "GLB"}
 
+LAYERS_TEXT = (
+    "Cycles: where two passes run at a time, they share them; utilisation is of these cycles. What is "
+    "gated and the bytes are those of the layer's span, from the end of the layer before to its own.")
+UNITS_TEXT = "Cycles of the layer's span, from the end of the layer before to its own; PEs on average."
+
 Cell = tuple[str, str]  # text, key in summary.json or ""
 
 
@@ -63,11 +68,11 @@ def cell_tables(figures: dict) -> list[Table]:
              for state in states]
     counters = [[name, *_cells(figures, "", [f"counters.{name}"])] for name in figures["counters"]]
     return [
-        _by_layer(figures, "Layers", "Passes overlap: two that run at a time share the cycles.",
+        _by_layer(figures, "Layers", LAYERS_TEXT,
                   list(LAYER_COLUMNS.values()), list(LAYER_COLUMNS),
                   [NETWORK_KEYS.get(key, key) for key in LAYER_COLUMNS]),
-        _by_layer(figures, "Units", "Cycles from the end of the layer before to its own; PEs on average.",
-                  ["cycles", *heads], ["counters.cycles", *units], ["cycles", *units]),
+        _by_layer(figures, "Units", UNITS_TEXT, ["span", *heads], ["counters.cycles", *units],
+                  ["cycles", *units]),
         Table("Counters", "Of the whole run.", ["counter", "value"], counters),
     ]
 

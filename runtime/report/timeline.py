@@ -9,9 +9,9 @@ from runtime.report import canvas
 from runtime.report.palette import HUES, LIGHT
 from runtime.report.text import printable
 
-_TOP, _RIGHT, _BOTTOM, _LANE, _GAP, _PASS_LANE = 34, 30, 42, 46, 12, 20
+_RIGHT, _BOTTOM, _LANE, _GAP, _PASS_LANE = 30, 42, 46, 12, 20
 _STATES = {"working": "blue", "held up by the next unit": "red", "waiting": "gold",
-           "PEs without a pass": "idle"}
+           "PEs without work": "idle"}
 IFMAP_LANES = 2  # words a cycle of the ifmap stream, at most
 
 Shares = list[float]  # of the states; the rest of the cycles shows as paper
@@ -54,38 +54,54 @@ def shares(machine: MachineConfig, passes: list[dict]) -> tuple[list[int], dict[
     return ends, found
 
 
-def timeline(image, passes: list[dict], predicted: list | None):
-    """predicted: times of the passes by the cost model (compiler.timing), None where it has none."""
-    machine = image.machine
-    ends, units = shares(machine, passes)
-    first = _TOP + (_PASS_LANE + _GAP) * (1 + bool(predicted))
-    tops = [first + n * (_LANE + _GAP) for n in range(len(units))]
-    plot = canvas.figure(tops[-1] + _LANE + _BOTTOM)
-    layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
-    names = {"passes": "passes, measured", "predicted": "passes, predicted"}
-    left = 12 + max(canvas.text_width(name, 9) for name in [*units, *names.values()])
-    high = max(ends[-1], *(times.done for times in predicted or []), 1)
+class _Lanes:
+    """Axes over the same cycles, one below the other; their names stand left of them, or in a narrow plot
+    above."""
 
-    def lane(top: float, height: float, name: str):
-        axes = canvas.axes(plot, left, top, canvas.WIDTH - left - _RIGHT, height, xlim=(0, high), ylim=(0, 1))
-        axes.set_yticks([0.5], [name])
+    def __init__(self, width: float, high: float, names: list[str], heights: list[float]) -> None:
+        self.narrow, self.high, self.names, self.heights = width == canvas.NARROW, high, names, heights
+        self.left = 12 + (0 if self.narrow else max(canvas.text_width(name, canvas.SMALL) for name in names))
+        self.gap = _GAP + (8 if self.narrow else 0)
+        legend = canvas.Legend(width, 8 if self.narrow else self.left, list(_STATES.items()))
+        self.top = legend.height + (self.gap - _GAP)
+        self.width = width - self.left - _RIGHT
+        self.plot = canvas.figure(width, self._top(len(names)) - self.gap + _BOTTOM)
+        legend.draw(self.plot)
+
+    def _top(self, number: int) -> float:
+        return self.top + sum(self.heights[:number]) + number * self.gap
+
+    def lane(self, number: int):
+        axes = canvas.axes(self.plot, self.left, self._top(number), self.width, self.heights[number],
+                           xlim=(0, self.high), ylim=(0, 1))
+        axes.set_yticks([] if self.narrow else [0.5], [] if self.narrow else [self.names[number]])
         axes.set_xticks([])
         axes.spines["left"].set_visible(False)
+        if self.narrow:
+            axes.annotate(self.names[number], (0, 1), (0, 4), xycoords="axes fraction",
+                          textcoords="offset points", fontsize=canvas.SMALL)
         return axes
 
-    axes = lane(_TOP, _PASS_LANE, names["passes"])
+
+def timeline(image, passes: list[dict], predicted: list | None, width: float):
+    """predicted: times of the passes by the cost model (compiler.timing), None where it has none."""
+    ends, units = shares(image.machine, passes)
+    layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
+    high = max(ends[-1], *(times.done for times in predicted or []), 1)
+    names = ["passes, measured", *(["passes, predicted"] if predicted else [])]
+    lanes = _Lanes(width, high, [*names, *units], [_PASS_LANE] * len(names) + [_LANE] * len(units))
+    axes = lanes.lane(0)
     spans = [(before["CYCLES"], after["CYCLES"]) for before, after in pairwise([{"CYCLES": 0}, *passes])]
     _bars(axes, spans, layer_of)
-    _names(axes, spans, layer_of, image, high)
+    _names(axes, spans, layer_of, image, lanes.width / high)
     if predicted:
-        axes = lane(_TOP + _PASS_LANE + _GAP, _PASS_LANE, names["predicted"])
-        _bars(axes, [(times.begun, times.worked) for times in predicted], layer_of)
-    for top, (unit, parts) in zip(tops, units.items()):
-        axes = lane(top, _LANE, unit)
+        _bars(lanes.lane(1), [(times.begun, times.worked) for times in predicted], layer_of)
+    for number, parts in enumerate(units.values(), len(names)):
+        axes = lanes.lane(number)
         _stack(axes, ends, parts)
-    _cycles_axis(axes)
-    canvas.legend(plot, list(_STATES.items()), 8, left)
-    return plot
+    canvas.ticks(axes.xaxis, lanes.width, high)
+    axes.set_xlabel("cycles")
+    return lanes.plot
 
 
 def _stack(axes, ends: list[int], parts: list[Shares]) -> None:
@@ -98,14 +114,6 @@ def _stack(axes, ends: list[int], parts: list[Shares]) -> None:
         low = [y + h for y, h in zip(low, heights)]
 
 
-def _cycles_axis(axes) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(8))
-    axes.xaxis.set_major_formatter(lambda value, _: canvas.count(value))
-    axes.set_xlabel("cycles")
-
-
 def _bars(axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
     """A bar for each pass, in its layer's colour."""
     for number, role in enumerate(HUES):
@@ -113,11 +121,10 @@ def _bars(axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
                             if layer_of.get(n, 0) % len(HUES) == number], role)
 
 
-def _names(axes, spans: list[tuple], layer_of: dict[int, int], image, high: float) -> None:
-    """Layers' names in the passes that have room."""
-    width = axes.get_position().width * canvas.WIDTH / high
+def _names(axes, spans: list[tuple], layer_of: dict[int, int], image, scale: float) -> None:
+    """Layers' names in the passes that have room; scale: units of a cycle."""
     for n, (start, end) in enumerate(spans):
         name = printable(image.map["steps"][layer_of[n]]["name"]) if n in layer_of else ""
-        if name and canvas.text_width(name, 8) + 6 <= (end - start) * width:
-            axes.text((start + end) / 2, 0.48, name, ha="center", va="center", fontsize=8,
+        if name and canvas.text_width(name, canvas.SMALL) + 6 <= (end - start) * scale:
+            axes.text((start + end) / 2, 0.48, name, ha="center", va="center", fontsize=canvas.SMALL,
                       color=LIGHT["paper"])

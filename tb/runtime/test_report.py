@@ -60,8 +60,8 @@ class Page(HTMLParser):
             self.cells[-1] = self.cells[-1][0], self.cells[-1][1] + data
 
 
-def written(folder: Path, run: tuple, **facts: str) -> Page:
-    return Page(write(folder, "a run", *run, facts).read_text())
+def written(folder: Path, run: tuple, title: str = "a run") -> Page:
+    return Page(write(folder, title, *run).read_text())
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def run(seed: int) -> tuple:
 
 @pytest.fixture(scope="module")
 def page(run: tuple, tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return written(tmp_path_factory.mktemp("report"), run, label="cat & dog")
+    return written(tmp_path_factory.mktemp("report"), run)
 
 
 def leaves(value: object, key: str = "") -> dict[str, float]:
@@ -113,11 +113,30 @@ def test_summary(tmp_path: Path, run: tuple) -> None:
     changed = figures | {"cycles": 400_000, "roofline_cycles": 320_000, "images": 4,
                          "cycles_per_image": 100_000.0, "dram_read_bytes": 1000, "dram_write_bytes": 500,
                          "compulsory_dram_bytes": 1200, "energy_uJ": 12.5, "utilisation": 0.3125}
-    text = "|".join(written(tmp_path, (image, changed, passes), label="cat & dog").texts)
+    text = "|".join(written(tmp_path, (image, changed, passes), "cat & dog").texts)
     for said in ("2.000 ms at 200 MHz, 100,000.0 an image", "|2,000|", "|1.250 ×|",
                  "1.250 × the compulsory 1,200", "12.5 µJ", "31.2 %", "cat & dog"):
         assert said in text, said
     assert "baseline" not in text and "cost model" not in text
+
+
+@pytest.mark.parametrize(("given", "facts"), [
+    ({}, []),
+    ({"class": 3, "comparisons": 0}, [("class", "3")]),
+    ({"class": 3, "golden_class": 3, "match": True, "comparisons": 1000},
+     [("class", "3"), ("golden model", "class 3, all 1,000 outputs are equal")]),
+    ({"class": 3, "golden_class": 4, "match": False, "comparisons": 1000, "mismatches": 7},
+     [("class", "3"), ("golden model", "class 4, 7 of 1,000 outputs differ")]),
+    ({"class": 3, "images": 4}, [("class of the first image", "3")]),
+    ({"class": 3, "runs": 5}, [("runs", "5, of which this page has the first"),
+                               ("class of the first image", "3")]),
+    ({"class": 3, "runs": 1}, [("class", "3")])])
+def test_head(given: dict, facts: list[tuple], tmp_path: Path, run: tuple) -> None:
+    """What came out, and of which run."""
+    image, figures, passes = run
+    text = write(tmp_path, "a run", image, figures | given, passes).read_text()
+    head = text[text.index("<h1>") : text.index('<dl class="tiles">')]
+    assert re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", head) == facts
 
 
 def test_nothing_leaves_the_page(page: Page, run: tuple, tmp_path: Path) -> None:
@@ -145,8 +164,21 @@ def test_references_are_to_one_element_each(page: Page) -> None:
 
 def test_plots_for_those_who_cannot_see_them(page: Page) -> None:
     plots = [attributes for tag, attributes in page.elements if tag == "svg"]
-    assert len(plots) == len(PLOTS) and all(plot["role"] == "img" for plot in plots)
-    assert [plot["aria-labelledby"].split() for plot in plots] == [[f"{n}-title", f"{n}-text"] for n in PLOTS]
+    names = [name + end for name in PLOTS for end in ("", "-narrow")]
+    assert len(plots) == len(names) and all(plot["role"] == "img" for plot in plots)
+    assert [plot["aria-labelledby"].split() for plot in plots] == [[f"{n}-title", f"{n}-text"] for n in names]
+
+
+def test_each_window_has_one_drawing_of_a_plot(tmp_path: Path, run: tuple) -> None:
+    """The style takes the narrow ones, and none scrolls."""
+    text = write(tmp_path, "a run", *run).read_text()
+    found = re.findall(r'<figure><div class="large"><svg viewBox="0 0 ([\d.]+) .*?</svg></div>'
+                       r'<div class="small"><svg viewBox="0 0 ([\d.]+) .*?</svg></div></figure>',
+                       text, re.DOTALL)
+    assert found == [("800", "340")] * len(PLOTS)
+    style = text[text.index("<style>") : text.index("</style>")].replace("\n", "").replace(" ", "")
+    assert ".small{display:none" in style and "min-width:42rem" not in style
+    assert "@mediascreenand(max-width:48rem){.large{display:none}.small{display:block}}" in style
 
 
 def test_plots_take_all_colours_from_the_page(tmp_path: Path, run: tuple) -> None:
@@ -174,7 +206,7 @@ def test_colours_stand_out() -> None:
 
 def test_names_are_text(tmp_path: Path, seed: int) -> None:
     run = made_up(np.random.default_rng(seed), NASTY, replace(WIDE, rows=3, cols=2), 16, dry=(0, 1, 8))
-    page = written(tmp_path, run, **{"<i>": "<b>"})
+    page = written(tmp_path, run, "<b>")
     assert not {tag for tag, _ in page.elements} & {"script", "i", "b"}
     seen = "".join(page.texts)
     for name in (*NASTY[:4], *NASTY[5:], "\N{REPLACEMENT CHARACTER}" * 2 + "zero", "<b>"):
@@ -187,9 +219,8 @@ def test_names_are_text(tmp_path: Path, seed: int) -> None:
 
 def test_no_dram_traffic(tmp_path: Path, seed: int) -> None:
     run = made_up(np.random.default_rng(seed), ["dry", "dry too"], WIDE, dry=(0, 1))
-    figures = run[1]
-    assert figures["dram_read_bytes"] == 0
-    assert "no DRAM traffic: at the right edge" in "".join(written(tmp_path, run).texts)
+    assert run[1]["dram_read_bytes"] == 0
+    assert ("layers.0.dram_read_bytes", "0") in written(tmp_path, run).cells
 
 
 def test_shipped_network(tmp_path: Path, seed: int) -> None:
@@ -201,8 +232,11 @@ def test_shipped_network(tmp_path: Path, seed: int) -> None:
     count = 1 + max(number for step in image.map["steps"] for number in step["passes"])
     page = written(tmp_path, (image, figures | {"cycles": 204_240}, passes[:count]))
     text = "|".join(page.texts)
-    assert "100.0 ×|" in text and "20,423,964 an image, with 48 multipliers" in text
+    assert ("|Cycles against the published baseline|100.0 × fewer|20,423,964 an image, by an analytical "
+            "model of 48 multipliers; this machine has 192|") in text
     assert "2,845,416 an image" in text and "958 µJ an image" in text
+    slow = written(tmp_path, (image, figures | {"cycles": 40_847_928, "energy_uJ": 479.2}, passes[:count]))
+    assert {"2.0 × more", "2.0 × less"} <= set(slow.texts)
     assert "from the cost model and not measured" in text and "passes, predicted" in text
 
 
@@ -232,12 +266,13 @@ def test_cannot_be_written(tmp_path: Path, run: tuple) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(ValueError) as error:
         write(tmp_path / "file", "a run", *run)
-    assert str(error.value).startswith(f"{tmp_path / 'file'}: the report cannot be written (")
-    assert "\n" not in str(error.value) and str(error.value).endswith("): name a folder that can be")
-    (tmp_path / "out" / "report.html.part").mkdir(parents=True)
-    with pytest.raises(ValueError, match="cannot be written"):
+    assert str(error.value).startswith(f"{tmp_path / 'file'}: cannot be written (")
+    assert "\n" not in str(error.value)
+    assert str(error.value).endswith("): name a place with room that can be written to")
+    (tmp_path / "out" / "report.html").mkdir(parents=True)
+    with pytest.raises(ValueError, match="report.html: cannot be written"):
         write(tmp_path / "out", "a run", *run)
-    assert not [name for name in files(tmp_path / "out") if name.endswith((".html", ".svg", ".png"))]
+    assert files(tmp_path / "out") == {"report", "report.html"}
 
 
 def test_silent_without_a_home(tmp_path: Path) -> None:
