@@ -61,9 +61,9 @@ class StreamWords:
 def read_too_late(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> np.ndarray:
     """Addresses of words that a pass writes as ofmap before its stream has read them for the last time.
 
-    The sums of a turn (of outer block, tile and inner block; of a depthwise pass each group is one) leave when
-    all that they need has been read. Tables and ipsums go along with the sums, a block of filters or a beat at a
-    time: only those of earlier turns count as read.
+    The sums of a turn (of outer block, tile and inner block; of a depthwise pass each group is one) leave
+    when all that they need has been read. Tables and ipsums go along with the sums, a block of filters or a
+    beat at a time: only those of earlier turns count as read.
     """
     ofmap, reader = descriptor.stream(Stream.OFMAP), descriptor.stream(stream)
     loops, mode = descriptor.loops, descriptor.shape["mode"]

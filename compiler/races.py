@@ -131,8 +131,9 @@ class _Walk:
             self._shadow.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Transfer):
             self._transfer(number, command)
-        elif isinstance(command, Run):
+        else:
             self.finish(number)
+        if isinstance(command, Run):
             self._pending = self._pass(number, command, Descriptor(self._shadow.words))
             self._resume()
 

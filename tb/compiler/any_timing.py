@@ -3,8 +3,8 @@
 with no notion of what is ordered.
 
 Each step, one unit that can go on does so: a piece of a transfer or of a stream, a turn of the array or of
-the drain. Data is who wrote it. A run that reads other data anywhere than the serial run, or leaves other data,
-shows a race.
+the drain. Data is who wrote it. A run that reads other data anywhere than the serial run, or leaves other
+data, shows a race.
 """
 
 from collections.abc import Callable
@@ -61,8 +61,8 @@ def _split(words: np.ndarray, there: np.ndarray, count: int) -> list[np.ndarray]
 
 
 def _turns(descriptor: Descriptor) -> int:
-    """How often finished sums leave the array. Depthwise words leave by themselves group by group, once a PE has
-    all ifmap words of the group (pe_sequencer.sv: dw_ready)."""
+    """How often finished sums leave the array. Depthwise words by themselves leave group by group, once the
+    PEs have all ifmap words of the group (pe_sequencer.sv: dw_ready)."""
     loops = descriptor.loops
     groups = loops["groups"] if descriptor.shape["mode"] == ArrayMode.DEPTHWISE else 1
     return loops["outer"] * loops["tiles"] * loops["inner"] * groups

@@ -254,13 +254,38 @@ def test_impossible_lists(commands: list[Command], message: str) -> None:
         find_races([*commands, End()], DEFAULT)
 
 
-def test_chunk_that_never_comes(programs: list[Compiled]) -> None:
-    compiled = next(p for p in programs if any(t.chunk for t in transfers([p])))
-    last = max(n for n, c in enumerate(compiled.commands) if isinstance(c, Transfer) and c.chunk)
-    commands = list(compiled.commands)
-    commands[last] = replace(commands[last], chunk=False)
-    with pytest.raises(ScheduleError, match="^command [0-9]+: the pass before it waits for chunk [0-9]+, "):
-        find_races(commands, compiled.machine)
+def test_waits_for_more(small: list[tuple[Compiled, Program]], seed: int) -> None:
+    """A list that stops at some wait is refused."""
+    rng, stopped = np.random.default_rng([seed, 5]), 0
+    while stopped < COUNT:
+        compiled, _ = small[rng.integers(len(small))]
+        waits = [n for n, c in enumerate(compiled.commands) if isinstance(c, Run | Transfer)]
+        n = waits[rng.integers(len(waits))]
+        name = str(rng.choice([name for name in WAITS if hasattr(compiled.commands[n], name)]))
+        more = getattr(compiled.commands[n], name) + int(rng.integers(1, 8))
+        commands = list(compiled.commands)
+        commands[n] = replace(commands[n], **{name: more})
+        run = Timing(Program(commands, compiled.machine), random_choice(rng))
+        run.finish(note={})
+        if not run.over:
+            stopped += 1
+            with pytest.raises(ScheduleError):
+                find_races(commands, compiled.machine)
+
+
+def test_chunk_that_never_comes() -> None:
+    """Two chunks of a pass; the second may come behind it, but has to come before what waits for the pass."""
+    maps = FeatureMap(1, 4, 2, 64, 1), FeatureMap(1, 4, 1, 80, 1)
+    descriptor = pass_descriptor(DEFAULT, Pass(*maps, Window(), Blocks(1, 1, 4), -128, Output(),
+                                               Filters(8, 1, 300, 200, chunk_groups=1)))
+    chunks = [Transfer(True, 64 * n, 300 + 8 * n, 8, chunk=True) for n in range(2)]
+    run = [Config(0, tuple(descriptor.words)), Run(0, 0)]
+    store = Transfer(False, 128, 80, 4, 1)
+    assert not find_races([chunks[0], *run, chunks[1], store, End()], DEFAULT)
+    with pytest.raises(ScheduleError, match="^command 4: the pass before it waits for chunk 2, 1 are "):
+        find_races([chunks[0], *run, replace(chunks[1], chunk=False), End()], DEFAULT)
+    with pytest.raises(ScheduleError, match="^command 3: waits for 1 passes, 0 come before it$"):
+        find_races([chunks[0], *run, store, chunks[1], End()], DEFAULT)
 
 
 def test_more_than_tokens_can_count(monkeypatch: pytest.MonkeyPatch) -> None:
