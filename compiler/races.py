@@ -36,7 +36,6 @@ class Kind(IntEnum):
     STORE = 9
 
 
-_OF_PASSES = np.array([*map(int, Stream)])
 _TRANSFERS = np.array([Kind.LOAD, Kind.STORE])
 _WRITERS = (Kind.OFMAP, Kind.LOAD)
 _READS = [stream for stream in Stream if stream != Stream.OFMAP]
@@ -119,7 +118,6 @@ class _Walk:
         self._chunks_taken = 0
         nothing = np.zeros(len(Kind), np.int64)
         self._started = nothing  # the last transfer
-        self._stores = False  # its direction
         self._offered = nothing  # the last pass
         self._read = [nothing] * len(Stream)  # the last pass that has this stream
         # Clocks of what tokens count, by number from 1 on.
@@ -158,12 +156,10 @@ class _Walk:
     # ---- Transfers ----
 
     def _transfer(self, number: int, transfer: Transfer) -> None:
-        """Starts in order; LOADs follow LOADs, and STOREs STOREs, before those in front are done."""
+        """Starts in order, perhaps before those in front are done; transfers among themselves need no clock."""
         clock = _merged(self._started, self._wait(number, "passes", self._passes, transfer.wait_passes),
                         self._wait(number, "chunks to be freed", self._freed, transfer.wait_chunks))
-        if transfer.load == self._stores:
-            clock = _merged(clock, self._transfers[-1])
-        self._started, self._stores = clock, not transfer.load
+        self._started = clock
         kind = Kind.LOAD if transfer.load else Kind.STORE
         self._access(number, kind, clock, transfer_words(transfer), len(self._transfers))
         done = _merged(clock, self._transfers[-1])
@@ -187,8 +183,8 @@ class _Walk:
         clock = _merged(self._offered, self._passes[max(0, place - 2)],
                         self._wait(number, "transfers", self._transfers, command.wait_transfers))
         self._offered = clock
-        for commands in (self._commands[kind] for kind in _OF_PASSES):
-            commands.append(number)
+        for stream in Stream:
+            self._commands[stream].append(number)
         # Its first word leaves behind the last sum of the pass before, and behind the first that it reads.
         writes, reads = _merged(clock, self._passes[-1]), {}
         for stream in _READS:
@@ -212,7 +208,7 @@ class _Walk:
             self._access(number, Kind.OFMAP, beside, written, place)
             self._in_place(number, descriptor, written, reads)
         done = _merged(writes, *self._read)
-        done[_OF_PASSES] = place
+        done[Kind.OFMAP] = place
         self._passes.append(done)
 
     def _chunks(self, number: int, program: StreamDescriptor,

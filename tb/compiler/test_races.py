@@ -273,14 +273,33 @@ def test_waits_for_more(small: list[tuple[Compiled, Program]], seed: int) -> Non
                 find_races(commands, compiled.machine)
 
 
+def chunked(ring: tuple[int, int] | None = None, inner: int = 1) -> list[Command]:
+    """A pass with two chunks of 8 words, at 300 and 308 or both in a ring; inner blocks use them again."""
+    maps = FeatureMap(1, 4 * inner, 2, 64, 1), FeatureMap(1, 4 * inner, 1, 100, 1)
+    descriptor = pass_descriptor(DEFAULT, Pass(*maps, Window(), Blocks(1, 1, 4, inner=inner), -128, Output(),
+                                               Filters(8, 1, 300, 200, ring, chunk_groups=1)))
+    return [Config(0, tuple(descriptor.words)), Run(0, 0)]
+
+
+def test_ring_of_one_chunk(seed: int) -> None:
+    rng, run = np.random.default_rng(seed), chunked((308, 8))
+    first, second = (Transfer(True, 64 * n, 300, 8, 0, n, chunk=True) for n in range(2))
+    good = [first, *run, second, End()]
+    assert not find_races(good, DEFAULT) and not shows(good, rng)
+    hasty = replace(second, wait_chunks=0)
+    for commands in ([first, *run, hasty, End()], [first, hasty, *run, End()]):
+        assert {race.count for race in find_races(commands, DEFAULT)} == {8}
+        assert shows(commands, rng)
+    # A chunk that inner blocks use again is not freed before the last of them, which needs the second, too.
+    with pytest.raises(ScheduleError, match="^command 3: waits for 1 chunks to be freed, 0 come before it$"):
+        find_races([first, *chunked((308, 8), inner=2), second, End()], DEFAULT)
+
+
 def test_chunk_that_never_comes() -> None:
-    """Two chunks of a pass; the second may come behind it, but has to come before what waits for the pass."""
-    maps = FeatureMap(1, 4, 2, 64, 1), FeatureMap(1, 4, 1, 80, 1)
-    descriptor = pass_descriptor(DEFAULT, Pass(*maps, Window(), Blocks(1, 1, 4), -128, Output(),
-                                               Filters(8, 1, 300, 200, chunk_groups=1)))
+    """A chunk may come behind its pass, but has to come before what waits for the pass."""
+    run = chunked()
     chunks = [Transfer(True, 64 * n, 300 + 8 * n, 8, chunk=True) for n in range(2)]
-    run = [Config(0, tuple(descriptor.words)), Run(0, 0)]
-    store = Transfer(False, 128, 80, 4, 1)
+    store = Transfer(False, 128, 100, 4, 1)
     assert not find_races([chunks[0], *run, chunks[1], store, End()], DEFAULT)
     with pytest.raises(ScheduleError, match="^command 4: the pass before it waits for chunk 2, 1 are "):
         find_races([chunks[0], *run, replace(chunks[1], chunk=False), End()], DEFAULT)
