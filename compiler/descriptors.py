@@ -155,9 +155,11 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
         levels.append(Level(blocks.along, along, Axis.COLUMN, along))
     levels.append(rows_level(ifmap, blocks.down, blocks.rows * stride))
     y = blocks.first_row * stride - p.window.pads[0]
+    # Depthwise work takes three rows: those that a smaller kernel does not have are not there yet, or not any more.
+    reached = y + (blocks.rows * blocks.down - 1) * stride + p.window.kernel[0]
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(ifmap)},
-        {"y": y, "x": x - odd, "rows": ifmap.rows, "cols": ifmap.cols},
+        {"y": y, "x": x - odd, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
         {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
          "to_pixels": int(to_pixels), "half_by_set": int(split),
          "pair_level": 0 if to_pixels else len(inner_levels)},

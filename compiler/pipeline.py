@@ -55,6 +55,7 @@ class Stage:
 
     about    what it does, in a sentence
     run      None where there is nothing to run: a way to look at what other stages make
+    verify   raises ScheduleError where what it made cannot be right, which is a fault of the compiler's own
     settled  the later stage behind which what it made is final: this one may have to choose anew
     """
 
@@ -63,6 +64,7 @@ class Stage:
     run: Callable[[Stages], None] | None
     dump: Callable[[Stages], str]
     settled: str | None = None
+    verify: Callable[[Stages], None] | None = None
 
 
 def _import(work: Stages) -> None:
@@ -134,6 +136,12 @@ def _schedule(work: Stages) -> None:
     work.schedule = emit(work.plan, work.placed, work.steps, work.machine)
 
 
+def _verify_schedule(work: Stages) -> None:
+    from compiler import races
+
+    races.verify(work.schedule.commands, work.machine)
+
+
 def _assemble(work: Stages) -> None:
     from compiler.program import to_text
 
@@ -168,7 +176,7 @@ STAGES = (
           "are chosen anew", _places, _dump_places),
     # The back: nothing is left to choose.
     Stage("schedule", "lists transfers and passes with their descriptors and tokens", _schedule,
-          lambda work: "\n".join(map(str, work.schedule.steps))),
+          lambda work: "\n".join(map(str, work.schedule.steps)), verify=_verify_schedule),
     Stage("assemble", "writes the commands as text", _assemble, lambda work: work.text),
     Stage("image", "lays out DRAM: constants, commands, places of input and output", _image, _dump_image),
 )
@@ -200,6 +208,8 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
                 if on_stage:
                     on_stage(stage.name)
                 stage.run(work)
+                if stage.verify:
+                    stage.verify(work)
     except OverflowError as error:
         raise ValueError(f"{model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
     return work

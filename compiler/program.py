@@ -8,6 +8,8 @@ import numpy as np
 from model import encoding as enc
 from model.encoding import Opcode
 
+MOST_TOKENS = 0x7FFF  # tokens are numbers of 16 bits, compared by the sign of their difference
+
 
 @dataclass(frozen=True)
 class Config:

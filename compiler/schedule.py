@@ -13,7 +13,7 @@ from compiler.groups import Group
 from compiler.layout import FeatureMap
 from compiler.mapping import CONVOLUTION_FILTERS, Mapping
 from compiler.placement import Buffer
-from compiler.program import Command, End
+from compiler.program import MOST_TOKENS, Command, End
 from compiler.search import Placed
 from compiler.segments import Job, constant_words, map_words
 from compiler.tensors import Plan
@@ -21,8 +21,6 @@ from compiler.timeline import Timeline, hoist_loads, rows_region
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import PoolMode
-
-MOST_TOKENS = 0x7FFF  # tokens are numbers of 16 bits, compared by the sign of their difference
 
 
 class DramLayout:

@@ -92,22 +92,28 @@ def inside(stream: StreamDescriptor, at: Positions, lane: int = 0) -> np.ndarray
     return (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
 
 
+def sent(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
+    """bool [positions, lanes]: whether a lane's word is handed on; at the ends of a row one of a pair may not be."""
+    kept = np.ones((len(at.address), lanes), bool)
+    if lanes == 2:
+        kept[:, 0] = ~(at.first_pair & bool(stream.options["trim_first"]))
+        kept[:, 1] = ~(at.last_pair & bool(stream.options["trim_last"]))
+    return kept
+
+
 def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Positions | None = None) -> Beats:
     """Reads a stream from the GLB (uint64 words). Out of range is the pad value."""
     at = where or positions(stream)
     data = np.empty((len(at.address), lanes), np.uint64)
-    sent = np.ones((len(at.address), lanes), bool)
+    kept = sent(stream, at, lanes)
     pad = np.uint64(int.from_bytes(bytes([stream.options["pad"] & 0xFF]) * 8, "little"))
-    if lanes == 2:
-        sent[:, 0] = ~(at.first_pair & bool(stream.options["trim_first"]))
-        sent[:, 1] = ~(at.last_pair & bool(stream.options["trim_last"]))
     for lane in range(lanes):
         there = inside(stream, at, lane)
-        fetched = there & sent[:, lane]
+        fetched = there & kept[:, lane]
         if lane and (odd := fetched & (at.address % 2 == 1)).any():
             raise IndexError(f"a pair of words at the odd address {at.address[odd][0]}")
         data[:, lane] = np.where(there, memory[np.where(fetched, at.address + lane, 0)], pad)
-    return Beats(data, sent, at.tag, bool(stream.options["half_by_set"]))
+    return Beats(data, kept, at.tag, bool(stream.options["half_by_set"]))
 
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)

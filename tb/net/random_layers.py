@@ -15,7 +15,7 @@ FILTERS = (8, 10, 16, 24, 32, 40, 64, 96, 128, 192, 256)
 EFFORT = 6  # of the search for places: a layer by itself has little to search
 
 
-def _model(rng: np.random.Generator, kind: str, shape: tuple[int, int, int],
+def random_model(rng: np.random.Generator, kind: str, shape: tuple[int, int, int],
            filters: int) -> tuple[bytes, str]:
     rows, cols, channels = shape
     net = TfliteBuilder("layer")
@@ -52,7 +52,7 @@ def random_layer(rng: np.random.Generator, path: Path) -> tuple[str, Image]:
         if kind != "fully connected" and rng.random() < 0.5:
             cols = rows
         channels, filters = int(rng.choice(CHANNELS)), int(rng.choice(FILTERS))
-        model, about = _model(rng, kind, (rows, cols, channels), filters)
+        model, about = random_model(rng, kind, (rows, cols, channels), filters)
         path.write_bytes(model)
         try:
             stages = compile_network(path, effort=EFFORT)
