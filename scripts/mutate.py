@@ -43,18 +43,18 @@ _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6"
 
 # Per block, its files (globs below rtl/; the first match counts) and their benches in turn.
 BLOCKS = {
-    "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "array/dot4.sv": f"{_PE} array16",
+    "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "arithmetic/dot4.sv": f"{_PE} array16",
            "array/operand_queue.sv": f"{_PE} {_SUPER} array16", "array/psum_buffer.sv": f"{_PE} array16"},
     "pe_sequencer": {"array/pe_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
                      "array/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
-    "requantizer": {"array/requantizer.sv": f"requant0 ppu0 {_SUPER}",
-                    "array/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
+    "requantizer": {"arithmetic/requantizer.sv": f"requant0 ppu0 {_SUPER}",
+                    "arithmetic/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
     "super_pe": {name: f"{_SUPER} array16 array15 pass0 pass2 pass4" for name in (
         "array/super_pe.sv", "array/dw_finisher.sv", "array/word_sender.sv", "array/word_buffer.sv")},
     "network": {"array/network/*.sv": f"{_ARRAY} array9 array11 pass0 pass3"},
     "pe_array": {"array/*.sv": f"{_ARRAY} array9 array11 array14 pass0 pass3"},
     "pass": {"pass/*.sv": f"{_PASS} net"},
-    "ppu": {"ppu/*.sv": f"{_PPU} pass1"},
+    "ppu": {"ppu/*.sv": f"{_PPU} pass1", "arithmetic/table_buffer.sv": f"{_PPU} pass1"},
     "glb": {"glb/*.sv": "glb0 glb1 glb2"},
     "bus": {"bus/register_file.sv": "reg0", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
