@@ -3,6 +3,9 @@
 // the tiling controller fetches commands and moves data between DRAM and GLB, the core runs passes.
 //
 // Only the register file outlives a start or a soft reset: everything else begins anew (unit_rst_n).
+
+`include "assertions.svh"
+
 module eyrie
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -285,5 +288,8 @@ module eyrie
     increment[CounterFilterWait]         = 16'(filter_waits);
     increment[CounterIfmapWait]          = 16'(ifmap_waits);
   end
+
+  `EYRIE_ASSERT(DoneWereOffered, 16'(passes_offered_q - passes_done) < 16'h8000,
+      "more passes done than offered")
 
 endmodule

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What runs passes: pass controller, PE array and PPU. The GLB is a client port per stream.
+
+`include "assertions.svh"
+
 module eyrie_core
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -206,5 +209,10 @@ module eyrie_core
 
   assign ifmap_stall_o  = ifmap_valid && !ifmap_ready;
   assign filter_stall_o = filter_valid && !filter_ready;
+
+  // Time is accounted for by PE: it multiplies a word, or waits for one reason.
+  `EYRIE_ASSERT(EachPeOnce,
+      16'(macs_o) / 16'(WordChannels) + 16'(waits_o[0]) + 16'(waits_o[1]) + 16'(waits_o[2]) +
+      16'(waits_o[3]) + 16'(waits_o[4]) <= 16'(ROWS * COLS), "a PE multiplies and waits")
 
 endmodule

@@ -83,7 +83,7 @@ module table_buffer
   assign multiplier_o = channel_i[0] ? multiplier_pair[63:32] : multiplier_pair[31:0];
   assign shift_o      = shifts[8*channel_i +: 8];
 
-  `EYRIE_ASSERT(PopOnlyValid, pop_i |-> valid_o, "a block ended without a table")
+  `EYRIE_ASSERT_WHEN(PopOnlyValid, pop_i, valid_o, "a block ended without a table")
   `EYRIE_STABLE(TableStable, table_valid_i, table_ready_o, table_i)
   `EYRIE_COVER(BothFull, &full_q)
 

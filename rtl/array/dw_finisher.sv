@@ -5,6 +5,9 @@
 // Sums come pixel by pixel, `pixels_i` of them for each group; a group's table (9 GLB words, see
 // docs/machine.md) is taken from the table stream beforehand, two of them kept. A word's space is
 // reserved (reserve_o) before its first channel enters the requantizer; full_i holds that back.
+
+`include "assertions.svh"
+
 module dw_finisher
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -147,5 +150,9 @@ module dw_finisher
   assign write_data_o   = {result, bytes_q};
   assign group_issued_o = group_issued;
   assign busy_o         = in_flight_q != '0;
+
+  `EYRIE_ASSERT_WHEN(WriteReserved, write_o, in_flight_q != '0, "a word without space for it")
+  `EYRIE_ASSERT_WHEN(InFlightFits, reserve_o && !write_o, in_flight_q != '1,
+      "more words on their way than can be counted")
 
 endmodule

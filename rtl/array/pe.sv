@@ -11,6 +11,9 @@
 //
 // Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
 // PE adds its sum, after waiting for the psum half to be complete. free: the half is drained.
+
+`include "assertions.svh"
+
 module pe
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -375,12 +378,7 @@ module pe
     end
   end
 
-  `ifndef SYNTHESIS
-  DwSumsFit: assert property (@(posedge clk_i) disable iff (!rst_ni) dw_push |-> dw_push_ready)
-    else $error("pe: depthwise sum lost");
-  ChainStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      chain_valid_o && !chain_ready_i |=> chain_valid_o && $stable(chain_sum_o))
-    else $error("pe: sum chain changed while stalled");
-  `endif
+  `EYRIE_ASSERT_WHEN(DwSumsFit, dw_push, dw_push_ready, "depthwise sum lost")
+  `EYRIE_STABLE(Chain, chain_valid_o, chain_ready_i, {chain_phase_o, chain_sum_o})
 
 endmodule

@@ -8,6 +8,9 @@
 // Each PE and SUPER takes cfg_i by itself when it is done with its pass; taken_o: all have taken the
 // configuration of epoch cfg_epoch_i. IDs are shifted in behind those in use; each network swaps
 // (*_swap_i) when its stream goes on to the next pass.
+
+`include "assertions.svh"
+
 module pe_array
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -323,5 +326,8 @@ module pe_array
   logic unused_signals;
   assign unused_signals = ^{filter_i.lanes, depthwise_i.lanes, depthwise_i.data[1], filter_i.data, next_filter_ids, depthwise_i.tag.column, filter_i.tag.column, dw_valid,
                             dw_ready, dw_sums, word_valid, word_ready};
+
+  `EYRIE_ASSERT_NEXT(OfferStands, !taken_o, $stable({cfg_i, cfg_epoch_i}),
+      "a pass changed before all PEs had taken it")
 
 endmodule

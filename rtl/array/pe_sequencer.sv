@@ -11,6 +11,9 @@
 //
 // A pass starts where running_o is low, the offered epoch differs and takes effect in one cycle; a PE
 // that takes no part (enable_i low, or no filters) only notes the epoch.
+
+`include "assertions.svh"
+
 module pe_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -340,12 +343,9 @@ module pe_sequencer
   logic unused_fields;
   assign unused_fields = ^{cfg_i.depthwise, shape_q.filters_0, shape_q.filters_1, shape_q.filters_2};
 
-  `ifndef SYNTHESIS
-  PsumFits: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      start && cfg_i.shape.mode != ArrayDepthwise |->
-      16'(cfg_i.shape.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS))
-    else $error("pe_sequencer: %0d pixels x %0d filters do not fit the psum buffer",
-                cfg_i.shape.pixels, filters_next);
-  `endif
+  `EYRIE_ASSERT_WHEN(PsumFits, start && cfg_i.shape.mode != ArrayDepthwise,
+      16'(cfg_i.shape.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS),
+      $sformatf("%0d pixels x %0d filters do not fit the psum buffer",
+                cfg_i.shape.pixels, filters_next))
 
 endmodule

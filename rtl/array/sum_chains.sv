@@ -6,6 +6,9 @@
 // row to row + 1 (always set within a set). Beats enter at the top of set drain_set_i, in all columns
 // in use, and come out at sums_*, in order, after the PEs they name have added their sums. pe_in_* go
 // into each PE, pe_* come out of it. ln_i and drain_columns_i change only while drain_empty_o.
+
+`include "assertions.svh"
+
 module sum_chains
   import eyrie_pkg::*;
 #(
@@ -139,15 +142,14 @@ module sum_chains
   logic unused_signals;  // the joints within a set; phases end with the chain
   assign unused_signals = ^{ln_i, pe_phase_i};
 
-  `ifndef SYNTHESIS
+  `EYRIE_ASSERT_NEXT(JointsHold, !drain_empty_o, $stable({ln_i, drain_columns_i}),
+      "chains changed with beats in them")
   // Within a set the chain is always joined.
   for (genvar row = 0; row < ROWS - 1; row++) begin : gen_ln_check
     if (row % SetRows != SetRows - 1) begin : gen_within
-      LnWithinSet: assert property (@(posedge clk_i) disable iff (!rst_ni)
-          drain_valid_i |-> ln_i[row])
-        else $error("sum_chains: sum chain of row %0d is cut within a set", row);
+      `EYRIE_ASSERT_WHEN(LnWithinSet, drain_valid_i, ln_i[row],
+          $sformatf("sum chain of row %0d is cut within a set", row))
     end
   end
-  `endif
 
 endmodule

@@ -5,6 +5,9 @@
 // pass the words leave through the sum chain: a beat whose phase says `word` takes the next one.
 //
 // The PE and the SUPER's own part take a pass's configuration each when it is done with the one before.
+
+`include "assertions.svh"
+
 module super_pe
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -209,5 +212,8 @@ module super_pe
   assign chain_ready   = chain_ready_i && (!takes_word || read_valid);
   assign chain_sum_o   = takes_word ? sum_t'(word_data_o) : chain_sum;
   assign pop           = takes_word && chain_valid_o && chain_ready_i;
+
+  `EYRIE_STABLE(Chain, chain_valid_o, chain_ready_i, {chain_phase_o, chain_sum_o})
+  `EYRIE_ASSERT_WHEN(OneReader, pop, !sending, "a word leaves by the chain while words are sent up")
 
 endmodule

@@ -165,8 +165,8 @@ module axi_reader #(
   end
 
   `EYRIE_STABLE(Address, axi_arvalid_o, axi_arready_i, {axi_araddr_o, axi_arlen_o})
-  `EYRIE_ASSERT(DataExpected, axi_rvalid_i |-> flight_valid, "data that nobody asked for")
-  `EYRIE_ASSERT(BeatsCounted, beat |-> beats_q != '0, "more beats than asked for")
-  `EYRIE_ASSERT(Halted, halt_i |=> !$rose(axi_arvalid_o), "a burst issued after halt")
+  `EYRIE_ASSERT_WHEN(DataExpected, axi_rvalid_i, flight_valid, "data that nobody asked for")
+  `EYRIE_ASSERT_WHEN(BeatsCounted, beat, beats_q != '0, "more beats than asked for")
+  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(axi_arvalid_o), "a burst issued after halt")
 
 endmodule

@@ -179,7 +179,8 @@ module axi_writer #(
 
   `EYRIE_STABLE(Address, axi_awvalid_o, axi_awready_i, {axi_awaddr_o, axi_awlen_o})
   `EYRIE_STABLE(Data, axi_wvalid_o, axi_wready_i, {axi_wdata_o, axi_wstrb_o, axi_wlast_o})
-  `EYRIE_ASSERT(ResponseExpected, axi_bvalid_i |-> flight_valid, "a response that nobody waits for")
-  `EYRIE_ASSERT(Halted, halt_i |=> !$rose(axi_awvalid_o), "a burst issued after halt")
+  `EYRIE_ASSERT_WHEN(ResponseExpected, axi_bvalid_i,
+      flight_valid, "a response that nobody waits for")
+  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(axi_awvalid_o), "a burst issued after halt")
 
 endmodule

@@ -86,9 +86,9 @@ module burst_splitter #(
     end
   end
 
-  `EYRIE_ASSERT(NotEmpty, request_valid_i |-> request_words_i != '0, "request of 0 words")
-  `EYRIE_ASSERT(InPage,
-      burst_valid_o |-> (10'(beat_q) & (PageBeats - 10'd1)) + 10'(burst_beats_o) <= PageBeats,
+  `EYRIE_ASSERT_WHEN(NotEmpty, request_valid_i, request_words_i != '0, "request of 0 words")
+  `EYRIE_ASSERT_WHEN(InPage, burst_valid_o,
+      (10'(beat_q) & (PageBeats - 10'd1)) + 10'(burst_beats_o) <= PageBeats,
       "a burst crosses 4 KiB")
   `EYRIE_COVER(Split, burst_valid_o && burst_ready_i && !burst_last_o)
 

@@ -207,8 +207,8 @@ module register_file
 
   `EYRIE_STABLE(WriteResponse, axi_bvalid_o, axi_bready_i, axi_bresp_o)
   `EYRIE_STABLE(ReadData, axi_rvalid_o, axi_rready_i, {axi_rdata_o, axi_rresp_o})
-  `EYRIE_ASSERT(WindowKept,
-      busy_i && $past(busy_i) |-> $stable({program_base_q, window_base_q, window_limit_q}),
+  `EYRIE_ASSERT_WHEN(WindowKept, busy_i && $past(busy_i),
+      $stable({program_base_q, window_base_q, window_limit_q}),
       "the window moved while the machine was busy")
 
 endmodule

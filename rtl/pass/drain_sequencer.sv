@@ -6,6 +6,9 @@
 //
 // A pass is taken when the beats of the one before have left the array, since the joints of the chain
 // may change. done_o: the last beat of a pass has been taken out of the array.
+
+`include "assertions.svh"
+
 module drain_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -242,5 +245,12 @@ module drain_sequencer
 
   logic unused_signals;
   assign unused_signals = ^{group_first, group_last, loops_q.ln};
+
+  `EYRIE_STABLE(Beat, valid_o, ready_i, {set_o, phase_o, beat_o, sums_o})
+  `EYRIE_ASSERT_WHEN(WithinBlock, valid_o,
+      slot_q < cfg_q.block && block_q < cfg_q.blocks && pixel_q < pixels_q,
+      "a beat beyond its block of filters or pixels")
+  `EYRIE_ASSERT_WHEN(SetExists, valid_o, 8'(head) * 8'(cfg_q.head_sets) < 8'(Sets),
+      "a beat for a chain that there is not")
 
 endmodule

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shifts the row and column IDs of the shadow descriptor into the scan chains of the array, one of each
 // a cycle, the last PE's first.
+
+`include "assertions.svh"
+
 module id_scanner
   import encoding_pkg::*;
 #(
@@ -43,5 +46,9 @@ module id_scanner
       left_q <= left_q - Width'(1);
     end
   end
+
+  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_q, "a scan started within a scan")
+  `EYRIE_ASSERT_NEXT(IdsHold, busy_q, $stable({row_ids_i, column_ids_i}),
+      "IDs changed while they were scanned")
 
 endmodule

@@ -7,6 +7,9 @@
 // it is done with the pass before (docs/machine.md, "Passes overlap"). CONFIG words are taken only while
 // no pass is being offered. The ifmap stream of a pass waits until passes_done_i has reached the PASS
 // command's wait_passes. pass_done_o: sums drained and ofmap written.
+
+`include "assertions.svh"
+
 module pass_controller
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -342,13 +345,10 @@ module pass_controller
                             ifmap_options,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 
-  `ifndef SYNTHESIS
-  OffersTaken: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      state_q == StOffer |-> all_taken)
-    else $error("pass_controller: a pass was offered before the last one was taken");
-  NoDoneOverflow: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      !(drains_q == 2'd3 && drain_done) && !(ofmaps_q == 2'd3 && ofmap_done))
-    else $error("pass_controller: more passes done than offered");
-  `endif
+  `EYRIE_ASSERT_WHEN(OffersTaken, state_q == StOffer, all_taken,
+      "a pass was offered before the last one was taken")
+  `EYRIE_ASSERT(NoDoneOverflow,
+      !(drains_q == 2'd3 && drain_done) && !(ofmaps_q == 2'd3 && ofmap_done),
+      "more passes done than offered")
 
 endmodule

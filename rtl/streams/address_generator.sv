@@ -8,6 +8,9 @@
 //
 // start_i loads the first position; step_i goes on by one. Counts are numbers of iterations, at least 1.
 // All outputs belong to the present position.
+
+`include "assertions.svh"
+
 module address_generator
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -113,10 +116,7 @@ module address_generator
   logic unused_fields;
   assign unused_fields = ^{cfg_i.options, go.count};
 
-  `ifndef SYNTHESIS
-  NoStepBeyondEnd: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      step_i && !start_i |-> !inner_last_o[Levels])
-    else $error("address_generator: step beyond the last position");
-  `endif
+  `EYRIE_ASSERT_WHEN(NoStepBeyondEnd, step_i && !start_i, !inner_last_o[Levels],
+      "step beyond the last position")
 
 endmodule

@@ -9,6 +9,9 @@
 // cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at each new chunk
 // (options.chunk) until another filter chunk has been loaded; chunk_freed_o: one has been read for the
 // last time.
+
+`include "assertions.svh"
+
 module read_stream
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -186,12 +189,7 @@ module read_stream
   logic unused_signals;
   assign unused_signals = ^{at_first, at_last, read_data_i};
 
-  `ifndef SYNTHESIS
-  DataFits: assert property (@(posedge clk_i) disable iff (!rst_ni) read_valid_i |-> data_ready)
-    else $error("read_stream: data without a place");
-  StableWhileStalled: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      valid_o && !ready_i |=> valid_o && $stable(data_o) && $stable(tag_o))
-    else $error("read_stream: beat changed while stalled");
-  `endif
+  `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "data without a place")
+  `EYRIE_STABLE(Beat, valid_o, ready_i, {data_o, lanes_o, tag_o})
 
 endmodule

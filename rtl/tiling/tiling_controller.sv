@@ -390,4 +390,7 @@ module tiling_controller
   assign error_code_o    = fault.code;
   assign error_address_o = fault.command;
 
+  `EYRIE_ASSERT(DoneWereGiven, 16'(passes_given_q - passes_done_o) < 16'h8000,
+      "more passes done than handed over")
+
 endmodule

@@ -5,6 +5,9 @@
 //
 // The column IDs form one scan chain, row by row: the first ID shifted in ends up at the last PE. The
 // row IDs form another.
+
+`include "assertions.svh"
+
 module multicast_network #(
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
@@ -72,5 +75,8 @@ module multicast_network #(
     .valid_o  (target_valid_o),
     .ready_i  (target_ready_i)
   );
+
+  `EYRIE_STABLE(Beat, valid_i, ready_o, {row_tag_i, column_tag_i})
+  `EYRIE_ASSERT(SwapBetweenBeats, !(swap_i && valid_i), "IDs swapped under a beat")
 
 endmodule

@@ -208,8 +208,8 @@ module command_decoder
   assign unused_fields = ^{as_config.opcode, as_pass.opcode, header_q.unused};
 
   `EYRIE_STATIC(RowsLikePlanes, TransferRowsWidth == TransferPlanesWidth, "formats differ")
-  `EYRIE_ASSERT(ConfigCounted, state_q == StConfig |-> left_q != '0, "a CONFIG word too many")
-  `EYRIE_ASSERT(EndStays, state_q == StEnd |=> state_q == StEnd, "something after END")
+  `EYRIE_ASSERT_WHEN(ConfigCounted, state_q == StConfig, left_q != '0, "a CONFIG word too many")
+  `EYRIE_ASSERT_NEXT(EndStays, state_q == StEnd, state_q == StEnd, "something after END")
   `EYRIE_COVER(BlockTransfer, state_q == StPlanes && transfer_valid_o && transfer_ready_i)
   `EYRIE_COVER(PassQueueFull, entry_valid_o && !entry_ready_i)
 

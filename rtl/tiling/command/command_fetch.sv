@@ -127,7 +127,7 @@ module command_fetch
   assign unused_limit = ^window_limit_i[2:0];
 
   `EYRIE_STATIC(DepthHoldsChunk, DEPTH >= CHUNK, "DEPTH is less than CHUNK")
-  `EYRIE_ASSERT(SpaceReserved, data_valid_i |-> buffer_ready, "a word came without space for it")
+  `EYRIE_ASSERT_WHEN(SpaceReserved, data_valid_i, buffer_ready, "a word came without space for it")
   `EYRIE_ASSERT(ReservedInRange, reserved_q <= CountWidth'(DEPTH), "more reserved than there is")
   `EYRIE_COVER(WindowCutsChunk, ask && request_words_o != 16'(CHUNK))
 

@@ -83,7 +83,7 @@ module dma_store
   end
 
   `EYRIE_ASSERT(ReadExpected, read_valid_i == pending_q, "read data does not follow the grant")
-  `EYRIE_ASSERT(SpaceKept, read_valid_i |-> words_ready, "a word was read without space for it")
+  `EYRIE_ASSERT_WHEN(SpaceKept, read_valid_i, words_ready, "a word was read without space for it")
   `EYRIE_STABLE(Read, glb_valid_o, glb_ready_i, glb_request_o)
 
   logic unused_row;
