@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The multipliers of a PE: 4 products of a 9-bit activation and an 8-bit weight, and their sum.
 //
-// An operand word is taken where valid_i && ready_o. With MULTIPLIERS = 4 its products come out in the
-// next cycle, a word per cycle; with MULTIPLIERS = 1 one multiplier makes them in turn, a word in four
-// cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
+// An operand word is taken where valid_i && ready_o. With MULTIPLIERS = 4 its products come out in
+// the next cycle, a word per cycle; with MULTIPLIERS = 1 one multiplier makes them in turn, a word
+// in four cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
 //
 // Zero gating: where an operand is zero, the multiplier's input registers keep their value and the
 // product is masked; gated_o counts such lanes in the cycle the word is taken.
@@ -13,7 +13,7 @@
 module dot4
   import eyrie_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4
+  parameter int unsigned MULTIPLIERS = 4  // of a PE: 4 or 1
 ) (
   input  logic                                     clk_i,
   input  logic                                     rst_ni,
@@ -125,7 +125,9 @@ module dot4
 
   always_comb begin : add_products
     sum_o = '0;
-    for (int unsigned lane = 0; lane < WordChannels; lane++) sum_o += 19'($signed(products_o[lane]));
+    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
+      sum_o += 19'($signed(products_o[lane]));
+    end
   end
 
   `EYRIE_STATIC(MultipliersKnown, MULTIPLIERS == WordChannels || MULTIPLIERS == 1,

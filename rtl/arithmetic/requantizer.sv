@@ -22,7 +22,7 @@
 module requantizer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned TAG_WIDTH = 1,
+  parameter int unsigned TAG_WIDTH = 1,  // bits that travel with a value
   localparam int unsigned Latency = 4
 ) (
   input  logic                 clk_i,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finishes the depthwise sums of a column: bias, requantisation, clamp; one channel a cycle, one word
-// of 4 channels every 4 cycles.
+// Finishes the depthwise sums of a column: bias, requantisation, clamp; one channel a cycle, one
+// word of 4 channels every 4 cycles.
 //
 // Sums come pixel by pixel, `pixels_i` of them for each group; a group's table (9 GLB words, see
 // docs/machine.md) is taken from the table stream beforehand, two of them kept. A word's space is

@@ -10,7 +10,7 @@
 module word_buffer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned WORDS = 256
+  parameter int unsigned WORDS = 256  // of 4 channels
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays the GLB's part in a fused pass: sends the depthwise words of a column up to its PEs, group by
-// group, again for each filter tile.
+// Plays the GLB's part in a fused pass: sends the depthwise words of a column up to its PEs, group
+// by group, again for each filter tile.
 //
-// Each word goes to all PEs of the set. In the last tile its space is freed as it goes; the base moves
-// on when its block is through.
+// Each word goes to all PEs of the set. In the last tile its space is freed as it goes; the base
+// moves on when its block is through.
 
 `include "assertions.svh"
 

@@ -11,10 +11,10 @@
 `include "assertions.svh"
 
 module axi_writer #(
-  parameter int unsigned DATA_WIDTH = 64,
-  parameter int unsigned TAG_WIDTH = 1,
-  parameter int unsigned BURSTS = 8,
-  parameter int unsigned MAX_BEATS = 64
+  parameter int unsigned DATA_WIDTH = 64,  // bits of a beat
+  parameter int unsigned TAG_WIDTH = 1,    // bits that come back with the response
+  parameter int unsigned BURSTS = 8,       // under way at a time
+  parameter int unsigned MAX_BEATS = 64    // of a burst
 ) (
   input  logic                    clk_i,
   input  logic                    rst_ni,

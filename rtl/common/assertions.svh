@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertion macros. They expect clk_i and rst_ni in scope and are off during reset. Their bodies are
-// what Verilator checks with --assert and without --timing (no ##N), and what Yosys reads to prove
-// them (read_slang -U SYNTHESIS): no |->, no |=>. A violation ends the simulation with the message;
-// the benches assert0 to assert2, assert5 and assert6 prove it. SYNTHESIS removes them. There is none
-// that says "never X": Verilator has two states, and starts with random ones instead.
+// Assertion macros. They expect clk_i and rst_ni in scope and are off during reset. Their bodies
+// are what Verilator checks with --assert and without --timing (no ##N), and what Yosys reads to
+// prove them (read_slang -U SYNTHESIS): no |->, no |=>. A violation ends the simulation with the
+// message; the benches assert0 to assert2, assert5 and assert6 prove it. SYNTHESIS removes them.
+// There is none that says "never X": Verilator has two states, and starts with random ones instead.
 `ifndef EYRIE_ASSERTIONS_SVH
 `define EYRIE_ASSERTIONS_SVH
 
@@ -18,8 +18,8 @@
 `define EYRIE_ASSERT_WHEN(name_, when_, then_, message_)                                           \
   `EYRIE_ASSERT(name_, !(when_) || (then_), message_)
 
-// Where `before_` held, `after_` does in the next cycle. rst_ni is part of what is remembered because
-// reset must also forget what was true in its last cycle.
+// Where `before_` held, `after_` does in the next cycle. rst_ni is part of what is remembered
+// because reset must also forget what was true in its last cycle.
 `define EYRIE_ASSERT_NEXT(name_, before_, after_, message_)                                        \
   `EYRIE_ASSERT(name_, !$past(rst_ni && (before_)) || (after_), message_)
 

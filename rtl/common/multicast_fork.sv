@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands one beat to a set of targets. Those that have taken it are remembered, so that one that stalls
-// holds back only the next beat; ready_o comes when all have it. No target: the beat is dropped.
+// Hands one beat to a set of targets. Those that have taken it are remembered, so that one that
+// stalls holds back only the next beat; ready_o comes when all have it. No target: the beat is
+// dropped.
 
 `include "assertions.svh"
 
 module multicast_fork #(
-  parameter int unsigned TARGETS = 8
+  parameter int unsigned TARGETS = 8  // number of them
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,

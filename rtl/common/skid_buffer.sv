@@ -9,7 +9,7 @@
 `include "assertions.svh"
 
 module skid_buffer #(
-  parameter int unsigned WIDTH = 32
+  parameter int unsigned WIDTH = 32  // bits of a word
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends beats into the sum chains in the order in which finished sums leave the array (docs/machine.md,
-// "Drain order"): for each tile and block of pixels, for each block of up to 8 filters, for each pixel,
-// each filter. A beat names the rows that add and the psum they add, and carries along what the PPU has
-// to know. Where there is an ipsum, a beat waits for its GLB words (two columns each).
+// Sends beats into the sum chains in the order in which finished sums leave the array
+// (docs/machine.md, "Drain order"): for each tile and block of pixels, for each block of up to 8
+// filters, for each pixel, each filter. A beat names the rows that add and the psum they add, and
+// carries along what the PPU has to know. Where there is an ipsum, a beat waits for its GLB words
+// (two columns each).
 //
-// A pass is taken when the beats of the one before have left the array, since the joints of the chain
-// may change. done_o: the last beat of a pass has been taken out of the array.
+// A pass is taken when the beats of the one before have left the array, since the joints of the
+// chain may change. done_o: the last beat of a pass has been taken out of the array.
 
 `include "assertions.svh"
 
@@ -13,8 +14,8 @@ module drain_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8,  // of PEs
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
@@ -140,8 +141,8 @@ module drain_sequencer
   logic [6:0] next_base;
   logic       head_filter_last;
 
-  // Filters are dealt one by one, or in pairs: then the second of a pair stays in the row, and the first of
-  // the next goes back to where the pair began, but for a row that begins anew.
+  // Filters are dealt one by one, or in pairs: then the second of a pair stays in the row, and the
+  // first of the next goes back to where the pair began, but for a row that begins anew.
   always_comb begin : deal
     next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
     next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
@@ -234,7 +235,9 @@ module drain_sequencer
   always_ff @(posedge clk_i) begin
     if (ipsum_valid_i && ipsum_ready_o) begin
       for (int unsigned col = 0; col < COLS; col++) begin
-        if (ipsum_columns_q == 5'(col & ~1)) ipsum_q[col] <= col[0] ? ipsum_i[63:32] : ipsum_i[31:0];
+        if (ipsum_columns_q == 5'(col & ~1)) begin
+          ipsum_q[col] <= col[0] ? ipsum_i[63:32] : ipsum_i[31:0];
+        end
       end
     end
   end

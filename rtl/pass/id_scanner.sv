@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shifts the row and column IDs of the shadow descriptor into the scan chains of the array, one of each
-// a cycle, the last PE's first.
+// Shifts the row and column IDs of the shadow descriptor into the scan chains of the array, one of
+// each a cycle, the last PE's first.
 
 `include "assertions.svh"
 
 module id_scanner
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8   // of PEs
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs processing passes: keeps the shadow descriptor, scans IDs, offers each pass to the units, and
-// moves the data: streams from the GLB into the array, sums through the chains, words from the PPU back
-// into the GLB.
+// Runs processing passes: keeps the shadow descriptor, scans IDs, offers each pass to the units,
+// and moves the data: streams from the GLB into the array, sums through the chains, words from the
+// PPU back into the GLB.
 //
-// A PASS scans changed IDs into the array, then toggles the epoch; every unit takes the descriptor when
-// it is done with the pass before (docs/machine.md, "Passes overlap"). CONFIG words are taken only while
-// no pass is being offered. The ifmap stream of a pass waits until passes_done_i has reached the PASS
-// command's wait_passes. pass_done_o: sums drained and ofmap written.
+// A PASS scans changed IDs into the array, then toggles the epoch; every unit takes the descriptor
+// when it is done with the pass before (docs/machine.md, "Passes overlap"). CONFIG words are taken
+// only while no pass is being offered. The ifmap stream of a pass waits until passes_done_i has
+// reached the PASS command's wait_passes. pass_done_o: sums drained and ofmap written.
 
 `include "assertions.svh"
 
@@ -14,9 +14,9 @@ module pass_controller
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
-  parameter int unsigned FILTER_LANES = 1,
+  parameter int unsigned ROWS = 6,          // of PEs, in sets of three
+  parameter int unsigned COLS = 8,          // of PEs
+  parameter int unsigned FILTER_LANES = 1,  // filter words a cycle: 1 or 2
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
@@ -218,8 +218,8 @@ module pass_controller
     tag:         ifmap_tag
   };
 
-  // The streams of single words: filters (two at a time, if the port is that wide), depthwise, tables,
-  // ipsum, residual.
+  // The streams of single words: filters (two at a time, if the port is that wide), depthwise,
+  // tables, ipsum, residual.
   localparam int unsigned Words = 5;
   localparam int unsigned WordStream [Words] =
       '{StreamFilter, StreamDepthwise, StreamTable, StreamIpsum, StreamResidual};
@@ -269,7 +269,8 @@ module pass_controller
   assign filter_swap_o        = word_swap[Filter];
   assign filter_valid_o       = word_valid[Filter];
   assign word_ready[Filter]   = filter_ready_i;
-  assign filter_o             = '{data: word_data[Filter], lanes: word_lanes[Filter], tag: word_tag[Filter],
+  assign filter_o             = '{data: word_data[Filter], lanes: word_lanes[Filter],
+                                  tag: word_tag[Filter],
                                   half_by_set: word_options[Filter].half_by_set};
   assign depthwise_swap_o      = word_swap[Depthwise];
   assign depthwise_valid_o     = word_valid[Depthwise];
@@ -341,8 +342,8 @@ module pass_controller
   end
 
   logic unused_signals;
-  assign unused_signals = ^{word_swap, word_freed, word_waits, word_lanes, word_data, word_tag, word_options,
-                            ifmap_options,
+  assign unused_signals = ^{word_swap, word_freed, word_waits, word_lanes, word_data, word_tag,
+                            word_options, ifmap_options,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 
   `EYRIE_ASSERT_WHEN(OffersTaken, state_q == StOffer, all_taken,

@@ -9,7 +9,7 @@
 module pass_loops
   import encoding_pkg::*;
 #(
-  parameter bit TILES = 1'b1
+  parameter bit TILES = 1'b1  // whether filter tiles are a loop
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,

@@ -16,7 +16,7 @@
 module average_pool
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8,
+  parameter int unsigned COLS = 8,  // columns of sums
   localparam int unsigned Latency = 4
 ) (
   input  logic                  clk_i,

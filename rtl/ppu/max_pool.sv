@@ -7,7 +7,7 @@
 `include "assertions.svh"
 
 module max_pool #(
-  parameter int unsigned COLS = 8,
+  parameter int unsigned COLS = 8,  // columns of sums
   localparam int unsigned Pairs = COLS / 2
 ) (
   input  logic                        clk_i,

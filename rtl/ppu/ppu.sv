@@ -16,8 +16,9 @@
 // Raw passes (cfg_i.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of the
 // GLB word) and 1 (high half), and no table.
 //
-// Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of columns. Max pooling:
-// columns / 2 per pair of pixels. word_last_o is set on the last word of a pass.
+// Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of
+// columns. Max pooling: columns / 2 per pair of pixels. word_last_o is set on the last word of a
+// pass.
 //
 // Passes: a pass is offered by toggling cfg_epoch_i with cfg_i, the add_*_i words, columns_i and
 // to_ppu_i stable until cfg_epoch_o equals cfg_epoch_i. It is taken when the last word of the pass
@@ -31,7 +32,7 @@
 module ppu
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8
+  parameter int unsigned COLS = 8  // columns of sums
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
@@ -119,7 +120,7 @@ module ppu
 
   always_comb begin : next_state
     state_d = state_q;
-    case (state_q)
+    unique case (state_q)
       StIdle:  if (take_config && to_ppu_i) state_d = StRun;
       StRun:   if (push && beat_i.pass_last) state_d = StFlush;
       StFlush: if (word_valid_o && word_ready_i && word_last_o) state_d = StIdle;

@@ -15,7 +15,7 @@
 module transposer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8
+  parameter int unsigned COLS = 8  // columns of sums
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,

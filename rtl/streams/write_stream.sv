@@ -2,7 +2,8 @@
 // Writes the PPU's words into the GLB, each where the descriptor says; words outside of the ofmap
 // (ragged edges) are dropped.
 //
-// done_o: the last word of a pass has been written; a pass without ofmap is done as soon as it is taken.
+// done_o: the last word of a pass has been written; a pass without ofmap is done as soon as it is
+// taken.
 
 `include "assertions.svh"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings depthwise filters and tables to the columns that take part: taps with row tag 0 to 2 to that
-// row of every set, words with a higher row tag (the requantisation table) to the SUPERs.
+// Brings depthwise filters and tables to the columns that take part: taps with row tag 0 to 2 to
+// that row of every set, words with a higher row tag (the requantisation table) to the SUPERs.
 
 `include "assertions.svh"
 
 module depthwise_network
   import eyrie_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8,  // of PEs
   localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                      clk_i,

@@ -6,7 +6,7 @@
 `include "assertions.svh"
 
 module multicast_controller #(
-  parameter int unsigned ID_WIDTH = 6
+  parameter int unsigned ID_WIDTH = 6  // bits of ID and tag
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,

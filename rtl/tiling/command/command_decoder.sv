@@ -72,9 +72,9 @@ module command_decoder
   logic legal;
   always_comb begin : check
     legal = 1'b1;
-    case (state_q)
+    unique case (state_q)
       StCommand: begin
-        case (opcode)
+        unique case (opcode)
           OpEnd:           legal = word_i[63:EndCommandWidth] == '0;
           OpConfig:        legal = config_legal;
           OpPass:          legal = word_i[63:PassCommandWidth] == '0;
@@ -142,10 +142,10 @@ module command_decoder
     index_d      = index_q;
     left_d       = left_q;
     word_ready_o = 1'b0;
-    case (state_q)
+    unique case (state_q)
       StCommand: if (good) begin
         word_ready_o = 1'b1;
-        case (opcode)
+        unique case (opcode)
           OpEnd:           state_d = StEnd;
           OpConfig: begin
             state_d = StConfig;

@@ -14,9 +14,9 @@
 module command_fetch
   import encoding_pkg::*;
 #(
-  parameter int unsigned DEPTH = 32,
-  parameter int unsigned CHUNK = 16,
-  parameter int unsigned BUS_WORDS = 1
+  parameter int unsigned DEPTH = 32,    // words read ahead
+  parameter int unsigned CHUNK = 16,    // words asked for at a time
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,

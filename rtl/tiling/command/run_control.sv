@@ -17,7 +17,7 @@ module run_control
   import encoding_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned FAULTS = 2
+  parameter int unsigned FAULTS = 2  // sources, the first has priority
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -58,7 +58,7 @@ module run_control
     state_d    = state_q;
     starting_d = starting_q;
     fault_d    = fault_q;
-    case (state_q)
+    unique case (state_q)
       StIdle, StDone: if (start_i) begin
         state_d    = StClear;
         starting_d = 1'b1;

@@ -40,6 +40,7 @@ module token_counters (
   assign chunks_loaded_o  = loaded_q;
   assign chunks_freed_o   = freed_q;
 
-  `EYRIE_ASSERT(FreedWereLoaded, 16'(loaded_q - freed_q) < 16'h8000, "more chunks freed than loaded")
+  `EYRIE_ASSERT(FreedWereLoaded, 16'(loaded_q - freed_q) < 16'h8000,
+      "more chunks freed than loaded")
 
 endmodule

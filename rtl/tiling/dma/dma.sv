@@ -18,8 +18,8 @@ module dma
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned GLB_WORDS = 8192,
-  parameter int unsigned BUS_WORDS = 1
+  parameter int unsigned GLB_WORDS = 8192,  // 64-bit words in the GLB
+  parameter int unsigned BUS_WORDS = 1      // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,

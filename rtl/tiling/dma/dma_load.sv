@@ -11,8 +11,8 @@ module dma_load
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned ROWS = 16,          // asked for and not yet landed
-  parameter int unsigned BUS_WORDS = 1
+  parameter int unsigned ROWS = 16,     // asked for and not yet landed
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,

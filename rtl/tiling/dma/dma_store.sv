@@ -8,9 +8,9 @@ module dma_store
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned ROWS = 4,           // asked for and not yet read
-  parameter int unsigned WORDS = 4,          // beats read and not yet handed over
-  parameter int unsigned BUS_WORDS = 1
+  parameter int unsigned ROWS = 4,      // asked for and not yet read
+  parameter int unsigned WORDS = 4,     // beats read and not yet handed over
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
