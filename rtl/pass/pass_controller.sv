@@ -169,15 +169,14 @@ module pass_controller
 
   // ---- Tokens of the ifmap stream ----
 
-  logic [15:0] wait_offered_q, wait_ifmap_q, passes_missing;
+  logic [15:0] wait_offered_q, wait_ifmap_q;
   logic        ifmap_go;
 
   always_ff @(posedge clk_i) begin
     if (pass_valid_i && pass_ready_o) wait_offered_q <= pass_wait_passes_i;
     if (ifmap_swap_o) wait_ifmap_q <= wait_offered_q;
   end
-  assign passes_missing = wait_ifmap_q - passes_done_i;
-  assign ifmap_go       = passes_missing == '0 || passes_missing[15];
+  assign ifmap_go = token_reached(passes_done_i, wait_ifmap_q);
 
   // ---- Streams into the array and the PPU ----
 
