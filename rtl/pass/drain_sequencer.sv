@@ -47,31 +47,40 @@ module drain_sequencer
   drain_t       cfg_q;
   array_loops_t loops_q, tile_loops;
   logic [7:0]   pixels_q;
-  logic         epoch_q, running_q, emptying_q;
-  logic         take, sent;
+  logic         epoch_q, take, sent;
 
   // ---- Pass ----
 
-  assign take        = !running_q && !emptying_q && cfg_epoch_i != epoch_q;
+  typedef enum logic [1:0] {
+    StIdle,  // between passes
+    StRun,   // sends beats
+    StEmpty  // the pass's last beat is in the chains
+  } state_e;
+
+  state_e state_d, state_q;
+
+  assign take        = state_q == StIdle && cfg_epoch_i != epoch_q;
   assign cfg_epoch_o = epoch_q;
-  assign done_o      = emptying_q && empty_i;
+  assign done_o      = state_q == StEmpty && empty_i;
   assign ln_o        = loops_q.ln[ROWS-2:0];
+
+  always_comb begin : next_state
+    state_d = state_q;
+    unique case (state_q)
+      StIdle:  if (take) state_d = StRun;
+      StRun:   if (sent && beat_o.pass_last) state_d = StEmpty;
+      StEmpty: if (empty_i) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      epoch_q    <= 1'b0;
-      running_q  <= 1'b0;
-      emptying_q <= 1'b0;
+      state_q <= StIdle;
+      epoch_q <= 1'b0;
     end else begin
-      if (take) begin
-        epoch_q   <= cfg_epoch_i;
-        running_q <= 1'b1;
-      end else if (sent && beat_o.pass_last) begin
-        running_q  <= 1'b0;
-        emptying_q <= 1'b1;
-      end else if (done_o) begin
-        emptying_q <= 1'b0;
-      end
+      state_q <= state_d;
+      if (take) epoch_q <= cfg_epoch_i;
     end
   end
 
@@ -224,7 +233,7 @@ module drain_sequencer
   logic                  ipsum_there;
 
   assign ipsum_there   = ipsum_columns_q >= cfg_q.columns;
-  assign ipsum_ready_o = running_q && cfg_q.ipsum && !ipsum_there;
+  assign ipsum_ready_o = state_q == StRun && cfg_q.ipsum && !ipsum_there;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ipsum_columns_q <= '0;
@@ -242,7 +251,7 @@ module drain_sequencer
     end
   end
 
-  assign valid_o = running_q && (!cfg_q.ipsum || ipsum_there);
+  assign valid_o = state_q == StRun && (!cfg_q.ipsum || ipsum_there);
   assign sent    = valid_o && ready_i;
   assign sums_o  = cfg_q.ipsum ? ipsum_q : '0;
 
