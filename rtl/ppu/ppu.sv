@@ -160,6 +160,7 @@ module ppu
     .table_valid_i,
     .table_ready_o,
     .table_i,
+    .half_i      (1'b0),
     .channel_i   (beat_i.channel),
     .valid_o     (table_valid),
     .bias_o      (entry_bias),
