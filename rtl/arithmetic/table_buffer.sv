@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requantisation tables of two blocks of channels: one in use, the next arriving.
 //
-// A table comes as 9 words for 8 channels (encoding_pkg::TableWords): 4 of two biases each, 4 of two
-// multipliers each, 1 of eight shifts; lower channels in the lower bits. With CHANNELS = 4 only the
-// half that half_i names is kept. table_ready_o falls when both are there.
+// A table comes as 9 words for 8 channels (encoding_pkg::TableWords): 4 of two biases each, 4 of
+// two multipliers each, 1 of eight shifts; lower channels in the lower bits. With CHANNELS = 4 only
+// the half that half_i names is kept. table_ready_o falls when both are there.
 // valid_o: a complete table is in use; the entry of channel_i is at the output (combinational).
 // pop_i, only with valid_o: the block is done, the next table comes into use.
 `include "assertions.svh"
