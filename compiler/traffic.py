@@ -7,7 +7,7 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import Axis, Stream
 
-FETCH_WORDS = 16  # CHUNK of rtl/tiling/command_fetch.sv
+FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
 FETCH_AHEAD = 2  # chunks that have place in its queue: DEPTH / CHUNK
 
 READ_CLIENTS = {

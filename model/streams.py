@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the address generators produce: positions, beats, and the words behind them.
 
-The same walk as `rtl/pass/address_generator.sv`, for all positions at once.
+The same walk as `rtl/streams/address_generator.sv`, for all positions at once.
 """
 
 from dataclasses import dataclass

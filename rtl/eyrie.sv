@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eyrie: an int8 CNN accelerator. Registers and interrupt for the host, an AXI4 master to DRAM; inside,
-// the tiling controller fetches commands and moves data between DRAM and GLB, the core runs passes.
+// Eyrie: an int8 CNN accelerator. Registers and interrupt for the host, an AXI4 master to DRAM;
+// inside, the tiling controller fetches commands and moves data between DRAM and GLB, the core runs
+// passes.
 //
-// Only the register file outlives a start or a soft reset: everything else begins anew (unit_rst_n).
+// Only the register file outlives a start or a soft reset: everything else begins anew
+// (unit_rst_n).
+
+`include "assertions.svh"
+
 module eyrie
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
-  parameter int unsigned MULTIPLIERS = 4,
-  parameter int unsigned GLB_BANKS = 8,
-  parameter int unsigned GLB_BANK_WORDS = 1024,
-  parameter int unsigned IFMAP_WORDS = 9,
-  parameter int unsigned FILTER_WORDS = 24,
-  parameter int unsigned PIXEL_WORDS = 8,
-  parameter int unsigned PSUM_WORDS = 128,
-  parameter int unsigned WORD_BUFFER_WORDS = 256,
-  parameter int unsigned BUS_WORDS = 1,      // 64-bit words in a beat of the AXI port: 1 or 2
-  parameter int unsigned FILTER_LANES = 1    // filter words a cycle: 1 or 2
+  parameter int unsigned ROWS = 6,                 // of PEs, in sets of three
+  parameter int unsigned COLS = 8,                 // of PEs
+  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
+  parameter int unsigned GLB_BANKS = 8,            // of the GLB
+  parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words in each bank
+  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
+  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
+  parameter int unsigned BUS_WORDS = 1,            // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned FILTER_LANES = 1          // filter words a cycle: 1 or 2
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -127,7 +132,9 @@ module eyrie
   glb_request_t [Clients-1:0]   request;
   glb_word_t [Clients-1:0][1:0] read_data;
 
-  tiling_controller #(.GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS), .BUS_WORDS(BUS_WORDS)) u_tiling_controller (
+  tiling_controller #(
+    .GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS), .BUS_WORDS(BUS_WORDS)
+  ) u_tiling_controller (
     .clk_i, .rst_ni,
     .unit_rst_no       (unit_rst_n),
     .start_i           (start),
@@ -285,5 +292,8 @@ module eyrie
     increment[CounterFilterWait]         = 16'(filter_waits);
     increment[CounterIfmapWait]          = 16'(ifmap_waits);
   end
+
+  `EYRIE_ASSERT(DoneWereOffered, 16'(passes_offered_q - passes_done) < 16'h8000,
+      "more passes done than offered")
 
 endmodule

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What runs passes: pass controller, PE array and PPU. The GLB is a client port per stream.
+
+`include "assertions.svh"
+
 module eyrie_core
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
-  parameter int unsigned MULTIPLIERS = 4,
-  parameter int unsigned IFMAP_WORDS = 9,
-  parameter int unsigned FILTER_WORDS = 24,
-  parameter int unsigned PIXEL_WORDS = 8,
-  parameter int unsigned PSUM_WORDS = 128,
-  parameter int unsigned WORD_BUFFER_WORDS = 256,
-  parameter int unsigned FILTER_LANES = 1,
+  parameter int unsigned ROWS = 6,                 // of PEs, in sets of three
+  parameter int unsigned COLS = 8,                 // of PEs
+  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
+  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
+  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
+  parameter int unsigned FILTER_LANES = 1,         // filter words a cycle: 1 or 2
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
   localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
@@ -206,5 +209,10 @@ module eyrie_core
 
   assign ifmap_stall_o  = ifmap_valid && !ifmap_ready;
   assign filter_stall_o = filter_valid && !filter_ready;
+
+  // Time is accounted for by PE: it multiplies a word, or waits for one reason.
+  `EYRIE_ASSERT(EachPeOnce,
+      16'(macs_o) / 16'(WordChannels) + 16'(waits_o[0]) + 16'(waits_o[1]) + 16'(waits_o[2]) +
+      16'(waits_o[3]) + 16'(waits_o[4]) <= 16'(ROWS * COLS), "a PE multiplies and waits")
 
 endmodule

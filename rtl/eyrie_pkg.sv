@@ -23,7 +23,8 @@ package eyrie_pkg;
   } array_config_t;
 
   // A beat of the sum chain: which rows of the set add the sum at `index`, and which rows are
-  // drained with it. `word`: the SUPER at the end of the chain replaces the sum by a depthwise word.
+  // drained with it. `word`: the SUPER at the end of the chain replaces the sum by a depthwise
+  // word.
   typedef struct packed {
     logic [SetRows-1:0] add;
     logic [SetRows-1:0] free;
@@ -43,8 +44,11 @@ package eyrie_pkg;
     logic       pass_last;
   } drain_beat_t;
 
-  // Why a PE does not multiply: the operand or the psum half that it has not got, or that it runs no pass.
-  typedef enum logic [2:0] {WaitNone, WaitIfmap, WaitWords, WaitFilter, WaitPsum, WaitPass} pe_wait_e;
+  // Why a PE does not multiply: the operand or the psum half that it has not got, or that it runs
+  // no pass.
+  typedef enum logic [2:0] {
+    WaitNone, WaitIfmap, WaitWords, WaitFilter, WaitPsum, WaitPass
+  } pe_wait_e;
   localparam int unsigned PeWaits = 5;  // reasons, WaitIfmap first
 
   // Two adjacent ifmap words on their way to the PEs: lane 0 is the left one.
@@ -56,7 +60,8 @@ package eyrie_pkg;
     encoding_pkg::tag_t  tag;
   } ifmap_beat_t;
 
-  // One or two filter words on their way to the PEs; depthwise words and tables come one by one, in lane 0.
+  // One or two filter words on their way to the PEs; depthwise words and tables come one by one, in
+  // lane 0.
   typedef struct packed {
     glb_word_t [1:0]    data;
     logic [1:0]         lanes;
@@ -85,5 +90,11 @@ package eyrie_pkg;
   localparam int unsigned ClientStore = encoding_pkg::Streams;
   localparam int unsigned ClientLoad = encoding_pkg::Streams + 1;
   localparam int unsigned Clients = encoding_pkg::Streams + 2;
+
+  // Whether a timeline has reached the value that a token names: both count modulo 2**16 and are
+  // never 2**15 or more apart.
+  function automatic logic token_reached(logic [15:0] count, logic [15:0] token);
+    return count - token < 16'h8000;
+  endfunction
 
 endpackage

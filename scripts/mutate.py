@@ -44,20 +44,22 @@ _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6"
 
 # Per block, its files (globs below rtl/; the first match counts) and their benches in turn.
 BLOCKS = {
-    "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "array/dot4.sv": f"{_PE} array16",
+    "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "arithmetic/dot4.sv": f"{_PE} array16",
            "array/operand_queue.sv": f"{_PE} {_SUPER} array16", "array/psum_buffer.sv": f"{_PE} array16"},
     "pe_sequencer": {"array/pe_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
-                     "array/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
-    "requantizer": {"array/requantizer.sv": f"requant0 ppu0 {_SUPER}",
-                    "array/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
+                     "pass/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
+    "requantizer": {"arithmetic/requantizer.sv": f"requant0 ppu0 {_SUPER}",
+                    "arithmetic/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
     "super_pe": {name: f"{_SUPER} array16 array15 pass0 pass2 pass4" for name in (
         "array/super_pe.sv", "array/dw_finisher.sv", "array/word_sender.sv", "array/word_buffer.sv")},
-    "network": {"array/network/*.sv": f"{_ARRAY} array9 array11 pass0 pass3"},
+    "network": {name: f"{_ARRAY} array9 array11 pass0 pass3" for name in (
+        "array/network/*.sv", "common/multicast_fork.sv")},
     "pe_array": {"array/*.sv": f"{_ARRAY} array9 array11 array14 pass0 pass3"},
-    "pass": {"pass/*.sv": f"{_PASS} net"},
-    "ppu": {"ppu/*.sv": f"{_PPU} pass1"},
+    "pass": {"pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
+    "ppu": {"ppu/*.sv": f"{_PPU} pass1",
+            "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1"},
     "glb": {"glb/*.sv": "glb0 glb1 glb2"},
-    "bus": {"bus/register_file.sv": "reg0", "bus/*.sv": _TILE},
+    "bus": {"host/register_file.sv": "reg0", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
     "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1"},
     "top": {"eyrie_core.sv": f"{_PASS} net", "eyrie.sv": "net"},

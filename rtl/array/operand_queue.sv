@@ -2,14 +2,18 @@
 // A queue of 32-bit operand words that can be read at an offset from its head, for words that are
 // used several times before they leave.
 //
-// Up to PUSH adjacent words enter per cycle: lane l is taken where push_lanes_i[l] is set. They enter
-// all or none: push_ready_o says whether there is room for them. Any number up to count_o leaves.
-// read_data_o is the word read_offset_i after the head; it is valid if count_o > read_offset_i.
+// Up to PUSH adjacent words enter per cycle: lane l is taken where push_lanes_i[l] is set. They
+// enter all or none: push_ready_o says whether there is room for them. Any number up to count_o
+// leaves. read_data_o is the word read_offset_i after the head; it is valid if count_o >
+// read_offset_i.
+
+`include "assertions.svh"
+
 module operand_queue
   import eyrie_pkg::*;
 #(
-  parameter int unsigned DEPTH = 8,
-  parameter int unsigned PUSH = 1,
+  parameter int unsigned DEPTH = 8,  // words it holds
+  parameter int unsigned PUSH = 1,   // words that may enter in a cycle
   localparam int unsigned CountWidth = $clog2(DEPTH + 1)
 ) (
   input  logic                  clk_i,
@@ -78,9 +82,7 @@ module operand_queue
     end
   end
 
-  `ifndef SYNTHESIS
-  PopWithinCount: assert property (@(posedge clk_i) disable iff (!rst_ni) pop_i <= count_q)
-    else $error("operand_queue: %0d words popped, %0d there", pop_i, count_q);
-  `endif
+  `EYRIE_ASSERT(PopWithinCount, pop_i <= count_q,
+      $sformatf("%0d words popped, %0d there", pop_i, count_q))
 
 endmodule

@@ -2,26 +2,29 @@
 // Processing element: consumes 32-bit words of 4 int8 channels, one a cycle, and keeps its partial
 // sums until they are final.
 //
-// Operands wait in four queues: ifmap words (convolution and depthwise), pixels (pointwise; from the
-// ifmap network or, in a fused pass, from the SUPER of the column), filters, depthwise taps. The
-// sequencer picks an operand pair; the sum of products goes to the psum buffer two cycles later.
-// Depthwise products are summed per channel over the three taps and wait in a small queue, to be
-// joined with those of the rows above (dw_*). A word comes back from the SUPER only after the sum it is
-// made of has left here, so never one of a pass that this PE has not begun.
+// Operands wait in four queues: ifmap words (convolution and depthwise), pixels (pointwise; from
+// the ifmap network or, in a fused pass, from the SUPER of the column), filters, depthwise taps.
+// The sequencer picks an operand pair; the sum of products goes to the psum buffer two cycles
+// later. Depthwise products are summed per channel over the three taps and wait in a small queue,
+// to be joined with those of the rows above (dw_*). A word comes back from the SUPER only after the
+// sum it is made of has left here, so never one of a pass that this PE has not begun.
 //
 // Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
 // PE adds its sum, after waiting for the psum half to be complete. free: the half is drained.
+
+`include "assertions.svh"
+
 module pe
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4,
-  parameter int unsigned IFMAP_WORDS = 9,
-  parameter int unsigned FILTER_WORDS = 24,
-  parameter int unsigned PIXEL_WORDS = 8,
-  parameter int unsigned PSUM_WORDS = 128,
-  parameter int unsigned FILTER_LANES = 1,
-  parameter logic [1:0]  ROW = 2'd0  // of its set
+  parameter int unsigned MULTIPLIERS = 4,    // of a PE: 4 or 1
+  parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
+  parameter int unsigned FILTER_LANES = 1,   // filter words a cycle: 1 or 2
+  parameter logic [1:0]  ROW = 2'd0          // of its set
 ) (
   input  logic          clk_i,
   input  logic          rst_ni,
@@ -375,12 +378,7 @@ module pe
     end
   end
 
-  `ifndef SYNTHESIS
-  DwSumsFit: assert property (@(posedge clk_i) disable iff (!rst_ni) dw_push |-> dw_push_ready)
-    else $error("pe: depthwise sum lost");
-  ChainStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      chain_valid_o && !chain_ready_i |=> chain_valid_o && $stable(chain_sum_o))
-    else $error("pe: sum chain changed while stalled");
-  `endif
+  `EYRIE_ASSERT_WHEN(DwSumsFit, dw_push, dw_push_ready, "depthwise sum lost")
+  `EYRIE_STABLE(Chain, chain_valid_o, chain_ready_i, {chain_phase_o, chain_sum_o})
 
 endmodule

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // The PE array: rows of PEs in sets of three, the bottom row of each set SUPERs; the networks that
-// bring ifmap, filters and depthwise tables; the sum chains and the gather network that takes sums out.
+// bring ifmap, filters and depthwise tables; the sum chains and the gather network that takes sums
+// out.
 //
 // Columns are independent of each other. Along them run the sum chains, see sum_chains; ln_i and
 // drain_columns_i change only while drain_empty_o.
 //
-// Each PE and SUPER takes cfg_i by itself when it is done with its pass; taken_o: all have taken the
-// configuration of epoch cfg_epoch_i. IDs are shifted in behind those in use; each network swaps
-// (*_swap_i) when its stream goes on to the next pass.
+// Each PE and SUPER takes cfg_i by itself when it is done with its pass; taken_o: all have taken
+// the configuration of epoch cfg_epoch_i. IDs are shifted in behind those in use; each network
+// swaps (*_swap_i) when its stream goes on to the next pass.
+
+`include "assertions.svh"
+
 module pe_array
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
-  parameter int unsigned MULTIPLIERS = 4,
-  parameter int unsigned IFMAP_WORDS = 9,
-  parameter int unsigned FILTER_WORDS = 24,
-  parameter int unsigned PIXEL_WORDS = 8,
-  parameter int unsigned PSUM_WORDS = 128,
-  parameter int unsigned WORD_BUFFER_WORDS = 256,
-  parameter int unsigned FILTER_LANES = 1,
+  parameter int unsigned ROWS = 6,                 // of PEs, in sets of three
+  parameter int unsigned COLS = 8,                 // of PEs
+  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
+  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
+  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
+  parameter int unsigned FILTER_LANES = 1,         // filter words a cycle: 1 or 2
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
   localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
@@ -162,7 +166,8 @@ module pe_array
     assign tap_half    = depthwise_i.half_by_set ? SetOdd : depthwise_i.tag.half;
     assign tap_word    = tap_half ? depthwise_i.data[0][63:32] : depthwise_i.data[0][31:0];
     for (genvar lane = 0; lane < FILTER_LANES; lane++) begin : gen_filter_lane
-      assign filter_words[lane] = filter_half ? filter_i.data[lane][63:32] : filter_i.data[lane][31:0];
+      assign filter_words[lane] =
+          filter_half ? filter_i.data[lane][63:32] : filter_i.data[lane][31:0];
     end
     for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
       assign ifmap_words[lane] = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
@@ -174,7 +179,8 @@ module pe_array
 
         super_pe #(
           .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
+          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
+          .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
         ) u_super_pe (
           .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
           .cfg_epoch_o      (epoch),
@@ -239,7 +245,8 @@ module pe_array
 
         pe #(
           .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES), .ROW(2'(SetRow))
+          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES),
+          .ROW(2'(SetRow))
         ) u_pe (
           .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
           .cfg_epoch_o      (epoch),
@@ -321,7 +328,11 @@ module pe_array
   end
 
   logic unused_signals;
-  assign unused_signals = ^{filter_i.lanes, depthwise_i.lanes, depthwise_i.data[1], filter_i.data, next_filter_ids, depthwise_i.tag.column, filter_i.tag.column, dw_valid,
-                            dw_ready, dw_sums, word_valid, word_ready};
+  assign unused_signals = ^{filter_i.lanes, depthwise_i.lanes, depthwise_i.data[1], filter_i.data,
+                            next_filter_ids, depthwise_i.tag.column, filter_i.tag.column,
+                            dw_valid, dw_ready, dw_sums, word_valid, word_ready};
+
+  `EYRIE_ASSERT_NEXT(OfferStands, !taken_o, $stable({cfg_i, cfg_epoch_i}),
+      "a pass changed before all PEs had taken it")
 
 endmodule

@@ -3,23 +3,27 @@
 //
 // Work comes in operations: a depthwise group, a pointwise group, or a convolution group. Within an
 // operation the loops are, outermost first:
-//   depthwise, pixel f, tap s;  pointwise: filter m, pixel f;  convolution: pixel f, filter m, tap s.
+//   depthwise: pixel f, tap s;  pointwise: filter m, pixel f;
+//   convolution: pixel f, filter m, tap s.
 // An operation is chosen in the cycle in which it starts, so that no cycle is lost between two. A
-// depthwise group goes first as soon as all it needs is there, between two filters of a pointwise group
-// too: the ifmap stream is never held up for long, and the requantisation of a group hides behind the
-// pointwise work of the one before.
+// depthwise group goes first as soon as all it needs is there, between two filters of a pointwise
+// group too: the ifmap stream is never held up for long, and the requantisation of a group hides
+// behind the pointwise work of the one before.
 //
-// A pass starts where running_o is low, the offered epoch differs and takes effect in one cycle; a PE
-// that takes no part (enable_i low, or no filters) only notes the epoch.
+// A pass starts where running_o is low, the offered epoch differs and takes effect in one cycle; a
+// PE that takes no part (enable_i low, or no filters) only notes the epoch.
+
+`include "assertions.svh"
+
 module pe_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 9,
-  parameter int unsigned FILTER_WORDS = 24,
-  parameter int unsigned PIXEL_WORDS = 8,
-  parameter int unsigned TAP_WORDS = 12,
-  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
+  parameter int unsigned TAP_WORDS = 12,     // words of a PE's tap queue
+  parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned FilterWidth = $clog2(FILTER_WORDS + 1),
   localparam int unsigned PixelWidth  = $clog2(PIXEL_WORDS + 1),
@@ -338,14 +342,12 @@ module pe_sequencer
 
   // The SUPER requantises depthwise words; of the filters, filters_q is this row's number.
   logic unused_fields;
-  assign unused_fields = ^{cfg_i.depthwise, shape_q.filters_0, shape_q.filters_1, shape_q.filters_2};
+  assign unused_fields = ^{cfg_i.depthwise, shape_q.filters_0, shape_q.filters_1,
+                           shape_q.filters_2};
 
-  `ifndef SYNTHESIS
-  PsumFits: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      start && cfg_i.shape.mode != ArrayDepthwise |->
-      16'(cfg_i.shape.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS))
-    else $error("pe_sequencer: %0d pixels x %0d filters do not fit the psum buffer",
-                cfg_i.shape.pixels, filters_next);
-  `endif
+  `EYRIE_ASSERT_WHEN(PsumFits, start && cfg_i.shape.mode != ArrayDepthwise,
+      16'(cfg_i.shape.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS),
+      $sformatf("%0d pixels x %0d filters do not fit the psum buffer",
+                cfg_i.shape.pixels, filters_next))
 
 endmodule

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two halves of partial sums: one accumulates while the other drains.
 //
-// add_valid_i: the sum at add_index_i of half add_half_i becomes add_value_i (add_first_i) or grows by
-// it. The read side is combinational.
+// add_valid_i: the sum at add_index_i of half add_half_i becomes add_value_i (add_first_i) or grows
+// by it. The read side is combinational.
 module psum_buffer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned WORDS = 128,
+  parameter int unsigned WORDS = 128,  // sums in each half
   localparam int unsigned IndexWidth = $clog2(WORDS)
 ) (
   input  logic                  clk_i,

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum chains of the array: how the PEs of a column hang together, where beats enter, and where the
-// sums come out.
+// The sum chains of the array: how the PEs of a column hang together, where beats enter, and where
+// the sums come out.
 //
-// Along a column a chain runs from the top of a joined stretch of sets to its bottom: ln_i[row] joins
-// row to row + 1 (always set within a set). Beats enter at the top of set drain_set_i, in all columns
-// in use, and come out at sums_*, in order, after the PEs they name have added their sums. pe_in_* go
-// into each PE, pe_* come out of it. ln_i and drain_columns_i change only while drain_empty_o.
+// Along a column a chain runs from the top of a joined stretch of sets to its bottom: ln_i[row]
+// joins row to row + 1 (always set within a set). Beats enter at the top of set drain_set_i, in all
+// columns in use, and come out at sums_*, in order, after the PEs they name have added their sums.
+// pe_in_* go into each PE, pe_* come out of it. ln_i and drain_columns_i change only while
+// drain_empty_o.
+
+`include "assertions.svh"
+
 module sum_chains
   import eyrie_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8,  // of PEs
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
@@ -93,7 +97,8 @@ module sum_chains
         assign pe_in_phase_o[row][col] = drain_phase_i;
         assign pe_in_sum_o[row][col]   = drain_sums_i[col];
       end else if (Top) begin : gen_top
-        assign pe_in_valid_o[row][col] = joined[Set] ? pe_valid_i[row-1][col] : head_valid[Set][col];
+        assign pe_in_valid_o[row][col] =
+            joined[Set] ? pe_valid_i[row-1][col] : head_valid[Set][col];
         assign pe_in_phase_o[row][col] = joined[Set] ? pe_phase_i[row-1][col] : drain_phase_i;
         assign pe_in_sum_o[row][col]   = joined[Set] ? pe_sum_i[row-1][col] : drain_sums_i[col];
       end else begin : gen_inner
@@ -110,7 +115,8 @@ module sum_chains
         assign pe_ready_o[row][col] = end_ready[Set][col];
         assign end_valid[Set][col]  = pe_valid_i[row][col];
       end else if (Bottom) begin : gen_bottom
-        assign pe_ready_o[row][col] = joined[Set+1] ? pe_in_ready_i[row+1][col] : end_ready[Set][col];
+        assign pe_ready_o[row][col] =
+            joined[Set+1] ? pe_in_ready_i[row+1][col] : end_ready[Set][col];
         assign end_valid[Set][col]  = pe_valid_i[row][col] && !joined[Set+1];
       end else begin : gen_out
         assign pe_ready_o[row][col] = pe_in_ready_i[row+1][col];
@@ -139,15 +145,14 @@ module sum_chains
   logic unused_signals;  // the joints within a set; phases end with the chain
   assign unused_signals = ^{ln_i, pe_phase_i};
 
-  `ifndef SYNTHESIS
+  `EYRIE_ASSERT_NEXT(JointsHold, !drain_empty_o, $stable({ln_i, drain_columns_i}),
+      "chains changed with beats in them")
   // Within a set the chain is always joined.
   for (genvar row = 0; row < ROWS - 1; row++) begin : gen_ln_check
     if (row % SetRows != SetRows - 1) begin : gen_within
-      LnWithinSet: assert property (@(posedge clk_i) disable iff (!rst_ni)
-          drain_valid_i |-> ln_i[row])
-        else $error("sum_chains: sum chain of row %0d is cut within a set", row);
+      `EYRIE_ASSERT_WHEN(LnWithinSet, drain_valid_i, ln_i[row],
+          $sformatf("sum chain of row %0d is cut within a set", row))
     end
   end
-  `endif
 
 endmodule

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// SUPER PE, the bottom PE of a set: a PE, and three things besides. It finishes the depthwise sums of
-// its column (dw_finisher), keeps the resulting words (word_buffer), and in the pointwise half of a
-// fused pass sends them up its column (word_sender), to itself and the two PEs above. In a depthwise
-// pass the words leave through the sum chain: a beat whose phase says `word` takes the next one.
+// SUPER PE, the bottom PE of a set: a PE, and three things besides. It finishes the depthwise sums
+// of its column (dw_finisher), keeps the resulting words (word_buffer), and in the pointwise half
+// of a fused pass sends them up its column (word_sender), to itself and the two PEs above. In a
+// depthwise pass the words leave through the sum chain: a beat whose phase says `word` takes the
+// next one.
 //
-// The PE and the SUPER's own part take a pass's configuration each when it is done with the one before.
+// The PE and the SUPER's own part take a pass's configuration each when it is done with the one
+// before.
+
+`include "assertions.svh"
+
 module super_pe
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4,
-  parameter int unsigned IFMAP_WORDS = 9,
-  parameter int unsigned FILTER_WORDS = 24,
-  parameter int unsigned PIXEL_WORDS = 8,
-  parameter int unsigned PSUM_WORDS = 128,
-  parameter int unsigned WORD_BUFFER_WORDS = 256,
-  parameter int unsigned FILTER_LANES = 1
+  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
+  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
+  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
+  parameter int unsigned FILTER_LANES = 1          // filter words a cycle: 1 or 2
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -200,7 +205,8 @@ module super_pe
     .word_ready_i ({own_word_ready, word_ready_i})
   );
 
-  // ---- Words on the chain: in a depthwise pass the sender rests and the base is the next word ----
+  // ---- Words on the chain: in a depthwise pass the sender rests and the base is the next word
+  // ----
 
   logic takes_word;
 
@@ -209,5 +215,8 @@ module super_pe
   assign chain_ready   = chain_ready_i && (!takes_word || read_valid);
   assign chain_sum_o   = takes_word ? sum_t'(word_data_o) : chain_sum;
   assign pop           = takes_word && chain_valid_o && chain_ready_i;
+
+  `EYRIE_STABLE(Chain, chain_valid_o, chain_ready_i, {chain_phase_o, chain_sum_o})
+  `EYRIE_ASSERT_WHEN(OneReader, pop, !sending, "a word leaves by the chain while words are sent up")
 
 endmodule

@@ -4,10 +4,13 @@
 // Words enter behind each other; reserve_i takes the space of one beforehand (full_o: none left).
 // A read takes the word read_offset_i after the base; it is there if read_valid_o. free_i gives one
 // word's space back; base_step_i moves the base on by that many words.
+
+`include "assertions.svh"
+
 module word_buffer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned WORDS = 256
+  parameter int unsigned WORDS = 256  // of 4 channels
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -53,11 +56,7 @@ module word_buffer
     if (write_i) words_q[write_address_q] <= write_data_i;
   end
 
-  `ifndef SYNTHESIS
-  ReserveHasRoom: assert property (@(posedge clk_i) disable iff (!rst_ni) reserve_i |-> !full_o)
-    else $error("word_buffer: reserved beyond its size");
-  FreeOccupied: assert property (@(posedge clk_i) disable iff (!rst_ni) free_i |-> occupied_q != '0)
-    else $error("word_buffer: freed a word that is not there");
-  `endif
+  `EYRIE_ASSERT_WHEN(ReserveHasRoom, reserve_i, !full_o, "reserved beyond its size")
+  `EYRIE_ASSERT_WHEN(FreeOccupied, free_i, occupied_q != '0, "freed a word that is not there")
 
 endmodule

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays the GLB's part in a fused pass: sends the depthwise words of a column up to its PEs, group by
-// group, again for each filter tile.
+// Plays the GLB's part in a fused pass: sends the depthwise words of a column up to its PEs, group
+// by group, again for each filter tile.
 //
-// Each word goes to all PEs of the set. In the last tile its space is freed as it goes; the base moves
-// on when its block is through.
+// Each word goes to all PEs of the set. In the last tile its space is freed as it goes; the base
+// moves on when its block is through.
+
+`include "assertions.svh"
+
 module word_sender
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -74,5 +77,8 @@ module word_sender
       end
     end
   end
+
+  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_q, "a pass started within a pass")
+  `EYRIE_ASSERT_WHEN(WithinPixels, busy_q, pixel_q < pixels_i, "a word beyond its group's pixels")
 
 endmodule

@@ -15,11 +15,11 @@
 `include "assertions.svh"
 
 module axi_reader #(
-  parameter int unsigned DATA_WIDTH = 64,
-  parameter int unsigned REQUESTERS = 2,
-  parameter int unsigned BURSTS = 16,
-  parameter int unsigned BEATS = 64,
-  parameter int unsigned MAX_BEATS = 64
+  parameter int unsigned DATA_WIDTH = 64,  // bits of a beat
+  parameter int unsigned REQUESTERS = 2,   // the first has priority
+  parameter int unsigned BURSTS = 16,      // under way at a time
+  parameter int unsigned BEATS = 64,       // still to come, where a burst may start
+  parameter int unsigned MAX_BEATS = 64    // of a burst
 ) (
   input  logic                        clk_i,
   input  logic                        rst_ni,
@@ -61,7 +61,7 @@ module axi_reader #(
   logic [REQUESTERS-1:0][31:0] burst_address;
   logic [REQUESTERS-1:0][8:0]  burst_beats;
 
-  for (genvar r = 0; r < REQUESTERS; r++) begin : g_splitter
+  for (genvar r = 0; r < REQUESTERS; r++) begin : gen_splitter
     logic unused_burst_last; // the requesters count their words themselves
     burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(DATA_WIDTH / 64)) u_splitter (
       .clk_i,
@@ -165,8 +165,8 @@ module axi_reader #(
   end
 
   `EYRIE_STABLE(Address, axi_arvalid_o, axi_arready_i, {axi_araddr_o, axi_arlen_o})
-  `EYRIE_ASSERT(DataExpected, axi_rvalid_i |-> flight_valid, "data that nobody asked for")
-  `EYRIE_ASSERT(BeatsCounted, beat |-> beats_q != '0, "more beats than asked for")
-  `EYRIE_ASSERT(Halted, halt_i |=> !$rose(axi_arvalid_o), "a burst issued after halt")
+  `EYRIE_ASSERT_WHEN(DataExpected, axi_rvalid_i, flight_valid, "data that nobody asked for")
+  `EYRIE_ASSERT_WHEN(BeatsCounted, beat, beats_q != '0, "more beats than asked for")
+  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(axi_arvalid_o), "a burst issued after halt")
 
 endmodule

@@ -11,10 +11,10 @@
 `include "assertions.svh"
 
 module axi_writer #(
-  parameter int unsigned DATA_WIDTH = 64,
-  parameter int unsigned TAG_WIDTH = 1,
-  parameter int unsigned BURSTS = 8,
-  parameter int unsigned MAX_BEATS = 64
+  parameter int unsigned DATA_WIDTH = 64,  // bits of a beat
+  parameter int unsigned TAG_WIDTH = 1,    // bits that come back with the response
+  parameter int unsigned BURSTS = 8,       // under way at a time
+  parameter int unsigned MAX_BEATS = 64    // of a burst
 ) (
   input  logic                    clk_i,
   input  logic                    rst_ni,
@@ -179,7 +179,8 @@ module axi_writer #(
 
   `EYRIE_STABLE(Address, axi_awvalid_o, axi_awready_i, {axi_awaddr_o, axi_awlen_o})
   `EYRIE_STABLE(Data, axi_wvalid_o, axi_wready_i, {axi_wdata_o, axi_wstrb_o, axi_wlast_o})
-  `EYRIE_ASSERT(ResponseExpected, axi_bvalid_i |-> flight_valid, "a response that nobody waits for")
-  `EYRIE_ASSERT(Halted, halt_i |=> !$rose(axi_awvalid_o), "a burst issued after halt")
+  `EYRIE_ASSERT_WHEN(ResponseExpected, axi_bvalid_i,
+      flight_valid, "a response that nobody waits for")
+  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(axi_awvalid_o), "a burst issued after halt")
 
 endmodule

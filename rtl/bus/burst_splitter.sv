@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a request for a stretch of 64-bit words into AXI INCR bursts of beats of BEAT_WORDS words: at most
-// MAX_BEATS beats each, none across a 4 KiB boundary. One burst per cycle; the next request is taken with
-// the last burst.
+// Cuts a request for a stretch of 64-bit words into AXI INCR bursts of beats of BEAT_WORDS words:
+// at most MAX_BEATS beats each, none across a 4 KiB boundary. One burst per cycle; the next request
+// is taken with the last burst.
 //
 // request_legal_o says, in the same cycle and whatever request_valid_i is, whether the request is
-// whole beats from a multiple of their size on and lies in [window_base_i, window_limit_i). A request that is not legal is never
-// taken, so nothing outside the window can follow from it. request_words_i is 1 or more.
-// halt_i: what is left of the request is dropped.
+// whole beats from a multiple of their size on and lies in [window_base_i, window_limit_i). A
+// request that is not legal is never taken, so nothing outside the window can follow from it.
+// request_words_i is 1 or more. halt_i: what is left of the request is dropped.
 `include "assertions.svh"
 
 module burst_splitter #(
-  parameter int unsigned MAX_BEATS = 64,
-  parameter int unsigned BEAT_WORDS = 1
+  parameter int unsigned MAX_BEATS = 64,  // of a burst
+  parameter int unsigned BEAT_WORDS = 1   // 64-bit words in a beat
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -86,9 +86,9 @@ module burst_splitter #(
     end
   end
 
-  `EYRIE_ASSERT(NotEmpty, request_valid_i |-> request_words_i != '0, "request of 0 words")
-  `EYRIE_ASSERT(InPage,
-      burst_valid_o |-> (10'(beat_q) & (PageBeats - 10'd1)) + 10'(burst_beats_o) <= PageBeats,
+  `EYRIE_ASSERT_WHEN(NotEmpty, request_valid_i, request_words_i != '0, "request of 0 words")
+  `EYRIE_ASSERT_WHEN(InPage, burst_valid_o,
+      (10'(beat_q) & (PageBeats - 10'd1)) + 10'(burst_beats_o) <= PageBeats,
       "a burst crosses 4 KiB")
   `EYRIE_COVER(Split, burst_valid_o && burst_ready_i && !burst_last_o)
 

@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertion macros. They expect clk_i and rst_ni in scope, are off during reset, and need nothing
-// but what Verilator checks with --assert and without --timing (no ##N). A violation ends the
-// simulation with the message; the benches assert0 to assert2 prove it. SYNTHESIS removes them.
+// Assertion macros. They expect clk_i and rst_ni in scope and are off during reset. Their bodies
+// are what Verilator checks with --assert and without --timing (no ##N), and what Yosys reads to
+// prove them (read_slang -U SYNTHESIS): no |->, no |=>. A violation ends the simulation with the
+// message; the benches assert0 to assert2, assert5 and assert6 prove it. SYNTHESIS removes them.
+// There is none that says "never X": Verilator has two states, and starts with random ones instead.
 `ifndef EYRIE_ASSERTIONS_SVH
 `define EYRIE_ASSERTIONS_SVH
 
 `ifndef SYNTHESIS
 
-// `property_` holds at every clock edge out of reset.
-`define EYRIE_ASSERT(name_, property_, message_)                                                   \
-  name_: assert property (@(posedge clk_i) disable iff (!rst_ni) property_)                        \
+// `condition_` holds at every clock edge out of reset.
+`define EYRIE_ASSERT(name_, condition_, message_)                                                  \
+  name_: assert property (@(posedge clk_i) disable iff (!rst_ni) (condition_))                     \
     else $error("%s", message_);
 
-// An offer stands until it is taken: valid is not dropped, data does not change while stalled.
-// rst_ni is part of the antecedents because reset must also forget an offer made in its last cycle.
-`define EYRIE_STABLE(name_, valid_, ready_, data_)                                                 \
-  name_``_valid: assert property (@(posedge clk_i) disable iff (!rst_ni)                           \
-      rst_ni && (valid_) && !(ready_) |=> (valid_))                                                \
-    else $error("valid dropped before ready");                                                 \
-  name_``_data: assert property (@(posedge clk_i) disable iff (!rst_ni)                            \
-      rst_ni && (valid_) && !(ready_) |=> $stable(data_))                                          \
-    else $error("data changed while stalled");
+// Where `when_` holds, `then_` does in the same cycle.
+`define EYRIE_ASSERT_WHEN(name_, when_, then_, message_)                                           \
+  `EYRIE_ASSERT(name_, !(when_) || (then_), message_)
 
-// Counts how often `property_` was seen, in coverage builds.
-`define EYRIE_COVER(name_, property_)                                                              \
-  name_: cover property (@(posedge clk_i) disable iff (!rst_ni) property_);
+// Where `before_` held, `after_` does in the next cycle. rst_ni is part of what is remembered
+// because reset must also forget what was true in its last cycle.
+`define EYRIE_ASSERT_NEXT(name_, before_, after_, message_)                                        \
+  `EYRIE_ASSERT(name_, !$past(rst_ni && (before_)) || (after_), message_)
+
+// An offer stands until it is taken: valid is not dropped, data does not change while stalled.
+`define EYRIE_STABLE(name_, valid_, ready_, data_)                                                 \
+  `EYRIE_ASSERT_NEXT(name_``_valid, (valid_) && !(ready_), valid_, "valid dropped before ready")   \
+  `EYRIE_ASSERT_NEXT(name_``_data, (valid_) && !(ready_), $stable(data_),                          \
+      "data changed while stalled")
+
+// Counts how often `condition_` was seen, in coverage builds.
+`define EYRIE_COVER(name_, condition_)                                                             \
+  name_: cover property (@(posedge clk_i) disable iff (!rst_ni) (condition_));
 
 // `condition_` holds for the parameters: checked once, before the first cycle.
 `define EYRIE_STATIC(name_, condition_, message_)                                                  \
@@ -34,9 +41,11 @@
 
 `else
 
-`define EYRIE_ASSERT(name_, property_, message_)
+`define EYRIE_ASSERT(name_, condition_, message_)
+`define EYRIE_ASSERT_WHEN(name_, when_, then_, message_)
+`define EYRIE_ASSERT_NEXT(name_, before_, after_, message_)
 `define EYRIE_STABLE(name_, valid_, ready_, data_)
-`define EYRIE_COVER(name_, property_)
+`define EYRIE_COVER(name_, condition_)
 `define EYRIE_STATIC(name_, condition_, message_)
 
 `endif

@@ -9,8 +9,8 @@
 `include "assertions.svh"
 
 module fifo #(
-  parameter int unsigned WIDTH = 32,
-  parameter int unsigned DEPTH = 2,
+  parameter int unsigned WIDTH = 32,  // bits of a word
+  parameter int unsigned DEPTH = 2,   // words it holds
   localparam int unsigned CountWidth = $clog2(DEPTH + 1)
 ) (
   input  logic                  clk_i,

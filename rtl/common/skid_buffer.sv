@@ -9,7 +9,7 @@
 `include "assertions.svh"
 
 module skid_buffer #(
-  parameter int unsigned WIDTH = 32
+  parameter int unsigned WIDTH = 32  // bits of a word
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -52,7 +52,7 @@ module skid_buffer #(
     else if (push) skid_q <= in_data_i;
   end
 
-  `EYRIE_ASSERT(SkidNeedsMain, skid_full_q |-> main_full_q, "a word waits behind an empty slot")
+  `EYRIE_ASSERT_WHEN(SkidNeedsMain, skid_full_q, main_full_q, "a word waits behind an empty slot")
   `EYRIE_STABLE(OutStable, out_valid_o, out_ready_i, out_data_o)
 
 endmodule

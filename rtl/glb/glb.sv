@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The global buffer: single-port banks behind a fixed-priority arbiter.
 //
-// Words are interleaved over the banks one by one, and each run of BANKS words is turned against the one
-// before: the bank is the sum of the address's three lowest digits to the base BANKS. So words that are 1, BANKS
-// or BANKS^2 apart, neighbours in a row, a column or a channel of most maps, lie in different banks.
+// Words are interleaved over the banks one by one, and each run of BANKS words is turned against
+// the one before: the bank is the sum of the address's three lowest digits to the base BANKS. So
+// words that are 1, BANKS or BANKS^2 apart, neighbours in a row, a column or a channel of most
+// maps, lie in different banks.
 //
 // A request (glb_request_t) accesses lane 0 at `address` and lane 1 at `address` + 1, each only
 // where its strobe is not zero; `address` is even where lane 1 is used. It is done in the cycle in
@@ -18,8 +19,8 @@
 module glb
   import eyrie_pkg::*;
 #(
-  parameter int unsigned BANKS = 8,
-  parameter int unsigned BANK_WORDS = 1024
+  parameter int unsigned BANKS = 8,         // single-port, interleaved
+  parameter int unsigned BANK_WORDS = 1024  // 64-bit words in each
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -102,7 +103,7 @@ module glb
     end
   end
 
-  for (genvar b = 0; b < BANKS; b++) begin : g_bank
+  for (genvar b = 0; b < BANKS; b++) begin : gen_bank
     glb_bank #(.WORDS(BANK_WORDS)) u_bank (
       .clk_i,
       .enable_i(bank_enable[b]),
@@ -153,12 +154,12 @@ module glb
 
   assign error_o = |(granted & outside);
 
-  for (genvar c = 0; c < Clients; c++) begin : g_check
+  for (genvar c = 0; c < Clients; c++) begin : gen_check
     `EYRIE_STABLE(Request, request_valid_i[c], request_ready_o[c], request_i[c])
   end
-  for (genvar b = 0; b < BANKS; b++) begin : g_check_bank
+  for (genvar b = 0; b < BANKS; b++) begin : gen_check_bank
     logic [Clients-1:0] users;
-    for (genvar c = 0; c < Clients; c++) begin : g_user
+    for (genvar c = 0; c < Clients; c++) begin : gen_user
       assign users[c] = granted[c] && banks[c][b];
     end
     `EYRIE_ASSERT(OneUser, $onehot0(users), "a bank is granted twice")

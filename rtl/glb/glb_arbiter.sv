@@ -7,7 +7,7 @@
 module glb_arbiter
   import eyrie_pkg::*;
 #(
-  parameter int unsigned BANKS = 8
+  parameter int unsigned BANKS = 8  // of the GLB
 ) (
   input  logic [Clients-1:0]            valid_i,
   input  logic [Clients-1:0][BANKS-1:0] banks_i,

@@ -7,7 +7,7 @@
 module glb_bank
   import eyrie_pkg::*;
 #(
-  parameter int unsigned WORDS = 1024,
+  parameter int unsigned WORDS = 1024,  // of 64 bits
   localparam int unsigned RowWidth = $clog2(WORDS)
 ) (
   input  logic                clk_i,

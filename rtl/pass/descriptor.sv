@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands, and
-// the views of them that the units take.
+// The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands,
+// and the views of them that the units take.
+
+`include "assertions.svh"
+
 module descriptor
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8   // of PEs
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -65,5 +68,11 @@ module descriptor
           stream_level_t'(words_q[First+StreamLevelsOffset+level]);
     end
   end
+
+  `EYRIE_STATIC(RowIdsFit, RowIdsIndex * IdsPerWord + ROWS <= ColumnIdsIndex * IdsPerWord,
+      "more rows than the descriptor has IDs for")
+  `EYRIE_STATIC(ColumnIdsFit,
+      ColumnIdsIndex * IdsPerWord + ROWS * COLS <= StreamsIndex * IdsPerWord,
+      "more PEs than the descriptor has IDs for")
 
 endmodule

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends beats into the sum chains in the order in which finished sums leave the array (docs/machine.md,
-// "Drain order"): for each tile and block of pixels, for each block of up to 8 filters, for each pixel,
-// each filter. A beat names the rows that add and the psum they add, and carries along what the PPU has
-// to know. Where there is an ipsum, a beat waits for its GLB words (two columns each).
+// Sends beats into the sum chains in the order in which finished sums leave the array
+// (docs/machine.md, "Drain order"): for each tile and block of pixels, for each block of up to 8
+// filters, for each pixel, each filter. A beat names the rows that add and the psum they add, and
+// carries along what the PPU has to know. Where there is an ipsum, a beat waits for its GLB words
+// (two columns each).
 //
-// A pass is taken when the beats of the one before have left the array, since the joints of the chain
-// may change. done_o: the last beat of a pass has been taken out of the array.
+// A pass is taken when the beats of the one before have left the array, since the joints of the
+// chain may change. done_o: the last beat of a pass has been taken out of the array.
+
+`include "assertions.svh"
+
 module drain_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8,  // of PEs
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
@@ -43,31 +47,40 @@ module drain_sequencer
   drain_t       cfg_q;
   array_loops_t loops_q, tile_loops;
   logic [7:0]   pixels_q;
-  logic         epoch_q, running_q, emptying_q;
-  logic         take, sent;
+  logic         epoch_q, take, sent;
 
   // ---- Pass ----
 
-  assign take        = !running_q && !emptying_q && cfg_epoch_i != epoch_q;
+  typedef enum logic [1:0] {
+    StIdle,  // between passes
+    StRun,   // sends beats
+    StEmpty  // the pass's last beat is in the chains
+  } state_e;
+
+  state_e state_d, state_q;
+
+  assign take        = state_q == StIdle && cfg_epoch_i != epoch_q;
   assign cfg_epoch_o = epoch_q;
-  assign done_o      = emptying_q && empty_i;
+  assign done_o      = state_q == StEmpty && empty_i;
   assign ln_o        = loops_q.ln[ROWS-2:0];
+
+  always_comb begin : next_state
+    state_d = state_q;
+    unique case (state_q)
+      StIdle:  if (take) state_d = StRun;
+      StRun:   if (sent && beat_o.pass_last) state_d = StEmpty;
+      StEmpty: if (empty_i) state_d = StIdle;
+      default: state_d = StIdle;
+    endcase
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      epoch_q    <= 1'b0;
-      running_q  <= 1'b0;
-      emptying_q <= 1'b0;
+      state_q <= StIdle;
+      epoch_q <= 1'b0;
     end else begin
-      if (take) begin
-        epoch_q   <= cfg_epoch_i;
-        running_q <= 1'b1;
-      end else if (sent && beat_o.pass_last) begin
-        running_q  <= 1'b0;
-        emptying_q <= 1'b1;
-      end else if (done_o) begin
-        emptying_q <= 1'b0;
-      end
+      state_q <= state_d;
+      if (take) epoch_q <= cfg_epoch_i;
     end
   end
 
@@ -137,8 +150,8 @@ module drain_sequencer
   logic [6:0] next_base;
   logic       head_filter_last;
 
-  // Filters are dealt one by one, or in pairs: then the second of a pair stays in the row, and the first of
-  // the next goes back to where the pair began, but for a row that begins anew.
+  // Filters are dealt one by one, or in pairs: then the second of a pair stays in the row, and the
+  // first of the next goes back to where the pair began, but for a row that begins anew.
   always_comb begin : deal
     next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
     next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
@@ -220,7 +233,7 @@ module drain_sequencer
   logic                  ipsum_there;
 
   assign ipsum_there   = ipsum_columns_q >= cfg_q.columns;
-  assign ipsum_ready_o = running_q && cfg_q.ipsum && !ipsum_there;
+  assign ipsum_ready_o = state_q == StRun && cfg_q.ipsum && !ipsum_there;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ipsum_columns_q <= '0;
@@ -231,16 +244,25 @@ module drain_sequencer
   always_ff @(posedge clk_i) begin
     if (ipsum_valid_i && ipsum_ready_o) begin
       for (int unsigned col = 0; col < COLS; col++) begin
-        if (ipsum_columns_q == 5'(col & ~1)) ipsum_q[col] <= col[0] ? ipsum_i[63:32] : ipsum_i[31:0];
+        if (ipsum_columns_q == 5'(col & ~1)) begin
+          ipsum_q[col] <= col[0] ? ipsum_i[63:32] : ipsum_i[31:0];
+        end
       end
     end
   end
 
-  assign valid_o = running_q && (!cfg_q.ipsum || ipsum_there);
+  assign valid_o = state_q == StRun && (!cfg_q.ipsum || ipsum_there);
   assign sent    = valid_o && ready_i;
   assign sums_o  = cfg_q.ipsum ? ipsum_q : '0;
 
   logic unused_signals;
   assign unused_signals = ^{group_first, group_last, loops_q.ln};
+
+  `EYRIE_STABLE(Beat, valid_o, ready_i, {set_o, phase_o, beat_o, sums_o})
+  `EYRIE_ASSERT_WHEN(WithinBlock, valid_o,
+      slot_q < cfg_q.block && block_q < cfg_q.blocks && pixel_q < pixels_q,
+      "a beat beyond its block of filters or pixels")
+  `EYRIE_ASSERT_WHEN(SetExists, valid_o, 8'(head) * 8'(cfg_q.head_sets) < 8'(Sets),
+      "a beat for a chain that there is not")
 
 endmodule

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shifts the row and column IDs of the shadow descriptor into the scan chains of the array, one of each
-// a cycle, the last PE's first.
+// Shifts the row and column IDs of the shadow descriptor into the scan chains of the array, one of
+// each a cycle, the last PE's first.
+
+`include "assertions.svh"
+
 module id_scanner
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8   // of PEs
 ) (
   input  logic                       clk_i,
   input  logic                       rst_ni,
@@ -43,5 +46,9 @@ module id_scanner
       left_q <= left_q - Width'(1);
     end
   end
+
+  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_q, "a scan started within a scan")
+  `EYRIE_ASSERT_NEXT(IdsHold, busy_q, $stable({row_ids_i, column_ids_i}),
+      "IDs changed while they were scanned")
 
 endmodule

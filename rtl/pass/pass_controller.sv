@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs processing passes: keeps the shadow descriptor, scans IDs, offers each pass to the units, and
-// moves the data: streams from the GLB into the array, sums through the chains, words from the PPU back
-// into the GLB.
+// Runs processing passes: keeps the shadow descriptor, scans IDs, offers each pass to the units,
+// and moves the data: streams from the GLB into the array, sums through the chains, words from the
+// PPU back into the GLB.
 //
-// A PASS scans changed IDs into the array, then toggles the epoch; every unit takes the descriptor when
-// it is done with the pass before (docs/machine.md, "Passes overlap"). CONFIG words are taken only while
-// no pass is being offered. The ifmap stream of a pass waits until passes_done_i has reached the PASS
-// command's wait_passes. pass_done_o: sums drained and ofmap written.
+// A PASS scans changed IDs into the array, then toggles the epoch; every unit takes the descriptor
+// when it is done with the pass before (docs/machine.md, "Passes overlap"). CONFIG words are taken
+// only while no pass is being offered. The ifmap stream of a pass waits until passes_done_i has
+// reached the PASS command's wait_passes. pass_done_o: sums drained and ofmap written.
+
+`include "assertions.svh"
+
 module pass_controller
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
-  parameter int unsigned FILTER_LANES = 1,
+  parameter int unsigned ROWS = 6,          // of PEs, in sets of three
+  parameter int unsigned COLS = 8,          // of PEs
+  parameter int unsigned FILTER_LANES = 1,  // filter words a cycle: 1 or 2
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
@@ -166,15 +169,14 @@ module pass_controller
 
   // ---- Tokens of the ifmap stream ----
 
-  logic [15:0] wait_offered_q, wait_ifmap_q, passes_missing;
+  logic [15:0] wait_offered_q, wait_ifmap_q;
   logic        ifmap_go;
 
   always_ff @(posedge clk_i) begin
     if (pass_valid_i && pass_ready_o) wait_offered_q <= pass_wait_passes_i;
     if (ifmap_swap_o) wait_ifmap_q <= wait_offered_q;
   end
-  assign passes_missing = wait_ifmap_q - passes_done_i;
-  assign ifmap_go       = passes_missing == '0 || passes_missing[15];
+  assign ifmap_go = token_reached(passes_done_i, wait_ifmap_q);
 
   // ---- Streams into the array and the PPU ----
 
@@ -215,8 +217,8 @@ module pass_controller
     tag:         ifmap_tag
   };
 
-  // The streams of single words: filters (two at a time, if the port is that wide), depthwise, tables,
-  // ipsum, residual.
+  // The streams of single words: filters (two at a time, if the port is that wide), depthwise,
+  // tables, ipsum, residual.
   localparam int unsigned Words = 5;
   localparam int unsigned WordStream [Words] =
       '{StreamFilter, StreamDepthwise, StreamTable, StreamIpsum, StreamResidual};
@@ -266,7 +268,8 @@ module pass_controller
   assign filter_swap_o        = word_swap[Filter];
   assign filter_valid_o       = word_valid[Filter];
   assign word_ready[Filter]   = filter_ready_i;
-  assign filter_o             = '{data: word_data[Filter], lanes: word_lanes[Filter], tag: word_tag[Filter],
+  assign filter_o             = '{data: word_data[Filter], lanes: word_lanes[Filter],
+                                  tag: word_tag[Filter],
                                   half_by_set: word_options[Filter].half_by_set};
   assign depthwise_swap_o      = word_swap[Depthwise];
   assign depthwise_valid_o     = word_valid[Depthwise];
@@ -338,17 +341,14 @@ module pass_controller
   end
 
   logic unused_signals;
-  assign unused_signals = ^{word_swap, word_freed, word_waits, word_lanes, word_data, word_tag, word_options,
-                            ifmap_options,
+  assign unused_signals = ^{word_swap, word_freed, word_waits, word_lanes, word_data, word_tag,
+                            word_options, ifmap_options,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 
-  `ifndef SYNTHESIS
-  OffersTaken: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      state_q == StOffer |-> all_taken)
-    else $error("pass_controller: a pass was offered before the last one was taken");
-  NoDoneOverflow: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      !(drains_q == 2'd3 && drain_done) && !(ofmaps_q == 2'd3 && ofmap_done))
-    else $error("pass_controller: more passes done than offered");
-  `endif
+  `EYRIE_ASSERT_WHEN(OffersTaken, state_q == StOffer, all_taken,
+      "a pass was offered before the last one was taken")
+  `EYRIE_ASSERT(NoDoneOverflow,
+      !(drains_q == 2'd3 && drain_done) && !(ofmaps_q == 2'd3 && ofmap_done),
+      "more passes done than offered")
 
 endmodule

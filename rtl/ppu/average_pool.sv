@@ -16,7 +16,7 @@
 module average_pool
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8,
+  parameter int unsigned COLS = 8,  // columns of sums
   localparam int unsigned Latency = 4
 ) (
   input  logic                  clk_i,
@@ -100,15 +100,14 @@ module average_pool
 
     assign values_o[run] = value_q;
 
-    `EYRIE_ASSERT(QuotientIsInt8,
-                  enable_i && valid_q[3] |-> quotient <= (negative_q ? 36'd128 : 36'd127),
-                  "reciprocal does not fit the count")
+    `EYRIE_ASSERT_WHEN(QuotientIsInt8, enable_i && valid_q[3],
+        quotient <= (negative_q ? 36'd128 : 36'd127), "reciprocal does not fit the count")
   end
 
   assign valid_o = valid_q[Latency];
   assign beat_o  = beat_q[Latency];
 
-  `EYRIE_ASSERT(CountInRange, valid_i |-> (count_i != '0) && (count_i <= 11'd1024),
-                "average over 0 or more than 1024 pixels")
+  `EYRIE_ASSERT_WHEN(CountInRange, valid_i,
+      (count_i != '0) && (count_i <= 11'd1024), "average over 0 or more than 1024 pixels")
 
 endmodule

@@ -7,7 +7,7 @@
 `include "assertions.svh"
 
 module max_pool #(
-  parameter int unsigned COLS = 8,
+  parameter int unsigned COLS = 8,  // columns of sums
   localparam int unsigned Pairs = COLS / 2
 ) (
   input  logic                        clk_i,
@@ -52,6 +52,7 @@ module max_pool #(
     if (take && !odd_q) kept_q[channel_i] <= pairs;
   end
 
-  `EYRIE_ASSERT(PixelPairs, take && pixel_last_i |-> odd_q, "a block with an odd number of pixels")
+  `EYRIE_ASSERT_WHEN(PixelPairs, take && pixel_last_i,
+      odd_q, "a block with an odd number of pixels")
 
 endmodule

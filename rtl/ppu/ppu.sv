@@ -16,8 +16,9 @@
 // Raw passes (cfg_i.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of the
 // GLB word) and 1 (high half), and no table.
 //
-// Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of columns. Max pooling:
-// columns / 2 per pair of pixels. word_last_o is set on the last word of a pass.
+// Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of
+// columns. Max pooling: columns / 2 per pair of pixels. word_last_o is set on the last word of a
+// pass.
 //
 // Passes: a pass is offered by toggling cfg_epoch_i with cfg_i, the add_*_i words, columns_i and
 // to_ppu_i stable until cfg_epoch_o equals cfg_epoch_i. It is taken when the last word of the pass
@@ -31,7 +32,7 @@
 module ppu
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8
+  parameter int unsigned COLS = 8  // columns of sums
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
@@ -119,7 +120,7 @@ module ppu
 
   always_comb begin : next_state
     state_d = state_q;
-    case (state_q)
+    unique case (state_q)
       StIdle:  if (take_config && to_ppu_i) state_d = StRun;
       StRun:   if (push && beat_i.pass_last) state_d = StFlush;
       StFlush: if (word_valid_o && word_ready_i && word_last_o) state_d = StIdle;
@@ -159,6 +160,7 @@ module ppu
     .table_valid_i,
     .table_ready_o,
     .table_i,
+    .half_i      (1'b0),
     .channel_i   (beat_i.channel),
     .valid_o     (table_valid),
     .bias_o      (entry_bias),
@@ -316,34 +318,34 @@ module ppu
                 lane_valid == {COLS{lane_valid[0]}} &&
                 (!lane_valid[0] || lane_beat == {COLS{lane_beat[0]}}),
                 "lanes out of step")
-  `EYRIE_STABLE(SumsStable, sums_valid_i, sums_ready_o, {sums_i, beat_i})
-  `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
-  `EYRIE_ASSERT(OfferStable, cfg_epoch_i != epoch_q |=> $stable(cfg_epoch_i),
-                "a pass was offered before the one before was taken")
-  `EYRIE_ASSERT(PassEndsBlock,
-                push && (beat_i.tile_last || beat_i.pass_last)
-                |-> beat_i.block_last && beat_i.pixel_last,
-                "a tile or pass ends within a block")
-  `EYRIE_ASSERT(PassEndsTile, push && beat_i.pass_last |-> beat_i.tile_last,
-                "a pass ends within a tile")
-  `EYRIE_ASSERT(ConfigLegal,
-                state_q == StRun |-> !(cfg_q.ppu.raw && (average || maximum)) &&
-                !(maximum && cfg_q.columns[0]),
-                "raw words with pooling, or maxima of an odd number of columns")
-  `EYRIE_ASSERT(AverageEndsBlock,
-                average_valid |-> average_beat.pixel_last && average_beat.to_ppu &&
-                (average_beat.tile_last || !average_beat.pass_last),
-                "an average before the last pixel of its block")
-  for (genvar run = 0; run < int'(COLS); run++) begin : gen_average_check
-    `EYRIE_ASSERT(AverageWithinClamp,
-                  average_valid && 5'(run) < pack_columns |->
-                  ($signed(average_values[run]) >= cfg_q.ppu.act_min) &&
-                  ($signed(average_values[run]) <= cfg_q.ppu.act_max),
-                  "average of clamped values outside the clamp")
+  `EYRIE_STABLE(BeatStable, sums_valid_i, sums_ready_o, beat_i)
+  for (genvar column = 0; column < int'(COLS); column++) begin : gen_sums_check
+    `EYRIE_STABLE(SumStable, sums_valid_i && state_q == StRun && 5'(column) < cfg_q.columns,
+        sums_ready_o, sums_i[column])
   end
-  `EYRIE_ASSERT(IdleIsEmpty,
-                state_q == StIdle |-> !entered_q && !pack_valid && !packed_valid && !word_valid_o,
-                "a pass ended with values in flight")
+  `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
+  `EYRIE_ASSERT_NEXT(OfferStable, cfg_epoch_i != epoch_q,
+      $stable(cfg_epoch_i), "a pass was offered before the one before was taken")
+  `EYRIE_ASSERT_WHEN(PassEndsBlock, push && (beat_i.tile_last || beat_i.pass_last),
+      beat_i.block_last && beat_i.pixel_last, "a tile or pass ends within a block")
+  `EYRIE_ASSERT_WHEN(PassEndsTile, push && beat_i.pass_last,
+      beat_i.tile_last, "a pass ends within a tile")
+  `EYRIE_ASSERT_WHEN(ConfigLegal, state_q == StRun,
+      !(cfg_q.ppu.raw && (average || maximum)) && !(maximum && cfg_q.columns[0]),
+      "raw words with pooling, or maxima of an odd number of columns")
+  `EYRIE_ASSERT_WHEN(AverageEndsBlock, average_valid,
+      average_beat.pixel_last && average_beat.to_ppu &&
+      (average_beat.tile_last || !average_beat.pass_last),
+      "an average before the last pixel of its block")
+  for (genvar run = 0; run < int'(COLS); run++) begin : gen_average_check
+    `EYRIE_ASSERT_WHEN(AverageWithinClamp, average_valid && 5'(run) < pack_columns,
+        ($signed(average_values[run]) >= cfg_q.ppu.act_min) &&
+        ($signed(average_values[run]) <= cfg_q.ppu.act_max),
+        "average of clamped values outside the clamp")
+  end
+  `EYRIE_ASSERT_WHEN(IdleIsEmpty, state_q == StIdle,
+      !entered_q && !pack_valid && !packed_valid && !word_valid_o,
+      "a pass ended with values in flight")
   `EYRIE_COVER(Run, (state_q == StIdle) && (state_d == StRun))
   `EYRIE_COVER(Flush, (state_q == StRun) && (state_d == StFlush))
   `EYRIE_COVER(Finish, (state_q == StFlush) && (state_d == StIdle))

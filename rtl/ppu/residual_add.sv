@@ -121,13 +121,12 @@ module residual_add
                 lane_valid == {8{lane_valid[0]}} &&
                 (!lane_valid[0] || lane_last == {8{lane_last[0]}}),
                 "lanes out of step")
-  `EYRIE_ASSERT(ConfigHolds, |{valid_q, lane_valid} |-> $stable({first_i, second_i, result_i}),
-                "configuration changed with words in flight")
+  `EYRIE_ASSERT_WHEN(ConfigHolds, |{valid_q, lane_valid},
+      $stable({first_i, second_i, result_i}), "configuration changed with words in flight")
   `EYRIE_STABLE(ResidualStable, residual_valid_i, residual_ready_o, residual_i)
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
-  `EYRIE_ASSERT(TakenTogether,
-                result_i.enable |-> (word_valid_i && word_ready_o) ==
-                (residual_valid_i && residual_ready_o),
-                "a word without its residual")
+  `EYRIE_ASSERT_WHEN(TakenTogether, result_i.enable,
+      (word_valid_i && word_ready_o) == (residual_valid_i && residual_ready_o),
+      "a word without its residual")
 
 endmodule

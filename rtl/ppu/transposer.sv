@@ -15,7 +15,7 @@
 module transposer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned COLS = 8
+  parameter int unsigned COLS = 8  // columns of sums
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -111,11 +111,10 @@ module transposer
   end
   `endif
 
-  `EYRIE_ASSERT(ChannelsInTurn, push |-> channel_i == expected_q, "channel out of turn")
-  `EYRIE_ASSERT(RawHalves, push && raw_i |-> channel_i < 3'd2, "a raw word has two halves")
-  `EYRIE_ASSERT(ColumnsInRange,
-                push || word_valid_o |-> (columns_i != '0) && (columns_i <= 5'(COLS)),
-                "number of columns in use")
+  `EYRIE_ASSERT_WHEN(ChannelsInTurn, push, channel_i == expected_q, "channel out of turn")
+  `EYRIE_ASSERT_WHEN(RawHalves, push && raw_i, channel_i < 3'd2, "a raw word has two halves")
+  `EYRIE_ASSERT_WHEN(ColumnsInRange, push || word_valid_o,
+      (columns_i != '0) && (columns_i <= 5'(COLS)), "number of columns in use")
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
   `EYRIE_COVER(BothFull, &full_q)
 

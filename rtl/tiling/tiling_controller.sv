@@ -7,9 +7,10 @@
 // wait_passes with it. pass_done_i and chunk_freed_i pulse, at most once a cycle.
 //
 // unit_rst_no resets all other units of the machine (see run_control); clear_o pulses as a run
-// begins. progress_i: some other unit moved, for the watchdog. glb_error_i: an access beyond the GLB,
-// which a stream with a wrong descriptor makes; it stops the machine with the address of the last PASS
-// handed over. Everything named *_beat_o or *_done_o is a pulse to be counted. program_base_i and the window must be constant while busy_o.
+// begins. progress_i: some other unit moved, for the watchdog. glb_error_i: an access beyond the
+// GLB, which a stream with a wrong descriptor makes; it stops the machine with the address of the
+// last PASS handed over. Everything named *_beat_o or *_done_o is a pulse to be counted.
+// program_base_i and the window must be constant while busy_o.
 
 `include "assertions.svh"
 
@@ -18,13 +19,13 @@ module tiling_controller
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned GLB_WORDS = 8192,
-  parameter int unsigned BUS_WORDS = 1,       // 64-bit words in a beat of the AXI port
-  parameter int unsigned TRANSFER_QUEUE = 16,
-  parameter int unsigned PASS_QUEUE = 64,     // configuration words and passes
-  parameter int unsigned READ_BURSTS = 16,
-  parameter int unsigned READ_BEATS = 64,
-  parameter int unsigned WRITE_BURSTS = 8
+  parameter int unsigned GLB_WORDS = 8192,     // 64-bit words in the GLB
+  parameter int unsigned BUS_WORDS = 1,        // 64-bit words in a beat of the AXI port
+  parameter int unsigned TRANSFER_QUEUE = 16,  // LOADs and STOREs
+  parameter int unsigned PASS_QUEUE = 64,      // configuration words and passes
+  parameter int unsigned READ_BURSTS = 16,     // under way at a time
+  parameter int unsigned READ_BEATS = 64,      // under way at a time
+  parameter int unsigned WRITE_BURSTS = 8      // under way at a time
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -291,7 +292,9 @@ module tiling_controller
   logic       reader_idle, writer_idle;
   logic [1:0] beats;
 
-  axi_reader #(.DATA_WIDTH(64 * BUS_WORDS), .REQUESTERS(2), .BURSTS(READ_BURSTS), .BEATS(READ_BEATS)) u_reader (
+  axi_reader #(
+    .DATA_WIDTH(64 * BUS_WORDS), .REQUESTERS(2), .BURSTS(READ_BURSTS), .BEATS(READ_BEATS)
+  ) u_reader (
     .clk_i, .rst_ni(unit_rst_n),
     .halt_i(halt),
     .idle_o(reader_idle),
@@ -389,5 +392,8 @@ module tiling_controller
 
   assign error_code_o    = fault.code;
   assign error_address_o = fault.command;
+
+  `EYRIE_ASSERT(DoneWereGiven, 16'(passes_given_q - passes_done_o) < 16'h8000,
+      "more passes done than handed over")
 
 endmodule

@@ -43,10 +43,4 @@ package tiling_pkg;
     logic [31:0]               command;
   } fault_t;
 
-  // Whether a timeline has reached the value that a token names: both count modulo 2**16 and are
-  // never 2**15 or more apart.
-  function automatic logic token_reached(logic [15:0] count, logic [15:0] token);
-    return count - token < 16'h8000;
-  endfunction
-
 endpackage

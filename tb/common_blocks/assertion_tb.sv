@@ -13,6 +13,8 @@ module assertion_tb (
 );
 
   `EYRIE_ASSERT(BitStaysDown, !$rose(bit_i), "planted: the bit rose")
+  `EYRIE_ASSERT_WHEN(AcceptedSmall, valid_i && ready_i, data_i < 8'd10, "planted: 10 or more accepted")
+  `EYRIE_ASSERT_NEXT(AcceptedOnce, valid_i && ready_i, !valid_i, "planted: valid after its acceptance")
   `EYRIE_STABLE(Offer, valid_i, ready_i, data_i)
 
 endmodule

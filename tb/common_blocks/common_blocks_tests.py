@@ -138,6 +138,26 @@ async def drops_valid(dut) -> None:
 
 
 @cocotb.test()
+async def accepts_more(dut) -> None:
+    """Takes a larger word than it may."""
+    tb = await offer(dut)
+    dut.ready_i.value = 1
+    await ClockCycles(dut.clk_i, 1)
+    dut.valid_i.value = 0
+    await ClockCycles(dut.clk_i, 1)
+    dut.valid_i.value, dut.data_i.value = 1, 10
+    await pass_by(tb)
+
+
+@cocotb.test()
+async def stays_valid(dut) -> None:
+    """Holds an offer that has been taken."""
+    tb = await offer(dut)
+    dut.ready_i.value = 1
+    await pass_by(tb)
+
+
+@cocotb.test()
 async def differs(dut) -> None:
     """Observes another value than expected."""
     tb = await offer(dut)

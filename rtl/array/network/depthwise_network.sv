@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings depthwise filters and tables to the columns that take part: taps with row tag 0 to 2 to that
-// row of every set, words with a higher row tag (the requantisation table) to the SUPERs.
+// Brings depthwise filters and tables to the columns that take part: taps with row tag 0 to 2 to
+// that row of every set, words with a higher row tag (the requantisation table) to the SUPERs.
+
+`include "assertions.svh"
+
 module depthwise_network
   import eyrie_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8,  // of PEs
   localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                      clk_i,
@@ -45,5 +48,8 @@ module depthwise_network
     .valid_o  ({table_valid_o, tap_valid_o}),
     .ready_i  ({table_ready_i, tap_ready_i})
   );
+
+  `EYRIE_STABLE(Beat, valid_i, ready_o, row_tag_i)
+  `EYRIE_ASSERT(SwapBetweenBeats, !(swap_i && valid_i), "columns swapped under a beat")
 
 endmodule

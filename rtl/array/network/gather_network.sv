@@ -2,13 +2,16 @@
 // Collects the sums that leave the chains: one beat is a sum from each column in use.
 //
 // Chains end at the bottom row of a set. Beats leave in the order in which they were sent into the
-// chains: note_* records, for each beat sent, at the end of which set it comes out, and what the PPU
-// has to know of it.
+// chains: note_* records, for each beat sent, at the end of which set it comes out, and what the
+// PPU has to know of it.
+
+`include "assertions.svh"
+
 module gather_network
   import eyrie_pkg::*;
 #(
-  parameter int unsigned SETS = 2,
-  parameter int unsigned COLS = 8,
+  parameter int unsigned SETS = 2,    // of rows
+  parameter int unsigned COLS = 8,    // sums in a beat
   parameter int unsigned BEATS = 16,  // that can be on their way
   localparam int unsigned SetWidth = (SETS > 1) ? $clog2(SETS) : 1
 ) (
@@ -55,6 +58,11 @@ module gather_network
   always_comb begin : accept
     chain_ready_o = '0;
     if (sums_valid_o && sums_ready_i) chain_ready_o[set] = '1;
+  end
+
+  `EYRIE_STABLE(Beat, sums_valid_o, sums_ready_i, beat_o)
+  for (genvar col = 0; col < COLS; col++) begin : gen_check
+    `EYRIE_STABLE(Sum, sums_valid_o && columns_i[col], sums_ready_i, sums_o[col])
   end
 
 endmodule

@@ -2,8 +2,11 @@
 // One ID of a multicast network: a link of a scan chain, and the comparison with a tag.
 //
 // IDs are shifted in behind the one in use (scan_*) and come into force together (swap_i).
+
+`include "assertions.svh"
+
 module multicast_controller #(
-  parameter int unsigned ID_WIDTH = 6
+  parameter int unsigned ID_WIDTH = 6  // bits of ID and tag
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -29,5 +32,7 @@ module multicast_controller #(
 
   assign scan_id_o = scan_q;
   assign match_o   = tag_i == id_q;
+
+  `EYRIE_ASSERT(SwapBetweenScans, !(scan_enable_i && swap_i), "IDs swapped while they were scanned")
 
 endmodule

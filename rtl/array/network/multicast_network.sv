@@ -3,13 +3,16 @@
 //
 // A beat without targets is dropped.
 //
-// The column IDs form one scan chain, row by row: the first ID shifted in ends up at the last PE. The
-// row IDs form another.
+// The column IDs form one scan chain, row by row: the first ID shifted in ends up at the last PE.
+// The row IDs form another.
+
+`include "assertions.svh"
+
 module multicast_network #(
-  parameter int unsigned ROWS = 6,
-  parameter int unsigned COLS = 8,
-  parameter int unsigned ROW_ID_WIDTH = 4,
-  parameter int unsigned COLUMN_ID_WIDTH = 6
+  parameter int unsigned ROWS = 6,            // of PEs, in sets of three
+  parameter int unsigned COLS = 8,            // of PEs
+  parameter int unsigned ROW_ID_WIDTH = 4,    // bits of a row ID
+  parameter int unsigned COLUMN_ID_WIDTH = 6  // bits of a column ID
 ) (
   input  logic                                     clk_i,
   input  logic                                     rst_ni,
@@ -72,5 +75,8 @@ module multicast_network #(
     .valid_o  (target_valid_o),
     .ready_i  (target_ready_i)
   );
+
+  `EYRIE_STABLE(Beat, valid_i, ready_o, {row_tag_i, column_tag_i})
+  `EYRIE_ASSERT(SwapBetweenBeats, !(swap_i && valid_i), "IDs swapped under a beat")
 
 endmodule

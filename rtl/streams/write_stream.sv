@@ -2,7 +2,11 @@
 // Writes the PPU's words into the GLB, each where the descriptor says; words outside of the ofmap
 // (ragged edges) are dropped.
 //
-// done_o: the last word of a pass has been written; a pass without ofmap is done as soon as it is taken.
+// done_o: the last word of a pass has been written; a pass without ofmap is done as soon as it is
+// taken.
+
+`include "assertions.svh"
+
 module write_stream
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -84,5 +88,9 @@ module write_stream
 
   logic unused_signals;
   assign unused_signals = ^{tag, inner_first, at_first, at_last};
+
+  `EYRIE_STABLE(Request, request_valid_o, request_ready_i, request_o)
+  `EYRIE_ASSERT_NEXT(OfferStands, cfg_epoch_i != epoch_q, $stable(cfg_epoch_i),
+      "a pass was offered before the one before was taken")
 
 endmodule

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says when nothing has moved for limit_i cycles (0: never). progress_i: something moved in this
 // cycle.
+
+`include "assertions.svh"
+
 module watchdog (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -19,5 +22,7 @@ module watchdog (
     else if (progress_i || !enable_i)  idle_q <= '0;
     else if (idle_q != '1)             idle_q <= idle_q + 32'd1;
   end
+
+  `EYRIE_ASSERT_NEXT(ProgressCounts, progress_i, !expired_o, "expired though something moved")
 
 endmodule

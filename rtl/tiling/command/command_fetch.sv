@@ -14,9 +14,9 @@
 module command_fetch
   import encoding_pkg::*;
 #(
-  parameter int unsigned DEPTH = 32,
-  parameter int unsigned CHUNK = 16,
-  parameter int unsigned BUS_WORDS = 1
+  parameter int unsigned DEPTH = 32,    // words read ahead
+  parameter int unsigned CHUNK = 16,    // words asked for at a time
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -127,7 +127,7 @@ module command_fetch
   assign unused_limit = ^window_limit_i[2:0];
 
   `EYRIE_STATIC(DepthHoldsChunk, DEPTH >= CHUNK, "DEPTH is less than CHUNK")
-  `EYRIE_ASSERT(SpaceReserved, data_valid_i |-> buffer_ready, "a word came without space for it")
+  `EYRIE_ASSERT_WHEN(SpaceReserved, data_valid_i, buffer_ready, "a word came without space for it")
   `EYRIE_ASSERT(ReservedInRange, reserved_q <= CountWidth'(DEPTH), "more reserved than there is")
   `EYRIE_COVER(WindowCutsChunk, ask && request_words_o != 16'(CHUNK))
 

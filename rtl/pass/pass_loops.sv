@@ -3,10 +3,13 @@
 //
 // start_i goes to the first group; step_i goes on by one group. TILES = 0 leaves the tile loop out
 // (depthwise work is done once for all tiles).
+
+`include "assertions.svh"
+
 module pass_loops
   import encoding_pkg::*;
 #(
-  parameter bit TILES = 1'b1
+  parameter bit TILES = 1'b1  // whether filter tiles are a loop
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -45,5 +48,9 @@ module pass_loops
       if (replay_last_o && tile_last_o) outer_q <= outer_last_o ? '0 : outer_q + 12'd1;
     end
   end
+
+  `EYRIE_ASSERT_WHEN(WithinLoops, step_i,
+      group_q < loops_i.groups && inner_q < loops_i.inner && outer_q < loops_i.outer &&
+      (!TILES || tile_q < loops_i.tiles), "a step from beyond the loops' ends")
 
 endmodule

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands one beat to a set of targets. Those that have taken it are remembered, so that one that stalls
-// holds back only the next beat; ready_o comes when all have it. No target: the beat is dropped.
+// Hands one beat to a set of targets. Those that have taken it are remembered, so that one that
+// stalls holds back only the next beat; ready_o comes when all have it. No target: the beat is
+// dropped.
+
+`include "assertions.svh"
+
 module multicast_fork #(
-  parameter int unsigned TARGETS = 8
+  parameter int unsigned TARGETS = 8  // number of them
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -23,10 +27,6 @@ module multicast_fork #(
     else if (valid_i) sent_q <= ready_o ? '0 : sent_q | (targets_i & ready_i);
   end
 
-  `ifndef SYNTHESIS
-  TargetsStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      valid_i && !ready_o |=> valid_i && $stable(targets_i))
-    else $error("multicast_fork: targets changed while a beat was under way");
-  `endif
+  `EYRIE_STABLE(Targets, valid_i, ready_o, targets_i)
 
 endmodule

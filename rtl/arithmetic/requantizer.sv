@@ -22,7 +22,7 @@
 module requantizer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned TAG_WIDTH = 1,
+  parameter int unsigned TAG_WIDTH = 1,  // bits that travel with a value
   localparam int unsigned Latency = 4
 ) (
   input  logic                 clk_i,
@@ -99,14 +99,14 @@ module requantizer
   assign tag_o    = tag_q[Latency];
   assign result_o = result_q;
 
-  `EYRIE_ASSERT(MultiplierNotNegative, valid_i |-> !multiplier_i[31], "negative multiplier")
-  `EYRIE_ASSERT(ShiftInRange, valid_i |-> (shift_i >= -31) && (shift_i <= 30),
-                "shift is not -31 to 30")
-  `EYRIE_ASSERT(OutputConfigHolds,
-                |valid_q[Latency-1:1] |-> $stable({zero_point_i, act_min_i, act_max_i}),
-                "zero point or clamp changed with values in flight")
-  `EYRIE_ASSERT(ClampInOrder, valid_i |-> act_min_i <= act_max_i, "empty clamp range")
-  `EYRIE_ASSERT(HoldsWhileDisabled, !enable_i |=> $stable({valid_o, tag_o, result_o}),
-                "moved while disabled")
+  `EYRIE_ASSERT_WHEN(MultiplierNotNegative, valid_i, !multiplier_i[31], "negative multiplier")
+  `EYRIE_ASSERT_WHEN(ShiftInRange, valid_i,
+      (shift_i >= -31) && (shift_i <= 30), "shift is not -31 to 30")
+  `EYRIE_ASSERT_WHEN(OutputConfigHolds, |valid_q[Latency-1:1],
+      $stable({zero_point_i, act_min_i, act_max_i}),
+      "zero point or clamp changed with values in flight")
+  `EYRIE_ASSERT_WHEN(ClampInOrder, valid_i, act_min_i <= act_max_i, "empty clamp range")
+  `EYRIE_ASSERT_NEXT(HoldsWhileDisabled, !enable_i,
+      $stable({valid_o, tag_o, result_o}), "moved while disabled")
 
 endmodule

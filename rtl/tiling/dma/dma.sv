@@ -18,8 +18,8 @@ module dma
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned GLB_WORDS = 8192,
-  parameter int unsigned BUS_WORDS = 1
+  parameter int unsigned GLB_WORDS = 8192,  // 64-bit words in the GLB
+  parameter int unsigned BUS_WORDS = 1      // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -185,9 +185,9 @@ module dma
     end
   end
 
-  `EYRIE_ASSERT(DoneStarted, transfer_done_o |-> in_flight_q != '0, "a transfer done twice")
+  `EYRIE_ASSERT_WHEN(DoneStarted, transfer_done_o, in_flight_q != '0, "a transfer done twice")
   `EYRIE_ASSERT(OneDirection, !(load_done && store_done), "LOAD and STORE done at once")
-  `EYRIE_ASSERT(CountFits, start |-> in_flight_q != '1, "too many transfers under way")
+  `EYRIE_ASSERT_WHEN(CountFits, start, in_flight_q != '1, "too many transfers under way")
   `EYRIE_COVER(BackToBack, start && in_flight_q > 1)
   `EYRIE_COVER(Turn, transfer_valid_i && reached && busy_o && store_q != transfer_i.store)
 

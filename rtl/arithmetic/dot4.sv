@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The multipliers of a PE: 4 products of a 9-bit activation and an 8-bit weight, and their sum.
 //
-// An operand word is taken where valid_i && ready_o. With MULTIPLIERS = 4 its products come out in the
-// next cycle, a word per cycle; with MULTIPLIERS = 1 one multiplier makes them in turn, a word in four
-// cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
+// An operand word is taken where valid_i && ready_o. With MULTIPLIERS = 4 its products come out in
+// the next cycle, a word per cycle; with MULTIPLIERS = 1 one multiplier makes them in turn, a word
+// in four cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
 //
 // Zero gating: where an operand is zero, the multiplier's input registers keep their value and the
 // product is masked; gated_o counts such lanes in the cycle the word is taken.
+
+`include "assertions.svh"
+
 module dot4
   import eyrie_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4
+  parameter int unsigned MULTIPLIERS = 4  // of a PE: 4 or 1
 ) (
   input  logic                                     clk_i,
   input  logic                                     rst_ni,
@@ -60,6 +63,9 @@ module dot4
         end
       end
       assign products_o[lane] = nonzero_q[lane] ? 17'(activation_q[lane] * weight_q[lane]) : '0;
+
+      `EYRIE_ASSERT_WHEN(GatesZeros, valid_q, (products_o[lane] != '0) == nonzero_q[lane],
+          "a gated product is not zero, or one that is zero is not gated")
     end
   end else begin : gen_serial
     localparam logic [1:0] LastLane = 2'(WordChannels - 1);
@@ -112,11 +118,19 @@ module dot4
         weight_q           <= weight;
       end
     end
+
+    `EYRIE_ASSERT_WHEN(GatesZeros, busy_q, (product != '0) == nonzero_q[lane_q],
+        "a gated product is not zero, or one that is zero is not gated")
   end
 
   always_comb begin : add_products
     sum_o = '0;
-    for (int unsigned lane = 0; lane < WordChannels; lane++) sum_o += 19'($signed(products_o[lane]));
+    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
+      sum_o += 19'($signed(products_o[lane]));
+    end
   end
+
+  `EYRIE_STATIC(MultipliersKnown, MULTIPLIERS == WordChannels || MULTIPLIERS == 1,
+      "MULTIPLIERS is neither 1 nor 4")
 
 endmodule

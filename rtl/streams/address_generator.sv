@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nested counters: walks through a descriptor's loop levels and says where it is.
 //
-// A position is a row address (which wraps in a ring), an offset, coordinates (y, x) and a tag. Going on
-// at level l adds that level's stride, step and tag to the position at which its present iteration
-// started, and restarts all levels inside. A tag's row and column are added as one number, less tag_wrap
-// where they reach it; its half bit is added by itself and not wrapped.
+// A position is a row address (which wraps in a ring), an offset, coordinates (y, x) and a tag.
+// Going on at level l adds that level's stride, step and tag to the position at which its present
+// iteration started, and restarts all levels inside. A tag's row and column are added as one
+// number, less tag_wrap where they reach it; its half bit is added by itself and not wrapped.
 //
-// start_i loads the first position; step_i goes on by one. Counts are numbers of iterations, at least 1.
-// All outputs belong to the present position.
+// start_i loads the first position; step_i goes on by one. Counts are numbers of iterations, at
+// least 1. All outputs belong to the present position.
+
+`include "assertions.svh"
+
 module address_generator
   import eyrie_pkg::*;
   import encoding_pkg::*;
@@ -113,10 +116,7 @@ module address_generator
   logic unused_fields;
   assign unused_fields = ^{cfg_i.options, go.count};
 
-  `ifndef SYNTHESIS
-  NoStepBeyondEnd: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      step_i && !start_i |-> !inner_last_o[Levels])
-    else $error("address_generator: step beyond the last position");
-  `endif
+  `EYRIE_ASSERT_WHEN(NoStepBeyondEnd, step_i && !start_i, !inner_last_o[Levels],
+      "step beyond the last position")
 
 endmodule

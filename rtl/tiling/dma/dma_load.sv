@@ -11,8 +11,8 @@ module dma_load
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned ROWS = 16,          // asked for and not yet landed
-  parameter int unsigned BUS_WORDS = 1
+  parameter int unsigned ROWS = 16,     // asked for and not yet landed
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -106,7 +106,7 @@ module dma_load
     else if (land) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
   end
 
-  `EYRIE_ASSERT(DataHasRow, data_valid_i |-> row_valid, "data without a row that it belongs to")
+  `EYRIE_ASSERT_WHEN(DataHasRow, data_valid_i, row_valid, "data without a row that it belongs to")
   `EYRIE_STABLE(Write, glb_valid_o, glb_ready_i, glb_request_o)
 
 endmodule

@@ -2,7 +2,7 @@
 // Rounding right shift: value_i / 2^shift_i to the nearest, ties away from zero (gemmlowp
 // RoundingDivideByPOT). Combinational.
 module rounding_shift #(
-  parameter int unsigned WIDTH = 32
+  parameter int unsigned WIDTH = 32  // bits of the value
 ) (
   input  logic signed [WIDTH-1:0] value_i,
   input  logic [4:0]              shift_i,

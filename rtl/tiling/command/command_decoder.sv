@@ -72,9 +72,9 @@ module command_decoder
   logic legal;
   always_comb begin : check
     legal = 1'b1;
-    case (state_q)
+    unique case (state_q)
       StCommand: begin
-        case (opcode)
+        unique case (opcode)
           OpEnd:           legal = word_i[63:EndCommandWidth] == '0;
           OpConfig:        legal = config_legal;
           OpPass:          legal = word_i[63:PassCommandWidth] == '0;
@@ -142,10 +142,10 @@ module command_decoder
     index_d      = index_q;
     left_d       = left_q;
     word_ready_o = 1'b0;
-    case (state_q)
+    unique case (state_q)
       StCommand: if (good) begin
         word_ready_o = 1'b1;
-        case (opcode)
+        unique case (opcode)
           OpEnd:           state_d = StEnd;
           OpConfig: begin
             state_d = StConfig;
@@ -208,8 +208,8 @@ module command_decoder
   assign unused_fields = ^{as_config.opcode, as_pass.opcode, header_q.unused};
 
   `EYRIE_STATIC(RowsLikePlanes, TransferRowsWidth == TransferPlanesWidth, "formats differ")
-  `EYRIE_ASSERT(ConfigCounted, state_q == StConfig |-> left_q != '0, "a CONFIG word too many")
-  `EYRIE_ASSERT(EndStays, state_q == StEnd |=> state_q == StEnd, "something after END")
+  `EYRIE_ASSERT_WHEN(ConfigCounted, state_q == StConfig, left_q != '0, "a CONFIG word too many")
+  `EYRIE_ASSERT_NEXT(EndStays, state_q == StEnd, state_q == StEnd, "something after END")
   `EYRIE_COVER(BlockTransfer, state_q == StPlanes && transfer_valid_o && transfer_ready_i)
   `EYRIE_COVER(PassQueueFull, entry_valid_o && !entry_ready_i)
 

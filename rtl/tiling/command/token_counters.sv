@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timelines that tokens refer to: how many of each event there were since the start, modulo
 // 2**16. An event pulses its input for one cycle and counts from the next cycle on.
+
+`include "assertions.svh"
+
 module token_counters (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -36,5 +39,8 @@ module token_counters (
   assign passes_done_o    = passes_q;
   assign chunks_loaded_o  = loaded_q;
   assign chunks_freed_o   = freed_q;
+
+  `EYRIE_ASSERT(FreedWereLoaded, 16'(loaded_q - freed_q) < 16'h8000,
+      "more chunks freed than loaded")
 
 endmodule

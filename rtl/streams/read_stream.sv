@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES = 1)
-// or in pairs of adjacent pixels (LANES = 2), each with its tag.
+// Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES =
+// 1) or in pairs of adjacent pixels (LANES = 2), each with its tag.
 //
-// Words outside of the tensor (y or x out of range) are the pad value, without a GLB access. Reading
-// runs ahead of the consumer by DEPTH beats.
+// Words outside of the tensor (y or x out of range) are the pad value, without a GLB access.
+// Reading runs ahead of the consumer by DEPTH beats.
 //
-// A pass's descriptor is taken when all beats of the pass before have been handed on; swap_o marks that
-// cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at each new chunk
-// (options.chunk) until another filter chunk has been loaded; chunk_freed_o: one has been read for the
-// last time.
+// A pass's descriptor is taken when all beats of the pass before have been handed on; swap_o marks
+// that cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at
+// each new chunk (options.chunk) until another filter chunk has been loaded; chunk_freed_o: one has
+// been read for the last time.
+
+`include "assertions.svh"
+
 module read_stream
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned LANES = 1,
-  parameter int unsigned DEPTH = 4
+  parameter int unsigned LANES = 1,  // words a beat: 1 or 2
+  parameter int unsigned DEPTH = 4   // beats read ahead
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -123,7 +126,8 @@ module read_stream
     for (int signed lane = 0; lane < LANES; lane++) begin
       logic signed [11:0] lane_x;
       lane_x = x + 12'(lane);
-      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg_q.options.trim_first && at_first[pair_level]) &&
+      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg_q.options.trim_first &&
+                             at_first[pair_level]) &&
                            !(lane == 1 && cfg_q.options.trim_last && at_last[pair_level]);
       beat.fetched[lane] = beat.lanes[lane] && y_inside && !lane_x[11] &&
                            lane_x < $signed(cfg_q.range.cols);
@@ -186,12 +190,7 @@ module read_stream
   logic unused_signals;
   assign unused_signals = ^{at_first, at_last, read_data_i};
 
-  `ifndef SYNTHESIS
-  DataFits: assert property (@(posedge clk_i) disable iff (!rst_ni) read_valid_i |-> data_ready)
-    else $error("read_stream: data without a place");
-  StableWhileStalled: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      valid_o && !ready_i |=> valid_o && $stable(data_o) && $stable(tag_o))
-    else $error("read_stream: beat changed while stalled");
-  `endif
+  `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "data without a place")
+  `EYRIE_STABLE(Beat, valid_o, ready_i, {data_o, lanes_o, tag_o})
 
 endmodule

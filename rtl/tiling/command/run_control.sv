@@ -17,7 +17,7 @@ module run_control
   import encoding_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned FAULTS = 2
+  parameter int unsigned FAULTS = 2  // sources, the first has priority
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -58,7 +58,7 @@ module run_control
     state_d    = state_q;
     starting_d = starting_q;
     fault_d    = fault_q;
-    case (state_q)
+    unique case (state_q)
       StIdle, StDone: if (start_i) begin
         state_d    = StClear;
         starting_d = 1'b1;
@@ -109,8 +109,8 @@ module run_control
   assign error_o     = state_q == StError;
   assign fault_o     = fault_q;
 
-  `EYRIE_ASSERT(ResetWhenIdle, state_q == StClear |-> axi_idle_i, "a reset while AXI is active")
-  `EYRIE_ASSERT(ErrorNamed, error_o |-> fault_o.code != ErrorNone, "an error without a code")
+  `EYRIE_ASSERT_WHEN(ResetWhenIdle, state_q == StClear, axi_idle_i, "a reset while AXI is active")
+  `EYRIE_ASSERT_WHEN(ErrorNamed, error_o, fault_o.code != ErrorNone, "an error without a code")
   `EYRIE_COVER(StartToRun, state_q == StClear && state_d == StRun)
   `EYRIE_COVER(RunToFinish, state_q == StRun && state_d == StFinish)
   `EYRIE_COVER(FinishToDone, state_q == StFinish && state_d == StDone)

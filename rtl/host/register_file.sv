@@ -16,7 +16,7 @@
 module register_file
   import encoding_pkg::*;
 #(
-  parameter int unsigned INCREMENT_WIDTH = 16
+  parameter int unsigned INCREMENT_WIDTH = 16  // bits of a counter's increment
 ) (
   input  logic                                      clk_i,
   input  logic                                      rst_ni,
@@ -106,7 +106,7 @@ module register_file
       bresp_q            <= RespOkay;
     end else begin
       if (write && !locked) begin
-        case (write_address)
+        unique case (write_address)
           RegisterProgramBase:   program_base_q   <= merge(program_base_q, axi_wdata_i, mask);
           RegisterWindowBase:    window_base_q    <= merge(window_base_q, axi_wdata_i, mask);
           RegisterWindowLimit:   window_limit_q   <= merge(window_limit_q, axi_wdata_i, mask);
@@ -139,7 +139,7 @@ module register_file
   end
 
   // Counters
-  for (genvar c = 0; c < Counters; c++) begin : g_counter
+  for (genvar c = 0; c < Counters; c++) begin : gen_counter
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni)      counters_q[c] <= '0;
       else if (clear_i) counters_q[c] <= '0;
@@ -159,7 +159,7 @@ module register_file
   always_comb begin : select
     read_known = 1'b1;
     read_data  = '0;
-    case (read_address)
+    unique case (read_address)
       RegisterIdentity:        read_data = Identity;
       RegisterControl:         read_data = '0;
       RegisterStatus:          read_data = {28'd0, interrupt_q, error_i, done_i, busy_i};
@@ -207,8 +207,8 @@ module register_file
 
   `EYRIE_STABLE(WriteResponse, axi_bvalid_o, axi_bready_i, axi_bresp_o)
   `EYRIE_STABLE(ReadData, axi_rvalid_o, axi_rready_i, {axi_rdata_o, axi_rresp_o})
-  `EYRIE_ASSERT(WindowKept,
-      busy_i && $past(busy_i) |-> $stable({program_base_q, window_base_q, window_limit_q}),
+  `EYRIE_ASSERT_WHEN(WindowKept, busy_i && $past(busy_i),
+      $stable({program_base_q, window_base_q, window_limit_q}),
       "the window moved while the machine was busy")
 
 endmodule

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requantisation tables of two blocks of channels: one in use, the next arriving.
+//
+// A table comes as 9 words for 8 channels (encoding_pkg::TableWords): 4 of two biases each, 4 of
+// two multipliers each, 1 of eight shifts; lower channels in the lower bits. With CHANNELS = 4 only
+// the half that half_i names is kept. table_ready_o falls when both are there.
+// valid_o: a complete table is in use; the entry of channel_i is at the output (combinational).
+// pop_i, only with valid_o: the block is done, the next table comes into use.
+`include "assertions.svh"
+
+module table_buffer
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned CHANNELS = 8,  // of a table that are kept: all, or 4
+  localparam int unsigned ChannelWidth = $clog2(CHANNELS)
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+
+  input  logic                    table_valid_i,
+  output logic                    table_ready_o,
+  input  glb_word_t               table_i,
+  input  logic                    half_i,         // channels 4 to 7; 0 where all are kept
+
+  input  logic [ChannelWidth-1:0] channel_i,
+  output logic                    valid_o,
+  output sum_t                    bias_o,
+  output logic signed [31:0]      multiplier_o,
+  output logic signed [7:0]       shift_o,
+  input  logic                    pop_i
+);
+
+  localparam logic [3:0] LastWord = 4'(encoding_pkg::TableWords - 1);
+  localparam int unsigned Pairs = CHANNELS / 2;
+  localparam int unsigned PairWidth = ChannelWidth - 1;
+
+  typedef struct packed {
+    logic [Pairs-1:0][1:0][31:0] bias;
+    logic [Pairs-1:0][1:0][31:0] multiplier;
+    logic [CHANNELS-1:0][7:0]    shift;
+  } table_t;
+
+  table_t               table_q [2];
+  logic [1:0]           full_d, full_q;
+  logic                 write_d, write_q, read_d, read_q;
+  logic [3:0]           count_d, count_q;
+  logic                 push, kept;
+  logic [PairWidth-1:0] pair;
+
+  assign table_ready_o = !full_q[write_q];
+  assign push          = table_valid_i && table_ready_o;
+
+  always_comb begin : next_state
+    full_d  = full_q;
+    write_d = write_q;
+    read_d  = read_q;
+    count_d = count_q;
+    if (push) begin
+      count_d = count_q + 1'b1;
+      if (count_q == LastWord) begin
+        count_d         = '0;
+        full_d[write_q] = 1'b1;
+        write_d         = !write_q;
+      end
+    end
+    if (pop_i) begin
+      full_d[read_q] = 1'b0;
+      read_d         = !read_q;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      full_q  <= '0;
+      write_q <= 1'b0;
+      read_q  <= 1'b0;
+      count_q <= '0;
+    end else begin
+      full_q  <= full_d;
+      write_q <= write_d;
+      read_q  <= read_d;
+      count_q <= count_d;
+    end
+  end
+
+  // Words 0 to 3 are biases, 4 to 7 multipliers: bit 1 says which half.
+  assign kept = CHANNELS == 8 || count_q[1] == half_i;
+  assign pair = count_q[PairWidth-1:0];
+
+  always_ff @(posedge clk_i) begin
+    if (push) begin
+      if (count_q == LastWord) begin
+        table_q[write_q].shift <= (8 * CHANNELS)'(table_i >> (32 * half_i));
+      end else if (kept) begin
+        if (count_q[2]) table_q[write_q].multiplier[pair] <= table_i;
+        else            table_q[write_q].bias[pair] <= table_i;
+      end
+    end
+  end
+
+  assign valid_o      = full_q[read_q];
+  assign bias_o       = table_q[read_q].bias[channel_i[ChannelWidth-1:1]][channel_i[0]];
+  assign multiplier_o = table_q[read_q].multiplier[channel_i[ChannelWidth-1:1]][channel_i[0]];
+  assign shift_o      = table_q[read_q].shift[channel_i];
+
+  `EYRIE_STATIC(HalfOrAll, CHANNELS == 4 || CHANNELS == 8, "CHANNELS is neither 4 nor 8")
+  `EYRIE_ASSERT_WHEN(PopOnlyValid, pop_i, valid_o, "a block ended without a table")
+  `EYRIE_STABLE(TableStable, table_valid_i, table_ready_o, {half_i, table_i})
+  `EYRIE_COVER(BothFull, &full_q)
+
+endmodule
