@@ -44,8 +44,7 @@ def tops() -> list[str]:
 def verilator(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
     """Whether Verilator finds nothing; it prints what it finds."""
     generics = [f"-G{name}={value}" for name, value in parameters.items()]
-    command = [str(ROOT / ".venv" / "bin" / "verilator")]
-    command += "--lint-only -Wall --quiet-stats --no-timing --assert --top-module".split()
+    command = "verilator --lint-only -Wall --quiet-stats --no-timing --assert --top-module".split()
     command += [top, *generics, str(WAIVERS), *arguments(files)]
     return subprocess.run(command, env=environment()).returncode == 0
 
