@@ -33,6 +33,7 @@ from runtime.results import write_summary
 from scripts.eyrie import main
 from scripts.mutations import Candidate, apply, candidates
 
+COPIED = ("rtl", "model", "compiler", "runtime", "tb", "scripts", "data")
 GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv"}
 
 _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
@@ -155,18 +156,11 @@ def draw(blocks: dict[str, list[Candidate]], seed: int) -> Iterator[list[Candida
 
 
 def copy_tree(root: Path, tree: Path) -> None:
-    """Makes `tree` hold the files of the working tree that git does not ignore; build/ stays."""
-    listed = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=root,
-                            capture_output=True, text=True, check=True).stdout.split("\0")
-    files = [file for file in listed if file and (root / file).is_file()]
-    if tree.exists():
-        for path in tree.iterdir():
-            if path.name == "build":
-                continue
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    for file in files:
-        (tree / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(root / file, tree / file)
+    """Makes `tree` hold what the benches need of the working tree; its build/ stays."""
+    for name in COPIED:
+        shutil.rmtree(tree / name, ignore_errors=True)
+        shutil.copytree(root / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy2(root / "requirements.txt", tree)
     if not (tree / ".venv").exists():
         (tree / ".venv").symlink_to((root / ".venv").resolve())
 

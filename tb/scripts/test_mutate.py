@@ -2,7 +2,6 @@
 """scripts/mutate.py: what it lists and draws; the working tree stays as it is."""
 
 import itertools
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -103,21 +102,19 @@ def test_equivalent_changes_are_candidates() -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A git repository with one RTL file, one file that git does not know, and one it ignores."""
-    (tmp_path / "rtl" / "common").mkdir(parents=True)
+    """A project with one RTL file."""
+    for name in (*mutate.COPIED, "rtl/common", ".venv"):
+        (tmp_path / name).mkdir(exist_ok=True)
     (tmp_path / "rtl" / "common" / "fifo.sv").write_text(SAMPLE)
-    (tmp_path / "new.txt").write_text("new")
-    (tmp_path / ".gitignore").write_text("build/\n.venv\n")
-    (tmp_path / ".venv").mkdir()
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    subprocess.run(["git", "add", "rtl"], cwd=tmp_path, check=True)
+    (tmp_path / "tb" / "new.txt").write_text("new")
+    (tmp_path / "requirements.txt").write_text("")
     return tmp_path
 
 
 def _contents(root: Path) -> dict[Path, str]:
     paths = (path for path in root.rglob("*") if path.is_file())
     return {path: path.read_text() for path in paths
-            if not {".git", "build"} & set(path.relative_to(root).parts)}
+            if not {"build"} & set(path.relative_to(root).parts)}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +139,7 @@ def test_the_working_tree_is_never_changed(
     tried = campaign.trial(candidate)
     assert tried["result"] == result
     assert seen[0] == ("fifo0", mutate.apply(candidate, SAMPLE))
-    assert (copy / "new.txt").read_text() == "new"
+    assert (copy / "tb" / "new.txt").read_text() == "new"
     assert (copy / candidate.file).read_text() == SAMPLE  # taken back
     assert _contents(repository) == before
 
