@@ -19,6 +19,7 @@ class Bench:
     arguments     anything JSON holds, for the test: Testbench.arguments
     sources       files beside the SystemVerilog ones (C++ for DPI), relative to the repository
     expect_fail   if set, the simulation has to fail with this text in its log
+    assertions    whether the design's assertions are checked
     cycles        clock cycles after which the test has failed
     """
 
@@ -31,6 +32,7 @@ class Bench:
     arguments: Mapping[str, object] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     expect_fail: str | None = None
+    assertions: bool = True
     cycles: int = 5_000_000
 
     def seed(self, seed: int) -> int:

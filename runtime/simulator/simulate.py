@@ -53,7 +53,7 @@ def simulate_in(
     of the test's environment. The status is "fail" if the test failed, ended early, or compared
     nothing; "reason" then says why. Raises BuildError and SourceError.
     """
-    model = build_model(bench.top, bench.parameters, bench.sources, waves)
+    model = build_model(bench.top, bench.parameters, bench.sources, waves, assertions=bench.assertions)
     # To Verilator, seed 0 is the request to choose one.
     command = [str(model), f"+verilator+seed+{seed + 1}", "+verilator+rand+reset+2"]
     if waves:

@@ -61,17 +61,20 @@ def build_model(
     sources: tuple[str, ...] = (),
     waves: bool = False,
     main: str | None = None,
+    assertions: bool = True,
 ) -> Path:
     """Returns the executable model of module `top`, building it if it does not exist yet.
 
     `parameters` are the top's; `sources` are files in addition to what sources.closure finds (C++
     for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly. With
     `main`, a C++ file that drives the top's ports, the model has neither cocotb nor what cocotb
-    needs (VPI, visible variables); all other flags are the same. The environment variable EYRIE_OPT
+    needs (VPI, visible variables); all other flags are the same. `assertions`: of the design, checked
+    in every cycle, which takes a third of the time. The environment variable EYRIE_OPT
     holds more flags for Verilator: "-CFLAGS -O0" builds fast. Raises BuildError and SourceError.
     """
     files = [*closure(top), *(ROOT / source for source in (*sources, *([main] if main else [])))]
     flags = [flag for flag in _FLAGS if flag != "--vpi" or not main]
+    flags += [] if assertions else ["--no-assert"]
     flags += os.environ.get("EYRIE_OPT", "").split()
     flags += ["--top-module", top, *_generics(parameters or {})]
     if waves:

@@ -38,7 +38,7 @@ def run(image: Image, values: np.ndarray, folder: Path, seed: int = 1) -> Native
 
     Raises BuildError and SourceError, and ValueError, in one line, if the simulation failed.
     """
-    model = build_model("tb_top", sources=SOURCES, main=MAIN)
+    model = build_model("tb_top", sources=SOURCES, main=MAIN, assertions=False)
     dram, output = folder / "dram.bin", folder / "output.bin"
     contents = image.with_input(values)
     contents.tofile(dram)
