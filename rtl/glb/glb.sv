@@ -104,14 +104,14 @@ module glb
   end
 
   for (genvar b = 0; b < BANKS; b++) begin : gen_bank
-    glb_bank #(.WORDS(BANK_WORDS)) u_bank (
+    ram_1rw #(.WORDS(BANK_WORDS), .WIDTH($bits(glb_word_t))) u_bank (
       .clk_i,
-      .enable_i(bank_enable[b]),
-      .write_i(bank_write[b]),
-      .row_i(bank_row[b]),
-      .strobe_i(bank_strobe[b]),
+      .enable_i    (bank_enable[b]),
+      .write_i     (bank_write[b]),
+      .address_i   (bank_row[b]),
+      .strobe_i    (bank_strobe[b]),
       .write_data_i(bank_write_data[b]),
-      .read_data_o(bank_read_data[b])
+      .read_data_o (bank_read_data[b])
     );
   end
 
