@@ -27,8 +27,9 @@ from runtime import progress
 from runtime.figures import layer_table, ratios, unit_table
 from runtime.folders import BUILD, replacing
 from runtime.programs import compiled
-from runtime.results import report_line, write_summary
+from runtime.results import report_line
 from runtime.simulator.simulate import simulate_in
+from runtime.simulator.summary import write_summary
 from scripts.eyrie import main
 from tb.catalogue import find
 from tb.net.bench import WIDE
@@ -194,7 +195,7 @@ def run(options: argparse.Namespace) -> int:
         print_run("batch 1", base)
         sections = run_parts(parts, base, end)
         passed = all(section["match"] for section in (base.summary, *sections.values()))
-        write_summary(out, base.summary | {
+        write_summary(out / "summary.json", base.summary | {
             "test": "bench", "status": "pass" if passed else "fail",
             "skipped": [name for name in parts if name not in sections], **sections})
     print(report_line(TARGET / "batch1"))

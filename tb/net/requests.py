@@ -11,8 +11,9 @@ import numpy as np
 from compiler.image import Image
 from model.config import DEFAULT
 from runtime import progress
-from runtime.results import network_summary, write_page, write_summary
+from runtime.results import network_summary, write_page
 from runtime.simulator.simulate import simulate_in
+from runtime.simulator.summary import write_summary
 from tb.net.bench import DRAM_BYTES, PASS_DONE, network
 
 ARRAY = ("rows", "cols", "multipliers", "bus_words", "filter_lanes")  # what tb_top has as parameters
@@ -62,7 +63,7 @@ def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndar
     """
     image, done = Image.load(program), on_rtl(folder, program, inputs, seed)
     summary = network_summary(name, image, done.runs, seed, done.outputs, golden)
-    write_summary(folder, summary)
+    write_summary(folder / "summary.json", summary)
     write_page(folder, title, image, summary, done.runs[0]["passes"])
     return done, summary
 
