@@ -210,7 +210,8 @@ def run(options: argparse.Namespace) -> int:
         summary = base.summary | {"test": "bench", "skipped": skipped, **sections}
         results = bars.judged(summary, set(skipped))
         passed = report_verdict(summary, sections, results)
-        write_summary(out / "summary.json", summary | {"status": "pass" if passed else "fail", "bars": bars.entries(results)})
+        write_summary(out / "summary.json", summary | {
+            "status": "pass" if passed else "fail", "bars": bars.entries(results)})
     print(report_line(TARGET / "batch1"))
     return 0 if passed else 1
 

@@ -45,7 +45,8 @@ def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, laten
     """
     image = Image.load(program)
     bench = replace(network("network", "a compiled network on given inputs", "runs_requests"),
-                    parameters=_parameters(image), arguments={"latency": latency}, assertions=False)  # these are the tests' business
+                    parameters=_parameters(image), arguments={"latency": latency},
+                    assertions=False)  # these are the tests' business
     np.save(folder / "input.npy", inputs)
     requests = {"EYRIE_NET": str(program.resolve()), "EYRIE_INPUT": str(folder / "input.npy"),
                 "EYRIE_OUTPUT": str(folder / "output.npy")}
