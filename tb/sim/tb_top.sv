@@ -132,7 +132,7 @@ module tb_top
   logic [15:0]      written_passes_q;
   glb_request_t     write;
 
-  assign write = u_eyrie.request[StreamOfmap];
+  assign write = u_eyrie.u_core.request[StreamOfmap];
 
   always_comb begin : sign
     logic [63:0] data;
@@ -141,7 +141,8 @@ module tb_top
       if (write.strobe[0][b]) data[8*b +: 8] = write.data[0][8*b +: 8];
     end
     signature = signature_q;
-    if (u_eyrie.request_valid[StreamOfmap] && u_eyrie.request_ready[StreamOfmap]) begin
+    if (u_eyrie.u_core.request_valid[StreamOfmap] &&
+        u_eyrie.u_core.request_ready[StreamOfmap]) begin
       signature += (data ^ (64'(write.address) * Spread)) * Spread;
     end
   end
@@ -150,7 +151,7 @@ module tb_top
     if (!u_eyrie.unit_rst_n) begin
       signature_q      <= '0;
       written_passes_q <= '0;
-    end else if (u_eyrie.u_core.u_pass_controller.ofmap_done) begin
+    end else if (u_eyrie.u_core.ofmap_done) begin
       signature_q                                     <= '0;
       written_passes_q                                <= written_passes_q + 16'd1;
       signatures[written_passes_q[$clog2(PASSES)-1:0]] <= signature;
@@ -161,8 +162,8 @@ module tb_top
 
   // A counter is one cycle behind what it counts.
   always_ff @(posedge clk_i) begin
-    if (u_eyrie.pass_done) begin
-      trace[u_eyrie.passes_done[$clog2(PASSES)-1:0]] <= u_eyrie.u_register_file.counters_q;
+    if (u_eyrie.pass_status.pass_done) begin
+      trace[u_eyrie.pass_control.passes_done[$clog2(PASSES)-1:0]] <= u_eyrie.u_register_file.counters_q;
     end
   end
 
@@ -215,6 +216,6 @@ module tb_top
     endcase
   end
 
-  assign pass_done_o = u_eyrie.pass_done;
+  assign pass_done_o = u_eyrie.pass_status.pass_done;
 
 endmodule
