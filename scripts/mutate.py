@@ -62,7 +62,8 @@ BLOCKS = {
     "glb": {"glb/*.sv": "glb0 glb1 glb2"},
     "bus": {"host/register_file.sv": "reg0", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
-    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1"},
+    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1",
+               "tech/*.sv": "pe0 pe1 glb0 glb1"},
     "top": {"eyrie_core.sv": f"{_PASS} net", "eyrie.sv": "net"},
 }
 

@@ -50,7 +50,6 @@ module pe
 
   localparam int unsigned TapWords = 4 * DepthwiseTaps;
   localparam int unsigned DwSumsDepth = 4;
-  localparam int unsigned IndexWidth = $clog2(PSUM_WORDS);
 
   // ---- Operand queues ----
 
@@ -132,7 +131,7 @@ module pe
   logic       issue_valid, issue_ready, issue_pixel, issue_offset;
   product_t   issue;
   logic       half_reserve, dw_sums_empty;
-  logic [1:0] half_reserved_q, half_full_q;
+  logic [1:0] half_reserved;
 
   pe_sequencer #(
     .IFMAP_WORDS (IFMAP_WORDS),
@@ -158,7 +157,7 @@ module pe
     .tap_offset_o   (tap_offset),
     .tap_pop_o      (tap_pop),
     .dw_sums_empty_i(dw_sums_empty),
-    .half_reserved_i(half_reserved_q),
+    .half_reserved_i(half_reserved),
     .half_reserve_o (half_reserve),
     .issue_valid_o  (issue_valid),
     .issue_ready_i  (issue_ready),
@@ -206,37 +205,24 @@ module pe
 
   // ---- Accumulate ----
 
-  logic                  add_valid_q, add_half_q, add_first_q, add_tile_last_q;
-  logic [IndexWidth-1:0] add_index_q;
-  logic signed [18:0]    add_value_q;
-  logic                  drain_half_q;
-  sum_t                  own_sum;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) add_valid_q <= 1'b0;
-    else         add_valid_q <= product_valid && !product_q.depthwise;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (product_valid) begin
-      add_half_q      <= product_q.half;
-      add_first_q     <= product_q.first;
-      add_tile_last_q <= product_q.tile_last;
-      add_index_q     <= product_q.index[IndexWidth-1:0];
-      add_value_q     <= dot;
-    end
-  end
+  logic chain_take, chain_free, mine, frees;
+  logic half_full;
+  sum_t own_sum;
 
   psum_buffer #(.WORDS(PSUM_WORDS)) u_psum_buffer (
-    .clk_i,
-    .add_valid_i (add_valid_q),
-    .add_half_i  (add_half_q),
-    .add_first_i (add_first_q),
-    .add_index_i (add_index_q),
-    .add_value_i (add_value_q),
-    .read_half_i (drain_half_q),
-    .read_index_i(chain_i.phase.index[IndexWidth-1:0]),
-    .read_sum_o  (own_sum)
+    .clk_i, .rst_ni,
+    .reserve_i     (half_reserve),
+    .reserve_half_i(issue.half),
+    .reserved_o    (half_reserved),
+    .add_valid_i   (product_valid && !product_q.depthwise),
+    .add_i         (product_q),
+    .add_value_i   (dot),
+    .full_o        (half_full),
+    .read_i        (chain_take && mine),
+    .read_index_i  (chain_i.phase.index),
+    .sum_o         (own_sum),
+    .drained_i     (chain_take && frees),
+    .free_i        (chain_free)
   );
 
   // ---- Depthwise sums ----
@@ -279,55 +265,39 @@ module pe
     else if (dw_push) dw_in_flight_q <= 1'b0;
   end
 
-  // ---- Sum chain ----
+  // ---- Sum chain: the PE's own sum is there a cycle after its beat has been taken ----
 
-  logic         chain_valid_q, chain_take, mine, frees;
+  logic         chain_valid_q;
   chain_phase_t chain_phase_q;
   sum_t         chain_sum_q;
 
   assign mine          = chain_i.phase.add[ROW];
   assign frees         = chain_i.phase.free[ROW];
-  assign chain_ready_o = (!chain_valid_q || chain_ready_i) &&
-                         (!(mine || frees) || half_full_q[drain_half_q]);
+  assign chain_ready_o = (!chain_valid_q || chain_ready_i) && (!(mine || frees) || half_full);
   assign chain_take    = chain_i.valid && chain_ready_o;
-  assign chain_o       = '{valid: chain_valid_q, phase: chain_phase_q, sum: chain_sum_q};
+  assign chain_free    = chain_valid_q && chain_ready_i && chain_phase_q.free[ROW];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      chain_valid_q <= 1'b0;
-      drain_half_q  <= 1'b0;
-    end else begin
-      if (chain_take) chain_valid_q <= 1'b1;
-      else if (chain_ready_i) chain_valid_q <= 1'b0;
-      if (chain_take && frees) drain_half_q <= !drain_half_q;
-    end
+    if (!rst_ni) chain_valid_q <= 1'b0;
+    else if (chain_take) chain_valid_q <= 1'b1;
+    else if (chain_ready_i) chain_valid_q <= 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
     if (chain_take) begin
       chain_phase_q <= chain_i.phase;
-      chain_sum_q   <= chain_i.sum + (mine ? own_sum : '0);
+      chain_sum_q   <= chain_i.sum;
     end
   end
 
-  // A half is reserved from the first multiplication of its tile, full from the last addition, and
-  // free again when the chain has taken its last sum.
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      half_reserved_q <= '0;
-      half_full_q     <= '0;
-    end else begin
-      if (half_reserve) half_reserved_q[issue.half] <= 1'b1;
-      if (add_valid_q && add_tile_last_q) half_full_q[add_half_q] <= 1'b1;
-      if (chain_take && frees) begin
-        half_reserved_q[drain_half_q] <= 1'b0;
-        half_full_q[drain_half_q]     <= 1'b0;
-      end
-    end
-  end
+  assign chain_o = '{
+    valid: chain_valid_q,
+    phase: chain_phase_q,
+    sum:   chain_sum_q + (chain_phase_q.add[ROW] ? own_sum : '0)
+  };
 
-  logic unused_signals;  // lanes beyond FILTER_LANES, index bits beyond PSUM_WORDS
-  assign unused_signals = ^{operands_i.filter, product_q};
+  logic unused_lanes;  // beyond FILTER_LANES
+  assign unused_lanes = ^operands_i.filter;
 
   `EYRIE_ASSERT_WHEN(DwSumsFit, dw_push, dw_push_ready, "depthwise sum lost")
   `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sum})
