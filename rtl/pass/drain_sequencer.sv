@@ -139,23 +139,23 @@ module drain_sequencer
 
   logic [2:0] head;         // chain the beat goes into
   logic [1:0] row_q, row_start_q;        // pointwise: filters are dealt in turn over the rows
-  logic [6:0] base_q, base_start_q;      // psum index of the filter's first pixel
+  psum_index_t base_q, base_start_q;     // of the filter's first pixel
   logic [2:0] set_filter_q;              // convolution: filter within its set
   logic [2:0] head_q;
   logic [1:0] next_row;
-  logic [6:0] next_base;
+  psum_index_t next_base;
   logic       head_filter_last;
 
   // Filters are dealt one by one, or in pairs: then the second of a pair stays in the row, and the
   // first of the next goes back to where the pair began, but for a row that begins anew.
   always_comb begin : deal
     next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
-    next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
+    next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q : base_q;
     if (cfg_q.pairs && !slot_q[0]) begin
       next_row  = row_q;
-      next_base = base_q + pixels_q[6:0];
+      next_base = base_q + pixels_q;
     end else if (cfg_q.pairs && row_q != 2'(SetRows - 1)) begin
-      next_base = base_q - pixels_q[6:0];
+      next_base = base_q - pixels_q;
     end
   end
 
@@ -186,7 +186,7 @@ module drain_sequencer
         end
         default: begin
           set_filter_q <= head_filter_last ? '0 : set_filter_q + 3'd1;
-          base_q       <= head_filter_last ? '0 : base_q + pixels_q[6:0];
+          base_q       <= head_filter_last ? '0 : base_q + pixels_q;
           if (slot_last) head_q <= '0;
           else if (head_filter_last) head_q <= head_q + 3'd1;
         end
@@ -198,7 +198,7 @@ module drain_sequencer
 
   always_comb begin : build_phase
     phase       = '0;
-    phase.index = base_q + pixel_q[6:0];
+    phase.index = base_q + pixel_q;
     unique case (cfg_q.mode)
       DrainPointwise: begin
         phase.add[row_q] = 1'b1;

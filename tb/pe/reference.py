@@ -183,7 +183,7 @@ class Chain:
         mine = 1 << row
         add = int(rng.integers(8)) & ~mine | (mine if own is not None else 0)
         frees = int(rng.integers(8)) & ~mine | (mine if free else 0)
-        phase = add << 11 | frees << 8 | index << 1 | int(word is not None)
+        phase = add << 12 | frees << 9 | index << 1 | int(word is not None)
         start = int(rng.integers(1 << 32))
         total = word if word is not None else start + (own or 0)
         self.beats.append({"phase": phase, "sum": start})
@@ -195,12 +195,12 @@ class Chain:
             order = rng.permutation(tile.size).tolist()
             for n, index in enumerate(order):
                 while rng.random() < 0.2:
-                    self.beat(rng, row, None, int(rng.integers(128)), False)
+                    self.beat(rng, row, None, int(rng.integers(PSUM_WORDS)), False)
                 last = n == len(order) - 1
                 apart = last and rng.random() < 0.5  # the half goes back with a beat that adds nothing
                 self.beat(rng, row, int(tile.ravel()[index]), index, last and not apart)
                 if apart:
-                    self.beat(rng, row, None, int(rng.integers(128)), True)
+                    self.beat(rng, row, None, int(rng.integers(PSUM_WORDS)), True)
 
 
 def ifmap_beats(rng: np.random.Generator, values: np.ndarray, to_pixels: bool) -> list[dict[str, int]]:
