@@ -8,6 +8,7 @@ package eyrie_pkg;
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
   localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
+  localparam int unsigned ActivityDelay = 0;  // cycles by which the array's activity counts are late
 
   typedef logic [31:0] word_t;        // 4 channels, channel 0 in the low byte
   typedef logic [63:0] glb_word_t;    // 8 channels, channel 0 in the low byte
@@ -91,10 +92,70 @@ package eyrie_pkg;
   localparam int unsigned ClientLoad = encoding_pkg::Streams + 1;
   localparam int unsigned Clients = encoding_pkg::Streams + 2;
 
+  // What software tells the machine. start and soft_reset pulse; the base and the window stay while
+  // the machine is busy.
+  typedef struct packed {
+    logic        start;
+    logic        soft_reset;
+    logic [31:0] program_base;
+    logic [31:0] window_base;
+    logic [31:0] window_limit;
+    logic [31:0] watchdog_limit;
+  } machine_control_t;
+
+  // What the machine tells software. clear: a run begins; counting: its cycles count. When done or
+  // error is there no counter changes.
+  typedef struct packed {
+    logic                      clear;
+    logic                      counting;
+    logic                      busy;
+    logic                      done;
+    logic                      error;
+    encoding_pkg::error_code_e error_code;
+    logic [31:0]               error_address;
+  } machine_status_t;
+
+  // A timeline: events since the start of the run.
+  typedef logic [15:0] count_t;
+
   // Whether a timeline has reached the value that a token names: both count modulo 2**16 and are
   // never 2**15 or more apart.
-  function automatic logic token_reached(logic [15:0] count, logic [15:0] token);
+  function automatic logic token_reached(count_t count, count_t token);
     return count - token < 16'h8000;
   endfunction
+
+  // From the tiling controller to the pass side: configuration words and passes, on two channels of
+  // which only one is valid at a time, and the timelines that a pass may wait for.
+  typedef struct packed {
+    logic        config_valid;
+    logic [6:0]  config_index;
+    logic [63:0] config_data;
+    logic        pass_valid;
+    count_t      wait_passes;    // of the pass that is offered
+    count_t      passes_done;
+    count_t      chunks_loaded;
+  } pass_control_t;
+
+  // Back: pass_done and chunk_freed pulse, at most once a cycle. progress: something moved, for the
+  // watchdog. glb_error: an access beyond the GLB.
+  typedef struct packed {
+    logic config_ready;
+    logic pass_ready;
+    logic pass_done;
+    logic chunk_freed;
+    logic progress;
+    logic glb_error;
+  } pass_status_t;
+
+  // What the tiling controller does in a cycle, for the counters.
+  typedef struct packed {
+    logic transfer_done;
+    logic read_beat;
+    logic write_beat;
+    logic command_beat;  // also a read beat
+    logic dma_busy;
+    logic dma_wait;
+    logic pass_wait;
+  } tiling_activity_t;
 
 endpackage
