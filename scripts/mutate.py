@@ -29,7 +29,7 @@ from pathlib import Path
 from compiler.command_line import minutes, whole_number
 from runtime import progress
 from runtime.folders import BUILD, ROOT, locked
-from runtime.results import write_summary
+from runtime.simulator.summary import write_summary
 from scripts.eyrie import main
 from scripts.mutations import Candidate, apply, candidates
 
@@ -248,7 +248,7 @@ def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, ob
         "survivors": len(survivors),
         "results": results,
     }
-    write_summary(BUILD / "mutate", summary)
+    write_summary(BUILD / "mutate" / "summary.json", summary)
     return summary
 
 

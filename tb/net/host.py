@@ -11,10 +11,10 @@ from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
 from model.encoding import Counter, ErrorCode, Register
 from tb.common.bench import PERIOD_NS, Testbench
+from tb.net.bench import LATENCY
 from tb.sim import dram
 from tb.tiling.registers import CLEAR_INTERRUPT, START, Registers
 
-LATENCY = 30  # cycles of the DRAM
 WATCHDOG = 50_000
 
 
@@ -45,11 +45,12 @@ def settings(program: int, dram_bytes: int, watchdog: int = WATCHDOG) -> list[tu
 class Host:
     """Runs programs on tb_top."""
 
-    def __init__(self, tb: Testbench, dram_bytes: int) -> None:
+    def __init__(self, tb: Testbench, dram_bytes: int, latency: int = LATENCY) -> None:
+        """latency: of the DRAM, in cycles."""
         self.tb, self.dram_bytes = tb, dram_bytes
         self.registers = Registers(tb)
         dut = tb.dut
-        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = LATENCY, 0, 0, 0
+        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = latency, 0, 0, 0
         dut.trace_pass_i.value = dut.trace_select_i.value = 0
 
     async def begin(self) -> None:

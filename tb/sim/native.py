@@ -16,8 +16,8 @@ from compiler.layout import FeatureMap
 from model.config import GLB_WORD_BYTES
 from model.encoding import Counter, ErrorCode, Register, counter_register
 from runtime.simulator.verilate import build_model
-from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
-from tb.net.host import LATENCY, settings
+from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, LATENCY
+from tb.net.host import settings
 from tb.sim.dram import SOURCES
 
 MAIN = "tb/sim/main.cpp"
