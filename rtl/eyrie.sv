@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eyrie: an int8 CNN accelerator. Registers and interrupt for the host, an AXI4 master to DRAM;
-// inside, the tiling controller fetches commands and moves data between DRAM and GLB, the core runs
-// passes.
+// inside, the tiling controller fetches commands and moves data between DRAM and GLB, the core,
+// around the GLB, runs passes.
 //
 // Only the register file outlives a start or a soft reset: everything else begins anew
 // (unit_rst_n).
@@ -77,7 +77,6 @@ module eyrie
   output logic        axi_bready_o
 );
 
-  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1);
   localparam int unsigned IncrementWidth = 16;
 
   // ---- Pins ----
@@ -153,6 +152,7 @@ module eyrie
   pass_control_t    pass_control;
   pass_status_t     pass_status;
   tiling_activity_t tiling;
+  activity_t        activity;
 
   logic [Counters-1:0][IncrementWidth-1:0] increment;
 
@@ -168,9 +168,9 @@ module eyrie
     .increment_i(increment)
   );
 
-  logic         [Clients-1:0]   request_valid, request_ready, read_valid;
-  glb_request_t [Clients-1:0]   request;
-  glb_word_t [Clients-1:0][1:0] read_data;
+  logic            load_valid, load_ready, store_valid, store_ready, store_read_valid;
+  glb_request_t    load_request, store_request;
+  glb_word_t [1:0] store_read_data;
 
   tiling_controller #(
     .GLB_WORDS(GLB_BANKS * GLB_BANK_WORDS), .BUS_WORDS(BUS_WORDS)
@@ -181,11 +181,11 @@ module eyrie
     .status_o          (status),
     .pass_o            (pass_control),
     .pass_i            (pass_status),
-    .request_valid_o   (request_valid[ClientLoad:ClientStore]),
-    .request_ready_i   (request_ready[ClientLoad:ClientStore]),
-    .request_o         (request[ClientLoad:ClientStore]),
-    .store_read_valid_i(read_valid[ClientStore]),
-    .store_read_data_i (read_data[ClientStore]),
+    .request_valid_o   ({load_valid, store_valid}),
+    .request_ready_i   ({load_ready, store_ready}),
+    .request_o         ({load_request, store_request}),
+    .store_read_valid_i(store_read_valid),
+    .store_read_data_i (store_read_data),
     .activity_o        (tiling),
     .axi_o             (axi_request),
     .axi_i             (axi_response)
@@ -193,62 +193,26 @@ module eyrie
 
   // ---- Passes and the GLB ----
 
-  logic [CountWidth-1:0]   macs, gated, behind;
-  logic [PeWaits-1:0][CountWidth-1:0] waits;
-  logic                    ifmap_waits, filter_waits;
-  logic                    ifmap_stall, filter_stall, drain_busy, drain_stall;
-  logic [Clients-1:0][4:0] glb_bytes;
-  logic [3:0]              glb_conflicts;
-
   eyrie_core #(
-    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
-    .FILTER_WORDS(FILTER_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-    .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
+    .GLB_BANK_WORDS(GLB_BANK_WORDS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
+    .FILTER_LANES(FILTER_LANES)
   ) u_core (
     .clk_i,
     .rst_ni            (unit_rst_n),
-    .config_valid_i    (pass_control.config_valid),
-    .config_ready_o    (pass_status.config_ready),
-    .config_index_i    (pass_control.config_index),
-    .config_data_i     (pass_control.config_data),
-    .pass_valid_i      (pass_control.pass_valid),
-    .pass_ready_o      (pass_status.pass_ready),
-    .pass_wait_passes_i(pass_control.wait_passes),
-    .passes_done_i     (pass_control.passes_done),
-    .chunks_loaded_i   (pass_control.chunks_loaded),
-    .pass_done_o       (pass_status.pass_done),
-    .chunk_freed_o     (pass_status.chunk_freed),
-    .request_valid_o   (request_valid[Streams-1:0]),
-    .request_ready_i   (request_ready[Streams-1:0]),
-    .request_o         (request[Streams-1:0]),
-    .read_valid_i      (read_valid[Streams-1:0]),
-    .read_data_i       (read_data[Streams-1:0]),
-    .macs_o            (macs),
-    .gated_o           (gated),
-    .waits_o           (waits),
-    .behind_o          (behind),
-    .ifmap_waits_o     (ifmap_waits),
-    .filter_waits_o    (filter_waits),
-    .ifmap_stall_o     (ifmap_stall),
-    .filter_stall_o    (filter_stall),
-    .drain_busy_o      (drain_busy),
-    .drain_stall_o     (drain_stall)
+    .control_i         (pass_control),
+    .status_o          (pass_status),
+    .activity_o        (activity),
+    .load_valid_i      (load_valid),
+    .load_ready_o      (load_ready),
+    .load_request_i    (load_request),
+    .store_valid_i     (store_valid),
+    .store_ready_o     (store_ready),
+    .store_request_i   (store_request),
+    .store_read_valid_o(store_read_valid),
+    .store_read_data_o (store_read_data)
   );
-
-  glb #(.BANKS(GLB_BANKS), .BANK_WORDS(GLB_BANK_WORDS)) u_glb (
-    .clk_i,
-    .rst_ni         (unit_rst_n),
-    .request_valid_i(request_valid),
-    .request_ready_o(request_ready),
-    .request_i      (request),
-    .read_valid_o   (read_valid),
-    .read_data_o    (read_data),
-    .error_o        (pass_status.glb_error),
-    .bytes_o        (glb_bytes),
-    .conflicts_o    (glb_conflicts)
-  );
-
-  assign pass_status.progress = macs != '0 || drain_busy || (request_valid & request_ready) != '0;
 
   // ---- Counters ----
 
@@ -276,38 +240,39 @@ module eyrie
     increment[CounterCycles]             = 16'd1;
     increment[CounterPasses]             = 16'(pass_status.pass_done);
     increment[CounterTransfers]          = 16'(tiling.transfer_done);
-    increment[CounterMacs]               = 16'(macs);
-    increment[CounterGated]              = 16'(gated);
+    increment[CounterMacs]               = 16'(activity.macs);
+    increment[CounterGated]              = 16'(activity.gated);
     increment[CounterDramReadBytes]      = tiling.read_beat ? 16'(8 * BUS_WORDS) : '0;
     increment[CounterDramWriteBytes]     = tiling.write_beat ? 16'(8 * BUS_WORDS) : '0;
     increment[CounterCommandBytes]       = tiling.command_beat ? 16'(8 * BUS_WORDS) : '0;
-    increment[CounterGlbIfmapBytes]      = 16'(glb_bytes[StreamIfmap]);
-    increment[CounterGlbFilterBytes]     = 16'(glb_bytes[StreamFilter]);
-    increment[CounterGlbDepthwiseBytes]  = 16'(glb_bytes[StreamDepthwise]);
-    increment[CounterGlbTableBytes]      = 16'(glb_bytes[StreamTable]);
-    increment[CounterGlbIpsumBytes]      = 16'(glb_bytes[StreamIpsum]);
-    increment[CounterGlbResidualBytes]   = 16'(glb_bytes[StreamResidual]);
-    increment[CounterGlbStoreBytes]      = 16'(glb_bytes[ClientStore]);
-    increment[CounterGlbOfmapBytes]      = 16'(glb_bytes[StreamOfmap]);
-    increment[CounterGlbLoadBytes]       = 16'(glb_bytes[ClientLoad]);
-    increment[CounterGlbConflicts]       = 16'(glb_conflicts);
-    increment[CounterArrayBusy]          = 16'(macs != '0);
-    increment[CounterArrayStall]         = 16'(passes_running[ActivityDelay] != '0 && macs == '0);
-    increment[CounterIfmapStall]         = 16'(ifmap_stall);
-    increment[CounterFilterStall]        = 16'(filter_stall);
-    increment[CounterDrainBusy]          = 16'(drain_busy);
-    increment[CounterDrainStall]         = 16'(drain_stall);
+    increment[CounterGlbIfmapBytes]      = 16'(activity.glb_bytes[StreamIfmap]);
+    increment[CounterGlbFilterBytes]     = 16'(activity.glb_bytes[StreamFilter]);
+    increment[CounterGlbDepthwiseBytes]  = 16'(activity.glb_bytes[StreamDepthwise]);
+    increment[CounterGlbTableBytes]      = 16'(activity.glb_bytes[StreamTable]);
+    increment[CounterGlbIpsumBytes]      = 16'(activity.glb_bytes[StreamIpsum]);
+    increment[CounterGlbResidualBytes]   = 16'(activity.glb_bytes[StreamResidual]);
+    increment[CounterGlbStoreBytes]      = 16'(activity.glb_bytes[ClientStore]);
+    increment[CounterGlbOfmapBytes]      = 16'(activity.glb_bytes[StreamOfmap]);
+    increment[CounterGlbLoadBytes]       = 16'(activity.glb_bytes[ClientLoad]);
+    increment[CounterGlbConflicts]       = 16'(activity.glb_conflicts);
+    increment[CounterArrayBusy]          = 16'(activity.macs != '0);
+    increment[CounterArrayStall]         = 16'(passes_running[ActivityDelay] != '0 &&
+                                               activity.macs == '0);
+    increment[CounterIfmapStall]         = 16'(activity.ifmap_stall);
+    increment[CounterFilterStall]        = 16'(activity.filter_stall);
+    increment[CounterDrainBusy]          = 16'(activity.drain_busy);
+    increment[CounterDrainStall]         = 16'(activity.drain_stall);
     increment[CounterDmaBusy]            = 16'(tiling.dma_busy);
     increment[CounterDmaWait]            = 16'(tiling.dma_wait);
     increment[CounterPassWait]           = 16'(tiling.pass_wait);
-    increment[CounterPeWaitIfmap]        = 16'(waits[0]);
-    increment[CounterPeWaitWords]        = 16'(waits[1]);
-    increment[CounterPeWaitFilter]       = 16'(waits[2]);
-    increment[CounterPeWaitPsum]         = 16'(waits[3]);
-    increment[CounterPeIdle]             = 16'(waits[4]);
-    increment[CounterPeBehind]           = 16'(behind);
-    increment[CounterFilterWait]         = 16'(filter_waits);
-    increment[CounterIfmapWait]          = 16'(ifmap_waits);
+    increment[CounterPeWaitIfmap]        = 16'(activity.waits[0]);
+    increment[CounterPeWaitWords]        = 16'(activity.waits[1]);
+    increment[CounterPeWaitFilter]       = 16'(activity.waits[2]);
+    increment[CounterPeWaitPsum]         = 16'(activity.waits[3]);
+    increment[CounterPeIdle]             = 16'(activity.waits[4]);
+    increment[CounterPeBehind]           = 16'(activity.behind);
+    increment[CounterFilterWait]         = 16'(activity.filter_waits);
+    increment[CounterIfmapWait]          = 16'(activity.ifmap_waits);
   end
 
   `EYRIE_ASSERT_WHEN(DoneWereOffered, pass_status.pass_done, passes_running[0] != '0,

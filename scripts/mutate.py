@@ -59,7 +59,7 @@ BLOCKS = {
     "pass": {"pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
     "ppu": {"ppu/*.sv": f"{_PPU} pass1",
             "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1"},
-    "glb": {"glb/*.sv": "glb0 glb1 glb2"},
+    "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
     "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1"},

@@ -135,7 +135,7 @@ module tb_top
   logic [15:0]      written_passes_q;
   glb_request_t     write;
 
-  assign write = u_eyrie.request[StreamOfmap];
+  assign write = u_eyrie.u_core.request[StreamOfmap];
 
   always_comb begin : sign
     logic [63:0] data;
@@ -145,7 +145,8 @@ module tb_top
     end
     signature = signature_q;
     written   = written_q;
-    if (u_eyrie.request_valid[StreamOfmap] && u_eyrie.request_ready[StreamOfmap]) begin
+    if (u_eyrie.u_core.request_valid[StreamOfmap] &&
+        u_eyrie.u_core.request_ready[StreamOfmap]) begin
       signature += (data ^ (64'(write.address) * Spread)) * Spread;
       written   += 32'($countones(write.strobe[0]));
     end
@@ -156,7 +157,7 @@ module tb_top
       signature_q      <= '0;
       written_q        <= '0;
       written_passes_q <= '0;
-    end else if (u_eyrie.u_core.u_pass_controller.ofmap_done) begin
+    end else if (u_eyrie.u_core.ofmap_done) begin
       signature_q                                      <= '0;
       written_q                                        <= written;
       written_passes_q                                 <= written_passes_q + 16'd1;
