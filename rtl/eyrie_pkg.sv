@@ -8,6 +8,7 @@ package eyrie_pkg;
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
   localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
+  localparam int unsigned ActivityDelay = 0;  // cycles by which the array's activity counts are late
 
   localparam int unsigned MaxRows = 15;       // of PEs, in any machine
   localparam int unsigned MaxCols = 16;
@@ -234,6 +235,29 @@ package eyrie_pkg;
   localparam int unsigned ClientLoad = encoding_pkg::Streams + 1;
   localparam int unsigned Clients = encoding_pkg::Streams + 2;
 
+  // What software tells the machine. start and soft_reset pulse; the base and the window stay while
+  // the machine is busy.
+  typedef struct packed {
+    logic        start;
+    logic        soft_reset;
+    logic [31:0] program_base;
+    logic [31:0] window_base;
+    logic [31:0] window_limit;
+    logic [31:0] watchdog_limit;
+  } machine_control_t;
+
+  // What the machine tells software. clear: a run begins; counting: its cycles count. When done or
+  // error is there no counter changes.
+  typedef struct packed {
+    logic                      clear;
+    logic                      counting;
+    logic                      busy;
+    logic                      done;
+    logic                      error;
+    encoding_pkg::error_code_e error_code;
+    logic [31:0]               error_address;
+  } machine_status_t;
+
   // ---- Activity in a cycle, for the counters ----
 
   localparam int unsigned PeCountWidth = $clog2(MaxRows * MaxCols * WordChannels + 1);
@@ -285,5 +309,16 @@ package eyrie_pkg;
     logic progress;
     logic glb_error;
   } pass_status_t;
+
+  // What the tiling controller does in a cycle, for the counters.
+  typedef struct packed {
+    logic transfer_done;
+    logic read_beat;
+    logic write_beat;
+    logic command_beat;  // also a read beat
+    logic dma_busy;
+    logic dma_wait;
+    logic pass_wait;
+  } tiling_activity_t;
 
 endpackage
