@@ -118,11 +118,12 @@ package eyrie_pkg;
   } pe_wait_e;
   localparam int unsigned PeWaits = 5;  // reasons, WaitIfmap first
 
-  // What a PE does in a cycle: multiplications issued, those of them that are gated, or why none is.
+  // What a PE does in a cycle.
   typedef struct packed {
-    logic [2:0] macs;
-    logic [2:0] gated;
-    pe_wait_e   waits;
+    logic       multiplies;  // a word is issued
+    logic [2:0] gated;       // of its channels, those with a zero operand
+    pe_wait_e   waits;       // why none is issued
+    logic       behind;      // it is at work on the pass before the one on offer
   } pe_activity_t;
 
   // Two adjacent ifmap words on their way to the PEs: lane 0 is the left one.
