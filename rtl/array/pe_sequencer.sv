@@ -85,13 +85,13 @@ module pe_sequencer
 
   op_e          op_q, op;
   logic         active_q;
-  logic [7:0]   pixel_q, filter_q, filters_q, filters_next;
+  logic [8:0]   pixel_q, filter_q, filters_q, filters_next;
   logic [1:0]   tap_q;
   logic [FilterWidth-1:0] filter_offset_q;
   logic [IndexWidth-1:0]  index_q;
   logic         half_q;
   logic         dw_active_q;         // a depthwise group is under way
-  logic [7:0]   dw_pixel_q;
+  logic [8:0]   dw_pixel_q;
   logic [1:0]   dw_tap_q;
 
   logic         issue, step;
@@ -175,13 +175,13 @@ module pe_sequencer
   // Ifmap words a pixel needs, those it leaves behind, those of a whole depthwise group.
   assign window      = {2'b0, shape_q.taps};
   assign pixel_pop   = shape_q.stride_2 ? 4'd2 : 4'd1;
-  assign group_words = 4'((shape_q.pixels - 8'd1) << shape_q.stride_2) + window;
+  assign group_words = 4'((shape_q.pixels - 9'd1) << shape_q.stride_2) + window;
 
   assign dw_ready = !dw_done_q && dw_sums_empty_i && tap_count_i >= TapWidth'(DepthwiseTaps) &&
                     4'(ifmap_count_i) >= group_words;
 
   assign group_ready = (!group_first || !half_reserved_i[half_q]) &&
-                       (mode_o == ArrayConvolution || 8'(pixel_count_i) >= shape_q.pixels);
+                       (mode_o == ArrayConvolution || 9'(pixel_count_i) >= shape_q.pixels);
 
   always_comb begin : choose_operation
     op = OpNone;
@@ -197,10 +197,10 @@ module pe_sequencer
   // ---- Loops within the operation ----
 
   assign tap_last    = tap_q == shape_q.taps - 2'd1;
-  assign pixel_last  = pixel_q == shape_q.pixels - 8'd1;
-  assign filter_last = filter_q == filters_q - 8'd1;
+  assign pixel_last  = pixel_q == shape_q.pixels - 9'd1;
+  assign filter_last = filter_q == filters_q - 9'd1;
   assign dw_tap_last   = dw_tap_q == shape_q.taps - 2'd1;
-  assign dw_pixel_last = dw_pixel_q == shape_q.pixels - 8'd1;
+  assign dw_pixel_last = dw_pixel_q == shape_q.pixels - 9'd1;
 
   always_comb begin : operation_step
     issue           = 1'b0;
@@ -274,22 +274,22 @@ module pe_sequencer
       unique case (op)
         OpDepthwise: begin
           dw_tap_q <= dw_tap_last ? '0 : dw_tap_q + 2'd1;
-          if (dw_tap_last) dw_pixel_q <= dw_pixel_last ? '0 : dw_pixel_q + 8'd1;
+          if (dw_tap_last) dw_pixel_q <= dw_pixel_last ? '0 : dw_pixel_q + 9'd1;
         end
         OpPointwise: begin
-          pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
-          if (pixel_last) filter_q <= filter_last ? '0 : filter_q + 8'd1;
+          pixel_q <= pixel_last ? '0 : pixel_q + 9'd1;
+          if (pixel_last) filter_q <= filter_last ? '0 : filter_q + 9'd1;
           index_q <= op_last ? '0 : index_q + IndexWidth'(1);
         end
         default: begin
           tap_q           <= tap_last ? '0 : tap_q + 2'd1;
           filter_offset_q <= filter_offset_q + FilterWidth'(1);
           if (tap_last) begin
-            filter_q <= filter_last ? '0 : filter_q + 8'd1;
+            filter_q <= filter_last ? '0 : filter_q + 9'd1;
             index_q  <= index_q + IndexWidth'(shape_q.pixels);
             if (filter_last) begin
               filter_offset_q <= '0;
-              pixel_q         <= pixel_last ? '0 : pixel_q + 8'd1;
+              pixel_q         <= pixel_last ? '0 : pixel_q + 9'd1;
               index_q         <= pixel_last ? '0 : IndexWidth'(pixel_q) + IndexWidth'(1);
             end
           end

@@ -60,7 +60,7 @@ class Shape:
             mode=self.mode, taps=self.taps, stride_2=self.stride - 1, ifmap_offset=self.ifmap_offset,
             word_offset=self.word_offset, pixels=self.pixels, **dealt)
         return shape, enc.ARRAY_LOOPS.pack(
-            groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer, ln=3)
+            groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
 
 
 def draw_shape(rng: np.random.Generator, mode: ArrayMode, max_filters: int = 20) -> Shape:
@@ -183,7 +183,7 @@ class Chain:
         mine = 1 << row
         add = int(rng.integers(8)) & ~mine | (mine if own is not None else 0)
         frees = int(rng.integers(8)) & ~mine | (mine if free else 0)
-        phase = add << 11 | frees << 8 | index << 1 | int(word is not None)
+        phase = add << 12 | frees << 9 | index << 1 | int(word is not None)
         start = int(rng.integers(1 << 32))
         total = word if word is not None else start + (own or 0)
         self.beats.append({"phase": phase, "sum": start})

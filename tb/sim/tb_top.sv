@@ -160,11 +160,18 @@ module tb_top
     end
   end
 
-  // A counter is one cycle behind what it counts.
+  // A counter is one cycle behind what it counts, those of the GLB's bytes two.
+  logic                      pass_done_q;
+  logic [$clog2(PASSES)-1:0] pass_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) pass_done_q <= 1'b0;
+    else         pass_done_q <= u_eyrie.pass_status.pass_done;
+  end
+
   always_ff @(posedge clk_i) begin
-    if (u_eyrie.pass_status.pass_done) begin
-      trace[u_eyrie.pass_control.passes_done[$clog2(PASSES)-1:0]] <= u_eyrie.u_register_file.counters_q;
-    end
+    pass_q <= place(u_eyrie.pass_control.passes_done);
+    if (pass_done_q) trace[pass_q] <= u_eyrie.u_register_file.counters_q;
   end
 
   // PE cycles by pass. Passes that run at the same time, each in some of the PEs, share the cycles; PEs
@@ -216,6 +223,6 @@ module tb_top
     endcase
   end
 
-  assign pass_done_o = u_eyrie.pass_status.pass_done;
+  assign pass_done_o = pass_done_q;
 
 endmodule

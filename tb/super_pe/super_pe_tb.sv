@@ -46,11 +46,11 @@ module super_pe_tb
   // Sum chain.
   input  logic        chain_valid_i,
   output logic        chain_ready_o,
-  input  logic [13:0] chain_phase_i,
+  input  logic [14:0] chain_phase_i,
   input  logic [31:0] chain_sum_i,
   output logic        out_valid_o,
   input  logic        out_ready_i,
-  output logic [13:0] out_phase_o,
+  output logic [14:0] out_phase_o,
   output logic [31:0] out_sum_o,
 
   output logic [31:0] macs_o,
