@@ -8,6 +8,7 @@ package eyrie_pkg;
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
   localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
+  localparam int unsigned ActivityDelay = 0;  // cycles by which the array's activity counts are late
 
   localparam int unsigned MaxRows = 15;       // of PEs, in any machine
   localparam int unsigned MaxCols = 16;
@@ -37,6 +38,62 @@ package eyrie_pkg;
     logic               word;
   } chain_phase_t;
 
+  // A beat on its way down a sum chain.
+  typedef struct packed {
+    logic         valid;
+    chain_phase_t phase;
+    sum_t         sum;
+  } chain_beat_t;
+
+  // What the networks offer to a PE: one or two adjacent ifmap words, filter words, a depthwise
+  // tap. `lanes`: the words that count.
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  lanes;
+    logic        to_pixels;  // pointwise pixels
+    word_t [1:0] data;
+  } ifmap_offer_t;
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  lanes;
+    word_t [1:0] data;
+  } filter_offer_t;
+  typedef struct packed {
+    logic  valid;
+    word_t data;
+  } word_offer_t;
+  typedef struct packed {
+    ifmap_offer_t  ifmap;
+    filter_offer_t filter;
+    word_offer_t   tap;
+  } operands_t;
+  typedef struct packed {
+    logic ifmap;
+    logic filter;
+    logic tap;
+  } operands_ready_t;
+
+  // A word of a requantisation table, offered to a SUPER; `half`: the 4 of 8 channels that are its.
+  typedef struct packed {
+    logic      valid;
+    logic      half;
+    glb_word_t data;
+  } table_offer_t;
+
+  // Depthwise sums of a pixel.
+  typedef struct packed {
+    logic     valid;
+    dw_sums_t sums;
+  } dw_offer_t;
+
+  function automatic dw_sums_t add_dw_sums(dw_sums_t one, dw_sums_t other);
+    dw_sums_t sums;
+    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
+      sums[lane] = one[lane] + other[lane];
+    end
+    return sums;
+  endfunction
+
   // What the PPU has to know of a beat of sums: its channel within the block of at most 8, and
   // whether it ends the block (a pixel of 8 channels), the block's pixels, the tile, the pass.
   // to_ppu: else the sums are only looked at, by a test bench.
@@ -49,12 +106,29 @@ package eyrie_pkg;
     logic       pass_last;
   } drain_beat_t;
 
+  // Where the product of a PE's word goes: to a depthwise sum, or to a psum.
+  typedef struct packed {
+    logic        depthwise;
+    logic        first;      // the sum starts here
+    logic        last;       // depthwise: the sum is complete
+    logic        tile_last;  // the psum half is complete
+    logic        half;
+    psum_index_t index;
+  } product_t;
+
   // Why a PE does not multiply: the operand or the psum half that it has not got, or that it runs
   // no pass.
   typedef enum logic [2:0] {
     WaitNone, WaitIfmap, WaitWords, WaitFilter, WaitPsum, WaitPass
   } pe_wait_e;
   localparam int unsigned PeWaits = 5;  // reasons, WaitIfmap first
+
+  // What a PE does in a cycle: multiplications issued, those of them that are gated, or why none is.
+  typedef struct packed {
+    logic [2:0] macs;
+    logic [2:0] gated;
+    pe_wait_e   waits;
+  } pe_activity_t;
 
   // ---- Channels: the fields of a feed have a meaning while `valid`, which waits for a ready ----
 
@@ -175,6 +249,29 @@ package eyrie_pkg;
   localparam int unsigned ClientLoad = encoding_pkg::Streams + 1;
   localparam int unsigned Clients = encoding_pkg::Streams + 2;
 
+  // What software tells the machine. start and soft_reset pulse; the base and the window stay while
+  // the machine is busy.
+  typedef struct packed {
+    logic        start;
+    logic        soft_reset;
+    logic [31:0] program_base;
+    logic [31:0] window_base;
+    logic [31:0] window_limit;
+    logic [31:0] watchdog_limit;
+  } machine_control_t;
+
+  // What the machine tells software. clear: a run begins; counting: its cycles count. When done or
+  // error is there no counter changes.
+  typedef struct packed {
+    logic                      clear;
+    logic                      counting;
+    logic                      busy;
+    logic                      done;
+    logic                      error;
+    encoding_pkg::error_code_e error_code;
+    logic [31:0]               error_address;
+  } machine_status_t;
+
   // ---- Activity in a cycle, for the counters ----
 
   localparam int unsigned PeCountWidth = $clog2(MaxRows * MaxCols * WordChannels + 1);
@@ -226,5 +323,16 @@ package eyrie_pkg;
     logic progress;
     logic glb_error;
   } pass_status_t;
+
+  // What the tiling controller does in a cycle, for the counters.
+  typedef struct packed {
+    logic transfer_done;
+    logic read_beat;
+    logic write_beat;
+    logic command_beat;  // also a read beat
+    logic dma_busy;
+    logic dma_wait;
+    logic pass_wait;
+  } tiling_activity_t;
 
 endpackage

@@ -47,7 +47,7 @@ _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6"
 BLOCKS = {
     "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "arithmetic/dot4.sv": f"{_PE} array16",
            "array/operand_queue.sv": f"{_PE} {_SUPER} array16", "array/psum_buffer.sv": f"{_PE} array16"},
-    "pe_sequencer": {"array/pe_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
+    "pe_sequencer": {"array/*_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
                      "pass/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
     "requantizer": {"arithmetic/requantizer.sv": f"requant0 ppu0 {_SUPER}",
                     "arithmetic/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
@@ -62,7 +62,8 @@ BLOCKS = {
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
-    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1"},
+    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1",
+               "tech/*.sv": "pe0 pe1 glb0 glb1"},
     "top": {"eyrie_core.sv": f"{_PASS} net", "eyrie.sv": "net"},
 }
 

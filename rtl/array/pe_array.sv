@@ -123,26 +123,19 @@ module pe_array
     .table_ready_i(table_ready)
   );
 
-  // ---- Columns of PEs ----
+  // ---- Sets ----
 
-  logic         [ROWS-1:0][COLS-1:0] epoch_taken, pe_epoch;
-  logic         [ROWS-1:0][COLS-1:0] chain_in_valid, chain_in_ready, chain_valid, chain_ready;
-  chain_phase_t [ROWS-1:0][COLS-1:0] chain_in_phase, chain_phase;
-  sum_t         [ROWS-1:0][COLS-1:0] chain_in_sum, chain_sum;
-  logic         [ROWS-1:0][COLS-1:0] dw_valid, dw_ready;
-  dw_sums_t     [ROWS-1:0][COLS-1:0] dw_sums;
-  logic         [ROWS-1:0][COLS-1:0] word_valid, word_ready;
-  word_t        [Sets-1:0][COLS-1:0] word_data;
-  logic         [ROWS-1:0][COLS-1:0][2:0] macs, gated;
-  pe_wait_e     [ROWS-1:0][COLS-1:0] waits;
+  logic         [Sets-1:0][COLS-1:0] set_taken;
+  chain_beat_t  [Sets-1:0][COLS-1:0] chain_in, chain_out;
+  logic         [Sets-1:0][COLS-1:0] chain_in_ready, chain_out_ready;
+  logic         [ROWS-1:0][COLS-1:0] pe_behind;
+  pe_activity_t [ROWS-1:0][COLS-1:0] activity;
 
-  for (genvar row = 0; row < ROWS; row++) begin : gen_row
-    localparam int unsigned Set = row / SetRows;
-    localparam int unsigned SetRow = row % SetRows;
-    localparam bit SetOdd = Set % 2 == 1;  // takes the high half of a word, where sets split it
+  for (genvar set = 0; set < Sets; set++) begin : gen_set
+    localparam int unsigned Top = set * SetRows;   // its first row
+    localparam bit SetOdd = set % 2 == 1;  // takes the high half of a word, where sets split it
 
-    word_t [1:0] ifmap_words;
-    word_t [FILTER_LANES-1:0] filter_words;
+    word_t [1:0] ifmap_words, filter_words;
     word_t       tap_word;
     logic        ifmap_half, filter_half, tap_half;
 
@@ -150,171 +143,100 @@ module pe_array
     assign filter_half = filter_i.half_by_set ? SetOdd : filter_i.tag.half;
     assign tap_half    = depthwise_i.half_by_set ? SetOdd : depthwise_i.tag.half;
     assign tap_word    = tap_half ? depthwise_i.data[0][63:32] : depthwise_i.data[0][31:0];
-    for (genvar lane = 0; lane < FILTER_LANES; lane++) begin : gen_filter_lane
+    for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
+      assign ifmap_words[lane]  = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
       assign filter_words[lane] =
           filter_half ? filter_i.data[lane][63:32] : filter_i.data[lane][31:0];
     end
-    for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
-      assign ifmap_words[lane] = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
-    end
 
     for (genvar col = 0; col < COLS; col++) begin : gen_column
-      if (SetRow == SetRows - 1) begin : gen_super
-        logic [1:0] epoch;
+      logic            [SetRows-1:0] enable, behind;
+      operands_t       [SetRows-1:0] operands;
+      operands_ready_t [SetRows-1:0] operands_ready;
+      pe_activity_t    [SetRows-1:0] set_activity;
 
-        super_pe #(
-          .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-          .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
-        ) u_super_pe (
-          .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
-          .cfg_epoch_o      (epoch),
-          .enable_i         (takes_part[row][col]),
-          .ifmap_valid_i    (ifmap_valid[row][col]),
-          .ifmap_ready_o    (ifmap_ready[row][col]),
-          .ifmap_lanes_i    (ifmap_i.lanes),
-          .ifmap_to_pixels_i(ifmap_i.to_pixels),
-          .ifmap_data_i     (ifmap_words),
-          .filter_valid_i   (filter_valid[row][col]),
-          .filter_ready_o   (filter_ready[row][col]),
-          .filter_lanes_i   (filter_i.lanes[FILTER_LANES-1:0]),
-          .filter_data_i    (filter_words),
-          .tap_valid_i      (tap_valid[row][col]),
-          .tap_ready_o      (tap_ready[row][col]),
-          .tap_data_i       (tap_word),
-          .table_valid_i    (table_valid[Set][col]),
-          .table_ready_o    (table_ready[Set][col]),
-          .table_data_i     (depthwise_i.data[0]),
-          .table_half_i     (tap_half),
-          .word_valid_o     ({word_valid[row-1][col], word_valid[row-2][col]}),
-          .word_ready_i     ({word_ready[row-1][col], word_ready[row-2][col]}),
-          .word_data_o      (word_data[Set][col]),
-          .dw_valid_i       (dw_valid[row-1][col]),
-          .dw_ready_o       (dw_ready[row-1][col]),
-          .dw_sums_i        (dw_sums[row-1][col]),
-          .chain_valid_i    (chain_in_valid[row][col]),
-          .chain_ready_o    (chain_in_ready[row][col]),
-          .chain_phase_i    (chain_in_phase[row][col]),
-          .chain_sum_i      (chain_in_sum[row][col]),
-          .chain_valid_o    (chain_valid[row][col]),
-          .chain_ready_i    (chain_ready[row][col]),
-          .chain_phase_o    (chain_phase[row][col]),
-          .chain_sum_o      (chain_sum[row][col]),
-          .macs_o           (macs[row][col]),
-          .gated_o          (gated[row][col]),
-          .wait_o           (waits[row][col])
-        );
-        assign pe_epoch[row][col]    = epoch[0];
-        assign epoch_taken[row][col] = epoch == {2{cfg_epoch_i}};
-        // The bottom row sends no depthwise sums or words further.
-        assign dw_valid[row][col]   = 1'b0;
-        assign dw_ready[row][col]   = 1'b0;
-        assign dw_sums[row][col]    = '0;
-        assign word_valid[row][col] = 1'b0;
-        assign word_ready[row][col] = 1'b0;
-      end else begin : gen_pe
-        logic     epoch, dw_in_valid;
-        dw_sums_t dw_in_sums;
-        logic     dw_in_ready;
-
-        if (SetRow == 0) begin : gen_top
-          logic unused_ready;
-          assign dw_in_valid  = 1'b1;
-          assign dw_in_sums   = '0;
-          assign unused_ready = dw_in_ready;
-        end else begin : gen_below
-          assign dw_in_valid          = dw_valid[row-1][col];
-          assign dw_in_sums           = dw_sums[row-1][col];
-          assign dw_ready[row-1][col] = dw_in_ready;
-        end
-
-        pe #(
-          .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES),
-          .ROW(2'(SetRow))
-        ) u_pe (
-          .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
-          .cfg_epoch_o      (epoch),
-          .enable_i         (takes_part[row][col]),
-          .ifmap_valid_i    (ifmap_valid[row][col]),
-          .ifmap_ready_o    (ifmap_ready[row][col]),
-          .ifmap_lanes_i    (ifmap_i.lanes),
-          .ifmap_to_pixels_i(ifmap_i.to_pixels),
-          .ifmap_data_i     (ifmap_words),
-          .filter_valid_i   (filter_valid[row][col]),
-          .filter_ready_o   (filter_ready[row][col]),
-          .filter_lanes_i   (filter_i.lanes[FILTER_LANES-1:0]),
-          .filter_data_i    (filter_words),
-          .tap_valid_i      (tap_valid[row][col]),
-          .tap_ready_o      (tap_ready[row][col]),
-          .tap_data_i       (tap_word),
-          .word_valid_i     (word_valid[row][col]),
-          .word_ready_o     (word_ready[row][col]),
-          .word_data_i      (word_data[Set][col]),
-          .dw_valid_i       (dw_in_valid),
-          .dw_ready_o       (dw_in_ready),
-          .dw_sums_i        (dw_in_sums),
-          .dw_valid_o       (dw_valid[row][col]),
-          .dw_ready_i       (dw_ready[row][col]),
-          .dw_sums_o        (dw_sums[row][col]),
-          .chain_valid_i    (chain_in_valid[row][col]),
-          .chain_ready_o    (chain_in_ready[row][col]),
-          .chain_phase_i    (chain_in_phase[row][col]),
-          .chain_sum_i      (chain_in_sum[row][col]),
-          .chain_valid_o    (chain_valid[row][col]),
-          .chain_ready_i    (chain_ready[row][col]),
-          .chain_phase_o    (chain_phase[row][col]),
-          .chain_sum_o      (chain_sum[row][col]),
-          .macs_o           (macs[row][col]),
-          .gated_o          (gated[row][col]),
-          .wait_o           (waits[row][col])
-        );
-        assign pe_epoch[row][col]    = epoch;
-        assign epoch_taken[row][col] = epoch == cfg_epoch_i;
+      for (genvar n = 0; n < SetRows; n++) begin : gen_row
+        assign enable[n]            = takes_part[Top+n][col];
+        assign operands[n].ifmap    = '{
+          valid:     ifmap_valid[Top+n][col],
+          lanes:     ifmap_i.lanes,
+          to_pixels: ifmap_i.to_pixels,
+          data:      ifmap_words
+        };
+        assign operands[n].filter   = '{
+          valid: filter_valid[Top+n][col],
+          lanes: filter_i.lanes,
+          data:  filter_words
+        };
+        assign operands[n].tap      = '{valid: tap_valid[Top+n][col], data: tap_word};
+        assign ifmap_ready[Top+n][col]  = operands_ready[n].ifmap;
+        assign filter_ready[Top+n][col] = operands_ready[n].filter;
+        assign tap_ready[Top+n][col]    = operands_ready[n].tap;
+        assign pe_behind[Top+n][col]    = behind[n];
+        assign activity[Top+n][col]     = set_activity[n];
       end
+
+      pe_set #(
+        .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+        .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
+        .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
+      ) u_set (
+        .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
+        .enable_i        (enable),
+        .taken_o         (set_taken[set][col]),
+        .behind_o        (behind),
+        .operands_i      (operands),
+        .operands_ready_o(operands_ready),
+        .table_i         ('{
+          valid: table_valid[set][col],
+          half:  tap_half,
+          data:  depthwise_i.data[0]
+        }),
+        .table_ready_o   (table_ready[set][col]),
+        .chain_i         (chain_in[set][col]),
+        .chain_ready_o   (chain_in_ready[set][col]),
+        .chain_o         (chain_out[set][col]),
+        .chain_ready_i   (chain_out_ready[set][col]),
+        .activity_o      (set_activity)
+      );
     end
   end
 
-  assign taken_o = epoch_taken == '1;
+  assign taken_o = set_taken == '1;
 
   // ---- Sum chains ----
 
   sum_chains #(.ROWS(ROWS), .COLS(COLS)) u_sum_chains (
     .clk_i, .rst_ni, .drain_i, .drain_sums_i, .drain_ready_o, .drain_empty_o,
-    .pe_in_valid_o(chain_in_valid),
-    .pe_in_ready_i(chain_in_ready),
-    .pe_in_phase_o(chain_in_phase),
-    .pe_in_sum_o  (chain_in_sum),
-    .pe_valid_i   (chain_valid),
-    .pe_ready_o   (chain_ready),
-    .pe_phase_i   (chain_phase),
-    .pe_sum_i     (chain_sum),
+    .set_in_o       (chain_in),
+    .set_in_ready_i (chain_in_ready),
+    .set_out_i      (chain_out),
+    .set_out_ready_o(chain_out_ready),
     .sums_valid_o, .sums_ready_i, .sums_o, .sums_beat_o
   );
 
   // ---- Activity ----
 
-  always_comb begin : count_macs
-    macs_o  = '0;
-    gated_o = '0;
+  always_comb begin : count_activity
+    macs_o   = '0;
+    gated_o  = '0;
     waits_o  = '0;
     behind_o = '0;
     for (int unsigned row = 0; row < ROWS; row++) begin
       for (int unsigned col = 0; col < COLS; col++) begin
-        macs_o  += pe_count_t'(macs[row][col]);
-        gated_o += pe_count_t'(gated[row][col]);
+        macs_o  += pe_count_t'(activity[row][col].macs);
+        gated_o += pe_count_t'(activity[row][col].gated);
         for (int unsigned reason = 0; reason < PeWaits; reason++) begin
-          waits_o[reason] += pe_count_t'(waits[row][col] == pe_wait_e'(3'(reason + 1)));
+          waits_o[reason] += pe_count_t'(activity[row][col].waits == pe_wait_e'(3'(reason + 1)));
         end
-        behind_o += pe_count_t'(pe_epoch[row][col] != cfg_epoch_i && waits[row][col] != WaitPass);
+        behind_o += pe_count_t'(pe_behind[row][col] && activity[row][col].waits != WaitPass);
       end
     end
   end
 
   logic unused_signals;
-  assign unused_signals = ^{filter_i.lanes, depthwise_i.lanes, depthwise_i.data[1], filter_i.data,
-                            next_filter_ids, depthwise_i.tag.column, filter_i.tag.column,
-                            dw_valid, dw_ready, dw_sums, word_valid, word_ready};
+  assign unused_signals = ^{depthwise_i.lanes, depthwise_i.data[1], next_filter_ids,
+                            depthwise_i.tag.column, filter_i.tag.column};
 
   `EYRIE_ASSERT_NEXT(OfferStands, !taken_o, $stable({cfg_i, cfg_epoch_i}),
       "a pass changed before all PEs had taken it")

@@ -195,12 +195,12 @@ class Chain:
             order = rng.permutation(tile.size).tolist()
             for n, index in enumerate(order):
                 while rng.random() < 0.2:
-                    self.beat(rng, row, None, int(rng.integers(128)), False)
+                    self.beat(rng, row, None, int(rng.integers(PSUM_WORDS)), False)
                 last = n == len(order) - 1
                 apart = last and rng.random() < 0.5  # the half goes back with a beat that adds nothing
                 self.beat(rng, row, int(tile.ravel()[index]), index, last and not apart)
                 if apart:
-                    self.beat(rng, row, None, int(rng.integers(128)), True)
+                    self.beat(rng, row, None, int(rng.integers(PSUM_WORDS)), True)
 
 
 def ifmap_beats(rng: np.random.Generator, values: np.ndarray, to_pixels: bool) -> list[dict[str, int]]:
