@@ -29,7 +29,7 @@ from pathlib import Path
 from compiler.command_line import minutes, whole_number
 from runtime import progress
 from runtime.folders import BUILD, ROOT, locked
-from runtime.results import write_summary
+from runtime.simulator.summary import write_summary
 from scripts.eyrie import main
 from scripts.mutations import Candidate, apply, candidates
 
@@ -59,7 +59,7 @@ BLOCKS = {
     "pass": {"pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
     "ppu": {"ppu/*.sv": f"{_PPU} pass1",
             "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1"},
-    "glb": {"glb/*.sv": "glb0 glb1 glb2"},
+    "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
     "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1",
@@ -249,7 +249,7 @@ def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, ob
         "survivors": len(survivors),
         "results": results,
     }
-    write_summary(BUILD / "mutate", summary)
+    write_summary(BUILD / "mutate" / "summary.json", summary)
     return summary
 
 

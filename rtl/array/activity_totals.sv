@@ -2,9 +2,9 @@
 // Adds up what the PEs do: within each row, a register, over the rows, a register. So nothing that
 // a PE decides in a cycle reaches a counter of the machine in that cycle.
 //
-// The totals are those of two cycles before activity_i, all of the same cycle. From reset on they
-// say what PEs without a pass do, so no cycle is missing at either end of a run: the PEs of a run
-// are done long before the run is.
+// The totals are those of ActivityDelay cycles before activity_i, all of the same cycle. From reset
+// on they say what PEs without a pass do, so no cycle is missing at either end of a run: the PEs of
+// a run are done long before the run is.
 
 `include "assertions.svh"
 
@@ -18,10 +18,10 @@ module activity_totals
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
   input  pe_activity_t     [ROWS-1:0][COLS-1:0]   activity_i,
-  output logic [CountWidth-1:0]                   macs_o,    // multiplications
-  output logic [CountWidth-1:0]                   gated_o,   // of these, gated
-  output logic [PeWaits-1:0][CountWidth-1:0]      waits_o,   // PEs waiting, by reason
-  output logic [CountWidth-1:0]                   behind_o   // PEs in the pass before
+  output pe_count_t                               macs_o,    // multiplications
+  output pe_count_t                               gated_o,   // of these, gated
+  output pe_count_t [PeWaits-1:0]                 waits_o,   // PEs waiting, by reason
+  output pe_count_t                               behind_o   // PEs in the pass before
 );
 
   localparam int unsigned RowWidth = $clog2(COLS * WordChannels + 1);
@@ -82,10 +82,12 @@ module activity_totals
     end
   end
 
-  assign macs_o   = total_q.words * CountWidth'(WordChannels);
-  assign gated_o  = total_q.gated;
-  assign waits_o  = total_q.waits;
-  assign behind_o = total_q.behind;
+  assign macs_o   = pe_count_t'(total_q.words) * pe_count_t'(WordChannels);
+  assign gated_o  = pe_count_t'(total_q.gated);
+  assign behind_o = pe_count_t'(total_q.behind);
+  for (genvar reason = 0; reason < PeWaits; reason++) begin : gen_reason
+    assign waits_o[reason] = pe_count_t'(total_q.waits[reason]);
+  end
 
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
     for (genvar col = 0; col < COLS; col++) begin : gen_column

@@ -3,12 +3,12 @@
 // bring ifmap, filters and depthwise tables; the sum chains and the gather network that takes sums
 // out.
 //
-// Columns are independent of each other. Along them run the sum chains, see sum_chains; ln_i and
-// drain_columns_i change only while drain_empty_o.
+// Columns are independent of each other. Along them run the sum chains, see sum_chains; how they
+// are joined (drain_i.ln, drain_i.columns) changes only while drain_empty_o.
 //
 // Each PE and SUPER takes cfg_i by itself when it is done with its pass; taken_o: all have taken
 // the configuration of epoch cfg_epoch_i. IDs are shifted in behind those in use; each network
-// swaps (*_swap_i) when its stream goes on to the next pass.
+// swaps (swap) when its stream goes on to the next pass.
 
 `include "assertions.svh"
 
@@ -25,9 +25,7 @@ module pe_array
   parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
   parameter int unsigned FILTER_LANES = 1,         // filter words a cycle: 1 or 2
-  localparam int unsigned Sets = ROWS / SetRows,
-  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
-  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
+  localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -35,36 +33,19 @@ module pe_array
   input  array_config_t         cfg_i,
   input  logic                  cfg_epoch_i,
   output logic                  taken_o,
+  input  id_scan_t              scan_i,
 
-  input  logic                  row_scan_i,
-  input  row_id_t               row_id_i,
-  input  logic                  column_scan_i,
-  input  column_id_t            column_id_i,
-
-  input  logic                  ifmap_swap_i,
-  input  logic                  ifmap_valid_i,
+  input  ifmap_feed_t           ifmap_i,
   output logic                  ifmap_ready_o,
-  input  ifmap_beat_t           ifmap_i,
-
-  input  logic                  filter_swap_i,
-  input  logic                  filter_valid_i,
+  input  filter_feed_t          filter_i,
   output logic                  filter_ready_o,
-  input  filter_beat_t          filter_i,
-
-  input  logic                  depthwise_swap_i,
-  input  logic                  depthwise_valid_i,
+  input  filter_feed_t          depthwise_i,
   output logic                  depthwise_ready_o,
-  input  filter_beat_t          depthwise_i,
 
-  input  logic [ROWS-2:0]       ln_i,
-  input  logic [COLS-1:0]       drain_columns_i,
-  output logic                  drain_empty_o,
-  input  logic                  drain_valid_i,
-  output logic                  drain_ready_o,
-  input  logic [SetWidth-1:0]   drain_set_i,
-  input  chain_phase_t          drain_phase_i,
-  input  drain_beat_t           drain_beat_i,
+  input  drain_feed_t           drain_i,
   input  sum_t [COLS-1:0]       drain_sums_i,   // where the chain starts: ipsum or 0
+  output logic                  drain_ready_o,
+  output logic                  drain_empty_o,
 
   output logic                  sums_valid_o,
   input  logic                  sums_ready_i,
@@ -72,10 +53,10 @@ module pe_array
   output drain_beat_t           sums_beat_o,
 
   // Activity of some cycles before (see activity_totals).
-  output logic [CountWidth-1:0] macs_o,
-  output logic [CountWidth-1:0] gated_o,
-  output logic [PeWaits-1:0][CountWidth-1:0] waits_o,  // PEs waiting, by reason
-  output logic [CountWidth-1:0] behind_o  // PEs in the pass before that of cfg_epoch_i
+  output pe_count_t             macs_o,
+  output pe_count_t             gated_o,
+  output pe_count_t [PeWaits-1:0] waits_o,       // PEs waiting, by reason
+  output pe_count_t             behind_o        // PEs in the pass before that of cfg_epoch_i
 );
 
   // ---- Networks ----
@@ -115,15 +96,17 @@ module pe_array
 
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(row_id_i.ifmap)), .COLUMN_ID_WIDTH($bits(column_id_i.ifmap)),
+    .ROW_ID_WIDTH($bits(scan_i.row.ifmap)), .COLUMN_ID_WIDTH($bits(scan_i.column.ifmap)),
     .WIDTH($bits(ifmap_words_t))
   ) u_ifmap_network (
-    .clk_i, .rst_ni, .row_scan_i, .column_scan_i,
-    .row_id_i         (row_id_i.ifmap),
-    .column_id_i      (column_id_i.ifmap),
-    .swap_i           (ifmap_swap_i),
+    .clk_i, .rst_ni,
+    .row_scan_i       (scan_i.row_valid),
+    .column_scan_i    (scan_i.column_valid),
+    .row_id_i         (scan_i.row.ifmap),
+    .column_id_i      (scan_i.column.ifmap),
+    .swap_i           (ifmap_i.swap),
     .next_column_ids_o(next_ifmap_ids),
-    .valid_i          (ifmap_valid_i),
+    .valid_i          (ifmap_i.valid),
     .ready_o          (ifmap_ready_o),
     .row_tag_i        (ifmap_i.tag.row),
     .column_tag_i     (ifmap_i.tag.column),
@@ -136,15 +119,17 @@ module pe_array
 
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(row_id_i.filter)), .COLUMN_ID_WIDTH($bits(column_id_i.filter)),
+    .ROW_ID_WIDTH($bits(scan_i.row.filter)), .COLUMN_ID_WIDTH($bits(scan_i.column.filter)),
     .WIDTH($bits(filter_words_t))
   ) u_filter_network (
-    .clk_i, .rst_ni, .row_scan_i, .column_scan_i,
-    .row_id_i         (row_id_i.filter),
-    .column_id_i      (column_id_i.filter),
-    .swap_i           (filter_swap_i),
+    .clk_i, .rst_ni,
+    .row_scan_i       (scan_i.row_valid),
+    .column_scan_i    (scan_i.column_valid),
+    .row_id_i         (scan_i.row.filter),
+    .column_id_i      (scan_i.column.filter),
+    .swap_i           (filter_i.swap),
     .next_column_ids_o(next_filter_ids),
-    .valid_i          (filter_valid_i),
+    .valid_i          (filter_i.valid),
     .ready_o          (filter_ready_o),
     .row_tag_i        (filter_i.tag.row),
     .column_tag_i     (filter_i.tag.column[1:0]),
@@ -165,9 +150,9 @@ module pe_array
     .ROWS(ROWS), .COLS(COLS), .WIDTH($bits(depthwise_word_t))
   ) u_depthwise_network (
     .clk_i, .rst_ni,
-    .swap_i       (depthwise_swap_i),
+    .swap_i       (depthwise_i.swap),
     .takes_part_i (takes_part),
-    .valid_i      (depthwise_valid_i),
+    .valid_i      (depthwise_i.valid),
     .ready_o      (depthwise_ready_o),
     .row_tag_i    (depthwise_i.tag.row),
     .data_i       ({depthwise_i.data[0], halves(depthwise_i.half_by_set, depthwise_i.tag.half)}),
@@ -262,8 +247,7 @@ module pe_array
   // ---- Sum chains ----
 
   sum_chains #(.ROWS(ROWS), .COLS(COLS)) u_sum_chains (
-    .clk_i, .rst_ni, .ln_i, .drain_columns_i, .drain_empty_o,
-    .drain_valid_i, .drain_ready_o, .drain_set_i, .drain_phase_i, .drain_beat_i, .drain_sums_i,
+    .clk_i, .rst_ni, .drain_i, .drain_sums_i, .drain_ready_o, .drain_empty_o,
     .set_in_o       (chain_in),
     .set_in_ready_i (chain_in_ready),
     .set_out_i      (chain_out),
