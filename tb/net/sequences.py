@@ -120,7 +120,7 @@ class RunSequence(ProgramSequence):
     async def body(self) -> None:
         env = self.env
         await self.load(self.program)
-        self.outcome: Outcome = run_model(self.program, env.memory, self.rng)
+        self.outcome: Outcome = run_model(self.program, env.memory, self.rng, env.tb.machine)
         assert self.outcome.code == ErrorCode.NONE, f"{self.program.about}: the model fails"
         env.expect(self.program.about, self.outcome)
         await self.start_program()
@@ -149,10 +149,10 @@ class FaultSequence(ProgramSequence):
     async def body(self) -> None:
         env, program = self.env, self.program
         await self.load(self.faulty.good)
-        good = run_model(self.faulty.good, env.memory, self.rng)
+        good = run_model(self.faulty.good, env.memory, self.rng, env.tb.machine)
         await self.load(program)
         before = env.memory.copy()
-        outcome = run_model(program, before, self.rng)
+        outcome = run_model(program, before, self.rng, env.tb.machine)
         right = self.faulty.passes_right
         env.expect(program.about, good if right else outcome, loose=not right)
         env.compare(self.faulty.code.name, outcome.code.name, "error code of the model")
@@ -185,7 +185,7 @@ class ResetSequence(ProgramSequence):
         env = self.env
         await self.load(self.program)
         before = env.memory.copy()
-        outcome = run_model(self.program, before, self.rng)
+        outcome = run_model(self.program, before, self.rng, env.tb.machine)
         env.expect(f"{self.program.about}, reset after {self.cycles} cycles", outcome)
         await self.start_program()
         await ClockCycles(env.tb.clock, self.cycles)
