@@ -64,17 +64,12 @@ def judged(folder: Path, seed: int, number: int, sizes: dict[str, int]) -> dict:
     from model.config import MachineConfig
     from runtime.simulator.simulate import simulate_in
     from tb.catalogue import find
-    from tb.common.machines import model_refusal, rtl_refusals
+    from tb.common.machines import disagreement, model_refusal
 
-    reason = model_refusal(sizes)
-    try:
-        refusals = rtl_refusals("eyrie", sizes)
-    except AssertionError as error:
-        return {"verdict": "wrong", "reason": str(error)}
-    if reason or refusals:
-        agree = reason in refusals
-        return {"verdict": "refused" if agree else "wrong",
-                "reason": reason if agree else f"the model says {reason}, the RTL {refusals}"}
+    if wrong := disagreement(sizes, "eyrie"):
+        return {"verdict": "wrong", "reason": wrong}
+    if reason := model_refusal(sizes):
+        return {"verdict": "refused", "reason": reason}
     own = folder / str(number)
     own.mkdir()
     try:

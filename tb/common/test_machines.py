@@ -10,24 +10,24 @@ from runtime.folders import ROOT
 from runtime.simulator.sources import SourceError, code, parameters
 from scripts.machines import summarised, trial
 from tb.catalogue import benches, find
+from tb.common import machines
 from tb.common.machines import (
     LEGAL_SHARE,
     NAMED,
     beyond,
+    disagreement,
     draw_machines,
     edges,
     model_refusal,
-    rtl_refusals,
 )
 
 LIGHT = "machine_check"  # the checks by themselves
 
 
-def agree(top: str, machine: dict[str, int]) -> bool:
-    """Whether both sides say the same; returns what: that it is legal."""
-    said, refusals = model_refusal(machine), rtl_refusals(top, machine)
-    assert said in refusals if said else not refusals, f"{machine}: the model says {said}, the RTL {refusals}"
-    return said is None
+def agree(machine: dict[str, int], top: str = LIGHT) -> bool:
+    """Whether a machine is legal; both sides have to say so."""
+    assert disagreement(machine, top) is None
+    return model_refusal(machine) is None
 
 
 @pytest.mark.parametrize("name", sizes())
@@ -36,22 +36,22 @@ def test_each_edge_has_one_verdict(name: str) -> None:
     for value in edges(name):
         if name == "glb_bank_words":
             whole = {"glb_banks": 16 if value < 512 else 4}
-        assert agree(LIGHT, whole | {name: value}), f"{name} = {value} is legal"
+        assert agree(whole | {name: value}), f"{name} = {value} is legal"
     for value in beyond(name):
-        assert not agree(LIGHT, {name: value}), f"{name} = {value} is not legal"
+        assert not agree({name: value}), f"{name} = {value} is not legal"
 
 
 def test_edges_of_the_glb() -> None:
     for words in (GLB_WORDS[0], GLB_WORDS[-1]):
         for banks in (4, 8, 16):
-            assert agree(LIGHT, {"glb_banks": banks, "glb_bank_words": words // banks})
+            assert agree({"glb_banks": banks, "glb_bank_words": words // banks})
     for banks, words in ((4, 511), (8, 255), (16, 127), (8, 8193), (16, 4097)):
-        assert not agree(LIGHT, {"glb_banks": banks, "glb_bank_words": words})
+        assert not agree({"glb_banks": banks, "glb_bank_words": words})
 
 
 def test_drawn_machines_have_one_verdict(seed: int) -> None:
     drawn = draw_machines(seed, 40)
-    legal = [machine for machine in drawn if agree(LIGHT, machine)]
+    legal = [machine for machine in drawn if agree(machine)]
     assert len(legal) == LEGAL_SHARE * len(drawn)
     for name, values in NAMED.items():
         if name != "glb_words":
@@ -60,9 +60,19 @@ def test_drawn_machines_have_one_verdict(seed: int) -> None:
 
 
 @pytest.mark.parametrize("machine", [{"rows": 3, "cols": 2}, {"rows": 4}, {"cols": 1}, {"multipliers": 2},
-                                     {"rows": 3, "cols": 17, "bus_words": 4}])
+                                     {"rows": 3, "cols": 17, "bus_words": 4}, {"rows": 3, "bus_words": 0}])
 def test_the_whole_machine_has_the_same_verdict(machine: dict[str, int]) -> None:
-    assert agree("eyrie", machine) == (machine == {"rows": 3, "cols": 2})
+    assert agree(machine, "eyrie") == (machine == {"rows": 3, "cols": 2})
+
+
+def test_a_disagreement_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machines, "model_refusal", lambda machine: None)
+    assert disagreement({"rows": 4}, LIGHT) == "the model says None, the RTL ['ROWS = 4: must be 3, 6, 9, 12 or 15']"
+    monkeypatch.setattr(machines, "rtl_refusals", lambda machine: [])
+    assert disagreement({"rows": 4}, LIGHT).startswith(f"{LIGHT} is legal, and does not elaborate:\n")
+    monkeypatch.setattr(machines, "model_refusal", lambda machine: "so")
+    monkeypatch.setattr(machines, "rtl_refusals", lambda machine: ["so"])
+    assert disagreement({}, LIGHT) == f"{LIGHT} elaborates, but so"
 
 
 def test_the_top_has_these_parameters_and_hands_them_on() -> None:
