@@ -203,10 +203,11 @@ def _pack_ipsum(ipsum: np.ndarray, places: np.ndarray, descriptor: Descriptor) -
     return np.ascontiguousarray(values).view(np.uint64)
 
 
-def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: int | None = None) -> Blocks:
-    """Blocks of pixels for a map: up to 4 pixels a column, as many rows as there are. stride: of depthwise work;
+def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: int | None = None,
+                     pixels: int = 4) -> Blocks:
+    """Blocks of pixels for a map: up to so many pixels a column, as many rows as there are. stride: of depthwise work;
     None: pointwise."""
-    most = min(4, most_pixels(machine, stride))
+    most = min(pixels, most_pixels(machine, stride))
     stride = stride or 1
     if most % 2 and stride == 1:
         most -= 1

@@ -9,7 +9,7 @@ are listed innermost first; the loops are those of docs/machine.md.
 from dataclasses import dataclass, field
 
 from compiler.layout import FeatureMap
-from compiler.limits import DEPTHWISE_PIXELS, dealt_filters, most_pixels
+from compiler.limits import dealt_filters, most_pixels
 from compiler.scan_ids import ScanIds, block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
@@ -357,7 +357,6 @@ def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
     limits = [("pixels of a column", blocks.pixels, most_pixels(machine))]
     if mode != ArrayMode.POINTWISE:
         limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, machine.ifmap_words))
-        limits.append(("depthwise sums of a column", blocks.pixels, DEPTHWISE_PIXELS))
     if p.filters:
         dealt = max(dealt_filters(machine, p.filters.count))
         limits.append(("partial sums of a PE", dealt * blocks.pixels, machine.psum_words))

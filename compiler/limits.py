@@ -3,8 +3,6 @@
 
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 
-DEPTHWISE_PIXELS = 4  # of a column: a PE keeps so many depthwise sums until those of the other rows are there
-
 
 def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
     """Pixels of a column in pointwise work, or, with a stride, in depthwise work: those of the group in use and of the
@@ -12,7 +10,7 @@ def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
     pointwise = max(machine.pixel_words // 2, 2)
     if stride is None:
         return pointwise
-    return min(pointwise, DEPTHWISE_PIXELS, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+    return min(pointwise, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
 
 
 def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ package eyrie_pkg;
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
   localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
-  localparam int unsigned ActivityDelay = 0;  // cycles by which the array's activity counts are late
+  localparam int unsigned ActivityDelay = 2;  // cycles by which the array's activity counts are late
 
   localparam int unsigned MaxRows = 15;       // of PEs, in any machine
   localparam int unsigned MaxCols = 16;
@@ -122,11 +122,12 @@ package eyrie_pkg;
   } pe_wait_e;
   localparam int unsigned PeWaits = 5;  // reasons, WaitIfmap first
 
-  // What a PE does in a cycle: multiplications issued, those of them that are gated, or why none is.
+  // What a PE does in a cycle.
   typedef struct packed {
-    logic [2:0] macs;
-    logic [2:0] gated;
-    pe_wait_e   waits;
+    logic       multiplies;  // a word is issued
+    logic [2:0] gated;       // of its channels, those with a zero operand
+    pe_wait_e   waits;       // why none is issued
+    logic       behind;      // it is at work on the pass before the one on offer
   } pe_activity_t;
 
   // ---- Channels: the fields of a feed have a meaning while `valid`, which waits for a ready ----

@@ -12,7 +12,7 @@ from model import encoding as enc
 from model.config import SET_ROWS
 from model.encoding import Stream
 
-TAP_GROUPS = 4  # depthwise groups whose taps a PE holds (TapWords of pe)
+TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_finisher holds
 TABLE_USED = 3  # dw_finisher: from a pixel's first channel to its last
 SUMMED = 4  # pe: from a depthwise group's first multiplication to its first sum: 3 taps, product, queue

@@ -52,6 +52,7 @@ module pe_array
   output sum_t [COLS-1:0]       sums_o,
   output drain_beat_t           sums_beat_o,
 
+  // Activity of some cycles before (see activity_totals).
   output pe_count_t             macs_o,
   output pe_count_t             gated_o,
   output pe_count_t [PeWaits-1:0] waits_o,       // PEs waiting, by reason
@@ -128,7 +129,6 @@ module pe_array
   logic         [Sets-1:0][COLS-1:0] set_taken;
   chain_beat_t  [Sets-1:0][COLS-1:0] chain_in, chain_out;
   logic         [Sets-1:0][COLS-1:0] chain_in_ready, chain_out_ready;
-  logic         [ROWS-1:0][COLS-1:0] pe_behind;
   pe_activity_t [ROWS-1:0][COLS-1:0] activity;
 
   for (genvar set = 0; set < Sets; set++) begin : gen_set
@@ -150,7 +150,7 @@ module pe_array
     end
 
     for (genvar col = 0; col < COLS; col++) begin : gen_column
-      logic            [SetRows-1:0] enable, behind;
+      logic            [SetRows-1:0] enable;
       operands_t       [SetRows-1:0] operands;
       operands_ready_t [SetRows-1:0] operands_ready;
       pe_activity_t    [SetRows-1:0] set_activity;
@@ -172,7 +172,6 @@ module pe_array
         assign ifmap_ready[Top+n][col]  = operands_ready[n].ifmap;
         assign filter_ready[Top+n][col] = operands_ready[n].filter;
         assign tap_ready[Top+n][col]    = operands_ready[n].tap;
-        assign pe_behind[Top+n][col]    = behind[n];
         assign activity[Top+n][col]     = set_activity[n];
       end
 
@@ -184,7 +183,6 @@ module pe_array
         .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
         .enable_i        (enable),
         .taken_o         (set_taken[set][col]),
-        .behind_o        (behind),
         .operands_i      (operands),
         .operands_ready_o(operands_ready),
         .table_i         ('{
@@ -217,22 +215,11 @@ module pe_array
 
   // ---- Activity ----
 
-  always_comb begin : count_activity
-    macs_o   = '0;
-    gated_o  = '0;
-    waits_o  = '0;
-    behind_o = '0;
-    for (int unsigned row = 0; row < ROWS; row++) begin
-      for (int unsigned col = 0; col < COLS; col++) begin
-        macs_o  += pe_count_t'(activity[row][col].macs);
-        gated_o += pe_count_t'(activity[row][col].gated);
-        for (int unsigned reason = 0; reason < PeWaits; reason++) begin
-          waits_o[reason] += pe_count_t'(activity[row][col].waits == pe_wait_e'(3'(reason + 1)));
-        end
-        behind_o += pe_count_t'(pe_behind[row][col] && activity[row][col].waits != WaitPass);
-      end
-    end
-  end
+  activity_totals #(.ROWS(ROWS), .COLS(COLS)) u_activity (
+    .clk_i, .rst_ni,
+    .activity_i(activity),
+    .macs_o, .gated_o, .waits_o, .behind_o
+  );
 
   logic unused_signals;
   assign unused_signals = ^{depthwise_i.lanes, depthwise_i.data[1], next_filter_ids,

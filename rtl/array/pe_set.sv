@@ -26,7 +26,6 @@ module pe_set
   input  logic                          cfg_epoch_i,
   input  logic            [SetRows-1:0] enable_i,
   output logic                          taken_o,    // the pass on offer, by PEs and SUPER
-  output logic            [SetRows-1:0] behind_o,   // PEs that have not taken it
 
   input  operands_t       [SetRows-1:0] operands_i,
   output operands_ready_t [SetRows-1:0] operands_ready_o,
@@ -107,7 +106,6 @@ module pe_set
     .activity_o      (activity_o[Super])
   );
 
-  assign behind_o = epoch ^ {SetRows{cfg_epoch_i}};
-  assign taken_o  = behind_o == '0 && super_epoch == cfg_epoch_i;
+  assign taken_o = {super_epoch, epoch} == {SetRows + 1{cfg_epoch_i}};
 
 endmodule

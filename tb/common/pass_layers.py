@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.cases import GlbOverflow
+from compiler.cases import GlbOverflow, pointwise_blocks
+from compiler.descriptors import Window, output_size
 from compiler.layout import word_groups
 from compiler.limits import most_filters, most_pixels
 from compiler.scan_ids import convolution_ids
@@ -67,18 +68,20 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
     rows, cols = (_up_to(rng, max(3.0, 17 * scale), 3) for _ in range(2))
     pads = (1, 1, 1, 1) if stride == 1 or rng.random() < 0.5 else (0, 1, 0, 1)
-    pixels = most_pixels(machine, None if kind == "pointwise" else stride)
+    window = Window((1, 1), 1, (0, 0, 0, 0)) if kind == "pointwise" else Window((3, 3), stride, pads)
+    most = most_pixels(machine, None if kind == "pointwise" else stride)
+    blocks = pointwise_blocks(*output_size((rows, cols), window), machine, None if kind == "pointwise" else stride,
+                              4 if rng.random() < 0.6 else _up_to(rng, most, 2))
     halves = 2 if machine.sets == 1 else 1
     channels = _up_to(rng, 49 * scale)
     if kind == "fused" and rng.random() < 0.3:  # as many words as a SUPER keeps, in several tiles if that is so
-        channels = min(8 * (machine.word_buffer_words // (min(4, pixels) * halves)), int(400 * scale) + 8)
-        rows, cols = min(rows, 6), min(cols, 6)
+        channels = max(1, min(8 * (machine.word_buffer_words // (blocks.pixels * halves)), int(400 * scale) + 8))
     most = MOST_CYCLES * machine.total_multipliers // (rows * cols * channels)
-    if kind == "fused" and word_groups(channels) * min(4, pixels) * halves > machine.word_buffer_words:
-        most = min(most, most_filters(machine, min(4, pixels)))  # in one tile
+    if kind == "fused" and word_groups(channels) * blocks.pixels * halves > machine.word_buffer_words:
+        most = min(most, most_filters(machine, blocks.pixels))  # in one tile
     filters = _up_to(rng, min(149 * scale, most))
-    about = f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} pads={pads}"
-    return separable(rng, kind, channels, filters, rows, cols, stride, pads, machine=machine), about
+    about = f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} pads={pads} F={blocks.pixels}"
+    return separable(rng, kind, channels, filters, rows, cols, stride, pads, blocks=blocks, machine=machine), about
 
 
 def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float) -> tuple[Layer, str]:

@@ -13,7 +13,6 @@ from model.encoding import ArrayMode
 
 CHANNELS = 4
 INDICES = 256  # that a beat of the sum chain can name
-DEPTHWISE_PIXELS = 4  # whose depthwise sums a PE keeps
 DW_SUM_BITS = 20
 
 
@@ -72,15 +71,15 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig
 
     convolution = mode == ArrayMode.CONVOLUTION
     taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
+    stride = up_to(2)
     filters = up_to(min(4, machine.filter_words // taps)) if convolution else up_to(min(max_filters, machine.psum_words))
-    stride, most = up_to(2), machine.psum_words // filters
-    if convolution:
-        most = min(most, 20)
-    elif mode == ArrayMode.POINTWISE:
-        most = min(most, 4, machine.pixel_words)
-    else:
-        most = min(most, DEPTHWISE_PIXELS, machine.pixel_words, (machine.ifmap_words - taps) // stride + 1)
-    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), up_to(most), filters,
+    pixels = up_to(min(20, machine.psum_words // filters))
+    if not convolution:
+        # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.
+        if mode != ArrayMode.POINTWISE:
+            pixels = min(pixels, (machine.ifmap_words - taps) // stride + 1)
+        pixels = min(pixels, machine.pixel_words, up_to(4) if rng.random() < 0.7 else pixels)
+    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), pixels, filters,
                  up_to(2), up_to(3) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5))
 
 
