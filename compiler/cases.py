@@ -214,7 +214,8 @@ def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: in
     pixels = min(most, width + width % 2 if width > 1 else 1)
     rows = min(height, machine.cols)
     cols = min(machine.cols // rows, -(-width // pixels))
-    while pixels > 2 and cols * 2 * rows <= machine.cols and cols * pixels >= width:
+    while (pixels > 2 and pixels // 2 * stride % 2 == 0 and cols * 2 * rows <= machine.cols
+           and cols * pixels >= width):
         pixels, cols = pixels // 2, cols * 2
     if cols * pixels < width and pixels * stride % 2:
         pixels += 1

@@ -73,7 +73,7 @@ class MachineConfig:
         1024, _to(128, 1 << 14), "64-bit words of a bank", "any number that makes a GLB of 16 to 512 KiB")
     psum_words: int = _size(
         128, _to(32, 256), "32-bit sums in a half of a PE's psum buffer",
-        "8 filters of 4 pixels and no filter row left over; an index of the sum chain is 8 bits")
+        "a tile has 8 filters at least: 4 of 4 pixels in a row, twice; an index of the sum chain is 8 bits")
     filter_words: int = _size(
         24, _to(3, 32), "32-bit words of a PE's filter queue", "a convolution holds at least one filter: three taps")
     ifmap_words: int = _size(

@@ -8,7 +8,7 @@ import numpy as np
 from compiler.cases import GlbOverflow, pointwise_blocks
 from compiler.descriptors import Window, output_size
 from compiler.layout import word_groups
-from compiler.limits import most_filters, most_pixels
+from compiler.limits import dealt_filters, most_filters, most_pixels
 from compiler.scan_ids import convolution_ids
 from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
 from tb.common.layers import Layer, convolution, separable
@@ -70,6 +70,7 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     pads = (1, 1, 1, 1) if stride == 1 or rng.random() < 0.5 else (0, 1, 0, 1)
     window = Window((1, 1), 1, (0, 0, 0, 0)) if kind == "pointwise" else Window((3, 3), stride, pads)
     most = most_pixels(machine, None if kind == "pointwise" else stride)
+    most = min(most, machine.psum_words // max(dealt_filters(machine, 8)))  # a tile has at least 8 filters
     blocks = pointwise_blocks(*output_size((rows, cols), window), machine, None if kind == "pointwise" else stride,
                               4 if rng.random() < 0.6 else _up_to(rng, most, 2))
     halves = 2 if machine.sets == 1 else 1
