@@ -8,7 +8,7 @@ package eyrie_pkg;
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
   localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
-  localparam int unsigned ActivityDelay = 0;  // cycles by which the array's activity counts are late
+  localparam int unsigned ActivityDelay = 2;  // cycles by which the array's activity counts are late
 
   localparam int unsigned MaxRows = 15;       // of PEs, in any machine
   localparam int unsigned MaxCols = 16;
@@ -16,8 +16,10 @@ package eyrie_pkg;
   typedef logic [31:0] word_t;        // 4 channels, channel 0 in the low byte
   typedef logic [63:0] glb_word_t;    // 8 channels, channel 0 in the low byte
   typedef logic [15:0] glb_address_t; // in GLB words
+  typedef logic signed [encoding_pkg::CoordinateBits-1:0] coordinate_t;  // y or x in a map
   typedef logic signed [31:0] sum_t;
   typedef logic [WordChannels-1:0][DwSumWidth-1:0] dw_sums_t;
+  typedef logic [7:0] psum_index_t;   // of a sum in a half of a PE's psum buffer
 
   // Everything a PE needs to know of a pass; taken at once, at its start.
   typedef struct packed {
@@ -32,9 +34,65 @@ package eyrie_pkg;
   typedef struct packed {
     logic [SetRows-1:0] add;
     logic [SetRows-1:0] free;
-    logic [6:0]         index;
+    psum_index_t        index;
     logic               word;
   } chain_phase_t;
+
+  // A beat on its way down a sum chain.
+  typedef struct packed {
+    logic         valid;
+    chain_phase_t phase;
+    sum_t         sum;
+  } chain_beat_t;
+
+  // What the networks offer to a PE: one or two adjacent ifmap words, filter words, a depthwise
+  // tap. `lanes`: the words that count.
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  lanes;
+    logic        to_pixels;  // pointwise pixels
+    word_t [1:0] data;
+  } ifmap_offer_t;
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  lanes;
+    word_t [1:0] data;
+  } filter_offer_t;
+  typedef struct packed {
+    logic  valid;
+    word_t data;
+  } word_offer_t;
+  typedef struct packed {
+    ifmap_offer_t  ifmap;
+    filter_offer_t filter;
+    word_offer_t   tap;
+  } operands_t;
+  typedef struct packed {
+    logic ifmap;
+    logic filter;
+    logic tap;
+  } operands_ready_t;
+
+  // A word of a requantisation table, offered to a SUPER; `half`: the 4 of 8 channels that are its.
+  typedef struct packed {
+    logic      valid;
+    logic      half;
+    glb_word_t data;
+  } table_offer_t;
+
+  // Depthwise sums of a pixel.
+  typedef struct packed {
+    logic     valid;
+    dw_sums_t sums;
+  } dw_offer_t;
+
+  function automatic dw_sums_t add_dw_sums(dw_sums_t one, dw_sums_t other);
+    dw_sums_t sums;
+    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
+      sums[lane] = one[lane] + other[lane];
+    end
+    return sums;
+  endfunction
 
   // What the PPU has to know of a beat of sums: its channel within the block of at most 8, and
   // whether it ends the block (a pixel of 8 channels), the block's pixels, the tile, the pass.
@@ -48,12 +106,30 @@ package eyrie_pkg;
     logic       pass_last;
   } drain_beat_t;
 
+  // Where the product of a PE's word goes: to a depthwise sum, or to a psum.
+  typedef struct packed {
+    logic        depthwise;
+    logic        first;      // the sum starts here
+    logic        last;       // depthwise: the sum is complete
+    logic        tile_last;  // the psum half is complete
+    logic        half;
+    psum_index_t index;
+  } product_t;
+
   // Why a PE does not multiply: the operand or the psum half that it has not got, or that it runs
   // no pass.
   typedef enum logic [2:0] {
     WaitNone, WaitIfmap, WaitWords, WaitFilter, WaitPsum, WaitPass
   } pe_wait_e;
   localparam int unsigned PeWaits = 5;  // reasons, WaitIfmap first
+
+  // What a PE does in a cycle.
+  typedef struct packed {
+    logic       multiplies;  // a word is issued
+    logic [2:0] gated;       // of its channels, those with a zero operand
+    pe_wait_e   waits;       // why none is issued
+    logic       behind;      // it is at work on the pass before the one on offer
+  } pe_activity_t;
 
   // ---- Channels: the fields of a feed have a meaning while `valid`, which waits for a ready ----
 
@@ -131,14 +207,27 @@ package eyrie_pkg;
     array_config_t                                array;
     encoding_pkg::drain_t                         drain;
     ppu_pass_t                                    post;
-    stream_config_t [encoding_pkg::Streams-1:0]   streams;
+    logic [encoding_pkg::Streams-1:0]             streams;  // that are used
   } pass_config_t;
+
+  // Words of the descriptor: its index, pairs of an even word and the next.
+  localparam int unsigned ConfigIndexWidth = $clog2(encoding_pkg::ConfigWords);
+  typedef logic [ConfigIndexWidth-1:0] config_index_t;
+  typedef logic [ConfigIndexWidth-2:0] config_pair_t;
+  typedef logic [2:0]                  stream_pair_t;  // within a stream's words
+
+  // Words for the stream whose bit of `valid` is set; pair 0 comes last.
+  typedef struct packed {
+    logic [encoding_pkg::Streams-1:0] valid;
+    stream_pair_t                     pair;
+    glb_word_t [1:0]                  words;
+  } stream_load_t;
 
   // Where a stream stands in its loops. inner_first[l], inner_last[l]: all levels below l are in
   // their first, last iteration; at_first[l], at_last[l]: level l is.
   typedef struct packed {
     glb_address_t                       address;
-    logic signed [11:0]                 x;
+    coordinate_t                        x;
     logic                               y_inside;  // 0 <= y < rows
     encoding_pkg::tag_t                 tag;
     logic [encoding_pkg::Levels:0]      inner_first;

@@ -52,6 +52,7 @@ module pe_array
   output sum_t [COLS-1:0]       sums_o,
   output drain_beat_t           sums_beat_o,
 
+  // Activity of some cycles before (see activity_totals).
   output pe_count_t             macs_o,
   output pe_count_t             gated_o,
   output pe_count_t [PeWaits-1:0] waits_o,       // PEs waiting, by reason
@@ -66,9 +67,37 @@ module pe_array
   logic [ROWS-1:0][COLS-1:0][5:0] next_ifmap_ids;
   logic [ROWS-1:0][COLS-1:0][1:0] next_filter_ids;
 
+  // A beat as it reaches the PEs: of each word a PE takes one half, as `half` says for odd and even
+  // sets.
+  typedef struct packed {
+    glb_word_t [1:0] data;
+    logic [1:0]      lanes;
+    logic            to_pixels;
+    logic [1:0]      half;
+  } ifmap_words_t;
+  typedef struct packed {
+    glb_word_t [FILTER_LANES-1:0] data;
+    logic [FILTER_LANES-1:0]      lanes;
+    logic [1:0]                   half;
+  } filter_words_t;
+  typedef struct packed {
+    glb_word_t  data;
+    logic [1:0] half;
+  } depthwise_word_t;
+
+  // Where sets split a word, odd ones take the high half.
+  function automatic logic [1:0] halves(logic by_set, logic half);
+    return by_set ? 2'b10 : {2{half}};
+  endfunction
+
+  ifmap_words_t    ifmap;
+  filter_words_t   filter;
+  depthwise_word_t depthwise;
+
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(scan_i.row.ifmap)), .COLUMN_ID_WIDTH($bits(scan_i.column.ifmap))
+    .ROW_ID_WIDTH($bits(scan_i.row.ifmap)), .COLUMN_ID_WIDTH($bits(scan_i.column.ifmap)),
+    .WIDTH($bits(ifmap_words_t))
   ) u_ifmap_network (
     .clk_i, .rst_ni,
     .row_scan_i       (scan_i.row_valid),
@@ -81,13 +110,17 @@ module pe_array
     .ready_o          (ifmap_ready_o),
     .row_tag_i        (ifmap_i.tag.row),
     .column_tag_i     (ifmap_i.tag.column),
+    .data_i           ({ifmap_i.data, ifmap_i.lanes, ifmap_i.to_pixels,
+                        halves(ifmap_i.half_by_set, ifmap_i.tag.half)}),
     .target_valid_o   (ifmap_valid),
-    .target_ready_i   (ifmap_ready)
+    .target_ready_i   (ifmap_ready),
+    .data_o           (ifmap)
   );
 
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(scan_i.row.filter)), .COLUMN_ID_WIDTH($bits(scan_i.column.filter))
+    .ROW_ID_WIDTH($bits(scan_i.row.filter)), .COLUMN_ID_WIDTH($bits(scan_i.column.filter)),
+    .WIDTH($bits(filter_words_t))
   ) u_filter_network (
     .clk_i, .rst_ni,
     .row_scan_i       (scan_i.row_valid),
@@ -100,8 +133,11 @@ module pe_array
     .ready_o          (filter_ready_o),
     .row_tag_i        (filter_i.tag.row),
     .column_tag_i     (filter_i.tag.column[1:0]),
+    .data_i           ({filter_i.data[FILTER_LANES-1:0], filter_i.lanes[FILTER_LANES-1:0],
+                        halves(filter_i.half_by_set, filter_i.tag.half)}),
     .target_valid_o   (filter_valid),
-    .target_ready_i   (filter_ready)
+    .target_ready_i   (filter_ready),
+    .data_o           (filter)
   );
 
   for (genvar row = 0; row < ROWS; row++) begin : gen_takes_part
@@ -110,211 +146,126 @@ module pe_array
     end
   end
 
-  depthwise_network #(.ROWS(ROWS), .COLS(COLS)) u_depthwise_network (
+  depthwise_network #(
+    .ROWS(ROWS), .COLS(COLS), .WIDTH($bits(depthwise_word_t))
+  ) u_depthwise_network (
     .clk_i, .rst_ni,
     .swap_i       (depthwise_i.swap),
     .takes_part_i (takes_part),
     .valid_i      (depthwise_i.valid),
     .ready_o      (depthwise_ready_o),
     .row_tag_i    (depthwise_i.tag.row),
+    .data_i       ({depthwise_i.data[0], halves(depthwise_i.half_by_set, depthwise_i.tag.half)}),
     .tap_valid_o  (tap_valid),
     .tap_ready_i  (tap_ready),
     .table_valid_o(table_valid),
-    .table_ready_i(table_ready)
+    .table_ready_i(table_ready),
+    .data_o       (depthwise)
   );
 
-  // ---- Columns of PEs ----
+  // ---- Sets ----
 
-  logic         [ROWS-1:0][COLS-1:0] epoch_taken, pe_epoch;
-  logic         [ROWS-1:0][COLS-1:0] chain_in_valid, chain_in_ready, chain_valid, chain_ready;
-  chain_phase_t [ROWS-1:0][COLS-1:0] chain_in_phase, chain_phase;
-  sum_t         [ROWS-1:0][COLS-1:0] chain_in_sum, chain_sum;
-  logic         [ROWS-1:0][COLS-1:0] dw_valid, dw_ready;
-  dw_sums_t     [ROWS-1:0][COLS-1:0] dw_sums;
-  logic         [ROWS-1:0][COLS-1:0] word_valid, word_ready;
-  word_t        [Sets-1:0][COLS-1:0] word_data;
-  logic         [ROWS-1:0][COLS-1:0][2:0] macs, gated;
-  pe_wait_e     [ROWS-1:0][COLS-1:0] waits;
+  logic         [Sets-1:0][COLS-1:0] set_taken;
+  chain_beat_t  [Sets-1:0][COLS-1:0] chain_in, chain_out;
+  logic         [Sets-1:0][COLS-1:0] chain_in_ready, chain_out_ready;
+  pe_activity_t [ROWS-1:0][COLS-1:0] activity;
 
-  for (genvar row = 0; row < ROWS; row++) begin : gen_row
-    localparam int unsigned Set = row / SetRows;
-    localparam int unsigned SetRow = row % SetRows;
-    localparam bit SetOdd = Set % 2 == 1;  // takes the high half of a word, where sets split it
+  for (genvar set = 0; set < Sets; set++) begin : gen_set
+    localparam int unsigned Top = set * SetRows;   // its first row
+    localparam int unsigned Odd = set % 2;
 
-    word_t [1:0] ifmap_words;
-    word_t [FILTER_LANES-1:0] filter_words;
-    word_t       tap_word;
-    logic        ifmap_half, filter_half, tap_half;
+    ifmap_offer_t  ifmap_offer;  // the set's words, offered to each PE by the network
+    filter_offer_t filter_offer;
+    word_offer_t   tap_offer;
+    table_offer_t  table_offer;
 
-    assign ifmap_half  = ifmap_i.half_by_set ? SetOdd : ifmap_i.tag.half;
-    assign filter_half = filter_i.half_by_set ? SetOdd : filter_i.tag.half;
-    assign tap_half    = depthwise_i.half_by_set ? SetOdd : depthwise_i.tag.half;
-    assign tap_word    = tap_half ? depthwise_i.data[0][63:32] : depthwise_i.data[0][31:0];
-    for (genvar lane = 0; lane < FILTER_LANES; lane++) begin : gen_filter_lane
-      assign filter_words[lane] =
-          filter_half ? filter_i.data[lane][63:32] : filter_i.data[lane][31:0];
-    end
-    for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
-      assign ifmap_words[lane] = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
+    always_comb begin : take_halves
+      ifmap_offer  = '{valid: 1'b0, lanes: ifmap.lanes, to_pixels: ifmap.to_pixels, data: '0};
+      filter_offer = '{valid: 1'b0, lanes: 2'(filter.lanes), data: '0};
+      tap_offer    = '{valid: 1'b0, data: depthwise.data[31:0]};
+      table_offer  = '{valid: 1'b0, half: depthwise.half[Odd], data: depthwise.data};
+      for (int unsigned lane = 0; lane < 2; lane++) begin
+        ifmap_offer.data[lane] =
+            ifmap.half[Odd] ? ifmap.data[lane][63:32] : ifmap.data[lane][31:0];
+      end
+      for (int unsigned lane = 0; lane < FILTER_LANES; lane++) begin
+        filter_offer.data[lane] =
+            filter.half[Odd] ? filter.data[lane][63:32] : filter.data[lane][31:0];
+      end
+      if (depthwise.half[Odd]) tap_offer.data = depthwise.data[63:32];
     end
 
     for (genvar col = 0; col < COLS; col++) begin : gen_column
-      if (SetRow == SetRows - 1) begin : gen_super
-        logic [1:0] epoch;
+      logic            [SetRows-1:0] enable;
+      operands_t       [SetRows-1:0] operands;
+      operands_ready_t [SetRows-1:0] operands_ready;
+      pe_activity_t    [SetRows-1:0] set_activity;
+      table_offer_t                  set_table;
 
-        super_pe #(
-          .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-          .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
-        ) u_super_pe (
-          .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
-          .cfg_epoch_o      (epoch),
-          .enable_i         (takes_part[row][col]),
-          .ifmap_valid_i    (ifmap_valid[row][col]),
-          .ifmap_ready_o    (ifmap_ready[row][col]),
-          .ifmap_lanes_i    (ifmap_i.lanes),
-          .ifmap_to_pixels_i(ifmap_i.to_pixels),
-          .ifmap_data_i     (ifmap_words),
-          .filter_valid_i   (filter_valid[row][col]),
-          .filter_ready_o   (filter_ready[row][col]),
-          .filter_lanes_i   (filter_i.lanes[FILTER_LANES-1:0]),
-          .filter_data_i    (filter_words),
-          .tap_valid_i      (tap_valid[row][col]),
-          .tap_ready_o      (tap_ready[row][col]),
-          .tap_data_i       (tap_word),
-          .table_valid_i    (table_valid[Set][col]),
-          .table_ready_o    (table_ready[Set][col]),
-          .table_data_i     (depthwise_i.data[0]),
-          .table_half_i     (tap_half),
-          .word_valid_o     ({word_valid[row-1][col], word_valid[row-2][col]}),
-          .word_ready_i     ({word_ready[row-1][col], word_ready[row-2][col]}),
-          .word_data_o      (word_data[Set][col]),
-          .dw_valid_i       (dw_valid[row-1][col]),
-          .dw_ready_o       (dw_ready[row-1][col]),
-          .dw_sums_i        (dw_sums[row-1][col]),
-          .chain_valid_i    (chain_in_valid[row][col]),
-          .chain_ready_o    (chain_in_ready[row][col]),
-          .chain_phase_i    (chain_in_phase[row][col]),
-          .chain_sum_i      (chain_in_sum[row][col]),
-          .chain_valid_o    (chain_valid[row][col]),
-          .chain_ready_i    (chain_ready[row][col]),
-          .chain_phase_o    (chain_phase[row][col]),
-          .chain_sum_o      (chain_sum[row][col]),
-          .macs_o           (macs[row][col]),
-          .gated_o          (gated[row][col]),
-          .wait_o           (waits[row][col])
-        );
-        assign pe_epoch[row][col]    = epoch[0];
-        assign epoch_taken[row][col] = epoch == {2{cfg_epoch_i}};
-        // The bottom row sends no depthwise sums or words further.
-        assign dw_valid[row][col]   = 1'b0;
-        assign dw_ready[row][col]   = 1'b0;
-        assign dw_sums[row][col]    = '0;
-        assign word_valid[row][col] = 1'b0;
-        assign word_ready[row][col] = 1'b0;
-      end else begin : gen_pe
-        logic     epoch, dw_in_valid;
-        dw_sums_t dw_in_sums;
-        logic     dw_in_ready;
-
-        if (SetRow == 0) begin : gen_top
-          logic unused_ready;
-          assign dw_in_valid  = 1'b1;
-          assign dw_in_sums   = '0;
-          assign unused_ready = dw_in_ready;
-        end else begin : gen_below
-          assign dw_in_valid          = dw_valid[row-1][col];
-          assign dw_in_sums           = dw_sums[row-1][col];
-          assign dw_ready[row-1][col] = dw_in_ready;
+      always_comb begin : offer_to_set
+        set_table       = table_offer;
+        set_table.valid = table_valid[set][col];
+        for (int unsigned n = 0; n < SetRows; n++) begin
+          operands[n]              = '{ifmap: ifmap_offer, filter: filter_offer, tap: tap_offer};
+          operands[n].ifmap.valid  = ifmap_valid[Top+n][col];
+          operands[n].filter.valid = filter_valid[Top+n][col];
+          operands[n].tap.valid    = tap_valid[Top+n][col];
         end
-
-        pe #(
-          .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES),
-          .ROW(2'(SetRow))
-        ) u_pe (
-          .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
-          .cfg_epoch_o      (epoch),
-          .enable_i         (takes_part[row][col]),
-          .ifmap_valid_i    (ifmap_valid[row][col]),
-          .ifmap_ready_o    (ifmap_ready[row][col]),
-          .ifmap_lanes_i    (ifmap_i.lanes),
-          .ifmap_to_pixels_i(ifmap_i.to_pixels),
-          .ifmap_data_i     (ifmap_words),
-          .filter_valid_i   (filter_valid[row][col]),
-          .filter_ready_o   (filter_ready[row][col]),
-          .filter_lanes_i   (filter_i.lanes[FILTER_LANES-1:0]),
-          .filter_data_i    (filter_words),
-          .tap_valid_i      (tap_valid[row][col]),
-          .tap_ready_o      (tap_ready[row][col]),
-          .tap_data_i       (tap_word),
-          .word_valid_i     (word_valid[row][col]),
-          .word_ready_o     (word_ready[row][col]),
-          .word_data_i      (word_data[Set][col]),
-          .dw_valid_i       (dw_in_valid),
-          .dw_ready_o       (dw_in_ready),
-          .dw_sums_i        (dw_in_sums),
-          .dw_valid_o       (dw_valid[row][col]),
-          .dw_ready_i       (dw_ready[row][col]),
-          .dw_sums_o        (dw_sums[row][col]),
-          .chain_valid_i    (chain_in_valid[row][col]),
-          .chain_ready_o    (chain_in_ready[row][col]),
-          .chain_phase_i    (chain_in_phase[row][col]),
-          .chain_sum_i      (chain_in_sum[row][col]),
-          .chain_valid_o    (chain_valid[row][col]),
-          .chain_ready_i    (chain_ready[row][col]),
-          .chain_phase_o    (chain_phase[row][col]),
-          .chain_sum_o      (chain_sum[row][col]),
-          .macs_o           (macs[row][col]),
-          .gated_o          (gated[row][col]),
-          .wait_o           (waits[row][col])
-        );
-        assign pe_epoch[row][col]    = epoch;
-        assign epoch_taken[row][col] = epoch == cfg_epoch_i;
       end
+
+      for (genvar n = 0; n < SetRows; n++) begin : gen_row
+        assign enable[n]                = takes_part[Top+n][col];
+        assign ifmap_ready[Top+n][col]  = operands_ready[n].ifmap;
+        assign filter_ready[Top+n][col] = operands_ready[n].filter;
+        assign tap_ready[Top+n][col]    = operands_ready[n].tap;
+        assign activity[Top+n][col]     = set_activity[n];
+      end
+
+      pe_set #(
+        .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+        .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
+        .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
+      ) u_set (
+        .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
+        .enable_i        (enable),
+        .taken_o         (set_taken[set][col]),
+        .operands_i      (operands),
+        .operands_ready_o(operands_ready),
+        .table_i         (set_table),
+        .table_ready_o   (table_ready[set][col]),
+        .chain_i         (chain_in[set][col]),
+        .chain_ready_o   (chain_in_ready[set][col]),
+        .chain_o         (chain_out[set][col]),
+        .chain_ready_i   (chain_out_ready[set][col]),
+        .activity_o      (set_activity)
+      );
     end
   end
 
-  assign taken_o = epoch_taken == '1;
+  assign taken_o = set_taken == '1;
 
   // ---- Sum chains ----
 
   sum_chains #(.ROWS(ROWS), .COLS(COLS)) u_sum_chains (
     .clk_i, .rst_ni, .drain_i, .drain_sums_i, .drain_ready_o, .drain_empty_o,
-    .pe_in_valid_o(chain_in_valid),
-    .pe_in_ready_i(chain_in_ready),
-    .pe_in_phase_o(chain_in_phase),
-    .pe_in_sum_o  (chain_in_sum),
-    .pe_valid_i   (chain_valid),
-    .pe_ready_o   (chain_ready),
-    .pe_phase_i   (chain_phase),
-    .pe_sum_i     (chain_sum),
+    .set_in_o       (chain_in),
+    .set_in_ready_i (chain_in_ready),
+    .set_out_i      (chain_out),
+    .set_out_ready_o(chain_out_ready),
     .sums_valid_o, .sums_ready_i, .sums_o, .sums_beat_o
   );
 
   // ---- Activity ----
 
-  always_comb begin : count_macs
-    macs_o  = '0;
-    gated_o = '0;
-    waits_o  = '0;
-    behind_o = '0;
-    for (int unsigned row = 0; row < ROWS; row++) begin
-      for (int unsigned col = 0; col < COLS; col++) begin
-        macs_o  += pe_count_t'(macs[row][col]);
-        gated_o += pe_count_t'(gated[row][col]);
-        for (int unsigned reason = 0; reason < PeWaits; reason++) begin
-          waits_o[reason] += pe_count_t'(waits[row][col] == pe_wait_e'(3'(reason + 1)));
-        end
-        behind_o += pe_count_t'(pe_epoch[row][col] != cfg_epoch_i && waits[row][col] != WaitPass);
-      end
-    end
-  end
+  activity_totals #(.ROWS(ROWS), .COLS(COLS)) u_activity (
+    .clk_i, .rst_ni,
+    .activity_i(activity),
+    .macs_o, .gated_o, .waits_o, .behind_o
+  );
 
   logic unused_signals;
-  assign unused_signals = ^{filter_i.lanes, depthwise_i.lanes, depthwise_i.data[1], filter_i.data,
-                            next_filter_ids, depthwise_i.tag.column, filter_i.tag.column,
-                            dw_valid, dw_ready, dw_sums, word_valid, word_ready};
+  assign unused_signals = ^{depthwise_i.lanes, depthwise_i.data[1], next_filter_ids,
+                            depthwise_i.tag.column, filter_i.tag.column};
 
   `EYRIE_ASSERT_NEXT(OfferStands, !taken_o, $stable({cfg_i, cfg_epoch_i}),
       "a pass changed before all PEs had taken it")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum chains of the array: how the PEs of a column hang together, where beats enter, and where
+// The sum chains of the array: how the sets of a column hang together, where beats enter, and where
 // the sums come out.
 //
 // Along a column a chain runs from the top of a joined stretch of sets to its bottom: ln[row] of
 // drain_i joins row to row + 1 (always set within a set). Beats enter at the top of the set that
 // they name, in all columns in use, and come out at sums_*, in order, after the PEs they name have
-// added their sums. pe_in_* go into each PE, pe_* come out of it. drain_i.ln and drain_i.columns
-// change only while drain_empty_o.
+// added their sums. set_in_o goes into each set, set_out_i comes out of it. drain_i.ln and
+// drain_i.columns change only while drain_empty_o.
 
 `include "assertions.svh"
 
@@ -25,14 +25,10 @@ module sum_chains
   output logic                              drain_ready_o,
   output logic                              drain_empty_o,
 
-  output logic         [ROWS-1:0][COLS-1:0] pe_in_valid_o,
-  input  logic         [ROWS-1:0][COLS-1:0] pe_in_ready_i,
-  output chain_phase_t [ROWS-1:0][COLS-1:0] pe_in_phase_o,
-  output sum_t         [ROWS-1:0][COLS-1:0] pe_in_sum_o,
-  input  logic         [ROWS-1:0][COLS-1:0] pe_valid_i,
-  output logic         [ROWS-1:0][COLS-1:0] pe_ready_o,
-  input  chain_phase_t [ROWS-1:0][COLS-1:0] pe_phase_i,
-  input  sum_t         [ROWS-1:0][COLS-1:0] pe_sum_i,
+  output chain_beat_t  [Sets-1:0][COLS-1:0] set_in_o,
+  input  logic         [Sets-1:0][COLS-1:0] set_in_ready_i,
+  input  chain_beat_t  [Sets-1:0][COLS-1:0] set_out_i,
+  output logic         [Sets-1:0][COLS-1:0] set_out_ready_o,
 
   output logic                              sums_valid_o,
   input  logic                              sums_ready_i,
@@ -84,48 +80,35 @@ module sum_chains
   assign fork_ready = head_ready[head_set];
 
   for (genvar col = 0; col < COLS; col++) begin : gen_chain
-    for (genvar row = 0; row < ROWS; row++) begin : gen_link
-      localparam int unsigned Set = row / SetRows;
-      localparam bit Top = row % SetRows == 0;
-      localparam bit Bottom = row % SetRows == SetRows - 1;
+    for (genvar set = 0; set < Sets; set++) begin : gen_link
+      chain_beat_t head;
+      assign head = '{valid: head_valid[set][col], phase: drain_i.phase, sum: drain_sums_i[col]};
 
-      // Into the row: from the row above, or at the head of a stretch.
-      if (row == 0) begin : gen_first
-        assign pe_in_valid_o[row][col] = head_valid[Set][col];
-        assign pe_in_phase_o[row][col] = drain_i.phase;
-        assign pe_in_sum_o[row][col]   = drain_sums_i[col];
-      end else if (Top) begin : gen_top
-        assign pe_in_valid_o[row][col] =
-            joined[Set] ? pe_valid_i[row-1][col] : head_valid[Set][col];
-        assign pe_in_phase_o[row][col] = joined[Set] ? pe_phase_i[row-1][col] : drain_i.phase;
-        assign pe_in_sum_o[row][col]   = joined[Set] ? pe_sum_i[row-1][col] : drain_sums_i[col];
-      end else begin : gen_inner
-        assign pe_in_valid_o[row][col] = pe_valid_i[row-1][col];
-        assign pe_in_phase_o[row][col] = pe_phase_i[row-1][col];
-        assign pe_in_sum_o[row][col]   = pe_sum_i[row-1][col];
+      // Into the set: from the set above, or at the head of a stretch.
+      if (set == 0) begin : gen_first
+        assign set_in_o[set][col] = head;
+      end else begin : gen_below
+        assign set_in_o[set][col] = joined[set] ? set_out_i[set-1][col] : head;
       end
-      if (Top) begin : gen_head
-        assign head_ready[Set][col] = !joined[Set] && pe_in_ready_i[row][col];
-      end
+      assign head_ready[set][col] = !joined[set] && set_in_ready_i[set][col];
 
-      // Out of the row: to the row below, or out of the array.
-      if (Bottom && row == ROWS - 1) begin : gen_last
-        assign pe_ready_o[row][col] = end_ready[Set][col];
-        assign end_valid[Set][col]  = pe_valid_i[row][col];
-      end else if (Bottom) begin : gen_bottom
-        assign pe_ready_o[row][col] =
-            joined[Set+1] ? pe_in_ready_i[row+1][col] : end_ready[Set][col];
-        assign end_valid[Set][col]  = pe_valid_i[row][col] && !joined[Set+1];
-      end else begin : gen_out
-        assign pe_ready_o[row][col] = pe_in_ready_i[row+1][col];
+      // Out of the set: to the set below, or out of the array.
+      if (set == Sets - 1) begin : gen_last
+        assign set_out_ready_o[set][col] = end_ready[set][col];
+        assign end_valid[set][col]       = set_out_i[set][col].valid;
+      end else begin : gen_above
+        assign set_out_ready_o[set][col] =
+            joined[set+1] ? set_in_ready_i[set+1][col] : end_ready[set][col];
+        assign end_valid[set][col]       = set_out_i[set][col].valid && !joined[set+1];
       end
-      if (Bottom) begin : gen_end
-        assign end_sum[Set][col] = pe_sum_i[row][col];
-      end
+      assign end_sum[set][col] = set_out_i[set][col].sum;
     end
   end
 
-  gather_network #(.SETS(Sets), .COLS(COLS)) u_gather (
+  // As many as a chain through all rows holds where nothing stalls, and some more.
+  localparam int unsigned Beats = 2 * ROWS + 4;
+
+  gather_network #(.SETS(Sets), .COLS(COLS), .BEATS(Beats)) u_gather (
     .clk_i, .rst_ni,
     .note_valid_i (beat_valid && fork_done),
     .note_ready_o (note_ready),
@@ -141,7 +124,7 @@ module sum_chains
   );
 
   logic unused_signals;  // the joints within a set; phases end with the chain
-  assign unused_signals = ^{drain_i, pe_phase_i};
+  assign unused_signals = ^{drain_i, set_out_i};
 
   `EYRIE_ASSERT_NEXT(JointsHold, !drain_empty_o, $stable({drain_i.ln, drain_i.columns}),
       "chains changed with beats in them")

@@ -56,7 +56,7 @@ module pe_array_tb
   input  logic [SetWidth-1:0] drain_set_i,
   input  logic [SetRows-1:0]  drain_add_i,
   input  logic [SetRows-1:0]  drain_free_i,
-  input  logic [6:0]          drain_index_i,
+  input  logic [7:0]          drain_index_i,
   input  logic                drain_word_i,
   input  logic [7:0]          drain_note_i,
   input  logic [COLS*32-1:0]  drain_sums_i,
