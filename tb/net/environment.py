@@ -20,7 +20,7 @@ from tb.net.agents import (
 from tb.net.reference import Outcome, PassEnd
 
 START_LATENCY = 5  # cycles: from a start to the first that counts, and from the last one to the interrupt
-FETCHED_AHEAD = 32  # command words at most
+FETCHED_AHEAD = 64  # command words at most
 
 
 class PassBoard(uvm_subscriber):

@@ -168,7 +168,7 @@ class Machine:
         )
         spare = counts[Counter.COMMAND_BYTES] // 8 - len(program.words)
         board.expect(True, f"{what}: command words fetched in vain: {spare}")
-        board.observe(0 <= spare <= 32)
+        board.observe(0 <= spare <= 64)
 
     def _on_config(self, item: dict[str, int]) -> None:
         self.handed.observe(("config", item["index"], item["data"]))
