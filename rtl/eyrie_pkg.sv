@@ -314,7 +314,8 @@ package eyrie_pkg;
   } pass_control_t;
 
   // Back: pass_done and chunk_freed pulse, at most once a cycle. progress: something moved, for the
-  // watchdog. glb_error: an access beyond the GLB.
+  // watchdog. glb_error: an access beyond the GLB. illegal_pass: the pass that is offered has a
+  // descriptor that the machine does not run.
   typedef struct packed {
     logic config_ready;
     logic pass_ready;
@@ -322,6 +323,7 @@ package eyrie_pkg;
     logic chunk_freed;
     logic progress;
     logic glb_error;
+    logic illegal_pass;
   } pass_status_t;
 
   // What the tiling controller does in a cycle, for the counters.

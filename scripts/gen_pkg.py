@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes rtl/encoding_pkg.sv from model/encoding.py.
+"""Writes rtl/encoding_pkg.sv from model/encoding.py, and rtl/pass/descriptor_rules.sv from model/legality.py.
 
 Usage: python scripts/gen_pkg.py [--check]; with --check nothing is written and the exit code says
-whether the file is up to date.
+whether the files are up to date.
 """
 
 import re
@@ -14,8 +14,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from model import encoding  # noqa: E402
+from scripts.gen_rules import rules_text  # noqa: E402
 
 TARGET = ROOT / "rtl" / "encoding_pkg.sv"
+RULES = ROOT / "rtl" / "pass" / "descriptor_rules.sv"
 ENUMS = {
     encoding.Opcode: ("opcode_e", 4, "Op"),
     encoding.ArrayMode: ("array_mode_e", 2, "Array"),
@@ -81,13 +83,12 @@ def package_text() -> str:
 
 
 def main() -> int:
-    text = package_text()
-    if "--check" in sys.argv[1:]:
-        if TARGET.read_text() != text:
-            print(f"{TARGET}: not what model/encoding.py says; run scripts/gen_pkg.py", file=sys.stderr)
+    for target, text, source in ((TARGET, package_text(), "encoding"), (RULES, rules_text(), "legality")):
+        if "--check" not in sys.argv[1:]:
+            target.write_text(text)
+        elif not target.exists() or target.read_text() != text:
+            print(f"{target}: not what model/{source}.py says; run scripts/gen_pkg.py", file=sys.stderr)
             return 1
-        return 0
-    TARGET.write_text(text)
     return 0
 
 

@@ -57,7 +57,8 @@ module tiling_controller
   transfer_t                  transfer;
   count_t                     chunks_freed;
   logic [31:0]                command, pass_command;
-  fault_t                     command_fault, dma_fault, stream_fault, watchdog_fault, fault;
+  fault_t                     command_fault, dma_fault, stream_fault, pass_fault, watchdog_fault;
+  fault_t                     fault;
 
   command_processor #(.BUS_WORDS(BUS_WORDS)) u_commands (
     .clk_i,
@@ -220,17 +221,19 @@ module tiling_controller
   // The DMA checks its rows beforehand, so that only a stream can be at fault.
   assign stream_fault = '{code:    pass_i.glb_error ? ErrorGlbAddress : ErrorNone,
                           command: pass_command};
+  assign pass_fault = '{code:    pass_i.illegal_pass ? ErrorDescriptor : ErrorNone,
+                        command: command};
   assign watchdog_fault = '{code:    expired ? ErrorWatchdog : ErrorNone,
                             command: (transfer_valid || activity_o.dma_busy) ? dma_command
                                                                              : command};
 
-  run_control #(.FAULTS(4), .SETTLE_CYCLES(ActivityDelay + 2)) u_control (
+  run_control #(.FAULTS(5), .SETTLE_CYCLES(ActivityDelay + 2)) u_control (
     .clk_i, .rst_ni,
     .start_i     (control_i.start),
     .soft_reset_i(control_i.soft_reset),
     .finished_i  (commands_done && !activity_o.dma_busy),
     .axi_idle_i  (reader_idle && writer_idle),
-    .fault_i     ({watchdog_fault, command_fault, stream_fault, dma_fault}),
+    .fault_i     ({watchdog_fault, command_fault, pass_fault, stream_fault, dma_fault}),
     .unit_rst_no (unit_rst_n),
     .clear_o     (status_o.clear),
     .run_o       (run),

@@ -17,4 +17,6 @@ BENCHES = [
     _pass("pass3", "convolutions with the standard mappings, with ipsum", kind="convolution"),
     _pass("pass4", "fused passes, random DMA traffic on the GLB", stall=200, kind="fused"),
     _pass("pass5", "convolutions, random DMA traffic on the GLB", stall=200, kind="convolution"),
+    Bench("rules0", "descriptors that the machine does not run", "descriptor_rules_tb", "tb.pass.rules_tests",
+          "agrees_on_descriptors"),
 ]
