@@ -2,7 +2,8 @@
 // Goes through the words of a depthwise group: pixel f, tap s.
 //
 // ready_o: all that a group needs is there, its ifmap words and its taps, so that it never waits
-// for operands once it has begun. step_i: the word that the offsets name is multiplied.
+// for operands once it has begun. step_i: the word that the offsets name is multiplied. take_i: the
+// next shape comes into force.
 
 `include "assertions.svh"
 
@@ -17,6 +18,8 @@ module depthwise_sequencer
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
+  input  logic                  take_i,
+  input  array_shape_t          shape_next_i,
   input  array_shape_t          shape_i,
 
   input  logic [IfmapWidth-1:0] ifmap_count_i,
@@ -42,12 +45,17 @@ module depthwise_sequencer
   state_e     state_d, state_q;
   logic [8:0] pixel_q;
   logic [1:0] tap_q;
-  logic [9:0] group_words;  // ifmap words of a group
+  logic [9:0] group_words_q;  // ifmap words of a group
   logic       pixel_last;
 
-  assign group_words = (10'(shape_i.pixels - 9'd1) << shape_i.stride_2) + 10'(shape_i.taps);
-  assign ready_o     = tap_count_i >= TapWidth'(DepthwiseTaps) &&
-                       10'(ifmap_count_i) >= group_words;
+  always_ff @(posedge clk_i) begin
+    if (take_i) begin
+      group_words_q <= (10'(shape_next_i.pixels - 9'd1) << shape_next_i.stride_2) +
+                       10'(shape_next_i.taps);
+    end
+  end
+
+  assign ready_o = tap_count_i >= TapWidth'(DepthwiseTaps) && 10'(ifmap_count_i) >= group_words_q;
 
   assign busy_o       = state_q == StGroup;
   assign first_o      = tap_q == '0;
@@ -89,7 +97,7 @@ module depthwise_sequencer
   end
 
   logic unused_fields;
-  assign unused_fields = ^{shape_i.mode, shape_i.ifmap_offset, shape_i.word_offset,
+  assign unused_fields = ^{shape_next_i, shape_i.mode, shape_i.ifmap_offset, shape_i.word_offset,
                            shape_i.filters_0, shape_i.filters_1, shape_i.filters_2};
 
   `EYRIE_ASSERT_WHEN(StartsComplete, step_i && state_q == StIdle, ready_o,

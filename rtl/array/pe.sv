@@ -5,8 +5,8 @@
 // Operands wait in four queues: ifmap words (convolution and depthwise), pixels (pointwise; from
 // the ifmap network or, in a fused pass, from the SUPER of the column), filters, depthwise taps.
 // The sequencer picks an operand pair; the sum of products goes to the psum buffer two cycles
-// later. Depthwise products are summed per channel over the three taps and wait in a small queue,
-// to be joined with those of the other rows. A word comes back from the SUPER only after the sum it
+// later. Depthwise products are summed per channel over the taps and wait (depthwise_sums), to be
+// joined with those of the other rows. A word comes back from the SUPER only after the sum it
 // is made of has left here, so never one of a pass that this PE has not begun.
 //
 // Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
@@ -45,11 +45,11 @@ module pe
   output chain_beat_t     chain_o,           // and down
   input  logic            chain_ready_i,
 
-  output pe_activity_t    activity_o
+  output pe_activity_t    activity_o         // of the cycle before
 );
 
-  localparam int unsigned TapWords = 4 * DepthwiseTaps;
-  localparam int unsigned DwSumsDepth = 4;
+  localparam int unsigned TapWords = 2 * DepthwiseTaps;  // a group's, and those of the next
+  localparam int unsigned DwSumsDepth = 4;               // pixels
 
   // ---- Operand queues ----
 
@@ -130,8 +130,9 @@ module pe
 
   logic       issue_valid, issue_ready, issue_pixel, issue_offset;
   product_t   issue;
-  logic       half_reserve, dw_sums_empty;
+  logic       half_reserve, dw_sums_room, dw_sums_empty;
   logic [1:0] half_reserved;
+  pe_wait_e   waits;
 
   pe_sequencer #(
     .IFMAP_WORDS (IFMAP_WORDS),
@@ -156,6 +157,7 @@ module pe
     .tap_count_i    (tap_count),
     .tap_offset_o   (tap_offset),
     .tap_pop_o      (tap_pop),
+    .dw_sums_room_i (dw_sums_room),
     .dw_sums_empty_i(dw_sums_empty),
     .half_reserved_i(half_reserved),
     .half_reserve_o (half_reserve),
@@ -164,7 +166,7 @@ module pe
     .issue_pixel_o  (issue_pixel),
     .issue_offset_o (issue_offset),
     .issue_o        (issue),
-    .wait_o         (activity_o.waits)
+    .wait_o         (waits)
   );
 
   // ---- Multiply ----
@@ -194,10 +196,9 @@ module pe
     .valid_o      (product_valid),
     .products_o   (products),
     .sum_o        (dot),
+    .counted_o    (activity_o.multiplies),
     .gated_o      (activity_o.gated)
   );
-
-  assign activity_o.macs = (issue_valid && issue_ready) ? 3'(WordChannels) : '0;
 
   always_ff @(posedge clk_i) begin
     if (issue_valid && issue_ready) product_q <= issue;
@@ -227,43 +228,18 @@ module pe
 
   // ---- Depthwise sums ----
 
-  dw_sums_t dw_partial_q, dw_total;
-  logic     dw_push, dw_push_ready;
-  logic [$clog2(DwSumsDepth+1)-1:0] dw_count;
-
-  always_comb begin : add_taps
-    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
-      dw_total[lane] = (product_q.first ? '0 : dw_partial_q[lane]) +
-                       DwSumWidth'($signed(products[lane]));
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (product_valid && product_q.depthwise) dw_partial_q <= dw_total;
-  end
-
-  assign dw_push = product_valid && product_q.depthwise && product_q.last;
-
-  fifo #(.WIDTH($bits(dw_sums_t)), .DEPTH(DwSumsDepth)) u_dw_sums (
+  depthwise_sums #(.DEPTH(DwSumsDepth)) u_dw_sums (
     .clk_i, .rst_ni,
-    .in_valid_i (dw_push),
-    .in_ready_o (dw_push_ready),
-    .in_data_i  (dw_total),
-    .out_valid_o(dw_o.valid),
-    .out_ready_i(dw_ready_i),
-    .out_data_o (dw_o.sums),
-    .count_o    (dw_count)
+    .room_o     (dw_sums_room),
+    .empty_o    (dw_sums_empty),
+    .reserve_i  (issue_valid && issue_ready && issue.depthwise && issue.first),
+    .add_valid_i(product_valid && product_q.depthwise),
+    .add_first_i(product_q.first),
+    .add_last_i (product_q.last),
+    .products_i (products),
+    .sums_o     (dw_o),
+    .ready_i    (dw_ready_i)
   );
-
-  // A group may start when the queue is empty and no sum is still on its way to it.
-  logic dw_in_flight_q;
-  assign dw_sums_empty = dw_count == '0 && !dw_in_flight_q;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) dw_in_flight_q <= 1'b0;
-    else if (issue_valid && issue_ready && issue.depthwise && issue.last) dw_in_flight_q <= 1'b1;
-    else if (dw_push) dw_in_flight_q <= 1'b0;
-  end
 
   // ---- Sum chain: the PE's own sum is there a cycle after its beat has been taken ----
 
@@ -296,10 +272,27 @@ module pe
     sum:   chain_sum_q + (chain_phase_q.add[ROW] ? own_sum : '0)
   };
 
+  // ---- Activity, a cycle later ----
+
+  pe_wait_e waits_q;
+  logic     behind_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      waits_q  <= WaitPass;
+      behind_q <= 1'b0;
+    end else begin
+      waits_q  <= waits;
+      behind_q <= cfg_epoch_o != cfg_epoch_i && waits != WaitPass;
+    end
+  end
+
+  assign activity_o.waits  = waits_q;
+  assign activity_o.behind = behind_q;
+
   logic unused_lanes;  // beyond FILTER_LANES
   assign unused_lanes = ^operands_i.filter;
 
-  `EYRIE_ASSERT_WHEN(DwSumsFit, dw_push, dw_push_ready, "depthwise sum lost")
   `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sum})
 
 endmodule

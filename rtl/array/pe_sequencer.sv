@@ -5,7 +5,8 @@
 // pointwise work or of a convolution (psum_sequencer). Which goes on is decided in every cycle, so
 // that none is lost between two groups. A depthwise group goes first as soon as all it needs is
 // there, between two filters of a pointwise group too: the ifmap stream is never held up for long,
-// and the requantisation of a group hides behind the pointwise work of the one before.
+// and the requantisation of a group hides behind the pointwise work of the one before. It rests
+// before a pixel for whose sum there is no room, in groups of more pixels than there are places.
 //
 // A pass starts where running_o is low, the offered epoch differs and takes effect in one cycle; a
 // PE that takes no part (enable_i low, or no filters) only notes the epoch.
@@ -53,7 +54,8 @@ module pe_sequencer
   output logic [TapWidth-1:0]    tap_pop_o,
 
   // Where results go.
-  input  logic                   dw_sums_empty_i,  // room for a depthwise group
+  input  logic                   dw_sums_room_i,   // for another pixel
+  input  logic                   dw_sums_empty_i,  // no pixel of a group before is left
   input  logic [1:0]             half_reserved_i,  // psum halves in use
   output logic                   half_reserve_o,   // a tile starts in half issue_o.half
 
@@ -162,6 +164,8 @@ module pe_sequencer
 
   depthwise_sequencer #(.IFMAP_WORDS(IFMAP_WORDS), .TAP_WORDS(TAP_WORDS)) u_depthwise (
     .clk_i, .rst_ni,
+    .take_i        (take),
+    .shape_next_i  (cfg_i.shape),
     .shape_i       (shape_q),
     .ifmap_count_i,
     .ifmap_offset_o(dw_ifmap_offset),
@@ -197,21 +201,25 @@ module pe_sequencer
     .index_o       (psum_index)
   );
 
-  assign ifmap_offset_o = (op == OpDepthwise) ? dw_ifmap_offset : psum_ifmap_offset;
-  assign ifmap_pop_o    = (op == OpDepthwise) ? dw_ifmap_pop : psum_ifmap_pop;
+  // A pass has ifmap words of one kind.
+  assign ifmap_offset_o = (mode_o == ArrayConvolution) ? psum_ifmap_offset : dw_ifmap_offset;
+  assign ifmap_pop_o    = (mode_o == ArrayConvolution) ? psum_ifmap_pop : dw_ifmap_pop;
 
   // ---- Choice ----
 
-  logic dw_may_start, psum_may_start, half_missing;
+  // A pixel begins where there is room for its sum: else pointwise work goes on, since it may be
+  // what the words that hold the room up wait for.
+  logic dw_may_go, psum_may_start, half_missing;
 
-  assign dw_may_start   = !dw_done_q && dw_sums_empty_i && dw_ready;
+  assign dw_may_go      = dw_busy ? !dw_first || dw_sums_room_i
+                                  : !dw_done_q && dw_sums_empty_i && dw_ready;
   assign half_missing   = group_first && half_reserved_i[half_q];
   assign psum_may_start = mode_o != ArrayDepthwise && !half_missing && psum_ready;
 
   always_comb begin : choose_operation
     op = OpNone;
     if (running_q) begin
-      if (dw_busy || (dw_may_start && !(psum_busy && !psum_between))) op = OpDepthwise;
+      if (dw_may_go && !(psum_busy && !psum_between)) op = OpDepthwise;
       else if (psum_busy || psum_may_start) op = OpPsum;
     end
   end

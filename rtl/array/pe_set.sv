@@ -3,7 +3,7 @@
 // them: the depthwise lane down to the SUPER, the words up from it, the sum chain.
 //
 // Depthwise sums of a pixel leave the queues of all rows at once, when each has its own and the
-// SUPER takes their sum. The chain enters at row 0 and leaves at the SUPER.
+// SUPER takes their sum. The chain enters at row 0, through a skid buffer, and leaves at the SUPER.
 
 `include "assertions.svh"
 
@@ -26,7 +26,6 @@ module pe_set
   input  logic                          cfg_epoch_i,
   input  logic            [SetRows-1:0] enable_i,
   output logic                          taken_o,    // the pass on offer, by PEs and SUPER
-  output logic            [SetRows-1:0] behind_o,   // PEs that have not taken it
 
   input  operands_t       [SetRows-1:0] operands_i,
   output operands_ready_t [SetRows-1:0] operands_ready_o,
@@ -53,8 +52,16 @@ module pe_set
   chain_beat_t [Super:0]     chain;       // into each row
   logic        [Super:0]     chain_ready;
 
-  assign chain[0]      = chain_i;
-  assign chain_ready_o = chain_ready[0];
+  // Readiness goes no further up than the set: a column may be many sets long.
+  skid_buffer #(.WIDTH($bits(chain_phase_t) + $bits(sum_t))) u_chain_in (
+    .clk_i, .rst_ni,
+    .in_valid_i (chain_i.valid),
+    .in_ready_o (chain_ready_o),
+    .in_data_i  ({chain_i.phase, chain_i.sum}),
+    .out_valid_o(chain[0].valid),
+    .out_ready_i(chain_ready[0]),
+    .out_data_o ({chain[0].phase, chain[0].sum})
+  );
 
   // The rows above the SUPER give their sums together.
   always_comb begin : join_upper_rows
@@ -107,7 +114,6 @@ module pe_set
     .activity_o      (activity_o[Super])
   );
 
-  assign behind_o = epoch ^ {SetRows{cfg_epoch_i}};
-  assign taken_o  = behind_o == '0 && super_epoch == cfg_epoch_i;
+  assign taken_o = {super_epoch, epoch} == {SetRows + 1{cfg_epoch_i}};
 
 endmodule

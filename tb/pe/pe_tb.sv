@@ -94,7 +94,7 @@ module pe_tb
       macs_o  <= '0;
       gated_o <= '0;
     end else begin
-      macs_o  <= macs_o + 32'(activity.macs);
+      macs_o  <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
       gated_o <= gated_o + 32'(activity.gated);
     end
   end

@@ -12,6 +12,8 @@ from model.encoding import ArrayMode
 
 CHANNELS = 4
 PSUM_WORDS = 128
+IFMAP_WORDS = 9
+PIXEL_WORDS = 8
 DW_SUM_BITS = 20
 
 
@@ -69,9 +71,13 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, max_filters: int = 20)
 
     convolution = mode == ArrayMode.CONVOLUTION
     taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
+    stride = up_to(2)
     filters = up_to(4) if convolution else up_to(max_filters)
-    pixels = up_to(min(20, PSUM_WORDS // filters)) if convolution else up_to(4)
-    return Shape(mode, taps, up_to(2), bool(rng.integers(2)), bool(rng.integers(2)), pixels, filters,
+    pixels = up_to(min(20, PSUM_WORDS // filters))
+    if not convolution:
+        # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.
+        pixels = min(pixels, up_to(4) if rng.random() < 0.7 else (IFMAP_WORDS - taps) // stride + 1, PIXEL_WORDS)
+    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), pixels, filters,
                  up_to(2), up_to(3) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5))
 
 
