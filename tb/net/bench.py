@@ -41,6 +41,7 @@ BENCHES = [
                     networks=10, macs=12_000_000, slow=True),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits", machine=WIDE),
             parameters={"BUS_WORDS": 2, "FILTER_LANES": 2}),
+    network("net5", "maps of thousands of rows or columns", "runs_long_maps"),
     replace(network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
             module="tb.net.cost_tests"),
 ]
