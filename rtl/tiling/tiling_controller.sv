@@ -56,7 +56,7 @@ module tiling_controller
   logic                       commands_done, commands_moved;
   transfer_t                  transfer;
   count_t                     chunks_freed;
-  logic [31:0]                command, offer_command, pass_command;
+  logic [31:0]                command, pass_command;
   pending_t                   pass_pending, transfer_pending;
   fault_t                     command_fault, dma_fault, stream_fault, pass_fault, watchdog_fault;
   fault_t                     fault;
@@ -88,8 +88,8 @@ module tiling_controller
     .pass_wait_o     (activity_o.pass_wait),
     .pending_o       (pass_pending),
     .command_o       (command),
-    .offer_command_o (offer_command),
     .pass_command_o  (pass_command),
+    .pass_fault_o    (pass_fault),
     .fault_o         (command_fault)
   );
 
@@ -228,8 +228,6 @@ module tiling_controller
   // The DMA checks its rows beforehand, so that only a stream can be at fault.
   assign stream_fault = '{code:    pass_i.glb_error ? ErrorGlbAddress : ErrorNone,
                           command: pass_command};
-  assign pass_fault = '{code:    pass_i.illegal_pass ? ErrorDescriptor : ErrorNone,
-                        command: offer_command};
 
   run_control #(.FAULTS(5), .SETTLE_CYCLES(ActivityDelay + 2)) u_control (
     .clk_i, .rst_ni,

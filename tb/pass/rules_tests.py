@@ -6,7 +6,6 @@ import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge
 
 from model import encoding as enc
-from model.config import DEFAULT
 from model.descriptor import Descriptor
 from model.encoding import Stream
 from model.legality import broken_rule
@@ -69,7 +68,7 @@ async def agrees_on_descriptors(dut) -> None:
         await FallingEdge(dut.clk_i)
         dut.write_i.value = 0
         await FallingEdge(dut.clk_i)
-        broken = broken_rule(DEFAULT, descriptor)
+        broken = broken_rule(tb.machine, descriptor)
         board.compare(broken is not None, bool(dut.illegal_o.value), f"descriptor {number}: {broken}")
         verdicts[broken] = verdicts.get(broken, 0) + 1
     assert verdicts[None] > MUTANTS // 20 and len(verdicts) > 20, f"too few kinds of verdicts: {verdicts}"
