@@ -38,6 +38,7 @@ GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "machine_check.sv"}
 
 _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
 _SUPER = "super2 super0 super1"
+_REQUANT = "requant0 requant1 requant2"
 _ARRAY = "array16 array15 array6 array8 array10"
 _PASS = "pass1 pass0 pass2 pass3 pass5 pass4"
 _PPU = "ppu5 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu6"
@@ -49,8 +50,8 @@ BLOCKS = {
            "array/operand_queue.sv": f"{_PE} {_SUPER} array16", "array/psum_buffer.sv": f"{_PE} array16"},
     "pe_sequencer": {"array/*_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
                      "pass/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
-    "requantizer": {"arithmetic/requantizer.sv": f"requant0 ppu0 {_SUPER}",
-                    "arithmetic/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
+    "requantizer": {name: f"{_REQUANT} ppu0 ppu4 {_SUPER}" for name in (
+        "arithmetic/requantizer.sv", "arithmetic/rounding_shift.sv", "arithmetic/booth_step.sv")},
     "super_pe": {name: f"{_SUPER} array16 array15 pass0 pass2 pass4" for name in (
         "array/super_pe.sv", "array/dw_finisher.sv", "array/word_sender.sv", "array/word_buffer.sv")},
     "network": {name: f"{_ARRAY} array9 array11 pass0 pass3" for name in (
