@@ -3,15 +3,15 @@
 
 from collections import deque
 
-from compiler.timing.banks import READ, Banks
+from compiler.timing.banks import ASK, READ, Banks
 from compiler.timing.front import Front
 from compiler.timing.shape import PassShape
 from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.encoding import Stream
 
-STREAM_START = 3  # read_stream: from the take of a pass to the first beat: first request, GLB, queue
-READ_AHEAD = 4  # DEPTH of read_stream
+STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
+READ_AHEAD = 5  # DEPTH of read_stream
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
 PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
 RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
@@ -44,7 +44,7 @@ class Ifmap:
         mask = next(self._masks, None)
         if mask is None:
             return
-        at, busy = max(self._granted, at) + 1, self._banks.busy
+        at, busy = max(self._granted, at + ASK) + 1, self._banks.busy
         if mask:
             self._banks.reach(at)
             while busy[at] & mask:
@@ -124,7 +124,7 @@ class Filters:
             at = max(at, self._used[place])
         if self._needs_chunk():
             self._chunks += 1
-            at = max(at, self._front.chunk(self._chunks) + READ - 1)
+            at = max(at, self._front.chunk(self._chunks) + ASK + READ - 1)
         rows = sum(self._filter < filters for filters in shape.filters)
         masks = shape.banks_filter[self._word : self._word + rows]
         at = self._banks.walk(at, masks[:1], Stream.FILTER)
