@@ -2,11 +2,13 @@
 """Which machines are legal: MachineConfig, the RTL and docs/machine.md say the same, and the legal ones work."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from model.config import DEFAULT, GLB_WORDS, MachineConfig, sizes
 from runtime.folders import ROOT
+from runtime.simulator.simulate import simulate
 from runtime.simulator.sources import SourceError, code, parameters
 from scripts.machines import summarised, trial
 from tb.catalogue import benches, find
@@ -112,6 +114,15 @@ def test_parameters_of_a_module() -> None:
     assert parameters("pass_tb")[:2] == ["ROWS", "COLS"] and parameters("eyrie_pkg") == []
     with pytest.raises(SourceError):
         parameters("nosuch")
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_drawn_small_machine_works(number: int, seed: int, tmp_path) -> None:
+    drawn = draw_machines(seed + number, 4, most_pes=12)
+    machine = next(machine for machine in drawn if model_refusal(machine) is None)
+    bench = find("pass6").on(MachineConfig(**machine))
+    result = simulate(replace(bench, arguments={**bench.arguments, "layers": 8}), seed, target=tmp_path / "run")
+    assert result["status"] == "pass", f"{machine}: {result['reason']}"
 
 
 def test_a_campaign_notes_what_it_found(tmp_path) -> None:
