@@ -45,7 +45,7 @@ module word_sender
   // Depthwise words alone are made for no filter tiles.
   always_comb begin : select_loops
     loops = loops_i;
-    if (to_chain_i) loops.tiles = 14'd1;
+    if (to_chain_i) loops.tiles = 1;
   end
 
   assign taken      = held_q && (to_chain_i ? chain_ready_i : fork_ready);

@@ -144,14 +144,14 @@ module ppu
     .table_valid_i(table_i.valid),
     .table_ready_o,
     .table_i      (table_i.word),
-    .half_i      (1'b0),
-    .valid_o     (table_valid),
-    .read_i      (push && !cfg_q.finish.raw),
-    .channel_i   (beat_i.channel),
-    .bias_o      (bias),
-    .multiplier_o(multiplier),
-    .shift_o     (shift),
-    .pop_i       (push && beat_i.block_last && beat_i.pixel_last && !cfg_q.finish.raw)
+    .half_i       (1'b0),
+    .valid_o      (table_valid),
+    .read_i       (push && !cfg_q.finish.raw),
+    .channel_i    (beat_i.channel),
+    .bias_o       (bias),
+    .multiplier_o (multiplier),
+    .shift_o      (shift),
+    .pop_i        (push && beat_i.block_last && beat_i.pixel_last && !cfg_q.finish.raw)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

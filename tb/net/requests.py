@@ -13,7 +13,7 @@ from runtime import progress
 from runtime.results import network_summary, write_page
 from runtime.simulator.simulate import simulate_in
 from runtime.simulator.summary import write_summary
-from tb.net.bench import DRAM_BYTES, LATENCY, PASS_DONE, network
+from tb.net.bench import LATENCY, PASS_DONE, TRACED_PASSES, network
 
 _PASS_DONE = re.compile(PASS_DONE.replace("%d", r"(\d+)"))
 
@@ -43,8 +43,8 @@ def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, laten
     Raises RunFailed if the simulation failed, ValueError if it cannot run the network, BuildError, SourceError.
     """
     image = Image.load(program)
-    if len(image.dram) > DRAM_BYTES:
-        raise ValueError(f"the network needs {len(image.dram)} bytes of DRAM, the bench has {DRAM_BYTES}")
+    if (count := sum(len(step["passes"]) for step in image.map["steps"])) > TRACED_PASSES:
+        raise ValueError(f"the network takes {count} passes, the bench keeps account of {TRACED_PASSES}")
     bench = replace(network("network", "a compiled network on given inputs", "runs_requests"),
                     machine=image.machine, arguments={"latency": latency},
                     assertions=False)  # these are the tests' business
