@@ -12,19 +12,22 @@ IMAGE   ?=#          picture to classify, the shipped one by default: demo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
 RTL     ?=#          number of images to run on the RTL too: accuracy
+BLOCKS  ?=#          blocks, by comma, all by default: synth
+LIBERTY ?=#          cell library to map to, yosys's own gates by default: synth
 QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
-export TEST SEED JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL PYTHON
+export TEST SEED JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
+synthesis := .venv/.synth
 eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test lint golden accuracy bench mutate clean help
+.PHONY: demo sim list check test lint golden accuracy bench mutate synth clean help
 
 demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"}
@@ -58,6 +61,9 @@ bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PAR
 mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
 	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$$COUNT" --budget="$$BUDGET"
 
+synth: $(synthesis) ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
+	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
+
 clean: ## Removes build/; .venv stays
 	@rm -rf build
 
@@ -69,3 +75,6 @@ help: ## Prints this
 
 $(ready): requirements.txt scripts/setup_venv.sh
 	@scripts/setup_venv.sh
+
+$(synthesis): requirements-synth.txt scripts/setup_synth.sh $(ready)
+	@scripts/setup_synth.sh

@@ -23,14 +23,12 @@ class Design:
 
     modules    name (of the source; with .2, .3, ... where parameters or constants differ) -> yosys's JSON
     instances  module -> how many of it the machine has
-    paths      module -> instance path of the first of them, empty for the top
     memories   module -> bits, of those that count as memory
     """
 
     top: str
     modules: dict[str, Json]
     instances: Counter
-    paths: dict[str, str]
     memories: dict[str, int] = field(default_factory=dict)
 
 
@@ -62,23 +60,18 @@ def merged(modules: dict[str, Json], top: str) -> Design:
         return names[name]
 
     visit(top)
-    instances, paths = _instances(kept, names[top])
-    return Design(names[top], kept, instances, paths)
+    return Design(names[top], kept, _instances(kept, names[top]))
 
 
-def _instances(modules: dict[str, Json], top: str) -> tuple[Counter, dict[str, str]]:
-    """How often each module is there below `top`, and where first."""
+def _instances(modules: dict[str, Json], top: str) -> Counter:
+    """How often each module is there in `top`, itself included."""
     counts: Counter = Counter()
-    paths: dict[str, str] = {}
-    left = [(top, "")]
+    left = [top]
     while left:
-        name, path = left.pop()
+        name = left.pop()
         counts[name] += 1
-        paths.setdefault(name, path)
-        for key, cell in modules[name]["cells"].items():
-            if cell["type"] in modules:
-                left.append((cell["type"], f"{path}.{key}".lstrip(".")))
-    return counts, paths
+        left += [cell["type"] for cell in modules[name]["cells"].values() if cell["type"] in modules]
+    return counts
 
 
 def _digest(module: Json, inner: dict[str, str]) -> str:

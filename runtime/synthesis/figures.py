@@ -118,8 +118,9 @@ def summary(design: Design, netlists: dict[str, Netlist], library: Library, name
 
 def markdown(found: dict) -> str:
     """The tables of a summary: blocks, and the longest paths between them."""
-    lines = ["| block | instances | kGE each | kGE of all | flip-flop bits | memory bits | longest path, cells | from | "
-             "to | ECP5 MHz |", "|---|--:|--:|--:|--:|--:|--:|---|---|--:|"]
+    heads = ("block", "instances", "kGE each", "kGE of all", "flip-flop bits", "memory bits", "longest path, cells",
+             "from", "to", "ECP5 MHz")
+    lines = [f"| {' | '.join(heads)} |", "|---|--:|--:|--:|--:|--:|--:|---|---|--:|"]
     for name, entry in found["blocks"].items():
         mhz = entry["ecp5_fmax_mhz"]
         lines.append(f"| `{name}` | {entry['instances']} | {_thousands(entry['gate_equivalents'])} | "

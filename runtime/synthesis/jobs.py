@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of yosys and nextpnr: several at a time, each a list of commands one after the other."""
 
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.simulator.processes import process
@@ -23,7 +24,7 @@ class SynthesisError(ValueError):
 class Command:
     """A tool, its arguments, and the log in the folder of the run.
 
-    limit_s  seconds after which it is ended and has failed, 0: none; what may fail has a limit
+    limit_s  seconds of CPU time after which it is ended and has failed, 0: none; what may fail has a limit
     """
 
     tool: str
@@ -63,8 +64,8 @@ def run(jobs: list[Job], folder: Path, at_once: int, report: Callable[[int, str]
                 return
             own = everything.enter_context(ExitStack())
             log = own.enter_context((folder / command.log).open("w"))
-            tool = own.enter_context(process([str(_path(command.tool)), *command.arguments], cwd=folder,
-                                             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT))
+            tool = own.enter_context(process(_words(command), cwd=folder, stdin=subprocess.DEVNULL, stdout=log,
+                                             stderr=subprocess.STDOUT))
             running.append(_Running(job, command, tool, own))
 
         while waiting or running:
@@ -72,7 +73,7 @@ def run(jobs: list[Job], folder: Path, at_once: int, report: Callable[[int, str]
                 go_on(waiting.pop(0), None)
             report(ended, ", ".join(one.command.log.removesuffix(".log") for one in running))
             time.sleep(_POLL_S)
-            for one in [one for one in running if one.tool.poll() is not None or one.late]:
+            for one in [one for one in running if one.tool.poll() is not None]:
                 code = one.tool.returncode
                 one.own.close()
                 running.remove(one)
@@ -91,17 +92,18 @@ class _Running:
     command: Command
     tool: subprocess.Popen
     own: ExitStack
-    start: float = field(default_factory=time.monotonic)
-
-    @property
-    def late(self) -> bool:
-        return 0 < self.command.limit_s < time.monotonic() - self.start
 
 
-def refusal(command: Command, code: int | None, folder: Path) -> str:
-    """Why a tool failed, in one line: its first error, its exit code, or its time (None)."""
-    if code is None:
-        return f"not done within {command.limit_s} s"
+def _words(command: Command) -> list[str]:
+    """What is run: the system ends what uses more CPU time than it may."""
+    words = [str(_path(command.tool)), *command.arguments]
+    return ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(command.limit_s), *words] if command.limit_s else words
+
+
+def refusal(command: Command, code: int, folder: Path) -> str:
+    """Why a tool failed, in one line: its time, its first error, or its exit code."""
+    if command.limit_s and -code in (signal.SIGXCPU, signal.SIGKILL):
+        return f"not done within {command.limit_s} s of CPU time"
     lines = (folder / command.log).read_text(errors="replace").splitlines()
     errors = [line.strip() for line in lines if "error:" in line.lower()]
     return f"{command.tool}: {errors[0] if errors else f'exit code {code}'} ({command.log} has the rest)"

@@ -45,9 +45,10 @@ def own_gates() -> Library:
 
 def liberty(path: Path) -> Library:
     """The cells of a Liberty file, in areas of its smallest NAND2. Raises ValueError, in one line."""
-    if not path.is_file():
-        raise ValueError(f"{path}: no such file: LIBERTY names a cell library (Liberty format, not compressed)")
-    text = _COMMENT.sub(" ", path.read_text(errors="replace"))
+    try:
+        text = _COMMENT.sub(" ", path.read_text(errors="replace"))
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror}): give a cell library in Liberty format") from error
     areas, registers = {}, {}
     for start in _CELL.finditer(text):
         body = _group(text, start.end())
@@ -61,7 +62,7 @@ def liberty(path: Path) -> Library:
     nands = [area for name, area in areas.items() if _NAND2.search(name) and area > 0]
     if not nands or not registers:
         what = "cell with NAND2 in its name and an area" if not nands else "flip-flop"
-        raise ValueError(f"{path}: a cell library without a {what}: name a Liberty file of standard cells")
+        raise ValueError(f"{path}: no {what} in it: give a cell library in Liberty format")
     return Library(path.name, {name: area / min(nands) for name, area in areas.items()}, registers, path)
 
 

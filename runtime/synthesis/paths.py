@@ -18,6 +18,9 @@ _NOWHERE = -(1 << 30)  # the distance of what no path reaches
 _INDEX = re.compile(r"\[\d+\]")
 
 
+Point = tuple[int, str, str]  # where paths begin or end: node, label, path of the instance
+
+
 @dataclass(frozen=True)
 class Path:
     """A path.
@@ -37,16 +40,16 @@ class Path:
 class _Flat:
     """What has been laid out, in a piece for each instance. Node 0 stands for constants.
 
-    starts, ends  node, label, path of the instance (empty: the top's, and its ports)
-    first         node of each instance; instances: its path, its netlist, its own nets
+    first      node of each instance
+    instances  its path (empty for the top), its netlist, its own nets
     """
 
     nodes: int = 1
     source: list[np.ndarray] = field(default_factory=list)
     target: list[np.ndarray] = field(default_factory=list)
     weight: list[np.ndarray] = field(default_factory=list)
-    starts: list[tuple[int, str, str]] = field(default_factory=list)
-    ends: list[tuple[int, str, str]] = field(default_factory=list)
+    starts: list[Point] = field(default_factory=list)
+    ends: list[Point] = field(default_factory=list)
     first: list[int] = field(default_factory=list)
     instances: list[tuple[str, Netlist, np.ndarray]] = field(default_factory=list)
 
@@ -73,8 +76,8 @@ def between(netlists: dict[str, Netlist], top: str) -> list[Path]:
     return sorted(found, key=lambda path: -path.cells)
 
 
-def _by_block(points: list[tuple[int, str, str]]) -> list[list[tuple[int, str, str]]]:
-    blocks: dict[str, list[tuple[int, str, str]]] = {}
+def _by_block(points: list[Point]) -> list[list[Point]]:
+    blocks: dict[str, list[Point]] = {}
     for point in points:
         blocks.setdefault(_INDEX.sub("", point[2]), []).append(point)
     return list(blocks.values())
@@ -153,7 +156,7 @@ class _Graph:
             raise ValueError(f"a combinational loop in or behind {place or 'the top'}")
         return levels
 
-    def longest(self, starts: list[tuple[int, str, str]], groups: list[list[tuple[int, str, str]]]) -> list[Path | None]:
+    def longest(self, starts: list[Point], groups: list[list[Point]]) -> list[Path | None]:
         """The longest path from any of the starts to any end of each group; None without a gate between."""
         distance = np.full(self.flat.nodes, _NOWHERE, np.int64)
         distance[[node for node, _, _ in starts]] = 0

@@ -72,7 +72,7 @@ def _synthesised(folder: Path, names: list[str], library: Library, memories: tup
 
 
 def _placed(folder: Path, design: Design, name: str, clocks: dict[str, tuple[float | None, str]]) -> Job:
-    return placement(folder, design.modules[name], name, lambda rate, reason: clocks.update({name: (rate, reason)}))
+    return placement(folder, design.modules, name, lambda rate, reason: clocks.update({name: (rate, reason)}))
 
 
 def _clean(folder: Path) -> None:
