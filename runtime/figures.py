@@ -52,6 +52,7 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
         rows.append({
             "name": step["name"], "way": step["way"], "cycles": cycles, "macs": step["macs"],
             "roofline_cycles": round(step_cycles(image, step)),
+            "roofline_share": round(step_cycles(image, step) / cycles, 4),
             "utilisation": round(step["macs"] / (multipliers(image) * cycles), 4),
             "gated": row["GATED"],
             "dram_read_bytes": row["DRAM_READ_BYTES"],
@@ -82,8 +83,10 @@ def figures(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:
         "dram_read_bytes": counters["DRAM_READ_BYTES"],
         "dram_write_bytes": counters["DRAM_WRITE_BYTES"],
         "compulsory_dram_bytes": compulsory_bytes(image),
+        "dram_over_compulsory": round(dram / compulsory_bytes(image), 4),
         "glb_read_bytes": glb_read,
         "glb_write_bytes": glb_write,
+        "glb_bytes": glb_read + glb_write,
         "energy_uJ": round(energy_uj(worked, glb_read + glb_write, dram, cycles, clock_hz), 2),
         "units": units(image, counters),
         "counters": {name.lower(): value for name, value in counters.items()},
@@ -124,4 +127,4 @@ def unit_table(figures: dict) -> str:
 def ratios(figures: dict) -> str:
     """How far the network is from its bounds."""
     return (f"cycles / roofline {figures['cycles'] / figures['roofline_cycles']:.3f}, "
-            f"DRAM / compulsory bytes {_dram(figures) / figures['compulsory_dram_bytes']:.3f}")
+            f"DRAM / compulsory bytes {figures['dram_over_compulsory']:.3f}")

@@ -6,6 +6,7 @@ import numpy as np
 from model.config import MachineConfig
 from model.encoding import Stream
 
+ASK = 1  # cycles from a stream's going on to a position until it asks for the word: the skid buffer
 READ = 2  # cycles from a grant until a read stream hands the word on: the bank, the stream's queue
 
 

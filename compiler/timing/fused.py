@@ -6,18 +6,18 @@ most filters, and in the column that is last to get its ifmap words.
 """
 
 from compiler.timing.shape import PassShape
-from compiler.timing.streams import CHANNELS
+from compiler.timing.streams import PIXEL
 from compiler.timing.units import Begin, Units
 from model import encoding as enc
 from model.config import SET_ROWS
 from model.encoding import Stream
 
-TAP_GROUPS = 4  # depthwise groups whose taps a PE holds (TapWords of pe)
+TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_finisher holds
-TABLE_USED = 3  # dw_finisher: from a pixel's first channel to its last
+TABLE_USED = PIXEL - 1  # dw_finisher: from a pixel's first cycle to its last
 SUMMED = 4  # pe: from a depthwise group's first multiplication to its first sum: 3 taps, product, queue
-WORD_READY = 9  # from a pixel's first channel in dw_finisher to its word in the PEs: the other channels (3),
-#                 requantizer (4), word_buffer, word_sender
+WORD_READY = 14  # from a pixel's first cycle in dw_finisher to its word in the PEs: to the last channel's second
+#                  cycle (7), requantizer (4), word_buffer (2), word_sender
 TAP_WORDS = enc.DEPTHWISE_GROUP_WORDS - enc.TABLE_WORDS
 NEVER = 1 << 40
 
@@ -95,8 +95,8 @@ class Fused:
         self._words(job, TAP_WORDS, enc.TABLE_WORDS)
         room, last = self._work.buffer_room(job), 0
         for column in self._columns:
-            final = max(self._summed[column], self._stream + 1, room) + CHANNELS * (self._shape.pixels - 1)
-            self._empty[column] = final + CHANNELS
+            final = max(self._summed[column], self._stream + 1, room) + PIXEL * (self._shape.pixels - 1)
+            self._empty[column] = final + PIXEL
             last = max(last, final)
         self._issued.append(last + TABLE_USED)
         self._work.add(last + WORD_READY)

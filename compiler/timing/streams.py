@@ -3,20 +3,20 @@
 
 from collections import deque
 
-from compiler.timing.banks import READ, Banks
+from compiler.timing.banks import ASK, READ, Banks
 from compiler.timing.front import Front
 from compiler.timing.shape import PassShape
 from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.encoding import Stream
 
-STREAM_START = 3  # read_stream: from the take of a pass to the first beat: first request, GLB, queue
-READ_AHEAD = 4  # DEPTH of read_stream
+STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
+READ_AHEAD = 5  # DEPTH of read_stream
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
-PPU_LATENCY = 6  # ppu: from a beat to its word: entry, requantizer (4), transposer
+PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
 RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
 HALVES = 2  # beats of raw words
-CHANNELS = 4  # dw_finisher: cycles of a pixel, a channel each
+PIXEL = 8  # dw_finisher: cycles of a pixel, two for a channel
 AVERAGE_LATENCY = 4  # average_pool
 TABLES = 2  # that table_buffer holds
 UNIT = 8  # beats of a block of filters and a pixel, which make a word of each column
@@ -44,7 +44,7 @@ class Ifmap:
         mask = next(self._masks, None)
         if mask is None:
             return
-        at, busy = max(self._granted, at) + 1, self._banks.busy
+        at, busy = max(self._granted, at + ASK) + 1, self._banks.busy
         if mask:
             self._banks.reach(at)
             while busy[at] & mask:
@@ -124,7 +124,7 @@ class Filters:
             at = max(at, self._used[place])
         if self._needs_chunk():
             self._chunks += 1
-            at = max(at, self._front.chunk(self._chunks) + READ - 1)
+            at = max(at, self._front.chunk(self._chunks) + ASK + READ - 1)
         rows = sum(self._filter < filters for filters in shape.filters)
         masks = shape.banks_filter[self._word : self._word + rows]
         at = self._banks.walk(at, masks[:1], Stream.FILTER)
@@ -202,7 +202,7 @@ class Drain:
         """
         latency, at = SET_ROWS + RAW_LATENCY, self._ready
         for pixel in range(shape.pixels):
-            at = max(at, ready - CHANNELS * (shape.pixels - 1 - pixel))
+            at = max(at, ready - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
         self._ready = at

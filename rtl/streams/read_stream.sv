@@ -5,6 +5,10 @@
 // Words outside of the tensor (y or x out of range) are the pad value, without a GLB access.
 // Reading runs ahead of the consumer by DEPTH beats.
 //
+// Timing: requests leave through a skid buffer, so that neither the way from a position to a bank
+// nor the way back from a grant to the next position is one path; from a position's request to its
+// beat are three cycles, which is why fewer than 4 beats ahead would not be a beat a cycle.
+//
 // A pass's descriptor is taken when all beats of the pass before have been handed on; swap_o marks
 // that cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at
 // each new chunk (options.chunk) until another filter chunk has been loaded; chunk_freed_o: one has
@@ -17,17 +21,21 @@ module read_stream
   import encoding_pkg::*;
 #(
   parameter int unsigned LANES = 1,  // words a beat: 1 or 2
-  parameter int unsigned DEPTH = 4   // beats read ahead
+  parameter int unsigned DEPTH = 5   // beats read ahead, at least 4
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
 
-  input  stream_config_t        cfg_i,
-  input  logic                  cfg_epoch_i,
-  output logic                  cfg_epoch_o,
+  input  logic                  offer_epoch_i,  // see stream_walker
+  input  logic                  offer_used_i,
+  output logic                  epoch_o,
+  output logic                  wanted_o,
+  input  logic                  load_valid_i,
+  input  stream_pair_t          load_pair_i,
+  input  glb_word_t [1:0]       load_words_i,
   output logic                  swap_o,
   input  logic                  go_i,
-  input  logic [15:0]           chunks_loaded_i,
+  input  count_t                chunks_loaded_i,
   output logic                  chunk_freed_o,
   output logic                  waiting_o,      // for go_i or for a chunk
 
@@ -51,101 +59,95 @@ module read_stream
     logic [LANES-1:0] fetched;  // of these, from the GLB
   } beat_t;
 
-  stream_config_t    cfg_q;
-  logic              epoch_q, running_q;
-  logic [15:0]       chunks_taken_q;
-  logic              take, start, step;
-  glb_address_t      address;
-  logic signed [11:0] x;
-  logic              y_inside;
-  tag_t              tag;
-  logic [Levels:0]   inner_first, inner_last;
-  logic [Levels-1:0] at_first, at_last;
-  logic [2:0]        pair_level, reuse_level;
-
-  // ---- Pass ----
-
-  logic beats_empty, chunk_starts, chunk_missing;
-
-  assign take        = !running_q && cfg_epoch_i != epoch_q && beats_empty;
-  assign start       = take && cfg_i.options.enable;
-  assign swap_o      = take;
-  assign cfg_epoch_o = epoch_q;
-  assign options_o   = cfg_q.options;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      epoch_q        <= 1'b0;
-      running_q      <= 1'b0;
-      chunks_taken_q <= '0;
-    end else begin
-      if (take) epoch_q <= cfg_epoch_i;
-      if (start) running_q <= 1'b1;
-      else if (step && inner_last[Levels]) running_q <= 1'b0;
-      if (step && chunk_starts) chunks_taken_q <= chunks_taken_q + 16'd1;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (take) cfg_q <= cfg_i;
-  end
-
   // ---- Where it stands ----
 
-  address_generator u_generator (
-    .clk_i, .rst_ni,
-    .cfg_i        (start ? cfg_i : cfg_q),
-    .start_i      (start),
-    .step_i       (step && !inner_last[Levels]),
-    .address_o    (address),
-    .x_o          (x),
-    .y_inside_o   (y_inside),
-    .tag_o        (tag),
-    .inner_first_o(inner_first),
-    .inner_last_o (inner_last),
-    .at_first_o   (at_first),
-    .at_last_o    (at_last)
+  stream_config_t   cfg;
+  stream_position_t at;
+  logic             running, step, last, beats_empty;
+
+  stream_walker u_walker (
+    .clk_i, .rst_ni, .offer_epoch_i, .offer_used_i, .epoch_o, .wanted_o,
+    .load_valid_i, .load_pair_i, .load_words_i,
+    .free_i    (beats_empty),
+    .take_o    (swap_o),
+    .cfg_o     (cfg),
+    .running_o (running),
+    .step_i    (step),
+    .last_o    (last),
+    .position_o(at)
   );
 
-  assign reuse_level   = cfg_q.options.chunk_level + 3'd1;
-  assign chunk_starts  = cfg_q.options.chunk && at_first[reuse_level] &&
-                         inner_first[{1'b0, cfg_q.options.chunk_level}];
+  assign options_o = cfg.options;
+
+  // ---- Chunks ----
+
+  count_t      chunks_taken_q;
+  logic [2:0]  reuse_level;
+  logic        chunk_starts, chunk_missing;
+
+  assign reuse_level   = cfg.options.chunk_level + 3'd1;
+  assign chunk_starts  = cfg.options.chunk && at.at_first[reuse_level] &&
+                         at.inner_first[{1'b0, cfg.options.chunk_level}];
   assign chunk_missing = chunk_starts && chunks_taken_q == chunks_loaded_i;
-  assign chunk_freed_o = step && cfg_q.options.chunk && at_last[reuse_level] &&
-                         inner_last[{1'b0, cfg_q.options.chunk_level}];
+  assign chunk_freed_o = step && cfg.options.chunk && at.at_last[reuse_level] &&
+                         at.inner_last[{1'b0, cfg.options.chunk_level}];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) chunks_taken_q <= '0;
+    else if (step && chunk_starts) chunks_taken_q <= chunks_taken_q + 1'b1;
+  end
 
   // ---- Request, or pad ----
 
-  beat_t beat, head;
-  logic  beat_valid, beat_ready, need_read, active;
+  localparam int unsigned RequestWidth = $bits(glb_address_t) + LANES;
 
-  assign pair_level = {1'b0, cfg_q.options.pair_level};
+  beat_t            beat, head;
+  logic             beat_ready, active, ready_to_ask;
+  logic [2:0]       pair_level;
+  logic [LANES-1:0] x_inside, ask;
+  logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
+
+  // x + 1 is not formed: it lies inside where x does, but for the ends.
+  assign beyond      = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
+  assign x_inside[0] = !at.x[$high(at.x)] && beyond[$high(beyond)];
+  if (LANES > 1) begin : gen_second
+    assign x_inside[1] = (!at.x[$high(at.x)] || &at.x) &&
+                         beyond[$high(beyond)] && !(&beyond);
+  end
+
+  assign pair_level = {1'b0, cfg.options.pair_level};
 
   always_comb begin : place_lanes
-    beat.tag = tag;
+    beat.tag = at.tag;
     for (int signed lane = 0; lane < LANES; lane++) begin
-      logic signed [11:0] lane_x;
-      lane_x = x + 12'(lane);
-      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg_q.options.trim_first &&
-                             at_first[pair_level]) &&
-                           !(lane == 1 && cfg_q.options.trim_last && at_last[pair_level]);
-      beat.fetched[lane] = beat.lanes[lane] && y_inside && !lane_x[11] &&
-                           lane_x < $signed(cfg_q.range.cols);
+      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg.options.trim_first &&
+                             at.at_first[pair_level]) &&
+                           !(lane == 1 && cfg.options.trim_last && at.at_last[pair_level]);
+      beat.fetched[lane] = beat.lanes[lane] && at.y_inside && x_inside[lane];
     end
   end
 
-  assign waiting_o       = running_q && (!go_i || chunk_missing);
-  assign active          = running_q && go_i && !chunk_missing;
-  assign need_read       = beat.fetched != '0;
-  assign request_valid_o = active && need_read && beat_ready;
-  assign step            = active && beat_ready && (!need_read || request_ready_i);
-  assign beat_valid      = step;
+  assign waiting_o = running && (!go_i || chunk_missing);
+  assign active    = running && go_i && !chunk_missing;
+  assign step      = active && beat_ready && ready_to_ask;
 
-  always_comb begin : build_request
-    request_o         = '0;
-    request_o.address = address;
-    for (int unsigned lane = 0; lane < LANES; lane++) begin
-      request_o.strobe[lane] = {8{beat.fetched[lane]}};
+  skid_buffer #(.WIDTH(RequestWidth)) u_request (
+    .clk_i, .rst_ni,
+    .in_valid_i (active && beat_ready && beat.fetched != '0),
+    .in_ready_o (ready_to_ask),
+    .in_data_i  ({at.address, beat.fetched}),
+    .out_valid_o(request_valid_o),
+    .out_ready_i(request_ready_i),
+    .out_data_o ({request_o.address, ask})
+  );
+
+  assign request_o.write = 1'b0;
+  assign request_o.data  = '0;
+  for (genvar lane = 0; lane < 2; lane++) begin : gen_strobe
+    if (lane < LANES) begin : gen_asked
+      assign request_o.strobe[lane] = {8{ask[lane]}};
+    end else begin : gen_none
+      assign request_o.strobe[lane] = '0;
     end
   end
 
@@ -157,7 +159,7 @@ module read_stream
 
   fifo #(.WIDTH($bits(beat_t)), .DEPTH(DEPTH)) u_beats (
     .clk_i, .rst_ni,
-    .in_valid_i (beat_valid),
+    .in_valid_i (step),
     .in_ready_o (beat_ready),
     .in_data_i  (beat),
     .out_valid_o(head_valid),
@@ -184,12 +186,13 @@ module read_stream
   assign tag_o        = head.tag;
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lane
-    assign data_o[lane] = head.fetched[lane] ? data[lane] : {8{cfg_q.options.pad}};
+    assign data_o[lane] = head.fetched[lane] ? data[lane] : {8{cfg.options.pad}};
   end
 
   logic unused_signals;
-  assign unused_signals = ^{at_first, at_last, read_data_i};
+  assign unused_signals = ^{cfg, at, last, beyond, read_data_i};
 
+  `EYRIE_STATIC(DepthFits, DEPTH >= 4, "a stream that reads ahead less than its latency")
   `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "data without a place")
   `EYRIE_STABLE(Beat, valid_o, ready_i, {data_o, lanes_o, tag_o})
 

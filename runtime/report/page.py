@@ -103,7 +103,8 @@ ROOFLINE_TEXT = (
     "once. A point can stand a little above the slope where filters were loaded ahead.")
 LEVELS_TEXT = (
     "Of a layer's span. Energy by the prices in the table below. PE registers, psum buffers, multicast "
-    "networks and the PPU have no price and are not in it.")
+    "networks and the PPU have no price and are not in it; leakage is priced far below what a chip of this "
+    "many gates leaks (docs/cost.md).")
 TIMELINE_TEXT = (
     "Measured at the end of each pass: a unit's height is its share of the cycles since the end of the "
     "pass before. Streams work when they bring words, of as many as their ports carry at most. PEs are "

@@ -62,13 +62,14 @@ def block_entries(design: Design, netlists: dict[str, Netlist], library: Library
     gate equivalents of all."""
     entries = {}
     for name in names:
+        everywhere = all_of(design, netlists, library, (name,))
         kinds = [kind for kind in netlists if source_name(kind) == name]
         found = {kind: sizes(netlists, kind, library, design.memories) for kind in kinds}
         largest = max(kinds, key=lambda kind: found[kind].gate_equivalents)
         paths = [path for path in (longest(netlists, kind) for kind in kinds) if path]
         entries[name] = {
             "instances": sum(design.instances[kind] for kind in kinds), **found[largest].entries,
-            "gate_equivalents_of_all": round(all_of(design, netlists, library, (name,)).gate_equivalents),
+            "gate_equivalents_of_all": round(everywhere.gate_equivalents),
             **path_entries(max(paths, key=lambda path: path.cells, default=None)),
             "ecp5_fmax_mhz": None, "ecp5_reason": "not among the blocks that are placed",
         }

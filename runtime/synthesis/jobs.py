@@ -106,4 +106,4 @@ def refusal(command: Command, code: int, folder: Path) -> str:
         return f"not done within {command.limit_s} s of CPU time"
     lines = (folder / command.log).read_text(errors="replace").splitlines()
     errors = [line.strip() for line in lines if "error:" in line.lower()]
-    return f"{command.tool}: {errors[0] if errors else f'exit code {code}'} ({command.log} has the rest)"
+    return f"{command.tool}: {errors[0] if errors else f'exit code {code}'} (log.txt has the rest)"

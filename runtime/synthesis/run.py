@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A synthesis run: build/synth with its logs, netlist figures, tables."""
+"""A synthesis run: build/synth with its log, summary and tables."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runtime import progress
 from runtime.folders import BUILD, replacing
-from runtime.results import write_summary
+from runtime.simulator.summary import write_summary
 from runtime.synthesis import figures
 from runtime.synthesis.blocks import BLOCKS, PLACED, TOP
 from runtime.synthesis.design import Design, find_memories, for_mapping, merged, source_name
@@ -22,11 +22,10 @@ from runtime.synthesis.placement import placement
 TARGET = BUILD / "synth"
 AT_ONCE = 2  # commands: each takes up to 2 GB
 SHOWN_PATHS = 15
-_KEPT = (".log", ".ys")  # of the tools' files; the rest is large
 
 
 def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...], placed: bool) -> str:
-    """Writes build/synth (log.txt, summary.json, tables.md, and the tools' logs) and returns what is to be printed.
+    """Writes build/synth (log.txt, summary.json, tables.md) and returns what is to be printed.
 
     blocks: names separated by commas, empty for all. Raises ValueError, in one line, for a bad request or where a tool
     refuses.
@@ -45,7 +44,7 @@ def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...]
         if found["paths"]:
             tables += f"\n\n{figures.path_table(found, SHOWN_PATHS)}"
         (folder / "tables.md").write_text(tables + "\n")
-        write_summary(folder, found)
+        write_summary(folder / "summary.json", found)
     return tables
 
 

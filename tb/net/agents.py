@@ -65,6 +65,8 @@ class DramDriver(uvm_driver):
         self.tb: Testbench = ConfigDB().get(self, "", "tb")
         self.bytes: int = ConfigDB().get(self, "", "dram_bytes")
         self.pace(Timing(30, 0, 0, 0))
+        dut = self.tb.dut
+        dut.bytes_i.value, dut.outside_i.value, dut.dead_i.value = self.bytes, dram.DECERR, 0
 
     def pace(self, timing: Timing) -> None:
         for name, value in vars(timing).items():
@@ -102,8 +104,8 @@ class StartMonitor(uvm_monitor):
     async def run_phase(self) -> None:
         dut = self.tb.dut
         await RisingEdge(dut.rst_ni)
-        while True:
-            await RisingEdge(dut.reg_awready_o)
+        while True:  # the port shows its response when it has taken address and data
+            await RisingEdge(dut.reg_bvalid_o)
             address, data = int(dut.reg_awaddr_i.value), int(dut.reg_wdata_i.value)
             if (address, data) == (Register.CONTROL, START):
                 self.port.write(self.tb.cycles)
@@ -159,9 +161,9 @@ class PassMonitor(uvm_monitor):
             self._more.clear()
             while self.published < self.ended:
                 number = self.published
-                read = [await self._trace(number, select) for select in
-                        (len(Counter), len(Counter) + 1, Counter.GLB_OFMAP_BYTES)]
-                self.port.write(PassEnd(number, read[0] | read[1] << 32, read[2]))
+                signature, written = [await self._trace(number, select)
+                                      for select in (len(Counter), len(Counter) + 2)]
+                self.port.write(PassEnd(number, signature, written))
                 self.published += 1
 
     async def _trace(self, number: int, select: int) -> int:

@@ -11,10 +11,10 @@ from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
 from model.encoding import Counter, ErrorCode, Register
 from tb.common.bench import PERIOD_NS, Testbench
+from tb.net.bench import LATENCY
 from tb.sim import dram
 from tb.tiling.registers import CLEAR_INTERRUPT, START, Registers
 
-LATENCY = 30  # cycles of the DRAM
 WATCHDOG = 50_000
 
 
@@ -45,11 +45,13 @@ def settings(program: int, dram_bytes: int, watchdog: int = WATCHDOG) -> list[tu
 class Host:
     """Runs programs on tb_top."""
 
-    def __init__(self, tb: Testbench, dram_bytes: int) -> None:
+    def __init__(self, tb: Testbench, dram_bytes: int, latency: int = LATENCY) -> None:
+        """latency: of the DRAM, in cycles."""
         self.tb, self.dram_bytes = tb, dram_bytes
         self.registers = Registers(tb)
         dut = tb.dut
-        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = LATENCY, 0, 0, 0
+        dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = latency, 0, 0, 0
+        dut.bytes_i.value, dut.outside_i.value, dut.dead_i.value = dram_bytes, dram.DECERR, 0
         dut.trace_pass_i.value = dut.trace_select_i.value = 0
 
     async def begin(self) -> None:
@@ -92,9 +94,9 @@ class Host:
 
     async def _trace(self, number: int) -> dict[str, int]:
         dut, values = self.tb.dut, []
-        for select in range(len(Counter) + 3):
+        for select in range(len(Counter) + 2):
             dut.trace_pass_i.value, dut.trace_select_i.value = number, select
             await ClockCycles(self.tb.clock, 1)
             values.append(int(dut.trace_o.value))
-        signature, pe_cycles = values[-3] | values[-2] << 32, values[-1]
+        signature, pe_cycles = values[-2:]
         return {c.name: values[c] for c in Counter} | {"signature": signature, "pe_cycles": pe_cycles}

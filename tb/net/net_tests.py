@@ -72,14 +72,14 @@ async def runs_network(dut) -> None:
 async def runs_requests(dut) -> None:
     """The network and inputs of EYRIE_NET (a folder: compiled network), EYRIE_INPUT and EYRIE_OUTPUT
     (.npy files, int8 [N, H, W, C]); results go to the output file and those of each run, as .json, beside. After
-    each pass the log says how many are done."""
+    each pass the log says how many are done. The DRAM has the latency of the argument `latency`."""
     import json
 
     tb = Testbench(dut)
     board = Scoreboard("net")
-    host = Host(tb, DRAM_BYTES)
-    await host.begin()
     image = Image.load(os.environ["EYRIE_NET"])
+    host = Host(tb, max(DRAM_BYTES, len(image.dram)), tb.arguments["latency"])
+    await host.begin()
     inputs = np.load(os.environ["EYRIE_INPUT"])
     outputs, results = [], []
     runs = image.runs(inputs)

@@ -11,9 +11,10 @@ import numpy as np
 from compiler.image import Image
 from model.config import DEFAULT
 from runtime import progress
-from runtime.results import network_summary, write_page, write_summary
+from runtime.results import network_summary, write_page
 from runtime.simulator.simulate import simulate_in
-from tb.net.bench import DRAM_BYTES, PASS_DONE, network
+from runtime.simulator.summary import write_summary
+from tb.net.bench import LATENCY, PASS_DONE, TRACED_PASSES, network
 
 ARRAY = ("rows", "cols", "multipliers", "bus_words", "filter_lanes")  # what tb_top has as parameters
 _PASS_DONE = re.compile(PASS_DONE.replace("%d", r"(\d+)"))
@@ -36,15 +37,16 @@ class RtlRun:
     runs: list[dict]
 
 
-def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1) -> RtlRun:
+def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, latency: int = LATENCY) -> RtlRun:
     """Runs the network of the folder `program` on inputs int8 [N, H, W, C] in an existing `folder` of the caller's
-    own, which gets the log and the summary of the simulation.
+    own, which gets the log and the summary of the simulation. latency: of the DRAM, in cycles.
 
     Raises RunFailed if the simulation failed, ValueError if it cannot run the network, BuildError, SourceError.
     """
     image = Image.load(program)
     bench = replace(network("network", "a compiled network on given inputs", "runs_requests"),
-                    parameters=_parameters(image), assertions=False)  # these are the tests' business
+                    parameters=_parameters(image), arguments={"latency": latency},
+                    assertions=False)  # these are the tests' business
     np.save(folder / "input.npy", inputs)
     requests = {"EYRIE_NET": str(program.resolve()), "EYRIE_INPUT": str(folder / "input.npy"),
                 "EYRIE_OUTPUT": str(folder / "output.npy")}
@@ -55,14 +57,14 @@ def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1) -> Rt
 
 
 def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndarray, seed: int = 1,
-             golden: np.ndarray | None = None) -> tuple[RtlRun, dict]:
+             golden: np.ndarray | None = None, latency: int = LATENCY) -> tuple[RtlRun, dict]:
     """on_rtl, with the summary of a network run (docs/summary.md) and its page; returns the run and the summary.
 
     name: of the test; title: of the page; golden: what the golden model gives, None where nothing is compared.
     """
-    image, done = Image.load(program), on_rtl(folder, program, inputs, seed)
+    image, done = Image.load(program), on_rtl(folder, program, inputs, seed, latency)
     summary = network_summary(name, image, done.runs, seed, done.outputs, golden)
-    write_summary(folder, summary)
+    write_summary(folder / "summary.json", summary)
     write_page(folder, title, image, summary, done.runs[0]["passes"])
     return done, summary
 
@@ -85,8 +87,8 @@ class _Passes:
 
 def _parameters(image: Image) -> dict[str, int]:
     """Of tb_top, for the machine that the network was compiled for. Raises ValueError in one line."""
-    if len(image.dram) > DRAM_BYTES:
-        raise ValueError(f"the network needs {len(image.dram)} bytes of DRAM, the bench has {DRAM_BYTES}")
+    if (count := sum(len(step["passes"]) for step in image.map["steps"])) > TRACED_PASSES:
+        raise ValueError(f"the network takes {count} passes, the bench keeps account of {TRACED_PASSES}")
     for name, value in image.map["machine"].items():
         if name not in (*ARRAY, "clock_hz") and value > getattr(DEFAULT, name):
             raise ValueError(f"the network was compiled for {name} = {value}, the RTL in simulation has "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Areas of hand-made netlists and libraries, tables, and the runs of the tools."""
 
+import json
 import re
 import sys
 from collections import Counter
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.synthesis import figures, jobs
+from runtime.synthesis import figures, jobs, run
 from runtime.synthesis.design import Design
 from runtime.synthesis.jobs import Command, SynthesisError
 from runtime.synthesis.library import Library, liberty, own_gates
@@ -59,6 +60,31 @@ def test_the_entries_of_a_machine() -> None:
     assert block["gate_equivalents_of_all"] == round(2 * dot4) and block["longest_path_cells"] == 2
     assert summary["longest_path_cells"] == 3 and summary["blocks"]["requantizer"]["path_start"] == "input a_i"
     assert summary["paths"][0]["longest_path_cells"] == 3
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_a_run_writes_its_folder(placed: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With recorded answers of the tools."""
+    design, _ = netlists()
+
+    def answer(made: list[jobs.Job], folder: Path, at_once: int, report: object) -> None:
+        elaborated = not (folder / "elaborated.json").exists()
+        array = {"words_q": {"width": 8, "size": 256, "start_offset": 0}}
+        modules = {name: part | {"memories": array if name == "ram" else {}} for name, part in design.modules.items()}
+        name = "elaborated.json" if elaborated else "mapped.json"
+        (folder / name).write_text(json.dumps({"modules": modules}))
+        (folder / f"{name}.log").write_text(f"{len(made)} jobs\n")
+
+    monkeypatch.setattr(run, "run_jobs", answer)
+    monkeypatch.setattr(run, "check_tools", lambda: None)
+    monkeypatch.setattr(run, "TARGET", tmp_path / "synth")
+    printed = run.synthesise("eyrie,dot4", None, ("ram",), placed)
+    summary = json.loads((tmp_path / "synth" / "summary.json").read_text())
+    assert summary["test"] == "synth" and summary["status"] == "pass" and summary["memory_bits"] == 2048
+    assert summary["blocks"]["dot4"]["instances"] == 2 and summary["memories"] == {"ram": 2048}
+    assert (tmp_path / "synth" / "tables.md").read_text() == printed + "\n"
+    assert {path.name for path in (tmp_path / "synth").iterdir()} == {"log.txt", "summary.json", "tables.md"}
+    assert f"{2 if placed else 1} jobs" in (tmp_path / "synth" / "log.txt").read_text()
 
 
 def test_blocks_alone_say_nothing_of_the_machine() -> None:
@@ -144,12 +170,12 @@ def test_a_tool_that_fails_ends_the_run(shell, tmp_path: Path) -> None:
     failing = job("a", ["echo 'ERROR: no such module' >&2; exit 3", "touch never"], answers)
     with pytest.raises(SynthesisError) as refusal:
         jobs.run([failing, job("b", ["sleep 60"], answers)], tmp_path, 2, lambda done, what: None)
-    assert str(refusal.value) == "sh: ERROR: no such module (a0.log has the rest)"
+    assert str(refusal.value) == "sh: ERROR: no such module (log.txt has the rest)"
     assert not answers and not (tmp_path / "never").exists()
 
 
 @pytest.mark.parametrize(("script", "reason"), [
-    ("while :; do :; done", "not done within 1 s of CPU time"), ("exit 3", "sh: exit code 3 (a0.log has the rest)")])
+    ("while :; do :; done", "not done within 1 s of CPU time"), ("exit 3", "sh: exit code 3 (log.txt has the rest)")])
 def test_a_tool_that_may_fail_has_a_reason(script: str, reason: str, shell, tmp_path: Path) -> None:
     answers: list[str] = []
     jobs.run([job("a", [script], answers, limit_s=1)], tmp_path, 1, lambda done, what: None)

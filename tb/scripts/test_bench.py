@@ -99,7 +99,7 @@ def test_tables(figures: dict) -> None:
 @pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
 def test_unknown_part_refused(text: str) -> None:
     run = eyrie("bench", "--parts", text)
-    assert_refused(run, "eyrie bench: no part is named 'nosuch': there are batch4, mult48, bus128, cost_model, speed")
+    assert_refused(run, "eyrie bench: no part is named 'nosuch': there are latency100, batch4, mult48, bus128, cost_model, speed")
     assert not run.stdout
 
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timelines that tokens refer to: how many of each event there were since the start, modulo
-// 2**16. An event pulses its input for one cycle and counts from the next cycle on.
+// The timelines that tokens refer to: how many of each event there were since the start. An event
+// pulses its input for one cycle and counts from the next cycle on. No count can wrap (see
+// TOKEN_BITS of model/encoding.py).
 
 `include "assertions.svh"
 
-module token_counters (
+module token_counters
+  import eyrie_pkg::*;
+(
   input  logic        clk_i,
   input  logic        rst_ni,
 
@@ -13,13 +16,13 @@ module token_counters (
   input  logic        chunk_loaded_i,
   input  logic        chunk_freed_i,
 
-  output logic [15:0] transfers_done_o,
-  output logic [15:0] passes_done_o,
-  output logic [15:0] chunks_loaded_o,
-  output logic [15:0] chunks_freed_o
+  output count_t      transfers_done_o,
+  output count_t      passes_done_o,
+  output count_t      chunks_loaded_o,
+  output count_t      chunks_freed_o
 );
 
-  logic [15:0] transfers_q, passes_q, loaded_q, freed_q;
+  count_t transfers_q, passes_q, loaded_q, freed_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -28,10 +31,10 @@ module token_counters (
       loaded_q    <= '0;
       freed_q     <= '0;
     end else begin
-      transfers_q <= transfers_q + 16'(transfer_done_i);
-      passes_q    <= passes_q + 16'(pass_done_i);
-      loaded_q    <= loaded_q + 16'(chunk_loaded_i);
-      freed_q     <= freed_q + 16'(chunk_freed_i);
+      transfers_q <= transfers_q + count_t'(transfer_done_i);
+      passes_q    <= passes_q + count_t'(pass_done_i);
+      loaded_q    <= loaded_q + count_t'(chunk_loaded_i);
+      freed_q     <= freed_q + count_t'(chunk_freed_i);
     end
   end
 
@@ -40,7 +43,7 @@ module token_counters (
   assign chunks_loaded_o  = loaded_q;
   assign chunks_freed_o   = freed_q;
 
-  `EYRIE_ASSERT(FreedWereLoaded, 16'(loaded_q - freed_q) < 16'h8000,
-      "more chunks freed than loaded")
+  `EYRIE_ASSERT(FreedWereLoaded, freed_q <= loaded_q, "more chunks freed than loaded")
+  `EYRIE_ASSERT(LoadsWereTransfers, loaded_q <= transfers_q, "more chunks than transfers")
 
 endmodule
