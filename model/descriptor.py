@@ -151,6 +151,11 @@ class Descriptor:
             self.set(base + enc.STREAM_LEVELS_OFFSET + n, enc.STREAM_LEVEL, last=level.count - 1, axis=level.axis,
                      stride=wrapped_stride(level.stride), step=level.step, tag=level.tag)
 
+    def uses(self, stream: Stream) -> bool:
+        """Whether a pass uses a stream."""
+        options = self.words[enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET]
+        return bool(enc.STREAM_OPTIONS.unpack(options)["enable"])
+
     def stream(self, stream: Stream) -> StreamDescriptor:
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         address = enc.STREAM_ADDRESS.unpack(self.words[base + enc.STREAM_ADDRESS_OFFSET])

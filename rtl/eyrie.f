@@ -4,6 +4,7 @@
 rtl/bus/bus_pkg.sv
 rtl/encoding_pkg.sv
 rtl/eyrie_pkg.sv
+rtl/machine_check.sv
 rtl/host/performance_counters.sv
 rtl/host/register_file.sv
 rtl/tiling/tiling_pkg.sv
@@ -28,6 +29,7 @@ rtl/tiling/command/watchdog.sv
 rtl/tiling/command/run_control.sv
 rtl/tiling/tiling_controller.sv
 rtl/pass/descriptor.sv
+rtl/pass/descriptor_rules.sv
 rtl/pass/id_scanner.sv
 rtl/pass/stream_loader.sv
 rtl/pass/pass_controller.sv
@@ -41,6 +43,7 @@ rtl/tech/ram_1rw.sv
 rtl/glb/glb.sv
 rtl/array/network/multicast_controller.sv
 rtl/common/multicast_fork.sv
+rtl/array/network/multicast_delivery.sv
 rtl/array/network/multicast_network.sv
 rtl/array/network/depthwise_network.sv
 rtl/array/operand_queue.sv

@@ -36,6 +36,7 @@ COMMANDS = {
     "lint": "scripts.lint",
     "synth": "scripts.synth",
     "mutate": "scripts.mutate",
+    "machines": "scripts.machines",
     "cifar10": "scripts.fetch_cifar10",
     "train": "scripts.train",
     "quantize": "scripts.quantize",
