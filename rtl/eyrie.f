@@ -17,8 +17,8 @@ rtl/tiling/command/command_decoder.sv
 rtl/tiling/command/token_counters.sv
 rtl/tiling/command/command_processor.sv
 rtl/tiling/dma/dma_rows.sv
-rtl/tiling/dma/dma_beats.sv
 rtl/common/skid_buffer.sv
+rtl/tiling/dma/dma_beats.sv
 rtl/tiling/dma/dma_load.sv
 rtl/tiling/dma/dma_store.sv
 rtl/tiling/dma/dma.sv
