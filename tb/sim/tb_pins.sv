@@ -2,9 +2,18 @@
 // The chip with a DRAM behind it, and a hand on its pins: flip_i inverts AXI and AXI-Lite inputs, bit by bit, and
 // outputs_o is all that the chip says. A bench flips within a cycle and sees whether an output follows.
 module tb_pins #(
-  parameter int unsigned ROWS = 3,
-  parameter int unsigned COLS = 4,
-  parameter int unsigned BUS_WORDS = 1
+  parameter int unsigned ROWS = 6,
+  parameter int unsigned COLS = 8,
+  parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned GLB_BANKS = 8,
+  parameter int unsigned GLB_BANK_WORDS = 1024,
+  parameter int unsigned IFMAP_WORDS = 9,
+  parameter int unsigned FILTER_WORDS = 24,
+  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned WORD_BUFFER_WORDS = 256,
+  parameter int unsigned BUS_WORDS = 1,
+  parameter int unsigned FILTER_LANES = 1
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -82,7 +91,12 @@ module tb_pins #(
   logic [64*BUS_WORDS-1:0] wdata;
   logic [8*BUS_WORDS-1:0]  wstrb;
 
-  eyrie #(.ROWS(ROWS), .COLS(COLS), .BUS_WORDS(BUS_WORDS)) u_eyrie (
+  eyrie #(
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
+    .GLB_BANK_WORDS(GLB_BANK_WORDS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
+    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
+  ) u_eyrie (
     .clk_i, .rst_ni, .interrupt_o,
     .reg_awaddr_i (lite.awaddr),
     .reg_awvalid_i(lite.awvalid),
