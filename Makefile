@@ -8,6 +8,7 @@ JOBS    ?= 2#        tests at a time: test
 COUNT   ?= 20#       mutants: mutate
 BUDGET  ?= 60#       minutes after which no part or mutant begins: bench, mutate
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
+SEEDS   ?= 1#        seeds of random layers for the cost model: bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
@@ -16,7 +17,7 @@ QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
-export TEST SEED JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL PYTHON
+export TEST SEED JOBS COUNT BUDGET PARTS SEEDS IMAGE CIFAR10 IMAGES RTL PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
@@ -52,8 +53,8 @@ accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [R
 	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10="$$CIFAR10"} \
 	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"}
 
-bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [BUDGET]
-	@$(eyrie) bench $(quiet) --budget="$$BUDGET" $${PARTS:+--parts="$$PARTS"}
+bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [SEEDS] [BUDGET]
+	@$(eyrie) bench $(quiet) --budget="$$BUDGET" --seeds="$$SEEDS" $${PARTS:+--parts="$$PARTS"}
 
 mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
 	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$$COUNT" --budget="$$BUDGET"

@@ -53,15 +53,14 @@ class Array:
             """The cycle in which a unit takes the pass, its work on the one before ending in cycle `last`."""
             return max(offered, last + 1)
 
-        pes, ifmap, filters = take(self._pe_free - 1), take(units.ifmap.sent), take(units.filters.sent)
-        depthwise, tables = take(units.depthwise_sent), take(drain.table_sent)
+        pes, ifmap, filters = take(self._pe_free - 1), take(units.ifmap.sent), take(units.filters.stream.sent)
+        depthwise, tables = take(units.depthwise.sent), take(drain.tables.sent)
         drains, ppu = take(drain.left), take(drain.written)
         tokens = self._front.passes_done[command.wait_passes - 1] + READ if command.wait_passes else 0
         units.ifmap.take(shape, max(ifmap + STREAM_START, tokens))
         filters_first = filters + STREAM_START
-        if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE):
-            units.filters.take(filters_first, shape)
-        drain.take(max(drains + 1, ppu + PPU_OPEN - SET_ROWS), tables + STREAM_START)
+        units.filters.take(filters_first, shape)
+        drain.take(shape, max(drains + 1, ppu + PPU_OPEN - SET_ROWS), tables + STREAM_START)
         self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START))
         done = drain.written + DONE
         self._front.passes_done.append(done)
