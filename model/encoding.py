@@ -297,10 +297,11 @@ class Register(IntEnum):
     WINDOW_LIMIT = 0x1C  # first byte after it
     WATCHDOG_LIMIT = 0x20  # cycles without progress until it stops; 0: never
     INTERRUPT_ENABLE = 0x24
-    COUNTERS = 0x100  # Counter n at COUNTERS + 4 * n
+    COUNTERS = 0x100  # counter n at counter_register(n)
 
 
 IDENTITY = 0x45595249
+COUNTER_BYTES = 8  # of a counter: a register for its low word, and behind it one for its high word
 
 
 class Counter(IntEnum):
@@ -342,6 +343,12 @@ class Counter(IntEnum):
     IFMAP_WAIT = 32  # cycles in which the ifmap stream waited for an ofmap to be written
     PE_IDLE = 33  # cycles of PEs without a pass, summed over the PEs
     PE_BEHIND = 34  # cycles of PEs in the pass before the one offered last, summed over the PEs
+
+
+def counter_register(counter: Counter) -> int:
+    """The register of a counter's low word; its high word is 4 bytes further. Reading the low word notes the high
+    word of the same cycle for the next read of a high word."""
+    return Register.COUNTERS + COUNTER_BYTES * counter
 
 
 _GLB_READERS = ("IFMAP", "FILTER", "DEPTHWISE", "TABLE", "IPSUM", "RESIDUAL", "STORE")

@@ -74,6 +74,7 @@ package encoding_pkg;
   localparam int unsigned DepthwiseGroupWords = 18;
   localparam int unsigned DepthwiseRun = 3;
   localparam int unsigned Identity = 1163481673;
+  localparam int unsigned CounterBytes = 8;
 
   localparam int unsigned StreamIfmap = 0;
   localparam int unsigned StreamFilter = 1;

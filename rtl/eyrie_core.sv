@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs passes: pass controller, PE array and PPU. The GLB is a client port per stream.
+// What runs passes, around the global buffer: the pass controller offers a pass, streams bring its
+// words from the GLB into the PE array, the drain brings sums out through the PPU, a stream writes
+// the words back. The other side of the GLB is the DMA's (load_*, store_*: docs/glb.md).
 
 `include "assertions.svh"
 
@@ -10,130 +12,129 @@ module eyrie_core
   parameter int unsigned ROWS = 6,                 // of PEs, in sets of three
   parameter int unsigned COLS = 8,                 // of PEs
   parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
+  parameter int unsigned GLB_BANKS = 8,            // of the GLB
+  parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words in each bank
   parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
-  parameter int unsigned FILTER_LANES = 1,         // filter words a cycle: 1 or 2
-  localparam int unsigned Sets = ROWS / SetRows,
-  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
-  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
+  parameter int unsigned FILTER_LANES = 1          // filter words a cycle: 1 or 2
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
+  input  logic            clk_i,
+  input  logic            rst_ni,
 
-  // From the tiling controller (see pass_controller).
-  input  logic                         config_valid_i,
-  output logic                         config_ready_o,
-  input  logic [6:0]                   config_index_i,
-  input  logic [63:0]                  config_data_i,
-  input  logic                         pass_valid_i,
-  output logic                         pass_ready_o,
-  input  logic [15:0]                  pass_wait_passes_i,
-  input  logic [15:0]                  passes_done_i,
-  input  logic [15:0]                  chunks_loaded_i,
-  output logic                         pass_done_o,
-  output logic                         chunk_freed_o,
+  input  pass_control_t   control_i,
+  output pass_status_t    status_o,
+  output activity_t       activity_o,
 
-  // GLB clients, one per stream.
-  output logic         [Streams-1:0]   request_valid_o,
-  input  logic         [Streams-1:0]   request_ready_i,
-  output glb_request_t [Streams-1:0]   request_o,
-  input  logic         [Streams-1:0]   read_valid_i,
-  input  glb_word_t [Streams-1:0][1:0] read_data_i,
-
-  // Activity in this cycle, for the counters.
-  output logic [CountWidth-1:0]        macs_o,
-  output logic [CountWidth-1:0]        gated_o,
-  output logic [PeWaits-1:0][CountWidth-1:0] waits_o,
-  output logic [CountWidth-1:0]        behind_o,
-  output logic                         ifmap_waits_o,
-  output logic                         filter_waits_o,
-  output logic                         ifmap_stall_o,
-  output logic                         filter_stall_o,
-  output logic                         drain_busy_o,
-  output logic                         drain_stall_o
+  input  logic            load_valid_i,
+  output logic            load_ready_o,
+  input  glb_request_t    load_request_i,
+  input  logic            store_valid_i,
+  output logic            store_ready_o,
+  input  glb_request_t    store_request_i,
+  output logic            store_read_valid_o,
+  output glb_word_t [1:0] store_read_data_o
 );
 
-  array_config_t       array_cfg;
-  logic                epoch, array_taken, ppu_epoch;
-  logic                row_scan, column_scan;
-  row_id_t             row_id;
-  column_id_t          column_id;
-  logic                ifmap_swap, ifmap_valid, ifmap_ready;
-  ifmap_beat_t         ifmap;
-  logic                filter_swap, filter_valid, filter_ready;
-  filter_beat_t        filter;
-  logic                depthwise_swap, depthwise_valid, depthwise_ready;
-  filter_beat_t        depthwise;
-  logic [ROWS-2:0]     ln;
-  logic [COLS-1:0]     drain_columns;
-  logic                drain_empty, drain_valid, drain_ready;
-  logic [SetWidth-1:0] drain_set;
-  chain_phase_t        drain_phase;
-  drain_beat_t         drain_beat, sums_beat;
-  sum_t [COLS-1:0]     drain_sums, sums;
-  logic                sums_valid, sums_ready, ppu_sums_ready;
-  ppu_config_t         ppu_cfg;
-  ppu_addend_t         ppu_add_first, ppu_add_second;
-  ppu_add_result_t     ppu_add_result;
-  logic [4:0]          ppu_columns;
-  logic                ppu_used, table_valid, table_ready, residual_valid, residual_ready;
-  logic                word_valid, word_ready, unused_word_last;
-  glb_word_t           table_word, residual, word;
+  // ---- Passes ----
 
-  pass_controller #(.ROWS(ROWS), .COLS(COLS), .FILTER_LANES(FILTER_LANES)) u_pass_controller (
-    .clk_i, .rst_ni,
-    .config_valid_i, .config_ready_o, .config_index_i, .config_data_i,
-    .pass_valid_i, .pass_ready_o, .pass_wait_passes_i, .passes_done_i, .chunks_loaded_i,
-    .pass_done_o, .chunk_freed_o, .ifmap_waits_o, .filter_waits_o,
-    .request_valid_o, .request_ready_i, .request_o, .read_valid_i, .read_data_i,
-    .array_cfg_o      (array_cfg),
-    .epoch_o          (epoch),
-    .array_taken_i    (array_taken),
-    .row_scan_o       (row_scan),
-    .row_id_o         (row_id),
-    .column_scan_o    (column_scan),
-    .column_id_o      (column_id),
-    .ifmap_swap_o     (ifmap_swap),
-    .ifmap_valid_o    (ifmap_valid),
-    .ifmap_ready_i    (ifmap_ready),
-    .ifmap_o          (ifmap),
-    .filter_swap_o    (filter_swap),
-    .filter_valid_o   (filter_valid),
-    .filter_ready_i   (filter_ready),
-    .filter_o         (filter),
-    .depthwise_swap_o (depthwise_swap),
-    .depthwise_valid_o(depthwise_valid),
-    .depthwise_ready_i(depthwise_ready),
-    .depthwise_o      (depthwise),
-    .ln_o             (ln),
-    .drain_columns_o  (drain_columns),
-    .drain_empty_i    (drain_empty),
-    .drain_valid_o    (drain_valid),
-    .drain_ready_i    (drain_ready),
-    .drain_set_o      (drain_set),
-    .drain_phase_o    (drain_phase),
-    .drain_beat_o     (drain_beat),
-    .drain_sums_o     (drain_sums),
-    .ppu_cfg_o        (ppu_cfg),
-    .ppu_add_first_o  (ppu_add_first),
-    .ppu_add_second_o (ppu_add_second),
-    .ppu_add_result_o (ppu_add_result),
-    .ppu_columns_o    (ppu_columns),
-    .ppu_used_o       (ppu_used),
-    .ppu_taken_i      (ppu_epoch == epoch),
-    .table_valid_o    (table_valid),
-    .table_ready_i    (table_ready),
-    .table_o          (table_word),
-    .residual_valid_o (residual_valid),
-    .residual_ready_i (residual_ready),
-    .residual_o       (residual),
-    .word_valid_i     (word_valid),
-    .word_ready_o     (word_ready),
-    .word_i           (word)
+  typedef enum int unsigned {UnitStreams, UnitArray, UnitDrain, UnitPpu, Units} unit_e;
+
+  pass_config_t     pass;
+  count_t           wait_passes;
+  id_scan_t         scan;
+  logic [Units-1:0] taken;
+  logic             drain_done, ofmap_done, drain_epoch, ppu_epoch;
+
+  pass_controller #(.ROWS(ROWS), .COLS(COLS), .UNITS(Units)) u_pass_controller (
+    .clk_i, .rst_ni, .control_i,
+    .config_ready_o(status_o.config_ready),
+    .pass_ready_o  (status_o.pass_ready),
+    .pass_done_o   (status_o.pass_done),
+    .pass_o        (pass),
+    .wait_passes_o (wait_passes),
+    .scan_o        (scan),
+    .taken_i       (taken),
+    .drain_done_i  (drain_done),
+    .ofmap_done_i  (ofmap_done)
   );
+
+  assign taken[UnitDrain] = drain_epoch == pass.epoch;
+  assign taken[UnitPpu]   = ppu_epoch == pass.epoch;
+
+  // ---- Words between the GLB and the units ----
+
+  logic         [Clients-1:0]   request_valid, request_ready, read_valid;
+  glb_request_t [Clients-1:0]   request;
+  glb_word_t [Clients-1:0][1:0] read_data;
+  ifmap_feed_t                  ifmap;
+  filter_feed_t                 filter, depthwise;
+  word_feed_t                   tables, residual, ipsum, ofmap;
+  logic                         ifmap_ready, filter_ready, depthwise_ready;
+  logic                         table_ready, residual_ready, ipsum_ready, ofmap_ready;
+
+  stream_set #(.FILTER_LANES(FILTER_LANES)) u_stream_set (
+    .clk_i, .rst_ni,
+    .cfg_i            (pass.streams),
+    .cfg_epoch_i      (pass.epoch),
+    .wait_passes_i    (wait_passes),
+    .taken_o          (taken[UnitStreams]),
+    .passes_done_i    (control_i.passes_done),
+    .chunks_loaded_i  (control_i.chunks_loaded),
+    .chunk_freed_o    (status_o.chunk_freed),
+    .ofmap_done_o     (ofmap_done),
+    .ifmap_waits_o    (activity_o.ifmap_waits),
+    .filter_waits_o   (activity_o.filter_waits),
+    .request_valid_o  (request_valid[Streams-1:0]),
+    .request_ready_i  (request_ready[Streams-1:0]),
+    .request_o        (request[Streams-1:0]),
+    .read_valid_i     (read_valid[Streams-1:0]),
+    .read_data_i      (read_data[Streams-1:0]),
+    .ifmap_o          (ifmap),
+    .ifmap_ready_i    (ifmap_ready),
+    .filter_o         (filter),
+    .filter_ready_i   (filter_ready),
+    .depthwise_o      (depthwise),
+    .depthwise_ready_i(depthwise_ready),
+    .table_o          (tables),
+    .table_ready_i    (table_ready),
+    .residual_o       (residual),
+    .residual_ready_i (residual_ready),
+    .ipsum_o          (ipsum),
+    .ipsum_ready_i    (ipsum_ready),
+    .ofmap_i          (ofmap),
+    .ofmap_ready_o    (ofmap_ready)
+  );
+
+  assign request_valid[ClientLoad]  = load_valid_i;
+  assign request[ClientLoad]        = load_request_i;
+  assign load_ready_o               = request_ready[ClientLoad];
+  assign request_valid[ClientStore] = store_valid_i;
+  assign request[ClientStore]       = store_request_i;
+  assign store_ready_o              = request_ready[ClientStore];
+  assign store_read_valid_o         = read_valid[ClientStore];
+  assign store_read_data_o          = read_data[ClientStore];
+
+  glb #(.BANKS(GLB_BANKS), .BANK_WORDS(GLB_BANK_WORDS)) u_glb (
+    .clk_i, .rst_ni,
+    .request_valid_i(request_valid),
+    .request_ready_o(request_ready),
+    .request_i      (request),
+    .read_valid_o   (read_valid),
+    .read_data_o    (read_data),
+    .error_o        (status_o.glb_error),
+    .bytes_o        (activity_o.glb_bytes),
+    .conflicts_o    (activity_o.glb_conflicts)
+  );
+
+  // ---- Products and sums ----
+
+  drain_feed_t     drain;
+  sum_t [COLS-1:0] drain_sums, sums;
+  drain_beat_t     sums_beat;
+  logic            drain_ready, drain_empty, sums_valid, sums_ready, unused_word_last;
 
   pe_array #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
@@ -141,78 +142,77 @@ module eyrie_core
     .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
   ) u_pe_array (
     .clk_i, .rst_ni,
-    .cfg_i            (array_cfg),
-    .cfg_epoch_i      (epoch),
-    .taken_o          (array_taken),
-    .row_scan_i       (row_scan),
-    .row_id_i         (row_id),
-    .column_scan_i    (column_scan),
-    .column_id_i      (column_id),
-    .ifmap_swap_i     (ifmap_swap),
-    .ifmap_valid_i    (ifmap_valid),
-    .ifmap_ready_o    (ifmap_ready),
+    .cfg_i            (pass.array),
+    .cfg_epoch_i      (pass.epoch),
+    .taken_o          (taken[UnitArray]),
+    .scan_i           (scan),
     .ifmap_i          (ifmap),
-    .filter_swap_i    (filter_swap),
-    .filter_valid_i   (filter_valid),
-    .filter_ready_o   (filter_ready),
+    .ifmap_ready_o    (ifmap_ready),
     .filter_i         (filter),
-    .depthwise_swap_i (depthwise_swap),
-    .depthwise_valid_i(depthwise_valid),
-    .depthwise_ready_o(depthwise_ready),
+    .filter_ready_o   (filter_ready),
     .depthwise_i      (depthwise),
-    .ln_i             (ln),
-    .drain_columns_i  (drain_columns),
-    .drain_empty_o    (drain_empty),
-    .drain_valid_i    (drain_valid),
-    .drain_ready_o    (drain_ready),
-    .drain_set_i      (drain_set),
-    .drain_phase_i    (drain_phase),
-    .drain_beat_i     (drain_beat),
+    .depthwise_ready_o(depthwise_ready),
+    .drain_i          (drain),
     .drain_sums_i     (drain_sums),
+    .drain_ready_o    (drain_ready),
+    .drain_empty_o    (drain_empty),
     .sums_valid_o     (sums_valid),
     .sums_ready_i     (sums_ready),
     .sums_o           (sums),
     .sums_beat_o      (sums_beat),
-    .macs_o, .gated_o, .waits_o, .behind_o
+    .macs_o           (activity_o.macs),
+    .gated_o          (activity_o.gated),
+    .waits_o          (activity_o.waits),
+    .behind_o         (activity_o.behind)
   );
 
-  // Sums that are only looked at pass the PPU by.
-  assign sums_ready = !sums_beat.to_ppu || ppu_sums_ready;
+  drain_sequencer #(.ROWS(ROWS), .COLS(COLS)) u_drain_sequencer (
+    .clk_i, .rst_ni,
+    .cfg_i        (pass.drain),
+    .loops_i      (pass.array.loops),
+    .pixels_i     (pass.array.shape.pixels),
+    .cfg_epoch_i  (pass.epoch),
+    .cfg_epoch_o  (drain_epoch),
+    .done_o       (drain_done),
+    .ipsum_i      (ipsum),
+    .ipsum_ready_o(ipsum_ready),
+    .drain_o      (drain),
+    .sums_o       (drain_sums),
+    .ready_i      (drain_ready),
+    .empty_i      (drain_empty)
+  );
 
   ppu #(.COLS(COLS)) u_ppu (
     .clk_i, .rst_ni,
-    .cfg_i           (ppu_cfg),
-    .add_first_i     (ppu_add_first),
-    .add_second_i    (ppu_add_second),
-    .add_result_i    (ppu_add_result),
-    .columns_i       (ppu_columns),
-    .to_ppu_i        (ppu_used),
-    .cfg_epoch_i     (epoch),
+    .cfg_i           (pass.post),
+    .cfg_epoch_i     (pass.epoch),
     .cfg_epoch_o     (ppu_epoch),
-    .sums_valid_i    (sums_valid && sums_beat.to_ppu),
-    .sums_ready_o    (ppu_sums_ready),
+    .sums_valid_i    (sums_valid),
+    .sums_ready_o    (sums_ready),
     .sums_i          (sums),
     .beat_i          (sums_beat),
-    .table_valid_i   (table_valid),
+    .table_i         (tables),
     .table_ready_o   (table_ready),
-    .table_i         (table_word),
-    .residual_valid_i(residual_valid),
-    .residual_ready_o(residual_ready),
     .residual_i      (residual),
-    .word_valid_o    (word_valid),
-    .word_ready_i    (word_ready),
-    .word_o          (word),
+    .residual_ready_o(residual_ready),
+    .word_o          (ofmap),
+    .word_ready_i    (ofmap_ready),
     .word_last_o     (unused_word_last),
-    .busy_o          (drain_busy_o),
-    .stall_o         (drain_stall_o)
+    .busy_o          (activity_o.drain_busy),
+    .stall_o         (activity_o.drain_stall)
   );
 
-  assign ifmap_stall_o  = ifmap_valid && !ifmap_ready;
-  assign filter_stall_o = filter_valid && !filter_ready;
+  // ---- Activity ----
+
+  assign activity_o.ifmap_stall  = ifmap.valid && !ifmap_ready;
+  assign activity_o.filter_stall = filter.valid && !filter_ready;
+  assign status_o.progress       = activity_o.macs != '0 || activity_o.drain_busy ||
+                                   (request_valid & request_ready) != '0;
 
   // Time is accounted for by PE: it multiplies a word, or waits for one reason.
   `EYRIE_ASSERT(EachPeOnce,
-      16'(macs_o) / 16'(WordChannels) + 16'(waits_o[0]) + 16'(waits_o[1]) + 16'(waits_o[2]) +
-      16'(waits_o[3]) + 16'(waits_o[4]) <= 16'(ROWS * COLS), "a PE multiplies and waits")
+      16'(activity_o.macs) / 16'(WordChannels) + 16'(activity_o.waits[0]) +
+      16'(activity_o.waits[1]) + 16'(activity_o.waits[2]) + 16'(activity_o.waits[3]) +
+      16'(activity_o.waits[4]) <= 16'(ROWS * COLS), "a PE multiplies and waits")
 
 endmodule

@@ -8,12 +8,17 @@ package eyrie_pkg;
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
   localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
+  localparam int unsigned ActivityDelay = 2;  // cycles by which the array's activity counts are late
+
+  localparam int unsigned MaxRows = 15;       // of PEs, in any machine
+  localparam int unsigned MaxCols = 16;
 
   typedef logic [31:0] word_t;        // 4 channels, channel 0 in the low byte
   typedef logic [63:0] glb_word_t;    // 8 channels, channel 0 in the low byte
   typedef logic [15:0] glb_address_t; // in GLB words
   typedef logic signed [31:0] sum_t;
   typedef logic [WordChannels-1:0][DwSumWidth-1:0] dw_sums_t;
+  typedef logic [7:0] psum_index_t;   // of a sum in a half of a PE's psum buffer
 
   // Everything a PE needs to know of a pass; taken at once, at its start.
   typedef struct packed {
@@ -28,9 +33,65 @@ package eyrie_pkg;
   typedef struct packed {
     logic [SetRows-1:0] add;
     logic [SetRows-1:0] free;
-    logic [6:0]         index;
+    psum_index_t        index;
     logic               word;
   } chain_phase_t;
+
+  // A beat on its way down a sum chain.
+  typedef struct packed {
+    logic         valid;
+    chain_phase_t phase;
+    sum_t         sum;
+  } chain_beat_t;
+
+  // What the networks offer to a PE: one or two adjacent ifmap words, filter words, a depthwise
+  // tap. `lanes`: the words that count.
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  lanes;
+    logic        to_pixels;  // pointwise pixels
+    word_t [1:0] data;
+  } ifmap_offer_t;
+  typedef struct packed {
+    logic        valid;
+    logic [1:0]  lanes;
+    word_t [1:0] data;
+  } filter_offer_t;
+  typedef struct packed {
+    logic  valid;
+    word_t data;
+  } word_offer_t;
+  typedef struct packed {
+    ifmap_offer_t  ifmap;
+    filter_offer_t filter;
+    word_offer_t   tap;
+  } operands_t;
+  typedef struct packed {
+    logic ifmap;
+    logic filter;
+    logic tap;
+  } operands_ready_t;
+
+  // A word of a requantisation table, offered to a SUPER; `half`: the 4 of 8 channels that are its.
+  typedef struct packed {
+    logic      valid;
+    logic      half;
+    glb_word_t data;
+  } table_offer_t;
+
+  // Depthwise sums of a pixel.
+  typedef struct packed {
+    logic     valid;
+    dw_sums_t sums;
+  } dw_offer_t;
+
+  function automatic dw_sums_t add_dw_sums(dw_sums_t one, dw_sums_t other);
+    dw_sums_t sums;
+    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
+      sums[lane] = one[lane] + other[lane];
+    end
+    return sums;
+  endfunction
 
   // What the PPU has to know of a beat of sums: its channel within the block of at most 8, and
   // whether it ends the block (a pixel of 8 channels), the block's pixels, the tile, the pass.
@@ -44,6 +105,16 @@ package eyrie_pkg;
     logic       pass_last;
   } drain_beat_t;
 
+  // Where the product of a PE's word goes: to a depthwise sum, or to a psum.
+  typedef struct packed {
+    logic        depthwise;
+    logic        first;      // the sum starts here
+    logic        last;       // depthwise: the sum is complete
+    logic        tile_last;  // the psum half is complete
+    logic        half;
+    psum_index_t index;
+  } product_t;
+
   // Why a PE does not multiply: the operand or the psum half that it has not got, or that it runs
   // no pass.
   typedef enum logic [2:0] {
@@ -51,23 +122,65 @@ package eyrie_pkg;
   } pe_wait_e;
   localparam int unsigned PeWaits = 5;  // reasons, WaitIfmap first
 
-  // Two adjacent ifmap words on their way to the PEs: lane 0 is the left one.
+  // What a PE does in a cycle.
   typedef struct packed {
+    logic       multiplies;  // a word is issued
+    logic [2:0] gated;       // of its channels, those with a zero operand
+    pe_wait_e   waits;       // why none is issued
+    logic       behind;      // it is at work on the pass before the one on offer
+  } pe_activity_t;
+
+  // ---- Channels: the fields of a feed have a meaning while `valid`, which waits for a ready ----
+
+  // Two adjacent ifmap words on their way to the PEs: lane 0 is the left one. swap, without a word:
+  // the words behind it are the next pass's, with its IDs.
+  typedef struct packed {
+    logic                swap;
+    logic                valid;
     glb_word_t [1:0]     data;
     logic [1:0]          lanes;
     logic                to_pixels;
     logic                half_by_set;
     encoding_pkg::tag_t  tag;
-  } ifmap_beat_t;
+  } ifmap_feed_t;
 
   // One or two filter words on their way to the PEs; depthwise words and tables come one by one, in
   // lane 0.
   typedef struct packed {
+    logic               swap;
+    logic               valid;
     glb_word_t [1:0]    data;
     logic [1:0]         lanes;
     logic               half_by_set;
     encoding_pkg::tag_t tag;
-  } filter_beat_t;
+  } filter_feed_t;
+
+  // Words of the PPU and of the drain.
+  typedef struct packed {
+    logic      valid;
+    glb_word_t word;
+  } word_feed_t;
+
+  // A beat for the sum chains, which begins at set `set`. ln and columns say how the chains are
+  // joined and which are used, with or without a beat; they change only while there is none.
+  typedef struct packed {
+    logic                valid;
+    logic [2:0]          set;
+    chain_phase_t        phase;
+    drain_beat_t         beat;
+    logic [MaxRows-2:0]  ln;
+    logic [MaxCols-1:0]  columns;
+  } drain_feed_t;
+
+  // IDs on their way into the scan chains.
+  typedef struct packed {
+    logic                     row_valid;
+    encoding_pkg::row_id_t    row;
+    logic                     column_valid;
+    encoding_pkg::column_id_t column;
+  } id_scan_t;
+
+  // ---- A pass, as the units take it ----
 
   // Descriptor of an address generator, level 0 innermost.
   typedef struct packed {
@@ -76,6 +189,38 @@ package eyrie_pkg;
     encoding_pkg::stream_options_t                          options;
     encoding_pkg::stream_level_t [encoding_pkg::Levels-1:0] levels;
   } stream_config_t;
+
+  // What the PPU has to know of a pass. used: else its sums are only looked at.
+  typedef struct packed {
+    encoding_pkg::ppu_config_t     finish;
+    encoding_pkg::ppu_addend_t     add_first;
+    encoding_pkg::ppu_addend_t     add_second;
+    encoding_pkg::ppu_add_result_t add_result;
+    logic [4:0]                    columns;
+    logic                          used;
+  } ppu_pass_t;
+
+  // The pass on offer: new, once `epoch` has changed; it stands until every unit has taken it.
+  typedef struct packed {
+    logic                                         epoch;
+    array_config_t                                array;
+    encoding_pkg::drain_t                         drain;
+    ppu_pass_t                                    post;
+    stream_config_t [encoding_pkg::Streams-1:0]   streams;
+  } pass_config_t;
+
+  // Where a stream stands in its loops. inner_first[l], inner_last[l]: all levels below l are in
+  // their first, last iteration; at_first[l], at_last[l]: level l is.
+  typedef struct packed {
+    glb_address_t                       address;
+    logic signed [11:0]                 x;
+    logic                               y_inside;  // 0 <= y < rows
+    encoding_pkg::tag_t                 tag;
+    logic [encoding_pkg::Levels:0]      inner_first;
+    logic [encoding_pkg::Levels:0]      inner_last;
+    logic [encoding_pkg::Levels-1:0]    at_first;
+    logic [encoding_pkg::Levels-1:0]    at_last;
+  } stream_position_t;
 
   // A GLB access: lane 0 at `address`, lane 1 at `address` + 1 (`address` even if lane 1 is used).
   // Bytes with a strobe are accessed; reads take whole words.
@@ -91,10 +236,90 @@ package eyrie_pkg;
   localparam int unsigned ClientLoad = encoding_pkg::Streams + 1;
   localparam int unsigned Clients = encoding_pkg::Streams + 2;
 
+  // What software tells the machine. start and soft_reset pulse; the base and the window stay while
+  // the machine is busy.
+  typedef struct packed {
+    logic        start;
+    logic        soft_reset;
+    logic [31:0] program_base;
+    logic [31:0] window_base;
+    logic [31:0] window_limit;
+    logic [31:0] watchdog_limit;
+  } machine_control_t;
+
+  // What the machine tells software. clear: a run begins; counting: its cycles count. When done or
+  // error is there no counter changes.
+  typedef struct packed {
+    logic                      clear;
+    logic                      counting;
+    logic                      busy;
+    logic                      done;
+    logic                      error;
+    encoding_pkg::error_code_e error_code;
+    logic [31:0]               error_address;
+  } machine_status_t;
+
+  // ---- Activity in a cycle, for the counters ----
+
+  localparam int unsigned PeCountWidth = $clog2(MaxRows * MaxCols * WordChannels + 1);
+  typedef logic [PeCountWidth-1:0] pe_count_t;  // of PEs, or of their multiplications
+
+  typedef struct packed {
+    pe_count_t               macs;
+    pe_count_t               gated;
+    pe_count_t [PeWaits-1:0] waits;          // PEs that wait, by reason
+    pe_count_t               behind;         // PEs in the pass before the one offered last
+    logic                    ifmap_waits;    // the ifmap stream waits for passes
+    logic                    filter_waits;   // the filter stream waits for a chunk
+    logic                    ifmap_stall;    // a word of the stream is not taken
+    logic                    filter_stall;
+    logic                    drain_busy;     // a beat of sums enters the PPU
+    logic                    drain_stall;    // one is not taken
+    logic [Clients-1:0][4:0] glb_bytes;
+    logic [3:0]              glb_conflicts;  // clients that wait
+  } activity_t;
+
+  // A timeline: events since the start of the run.
+  typedef logic [15:0] count_t;
+
   // Whether a timeline has reached the value that a token names: both count modulo 2**16 and are
   // never 2**15 or more apart.
-  function automatic logic token_reached(logic [15:0] count, logic [15:0] token);
+  function automatic logic token_reached(count_t count, count_t token);
     return count - token < 16'h8000;
   endfunction
+
+  // From the tiling controller to the pass side: configuration words and passes, on two channels of
+  // which only one is valid at a time, and the timelines that a pass may wait for.
+  typedef struct packed {
+    logic        config_valid;
+    logic [6:0]  config_index;
+    logic [63:0] config_data;
+    logic        pass_valid;
+    count_t      wait_passes;    // of the pass that is offered
+    count_t      passes_done;
+    count_t      chunks_loaded;
+  } pass_control_t;
+
+  // Back: pass_done and chunk_freed pulse, at most once a cycle. progress: something moved, for the
+  // watchdog. glb_error: an access beyond the GLB.
+  typedef struct packed {
+    logic config_ready;
+    logic pass_ready;
+    logic pass_done;
+    logic chunk_freed;
+    logic progress;
+    logic glb_error;
+  } pass_status_t;
+
+  // What the tiling controller does in a cycle, for the counters.
+  typedef struct packed {
+    logic transfer_done;
+    logic read_beat;
+    logic write_beat;
+    logic command_beat;  // also a read beat
+    logic dma_busy;
+    logic dma_wait;
+    logic pass_wait;
+  } tiling_activity_t;
 
 endpackage

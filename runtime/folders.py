@@ -38,12 +38,12 @@ def locked(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked_folder(path: Path) -> Iterator[int]:
-    """Holds the lock of an existing folder; yields its descriptor."""
+def locked_folder(path: Path) -> Iterator[None]:
+    """Holds the lock of an existing folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield descriptor
+        yield
     finally:
         os.close(descriptor)
 

@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a network run leaves: its summary and its page."""
 
-import json
 import os
 from pathlib import Path
 
 import numpy as np
 
-from compiler.files import whole_file
 from compiler.image import Image
 from runtime import progress, report
 from runtime.figures import figures
 
 REPORT = "report.html"
-
-
-def write_summary(folder: Path, summary: dict) -> None:
-    """summary.json in a folder. Raises ValueError, in one line, if it cannot be written."""
-    with whole_file(folder / "summary.json") as file:
-        file.write(json.dumps(summary, indent=1).encode() + b"\n")
 
 
 def network_summary(name: str, image: Image, runs: list[dict], seed: int, outputs: np.ndarray,

@@ -75,7 +75,7 @@ def _network(model: Path) -> "Graph":
     from model.messages import times
 
     graph = tflite.load(model)
-    ends = graph.nodes[0].inputs[0].shape, graph.output.shape
+    ends = graph.input.shape, graph.output.shape
     if ends != (IMAGE, (1, 1, CLASSES)):
         raise ValueError(f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
                          f"1 x 1 x {CLASSES} of CIFAR-10's {times(IMAGE)}")
@@ -86,7 +86,7 @@ def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.n
              int8_top1: float) -> int:
     """Runs the first images on the RTL and writes the summary; returns how many logits differ."""
     from runtime.programs import compiled
-    from runtime.results import write_summary
+    from runtime.simulator.summary import write_summary
     from tb.net.requests import RunFailed, on_rtl
 
     different = 0
@@ -94,7 +94,7 @@ def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.n
         if options.rtl:
             outputs = on_rtl(folder, compiled(options.model), inputs[: options.rtl]).outputs
             different = int((outputs.reshape(options.rtl, -1) != quantised[: options.rtl]).sum())
-        write_summary(folder, {
+        write_summary(folder / "summary.json", {
             "test": "accuracy", "status": "fail" if different else "pass", "images": len(inputs),
             "float_top1": round(real_top1, 2), "int8_top1": round(int8_top1, 2), "rtl_images": options.rtl,
             "comparisons": quantised[: options.rtl].size, "mismatches": different})

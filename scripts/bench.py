@@ -28,8 +28,9 @@ from runtime import progress
 from runtime.figures import layer_table, ratios, unit_table
 from runtime.folders import BUILD, replacing
 from runtime.programs import compiled
-from runtime.results import report_line, write_summary
+from runtime.results import report_line
 from runtime.simulator.simulate import SEED_LIMIT, simulate_in
+from runtime.simulator.summary import write_summary
 from scripts import bars
 from scripts.eyrie import main
 from tb.catalogue import find
@@ -231,7 +232,8 @@ def run(options: argparse.Namespace) -> int:
         summary = base.summary | {"test": "bench", "skipped": skipped, **sections}
         results = bars.judged(summary, set(skipped))
         passed = report_verdict(summary, sections, results)
-        write_summary(out, summary | {"status": "pass" if passed else "fail", "bars": bars.entries(results)})
+        write_summary(out / "summary.json", summary | {
+            "status": "pass" if passed else "fail", "bars": bars.entries(results)})
     print(report_line(TARGET / "batch1"))
     return 0 if passed else 1
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from compiler.command_line import minutes, whole_number
 from runtime import progress
 from runtime.folders import BUILD, ROOT, locked
-from runtime.results import write_summary
+from runtime.simulator.summary import write_summary
 from scripts.eyrie import main
 from scripts.mutations import Candidate, apply, candidates
 
@@ -47,7 +47,7 @@ _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6"
 BLOCKS = {
     "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "arithmetic/dot4.sv": f"{_PE} array16",
            "array/operand_queue.sv": f"{_PE} {_SUPER} array16", "array/psum_buffer.sv": f"{_PE} array16"},
-    "pe_sequencer": {"array/pe_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
+    "pe_sequencer": {"array/*_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
                      "pass/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
     "requantizer": {"arithmetic/requantizer.sv": f"requant0 ppu0 {_SUPER}",
                     "arithmetic/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
@@ -59,10 +59,11 @@ BLOCKS = {
     "pass": {"pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
     "ppu": {"ppu/*.sv": f"{_PPU} pass1",
             "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1"},
-    "glb": {"glb/*.sv": "glb0 glb1 glb2"},
+    "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
-    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1"},
+    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1",
+               "tech/*.sv": "pe0 pe1 glb0 glb1"},
     "top": {"eyrie_core.sv": f"{_PASS} net", "eyrie.sv": "net"},
 }
 
@@ -248,7 +249,7 @@ def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, ob
         "survivors": len(survivors),
         "results": results,
     }
-    write_summary(BUILD / "mutate", summary)
+    write_summary(BUILD / "mutate" / "summary.json", summary)
     return summary
 
 

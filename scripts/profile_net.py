@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    folder = options.network.is_dir()
-    if not folder:
+    is_compiled = options.network.is_dir()
+    if not is_compiled:
         check_readable(options.network, "give an int8 .tflite model or a compiled network")
     elif options.config or options.batch > 1:
         raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own; leave them out")
@@ -47,12 +47,12 @@ def run(options: argparse.Namespace) -> int:
 
     graph, program = None, options.network
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
-    if folder:
+    if is_compiled:
         image = Image.load(program)
         shape, images = image.map["input"]["shape"], image.images
     else:
         graph = tflite.load(options.network)
-        shape, images = graph.nodes[0].inputs[0].shape, options.batch
+        shape, images = graph.input.shape, options.batch
     if options.input:
         inputs = read_input(options.input, shape)
     else:

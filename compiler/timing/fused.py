@@ -5,13 +5,14 @@ Depthwise work is followed in every PE of a set. Of the pointwise work one PE of
 last to get its ifmap words.
 """
 
+from compiler.timing.drain import CHANNELS
 from compiler.timing.shape import PassShape
-from compiler.timing.streams import CHANNELS, NEVER
+from compiler.timing.streams import NEVER
 from compiler.timing.units import Begin, Units
 from model import encoding as enc
 from model.config import SET_ROWS
 
-TAP_GROUPS = 4  # depthwise groups whose taps a PE holds (TapWords of pe)
+TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_finisher holds
 TABLE_USED = 3  # dw_finisher: from a pixel's first channel to its last
 SUMMED = 4  # pe: from a depthwise group's first multiplication to its first sum: 3 taps, product, queue

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from compiler.timing.banks import Banks
+from compiler.timing.drain import Drain
 from compiler.timing.front import Front
-from compiler.timing.streams import Drain, Filters, Ifmap, Words
+from compiler.timing.streams import Filters, Ifmap, Words
 from model.config import MachineConfig
 from model.encoding import Stream
 

@@ -6,7 +6,7 @@
 // in four cycles. valid_o marks the cycle in which products_o and sum_o belong to the word.
 //
 // Zero gating: where an operand is zero, the multiplier's input registers keep their value and the
-// product is masked; gated_o counts such lanes in the cycle the word is taken.
+// product is masked; gated_o counts such lanes in the cycle after the word was taken, counted_o.
 
 `include "assertions.svh"
 
@@ -24,30 +24,40 @@ module dot4
   output logic                                     valid_o,
   output logic signed [WordChannels-1:0][16:0]     products_o,
   output logic signed [18:0]                       sum_o,
+  output logic                                     counted_o,
   output logic [2:0]                               gated_o
 );
 
-  logic [WordChannels-1:0] nonzero;
+  logic [WordChannels-1:0] nonzero, nonzero_q;
   logic                    take;
 
   assign take = valid_i && ready_o;
 
+  always_comb begin : find_zeros
+    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
+      nonzero[lane] = activations_i[lane] != '0 && weights_i[lane] != '0;
+    end
+  end
+
   always_comb begin : count_gated
     gated_o = '0;
     for (int unsigned lane = 0; lane < WordChannels; lane++) begin
-      nonzero[lane] = activations_i[lane] != '0 && weights_i[lane] != '0;
-      if (take && !nonzero[lane]) gated_o += 3'd1;
+      if (counted_o && !nonzero_q[lane]) gated_o += 3'd1;
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) nonzero_q <= nonzero;
   end
 
   if (MULTIPLIERS == WordChannels) begin : gen_parallel
     logic                                valid_q;
-    logic        [WordChannels-1:0]      nonzero_q;
     logic signed [8:0]                   activation_q [WordChannels];
     logic signed [7:0]                   weight_q     [WordChannels];
 
-    assign ready_o = 1'b1;
-    assign valid_o = valid_q;
+    assign ready_o   = 1'b1;
+    assign valid_o   = valid_q;
+    assign counted_o = valid_q;
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) valid_q <= 1'b0;
@@ -56,7 +66,6 @@ module dot4
 
     for (genvar lane = 0; lane < WordChannels; lane++) begin : gen_lane
       always_ff @(posedge clk_i) begin
-        if (take) nonzero_q[lane] <= nonzero[lane];
         if (take && nonzero[lane]) begin
           activation_q[lane] <= activations_i[lane];
           weight_q[lane]     <= weights_i[lane];
@@ -72,7 +81,6 @@ module dot4
 
     logic                               busy_q;
     logic [1:0]                         lane_q;
-    logic [WordChannels-1:0]            nonzero_q;
     logic [WordChannels-1:0][8:0]       activations_q;
     logic [WordChannels-1:0][7:0]       weights_q;
     logic signed [16:0]                 product;
@@ -84,6 +92,7 @@ module dot4
 
     assign ready_o    = !busy_q || lane_q == LastLane;
     assign valid_o    = busy_q && lane_q == LastLane;
+    assign counted_o  = busy_q && lane_q == '0;
     assign activation = nonzero_q[lane_q] ? $signed(activations_q[lane_q]) : activation_q;
     assign weight     = nonzero_q[lane_q] ? $signed(weights_q[lane_q]) : weight_q;
     assign product    = nonzero_q[lane_q] ? 17'(activation * weight) : '0;
@@ -110,7 +119,6 @@ module dot4
       if (take) begin
         activations_q <= activations_i;
         weights_q     <= weights_i;
-        nonzero_q     <= nonzero;
       end
       if (busy_q) begin
         products_q[lane_q] <= product;

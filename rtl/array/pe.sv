@@ -5,9 +5,9 @@
 // Operands wait in four queues: ifmap words (convolution and depthwise), pixels (pointwise; from
 // the ifmap network or, in a fused pass, from the SUPER of the column), filters, depthwise taps.
 // The sequencer picks an operand pair; the sum of products goes to the psum buffer two cycles
-// later. Depthwise products are summed per channel over the three taps and wait in a small queue,
-// to be joined with those of the rows above (dw_*). A word comes back from the SUPER only after the
-// sum it is made of has left here, so never one of a pass that this PE has not begun.
+// later. Depthwise products are summed per channel over the taps and wait (depthwise_sums), to be
+// joined with those of the other rows. A word comes back from the SUPER only after the sum it
+// is made of has left here, so never one of a pass that this PE has not begun.
 //
 // Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
 // PE adds its sum, after waiting for the psum half to be complete. free: the half is drained.
@@ -26,60 +26,30 @@ module pe
   parameter int unsigned FILTER_LANES = 1,   // filter words a cycle: 1 or 2
   parameter logic [1:0]  ROW = 2'd0          // of its set
 ) (
-  input  logic          clk_i,
-  input  logic          rst_ni,
+  input  logic            clk_i,
+  input  logic            rst_ni,
 
-  input  array_config_t cfg_i,
-  input  logic          cfg_epoch_i,
-  output logic          cfg_epoch_o,
-  input  logic          enable_i,
+  input  array_config_t   cfg_i,
+  input  logic            cfg_epoch_i,
+  output logic            cfg_epoch_o,
+  input  logic            enable_i,
 
-  input  logic          ifmap_valid_i,
-  output logic          ifmap_ready_o,
-  input  logic [1:0]    ifmap_lanes_i,
-  input  logic          ifmap_to_pixels_i,
-  input  word_t [1:0]   ifmap_data_i,
+  input  operands_t       operands_i,        // from the networks
+  output operands_ready_t operands_ready_o,
+  input  word_offer_t     word_i,            // depthwise words, from the SUPER
+  output logic            word_ready_o,
+  output dw_offer_t       dw_o,              // this row's depthwise sums
+  input  logic            dw_ready_i,
+  input  chain_beat_t     chain_i,           // sum chain, from above
+  output logic            chain_ready_o,
+  output chain_beat_t     chain_o,           // and down
+  input  logic            chain_ready_i,
 
-  input  logic          filter_valid_i,
-  output logic          filter_ready_o,
-  input  logic [FILTER_LANES-1:0]  filter_lanes_i,
-  input  word_t [FILTER_LANES-1:0] filter_data_i,
-
-  input  logic          tap_valid_i,
-  output logic          tap_ready_o,
-  input  word_t         tap_data_i,
-
-  // Depthwise words from the SUPER.
-  input  logic          word_valid_i,
-  output logic          word_ready_o,
-  input  word_t         word_data_i,
-
-  // Depthwise sums: from the row above, to the row below.
-  input  logic          dw_valid_i,
-  output logic          dw_ready_o,
-  input  dw_sums_t      dw_sums_i,
-  output logic          dw_valid_o,
-  input  logic          dw_ready_i,
-  output dw_sums_t      dw_sums_o,
-
-  // Sum chain.
-  input  logic          chain_valid_i,
-  output logic          chain_ready_o,
-  input  chain_phase_t  chain_phase_i,
-  input  sum_t          chain_sum_i,
-  output logic          chain_valid_o,
-  input  logic          chain_ready_i,
-  output chain_phase_t  chain_phase_o,
-  output sum_t          chain_sum_o,
-
-  output logic [2:0]    macs_o,   // multiplications issued in this cycle
-  output logic [2:0]    gated_o,  // of these, gated
-  output pe_wait_e      wait_o    // why there are none
+  output pe_activity_t    activity_o         // of the cycle before
 );
 
-  localparam int unsigned TapWords = 4 * DepthwiseTaps;
-  localparam int unsigned DwSumsDepth = 4;
-  localparam int unsigned IndexWidth = $clog2(PSUM_WORDS);
+  localparam int unsigned TapWords = 2 * DepthwiseTaps;  // a group's, and those of the next
+  localparam int unsigned DwSumsDepth = 4;               // pixels
 
   // ---- Operand queues ----
 
@@ -87,22 +57,22 @@ module pe
   logic [$clog2(FILTER_WORDS+1)-1:0] filter_count, filter_offset, filter_pop;
   logic [$clog2(PIXEL_WORDS+1)-1:0]  pixel_count, pixel_offset, pixel_pop;
   logic [$clog2(TapWords+1)-1:0]     tap_count, tap_offset, tap_pop;
-  word_t       ifmap_word, filter_word, pixel_word, tap_word;
-  logic        ifmap_ready, pixel_valid, pixel_ready;
-  logic [1:0]  pixel_lanes;
-  word_t [1:0] pixel_data;
-  logic        running, fused, pointwise;
-  array_mode_e mode;
+  word_t        ifmap_word, filter_word, pixel_word, tap_word;
+  logic         ifmap_ready, pixel_valid, pixel_ready;
+  logic [1:0]   pixel_lanes;
+  word_t [1:0]  pixel_data;
+  logic         running, fused, pointwise;
+  array_mode_e  mode;
 
   assign fused     = running && mode == ArrayFused;
   assign pointwise = running && mode == ArrayPointwise;
 
   operand_queue #(.DEPTH(IFMAP_WORDS), .PUSH(2)) u_ifmap_queue (
     .clk_i, .rst_ni,
-    .push_valid_i (ifmap_valid_i && !ifmap_to_pixels_i),
+    .push_valid_i (operands_i.ifmap.valid && !operands_i.ifmap.to_pixels),
     .push_ready_o (ifmap_ready),
-    .push_lanes_i (ifmap_lanes_i),
-    .push_data_i  (ifmap_data_i),
+    .push_lanes_i (operands_i.ifmap.lanes),
+    .push_data_i  (operands_i.ifmap.data),
     .count_o      (ifmap_count),
     .read_offset_i(ifmap_offset),
     .read_data_o  (ifmap_word),
@@ -110,11 +80,15 @@ module pe
   );
 
   // Pixels come from the network or from the SUPER, as the pass that runs says.
-  assign pixel_valid   = fused ? word_valid_i : (pointwise && ifmap_valid_i && ifmap_to_pixels_i);
-  assign pixel_lanes   = fused ? 2'b01 : ifmap_lanes_i;
-  assign pixel_data    = fused ? {word_t'(0), word_data_i} : ifmap_data_i;
-  assign ifmap_ready_o = ifmap_to_pixels_i ? (pointwise && pixel_ready) : ifmap_ready;
-  assign word_ready_o  = fused && pixel_ready;
+  assign pixel_valid = fused
+      ? word_i.valid
+      : pointwise && operands_i.ifmap.valid && operands_i.ifmap.to_pixels;
+  assign pixel_lanes = fused ? 2'b01 : operands_i.ifmap.lanes;
+  assign pixel_data  = fused ? {word_t'(0), word_i.data} : operands_i.ifmap.data;
+
+  assign operands_ready_o.ifmap =
+      operands_i.ifmap.to_pixels ? (pointwise && pixel_ready) : ifmap_ready;
+  assign word_ready_o = fused && pixel_ready;
 
   operand_queue #(.DEPTH(PIXEL_WORDS), .PUSH(2)) u_pixel_queue (
     .clk_i, .rst_ni,
@@ -130,10 +104,10 @@ module pe
 
   operand_queue #(.DEPTH(FILTER_WORDS), .PUSH(FILTER_LANES)) u_filter_queue (
     .clk_i, .rst_ni,
-    .push_valid_i (filter_valid_i),
-    .push_ready_o (filter_ready_o),
-    .push_lanes_i (filter_lanes_i),
-    .push_data_i  (filter_data_i),
+    .push_valid_i (operands_i.filter.valid),
+    .push_ready_o (operands_ready_o.filter),
+    .push_lanes_i (operands_i.filter.lanes[FILTER_LANES-1:0]),
+    .push_data_i  (operands_i.filter.data[FILTER_LANES-1:0]),
     .count_o      (filter_count),
     .read_offset_i(filter_offset),
     .read_data_o  (filter_word),
@@ -142,10 +116,10 @@ module pe
 
   operand_queue #(.DEPTH(TapWords)) u_tap_queue (
     .clk_i, .rst_ni,
-    .push_valid_i (tap_valid_i),
-    .push_ready_o (tap_ready_o),
+    .push_valid_i (operands_i.tap.valid),
+    .push_ready_o (operands_ready_o.tap),
     .push_lanes_i (1'b1),
-    .push_data_i  (tap_data_i),
+    .push_data_i  (operands_i.tap.data),
     .count_o      (tap_count),
     .read_offset_i(tap_offset),
     .read_data_o  (tap_word),
@@ -154,19 +128,11 @@ module pe
 
   // ---- Sequencer ----
 
-  typedef struct packed {
-    logic                  depthwise;
-    logic                  first;
-    logic                  last;
-    logic                  tile_last;
-    logic                  half;
-    logic [IndexWidth-1:0] index;
-  } issue_t;
-
   logic       issue_valid, issue_ready, issue_pixel, issue_offset;
-  issue_t     issue;
-  logic       half_reserve, dw_sums_empty;
-  logic [1:0] half_reserved_q, half_full_q;
+  product_t   issue;
+  logic       half_reserve, dw_sums_room, dw_sums_empty;
+  logic [1:0] half_reserved;
+  pe_wait_e   waits;
 
   pe_sequencer #(
     .IFMAP_WORDS (IFMAP_WORDS),
@@ -176,35 +142,31 @@ module pe
     .PSUM_WORDS  (PSUM_WORDS)
   ) u_sequencer (
     .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .cfg_epoch_o, .enable_i,
-    .row_i            (ROW),
-    .running_o        (running),
-    .mode_o           (mode),
-    .ifmap_count_i    (ifmap_count),
-    .ifmap_offset_o   (ifmap_offset),
-    .ifmap_pop_o      (ifmap_pop),
-    .filter_count_i   (filter_count),
-    .filter_offset_o  (filter_offset),
-    .filter_pop_o     (filter_pop),
-    .pixel_count_i    (pixel_count),
-    .pixel_offset_o   (pixel_offset),
-    .pixel_pop_o      (pixel_pop),
-    .tap_count_i      (tap_count),
-    .tap_offset_o     (tap_offset),
-    .tap_pop_o        (tap_pop),
-    .dw_sums_empty_i  (dw_sums_empty),
-    .half_reserved_i  (half_reserved_q),
-    .half_reserve_o   (half_reserve),
-    .issue_valid_o    (issue_valid),
-    .issue_ready_i    (issue_ready),
-    .issue_depthwise_o(issue.depthwise),
-    .issue_pixel_o    (issue_pixel),
-    .issue_offset_o   (issue_offset),
-    .issue_first_o    (issue.first),
-    .issue_last_o     (issue.last),
-    .issue_tile_last_o(issue.tile_last),
-    .issue_half_o     (issue.half),
-    .issue_index_o    (issue.index),
-    .wait_o
+    .row_i          (ROW),
+    .running_o      (running),
+    .mode_o         (mode),
+    .ifmap_count_i  (ifmap_count),
+    .ifmap_offset_o (ifmap_offset),
+    .ifmap_pop_o    (ifmap_pop),
+    .filter_count_i (filter_count),
+    .filter_offset_o(filter_offset),
+    .filter_pop_o   (filter_pop),
+    .pixel_count_i  (pixel_count),
+    .pixel_offset_o (pixel_offset),
+    .pixel_pop_o    (pixel_pop),
+    .tap_count_i    (tap_count),
+    .tap_offset_o   (tap_offset),
+    .tap_pop_o      (tap_pop),
+    .dw_sums_room_i (dw_sums_room),
+    .dw_sums_empty_i(dw_sums_empty),
+    .half_reserved_i(half_reserved),
+    .half_reserve_o (half_reserve),
+    .issue_valid_o  (issue_valid),
+    .issue_ready_i  (issue_ready),
+    .issue_pixel_o  (issue_pixel),
+    .issue_offset_o (issue_offset),
+    .issue_o        (issue),
+    .wait_o         (waits)
   );
 
   // ---- Multiply ----
@@ -214,7 +176,7 @@ module pe
   logic                            product_valid;
   logic signed [WordChannels-1:0][16:0] products;
   logic signed [18:0]              dot;
-  issue_t                          issue_q;
+  product_t                        product_q;
 
   assign activation_word = issue_pixel ? pixel_word : ifmap_word;
   assign weight_word     = issue.depthwise ? tap_word : filter_word;
@@ -234,151 +196,103 @@ module pe
     .valid_o      (product_valid),
     .products_o   (products),
     .sum_o        (dot),
-    .gated_o
+    .counted_o    (activity_o.multiplies),
+    .gated_o      (activity_o.gated)
   );
 
-  assign macs_o = (issue_valid && issue_ready) ? 3'(WordChannels) : '0;
-
   always_ff @(posedge clk_i) begin
-    if (issue_valid && issue_ready) issue_q <= issue;
+    if (issue_valid && issue_ready) product_q <= issue;
   end
 
   // ---- Accumulate ----
 
-  logic                  add_valid_q, add_half_q, add_first_q, add_tile_last_q;
-  logic [IndexWidth-1:0] add_index_q;
-  logic signed [18:0]    add_value_q;
-  logic               drain_half_q;
-  sum_t               own_sum;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) add_valid_q <= 1'b0;
-    else         add_valid_q <= product_valid && !issue_q.depthwise;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (product_valid) begin
-      add_half_q      <= issue_q.half;
-      add_first_q     <= issue_q.first;
-      add_tile_last_q <= issue_q.tile_last;
-      add_index_q     <= issue_q.index;
-      add_value_q     <= dot;
-    end
-  end
+  logic chain_take, chain_free, mine, frees;
+  logic half_full;
+  sum_t own_sum;
 
   psum_buffer #(.WORDS(PSUM_WORDS)) u_psum_buffer (
-    .clk_i,
-    .add_valid_i (add_valid_q),
-    .add_half_i  (add_half_q),
-    .add_first_i (add_first_q),
-    .add_index_i (add_index_q),
-    .add_value_i (add_value_q),
-    .read_half_i (drain_half_q),
-    .read_index_i(chain_phase_i.index[IndexWidth-1:0]),
-    .read_sum_o  (own_sum)
+    .clk_i, .rst_ni,
+    .reserve_i     (half_reserve),
+    .reserve_half_i(issue.half),
+    .reserved_o    (half_reserved),
+    .add_valid_i   (product_valid && !product_q.depthwise),
+    .add_i         (product_q),
+    .add_value_i   (dot),
+    .full_o        (half_full),
+    .read_i        (chain_take && mine),
+    .read_index_i  (chain_i.phase.index),
+    .sum_o         (own_sum),
+    .drained_i     (chain_take && frees),
+    .free_i        (chain_free)
   );
 
   // ---- Depthwise sums ----
 
-  dw_sums_t dw_partial_q, dw_total, dw_own;
-  logic     dw_push, dw_push_ready, dw_own_valid;
-  logic [$clog2(DwSumsDepth+1)-1:0] dw_count;
-
-  always_comb begin : add_taps
-    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
-      dw_total[lane] = (issue_q.first ? '0 : dw_partial_q[lane]) +
-                       DwSumWidth'($signed(products[lane]));
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (product_valid && issue_q.depthwise) dw_partial_q <= dw_total;
-  end
-
-  assign dw_push = product_valid && issue_q.depthwise && issue_q.last;
-
-  fifo #(.WIDTH($bits(dw_sums_t)), .DEPTH(DwSumsDepth)) u_dw_sums (
+  depthwise_sums #(.DEPTH(DwSumsDepth)) u_dw_sums (
     .clk_i, .rst_ni,
-    .in_valid_i (dw_push),
-    .in_ready_o (dw_push_ready),
-    .in_data_i  (dw_total),
-    .out_valid_o(dw_own_valid),
-    .out_ready_i(dw_valid_i && dw_ready_i),
-    .out_data_o (dw_own),
-    .count_o    (dw_count)
+    .room_o     (dw_sums_room),
+    .empty_o    (dw_sums_empty),
+    .reserve_i  (issue_valid && issue_ready && issue.depthwise && issue.first),
+    .add_valid_i(product_valid && product_q.depthwise),
+    .add_first_i(product_q.first),
+    .add_last_i (product_q.last),
+    .products_i (products),
+    .sums_o     (dw_o),
+    .ready_i    (dw_ready_i)
   );
 
-  // A group may start when the queue is empty and no sum is still on its way to it.
-  logic dw_in_flight_q;
-  assign dw_sums_empty = dw_count == '0 && !dw_in_flight_q;
+  // ---- Sum chain: the PE's own sum is there a cycle after its beat has been taken ----
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) dw_in_flight_q <= 1'b0;
-    else if (issue_valid && issue_ready && issue.depthwise && issue.last) dw_in_flight_q <= 1'b1;
-    else if (dw_push) dw_in_flight_q <= 1'b0;
-  end
-
-  assign dw_valid_o = dw_valid_i && dw_own_valid;
-  assign dw_ready_o = dw_ready_i && dw_own_valid;
-
-  always_comb begin : add_rows
-    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
-      dw_sums_o[lane] = dw_sums_i[lane] + dw_own[lane];
-    end
-  end
-
-  // ---- Sum chain ----
-
-  logic         chain_valid_q, chain_take;
+  logic         chain_valid_q;
   chain_phase_t chain_phase_q;
   sum_t         chain_sum_q;
-  logic         mine, frees;
 
-  assign mine          = chain_phase_i.add[ROW];
-  assign frees         = chain_phase_i.free[ROW];
-  assign chain_ready_o = (!chain_valid_q || chain_ready_i) &&
-                         (!(mine || frees) || half_full_q[drain_half_q]);
-  assign chain_take    = chain_valid_i && chain_ready_o;
+  assign mine          = chain_i.phase.add[ROW];
+  assign frees         = chain_i.phase.free[ROW];
+  assign chain_ready_o = (!chain_valid_q || chain_ready_i) && (!(mine || frees) || half_full);
+  assign chain_take    = chain_i.valid && chain_ready_o;
+  assign chain_free    = chain_valid_q && chain_ready_i && chain_phase_q.free[ROW];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      chain_valid_q <= 1'b0;
-      drain_half_q  <= 1'b0;
-    end else begin
-      if (chain_take) chain_valid_q <= 1'b1;
-      else if (chain_ready_i) chain_valid_q <= 1'b0;
-      if (chain_take && frees) drain_half_q <= !drain_half_q;
-    end
+    if (!rst_ni) chain_valid_q <= 1'b0;
+    else if (chain_take) chain_valid_q <= 1'b1;
+    else if (chain_ready_i) chain_valid_q <= 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
     if (chain_take) begin
-      chain_phase_q <= chain_phase_i;
-      chain_sum_q   <= chain_sum_i + (mine ? own_sum : '0);
+      chain_phase_q <= chain_i.phase;
+      chain_sum_q   <= chain_i.sum;
     end
   end
 
-  assign chain_valid_o = chain_valid_q;
-  assign chain_phase_o = chain_phase_q;
-  assign chain_sum_o   = chain_sum_q;
+  assign chain_o = '{
+    valid: chain_valid_q,
+    phase: chain_phase_q,
+    sum:   chain_sum_q + (chain_phase_q.add[ROW] ? own_sum : '0)
+  };
 
-  // A half is reserved from the first multiplication of its tile, full from the last addition, and
-  // free again when the chain has taken its last sum.
+  // ---- Activity, a cycle later ----
+
+  pe_wait_e waits_q;
+  logic     behind_q;
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      half_reserved_q <= '0;
-      half_full_q     <= '0;
+      waits_q  <= WaitPass;
+      behind_q <= 1'b0;
     end else begin
-      if (half_reserve) half_reserved_q[issue.half] <= 1'b1;
-      if (add_valid_q && add_tile_last_q) half_full_q[add_half_q] <= 1'b1;
-      if (chain_take && frees) begin
-        half_reserved_q[drain_half_q] <= 1'b0;
-        half_full_q[drain_half_q]     <= 1'b0;
-      end
+      waits_q  <= waits;
+      behind_q <= cfg_epoch_o != cfg_epoch_i && waits != WaitPass;
     end
   end
 
-  `EYRIE_ASSERT_WHEN(DwSumsFit, dw_push, dw_push_ready, "depthwise sum lost")
-  `EYRIE_STABLE(Chain, chain_valid_o, chain_ready_i, {chain_phase_o, chain_sum_o})
+  assign activity_o.waits  = waits_q;
+  assign activity_o.behind = behind_q;
+
+  logic unused_lanes;  // beyond FILTER_LANES
+  assign unused_lanes = ^operands_i.filter;
+
+  `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sum})
 
 endmodule

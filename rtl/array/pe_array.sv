@@ -3,12 +3,12 @@
 // bring ifmap, filters and depthwise tables; the sum chains and the gather network that takes sums
 // out.
 //
-// Columns are independent of each other. Along them run the sum chains, see sum_chains; ln_i and
-// drain_columns_i change only while drain_empty_o.
+// Columns are independent of each other. Along them run the sum chains, see sum_chains; how they
+// are joined (drain_i.ln, drain_i.columns) changes only while drain_empty_o.
 //
 // Each PE and SUPER takes cfg_i by itself when it is done with its pass; taken_o: all have taken
 // the configuration of epoch cfg_epoch_i. IDs are shifted in behind those in use; each network
-// swaps (*_swap_i) when its stream goes on to the next pass.
+// swaps (swap) when its stream goes on to the next pass.
 
 `include "assertions.svh"
 
@@ -25,9 +25,7 @@ module pe_array
   parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
   parameter int unsigned FILTER_LANES = 1,         // filter words a cycle: 1 or 2
-  localparam int unsigned Sets = ROWS / SetRows,
-  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
-  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
+  localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -35,46 +33,30 @@ module pe_array
   input  array_config_t         cfg_i,
   input  logic                  cfg_epoch_i,
   output logic                  taken_o,
+  input  id_scan_t              scan_i,
 
-  input  logic                  row_scan_i,
-  input  row_id_t               row_id_i,
-  input  logic                  column_scan_i,
-  input  column_id_t            column_id_i,
-
-  input  logic                  ifmap_swap_i,
-  input  logic                  ifmap_valid_i,
+  input  ifmap_feed_t           ifmap_i,
   output logic                  ifmap_ready_o,
-  input  ifmap_beat_t           ifmap_i,
-
-  input  logic                  filter_swap_i,
-  input  logic                  filter_valid_i,
+  input  filter_feed_t          filter_i,
   output logic                  filter_ready_o,
-  input  filter_beat_t          filter_i,
-
-  input  logic                  depthwise_swap_i,
-  input  logic                  depthwise_valid_i,
+  input  filter_feed_t          depthwise_i,
   output logic                  depthwise_ready_o,
-  input  filter_beat_t          depthwise_i,
 
-  input  logic [ROWS-2:0]       ln_i,
-  input  logic [COLS-1:0]       drain_columns_i,
-  output logic                  drain_empty_o,
-  input  logic                  drain_valid_i,
-  output logic                  drain_ready_o,
-  input  logic [SetWidth-1:0]   drain_set_i,
-  input  chain_phase_t          drain_phase_i,
-  input  drain_beat_t           drain_beat_i,
+  input  drain_feed_t           drain_i,
   input  sum_t [COLS-1:0]       drain_sums_i,   // where the chain starts: ipsum or 0
+  output logic                  drain_ready_o,
+  output logic                  drain_empty_o,
 
   output logic                  sums_valid_o,
   input  logic                  sums_ready_i,
   output sum_t [COLS-1:0]       sums_o,
   output drain_beat_t           sums_beat_o,
 
-  output logic [CountWidth-1:0] macs_o,
-  output logic [CountWidth-1:0] gated_o,
-  output logic [PeWaits-1:0][CountWidth-1:0] waits_o,  // PEs waiting, by reason
-  output logic [CountWidth-1:0] behind_o  // PEs in the pass before that of cfg_epoch_i
+  // Activity of some cycles before (see activity_totals).
+  output pe_count_t             macs_o,
+  output pe_count_t             gated_o,
+  output pe_count_t [PeWaits-1:0] waits_o,       // PEs waiting, by reason
+  output pe_count_t             behind_o        // PEs in the pass before that of cfg_epoch_i
 );
 
   // ---- Networks ----
@@ -87,14 +69,16 @@ module pe_array
 
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(row_id_i.ifmap)), .COLUMN_ID_WIDTH($bits(column_id_i.ifmap))
+    .ROW_ID_WIDTH($bits(scan_i.row.ifmap)), .COLUMN_ID_WIDTH($bits(scan_i.column.ifmap))
   ) u_ifmap_network (
-    .clk_i, .rst_ni, .row_scan_i, .column_scan_i,
-    .row_id_i         (row_id_i.ifmap),
-    .column_id_i      (column_id_i.ifmap),
-    .swap_i           (ifmap_swap_i),
+    .clk_i, .rst_ni,
+    .row_scan_i       (scan_i.row_valid),
+    .column_scan_i    (scan_i.column_valid),
+    .row_id_i         (scan_i.row.ifmap),
+    .column_id_i      (scan_i.column.ifmap),
+    .swap_i           (ifmap_i.swap),
     .next_column_ids_o(next_ifmap_ids),
-    .valid_i          (ifmap_valid_i),
+    .valid_i          (ifmap_i.valid),
     .ready_o          (ifmap_ready_o),
     .row_tag_i        (ifmap_i.tag.row),
     .column_tag_i     (ifmap_i.tag.column),
@@ -104,14 +88,16 @@ module pe_array
 
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(row_id_i.filter)), .COLUMN_ID_WIDTH($bits(column_id_i.filter))
+    .ROW_ID_WIDTH($bits(scan_i.row.filter)), .COLUMN_ID_WIDTH($bits(scan_i.column.filter))
   ) u_filter_network (
-    .clk_i, .rst_ni, .row_scan_i, .column_scan_i,
-    .row_id_i         (row_id_i.filter),
-    .column_id_i      (column_id_i.filter),
-    .swap_i           (filter_swap_i),
+    .clk_i, .rst_ni,
+    .row_scan_i       (scan_i.row_valid),
+    .column_scan_i    (scan_i.column_valid),
+    .row_id_i         (scan_i.row.filter),
+    .column_id_i      (scan_i.column.filter),
+    .swap_i           (filter_i.swap),
     .next_column_ids_o(next_filter_ids),
-    .valid_i          (filter_valid_i),
+    .valid_i          (filter_i.valid),
     .ready_o          (filter_ready_o),
     .row_tag_i        (filter_i.tag.row),
     .column_tag_i     (filter_i.tag.column[1:0]),
@@ -127,9 +113,9 @@ module pe_array
 
   depthwise_network #(.ROWS(ROWS), .COLS(COLS)) u_depthwise_network (
     .clk_i, .rst_ni,
-    .swap_i       (depthwise_swap_i),
+    .swap_i       (depthwise_i.swap),
     .takes_part_i (takes_part),
-    .valid_i      (depthwise_valid_i),
+    .valid_i      (depthwise_i.valid),
     .ready_o      (depthwise_ready_o),
     .row_tag_i    (depthwise_i.tag.row),
     .tap_valid_o  (tap_valid),
@@ -138,26 +124,18 @@ module pe_array
     .table_ready_i(table_ready)
   );
 
-  // ---- Columns of PEs ----
+  // ---- Sets ----
 
-  logic         [ROWS-1:0][COLS-1:0] epoch_taken, pe_epoch;
-  logic         [ROWS-1:0][COLS-1:0] chain_in_valid, chain_in_ready, chain_valid, chain_ready;
-  chain_phase_t [ROWS-1:0][COLS-1:0] chain_in_phase, chain_phase;
-  sum_t         [ROWS-1:0][COLS-1:0] chain_in_sum, chain_sum;
-  logic         [ROWS-1:0][COLS-1:0] dw_valid, dw_ready;
-  dw_sums_t     [ROWS-1:0][COLS-1:0] dw_sums;
-  logic         [ROWS-1:0][COLS-1:0] word_valid, word_ready;
-  word_t        [Sets-1:0][COLS-1:0] word_data;
-  logic         [ROWS-1:0][COLS-1:0][2:0] macs, gated;
-  pe_wait_e     [ROWS-1:0][COLS-1:0] waits;
+  logic         [Sets-1:0][COLS-1:0] set_taken;
+  chain_beat_t  [Sets-1:0][COLS-1:0] chain_in, chain_out;
+  logic         [Sets-1:0][COLS-1:0] chain_in_ready, chain_out_ready;
+  pe_activity_t [ROWS-1:0][COLS-1:0] activity;
 
-  for (genvar row = 0; row < ROWS; row++) begin : gen_row
-    localparam int unsigned Set = row / SetRows;
-    localparam int unsigned SetRow = row % SetRows;
-    localparam bit SetOdd = Set % 2 == 1;  // takes the high half of a word, where sets split it
+  for (genvar set = 0; set < Sets; set++) begin : gen_set
+    localparam int unsigned Top = set * SetRows;   // its first row
+    localparam bit SetOdd = set % 2 == 1;  // takes the high half of a word, where sets split it
 
-    word_t [1:0] ifmap_words;
-    word_t [FILTER_LANES-1:0] filter_words;
+    word_t [1:0] ifmap_words, filter_words;
     word_t       tap_word;
     logic        ifmap_half, filter_half, tap_half;
 
@@ -165,172 +143,87 @@ module pe_array
     assign filter_half = filter_i.half_by_set ? SetOdd : filter_i.tag.half;
     assign tap_half    = depthwise_i.half_by_set ? SetOdd : depthwise_i.tag.half;
     assign tap_word    = tap_half ? depthwise_i.data[0][63:32] : depthwise_i.data[0][31:0];
-    for (genvar lane = 0; lane < FILTER_LANES; lane++) begin : gen_filter_lane
+    for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
+      assign ifmap_words[lane]  = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
       assign filter_words[lane] =
           filter_half ? filter_i.data[lane][63:32] : filter_i.data[lane][31:0];
     end
-    for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
-      assign ifmap_words[lane] = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
-    end
 
     for (genvar col = 0; col < COLS; col++) begin : gen_column
-      if (SetRow == SetRows - 1) begin : gen_super
-        logic [1:0] epoch;
+      logic            [SetRows-1:0] enable;
+      operands_t       [SetRows-1:0] operands;
+      operands_ready_t [SetRows-1:0] operands_ready;
+      pe_activity_t    [SetRows-1:0] set_activity;
 
-        super_pe #(
-          .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-          .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
-        ) u_super_pe (
-          .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
-          .cfg_epoch_o      (epoch),
-          .enable_i         (takes_part[row][col]),
-          .ifmap_valid_i    (ifmap_valid[row][col]),
-          .ifmap_ready_o    (ifmap_ready[row][col]),
-          .ifmap_lanes_i    (ifmap_i.lanes),
-          .ifmap_to_pixels_i(ifmap_i.to_pixels),
-          .ifmap_data_i     (ifmap_words),
-          .filter_valid_i   (filter_valid[row][col]),
-          .filter_ready_o   (filter_ready[row][col]),
-          .filter_lanes_i   (filter_i.lanes[FILTER_LANES-1:0]),
-          .filter_data_i    (filter_words),
-          .tap_valid_i      (tap_valid[row][col]),
-          .tap_ready_o      (tap_ready[row][col]),
-          .tap_data_i       (tap_word),
-          .table_valid_i    (table_valid[Set][col]),
-          .table_ready_o    (table_ready[Set][col]),
-          .table_data_i     (depthwise_i.data[0]),
-          .table_half_i     (tap_half),
-          .word_valid_o     ({word_valid[row-1][col], word_valid[row-2][col]}),
-          .word_ready_i     ({word_ready[row-1][col], word_ready[row-2][col]}),
-          .word_data_o      (word_data[Set][col]),
-          .dw_valid_i       (dw_valid[row-1][col]),
-          .dw_ready_o       (dw_ready[row-1][col]),
-          .dw_sums_i        (dw_sums[row-1][col]),
-          .chain_valid_i    (chain_in_valid[row][col]),
-          .chain_ready_o    (chain_in_ready[row][col]),
-          .chain_phase_i    (chain_in_phase[row][col]),
-          .chain_sum_i      (chain_in_sum[row][col]),
-          .chain_valid_o    (chain_valid[row][col]),
-          .chain_ready_i    (chain_ready[row][col]),
-          .chain_phase_o    (chain_phase[row][col]),
-          .chain_sum_o      (chain_sum[row][col]),
-          .macs_o           (macs[row][col]),
-          .gated_o          (gated[row][col]),
-          .wait_o           (waits[row][col])
-        );
-        assign pe_epoch[row][col]    = epoch[0];
-        assign epoch_taken[row][col] = epoch == {2{cfg_epoch_i}};
-        // The bottom row sends no depthwise sums or words further.
-        assign dw_valid[row][col]   = 1'b0;
-        assign dw_ready[row][col]   = 1'b0;
-        assign dw_sums[row][col]    = '0;
-        assign word_valid[row][col] = 1'b0;
-        assign word_ready[row][col] = 1'b0;
-      end else begin : gen_pe
-        logic     epoch, dw_in_valid;
-        dw_sums_t dw_in_sums;
-        logic     dw_in_ready;
-
-        if (SetRow == 0) begin : gen_top
-          logic unused_ready;
-          assign dw_in_valid  = 1'b1;
-          assign dw_in_sums   = '0;
-          assign unused_ready = dw_in_ready;
-        end else begin : gen_below
-          assign dw_in_valid          = dw_valid[row-1][col];
-          assign dw_in_sums           = dw_sums[row-1][col];
-          assign dw_ready[row-1][col] = dw_in_ready;
-        end
-
-        pe #(
-          .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-          .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES),
-          .ROW(2'(SetRow))
-        ) u_pe (
-          .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
-          .cfg_epoch_o      (epoch),
-          .enable_i         (takes_part[row][col]),
-          .ifmap_valid_i    (ifmap_valid[row][col]),
-          .ifmap_ready_o    (ifmap_ready[row][col]),
-          .ifmap_lanes_i    (ifmap_i.lanes),
-          .ifmap_to_pixels_i(ifmap_i.to_pixels),
-          .ifmap_data_i     (ifmap_words),
-          .filter_valid_i   (filter_valid[row][col]),
-          .filter_ready_o   (filter_ready[row][col]),
-          .filter_lanes_i   (filter_i.lanes[FILTER_LANES-1:0]),
-          .filter_data_i    (filter_words),
-          .tap_valid_i      (tap_valid[row][col]),
-          .tap_ready_o      (tap_ready[row][col]),
-          .tap_data_i       (tap_word),
-          .word_valid_i     (word_valid[row][col]),
-          .word_ready_o     (word_ready[row][col]),
-          .word_data_i      (word_data[Set][col]),
-          .dw_valid_i       (dw_in_valid),
-          .dw_ready_o       (dw_in_ready),
-          .dw_sums_i        (dw_in_sums),
-          .dw_valid_o       (dw_valid[row][col]),
-          .dw_ready_i       (dw_ready[row][col]),
-          .dw_sums_o        (dw_sums[row][col]),
-          .chain_valid_i    (chain_in_valid[row][col]),
-          .chain_ready_o    (chain_in_ready[row][col]),
-          .chain_phase_i    (chain_in_phase[row][col]),
-          .chain_sum_i      (chain_in_sum[row][col]),
-          .chain_valid_o    (chain_valid[row][col]),
-          .chain_ready_i    (chain_ready[row][col]),
-          .chain_phase_o    (chain_phase[row][col]),
-          .chain_sum_o      (chain_sum[row][col]),
-          .macs_o           (macs[row][col]),
-          .gated_o          (gated[row][col]),
-          .wait_o           (waits[row][col])
-        );
-        assign pe_epoch[row][col]    = epoch;
-        assign epoch_taken[row][col] = epoch == cfg_epoch_i;
+      for (genvar n = 0; n < SetRows; n++) begin : gen_row
+        assign enable[n]            = takes_part[Top+n][col];
+        assign operands[n].ifmap    = '{
+          valid:     ifmap_valid[Top+n][col],
+          lanes:     ifmap_i.lanes,
+          to_pixels: ifmap_i.to_pixels,
+          data:      ifmap_words
+        };
+        assign operands[n].filter   = '{
+          valid: filter_valid[Top+n][col],
+          lanes: filter_i.lanes,
+          data:  filter_words
+        };
+        assign operands[n].tap      = '{valid: tap_valid[Top+n][col], data: tap_word};
+        assign ifmap_ready[Top+n][col]  = operands_ready[n].ifmap;
+        assign filter_ready[Top+n][col] = operands_ready[n].filter;
+        assign tap_ready[Top+n][col]    = operands_ready[n].tap;
+        assign activity[Top+n][col]     = set_activity[n];
       end
+
+      pe_set #(
+        .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+        .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
+        .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
+      ) u_set (
+        .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
+        .enable_i        (enable),
+        .taken_o         (set_taken[set][col]),
+        .operands_i      (operands),
+        .operands_ready_o(operands_ready),
+        .table_i         ('{
+          valid: table_valid[set][col],
+          half:  tap_half,
+          data:  depthwise_i.data[0]
+        }),
+        .table_ready_o   (table_ready[set][col]),
+        .chain_i         (chain_in[set][col]),
+        .chain_ready_o   (chain_in_ready[set][col]),
+        .chain_o         (chain_out[set][col]),
+        .chain_ready_i   (chain_out_ready[set][col]),
+        .activity_o      (set_activity)
+      );
     end
   end
 
-  assign taken_o = epoch_taken == '1;
+  assign taken_o = set_taken == '1;
 
   // ---- Sum chains ----
 
   sum_chains #(.ROWS(ROWS), .COLS(COLS)) u_sum_chains (
-    .clk_i, .rst_ni, .ln_i, .drain_columns_i, .drain_empty_o,
-    .drain_valid_i, .drain_ready_o, .drain_set_i, .drain_phase_i, .drain_beat_i, .drain_sums_i,
-    .pe_in_valid_o(chain_in_valid),
-    .pe_in_ready_i(chain_in_ready),
-    .pe_in_phase_o(chain_in_phase),
-    .pe_in_sum_o  (chain_in_sum),
-    .pe_valid_i   (chain_valid),
-    .pe_ready_o   (chain_ready),
-    .pe_phase_i   (chain_phase),
-    .pe_sum_i     (chain_sum),
+    .clk_i, .rst_ni, .drain_i, .drain_sums_i, .drain_ready_o, .drain_empty_o,
+    .set_in_o       (chain_in),
+    .set_in_ready_i (chain_in_ready),
+    .set_out_i      (chain_out),
+    .set_out_ready_o(chain_out_ready),
     .sums_valid_o, .sums_ready_i, .sums_o, .sums_beat_o
   );
 
   // ---- Activity ----
 
-  always_comb begin : count_macs
-    macs_o  = '0;
-    gated_o = '0;
-    waits_o  = '0;
-    behind_o = '0;
-    for (int unsigned row = 0; row < ROWS; row++) begin
-      for (int unsigned col = 0; col < COLS; col++) begin
-        macs_o  += CountWidth'(macs[row][col]);
-        gated_o += CountWidth'(gated[row][col]);
-        for (int unsigned reason = 0; reason < PeWaits; reason++) begin
-          waits_o[reason] += CountWidth'(waits[row][col] == pe_wait_e'(3'(reason + 1)));
-        end
-        behind_o += CountWidth'(pe_epoch[row][col] != cfg_epoch_i && waits[row][col] != WaitPass);
-      end
-    end
-  end
+  activity_totals #(.ROWS(ROWS), .COLS(COLS)) u_activity (
+    .clk_i, .rst_ni,
+    .activity_i(activity),
+    .macs_o, .gated_o, .waits_o, .behind_o
+  );
 
   logic unused_signals;
-  assign unused_signals = ^{filter_i.lanes, depthwise_i.lanes, depthwise_i.data[1], filter_i.data,
-                            next_filter_ids, depthwise_i.tag.column, filter_i.tag.column,
-                            dw_valid, dw_ready, dw_sums, word_valid, word_ready};
+  assign unused_signals = ^{depthwise_i.lanes, depthwise_i.data[1], next_filter_ids,
+                            depthwise_i.tag.column, filter_i.tag.column};
 
   `EYRIE_ASSERT_NEXT(OfferStands, !taken_o, $stable({cfg_i, cfg_epoch_i}),
       "a pass changed before all PEs had taken it")

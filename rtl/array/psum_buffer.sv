@@ -1,34 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two halves of partial sums: one accumulates while the other drains.
+// Two halves of partial sums, each a RAM: one accumulates while the other drains. Halves take
+// turns, half 0 first.
 //
-// add_valid_i: the sum at add_index_i of half add_half_i becomes add_value_i (add_first_i) or grows
-// by it. The read side is combinational.
+// Accumulating: add_valid_i says what the sum at add_i.index of half add_i.half grows by (or starts
+// as, add_i.first). Its old value is read in that cycle, the new one written in the next; where the
+// next addition comes to the same sum, it takes what is being written instead of reading it.
+//
+// Draining: read_i fetches a sum of the half that drains; it is in sum_o from the next cycle on
+// until the next read.
+//
+// A half is reserved from the first multiplication of its tile (reserve_i), full from the last
+// addition, not full again when it drains no further (drained_i), and free when its last sum has
+// been used (free_i): only then may another tile's reads take sum_o's place.
+
+`include "assertions.svh"
+
 module psum_buffer
   import eyrie_pkg::*;
 #(
   parameter int unsigned WORDS = 128,  // sums in each half
   localparam int unsigned IndexWidth = $clog2(WORDS)
 ) (
-  input  logic                  clk_i,
-  input  logic                  add_valid_i,
-  input  logic                  add_half_i,
-  input  logic                  add_first_i,
-  input  logic [IndexWidth-1:0] add_index_i,
-  input  logic signed [18:0]    add_value_i,
+  input  logic               clk_i,
+  input  logic               rst_ni,
 
-  input  logic                  read_half_i,
-  input  logic [IndexWidth-1:0] read_index_i,
-  output sum_t                  read_sum_o
+  input  logic               reserve_i,
+  input  logic               reserve_half_i,
+  output logic [1:0]         reserved_o,
+  input  logic               add_valid_i,
+  input  product_t           add_i,
+  input  logic signed [18:0] add_value_i,
+
+  output logic               full_o,        // the half that drains is complete
+  input  logic               read_i,
+  input  psum_index_t        read_index_i,
+  output sum_t               sum_o,
+  input  logic               drained_i,     // nothing more is read from this half
+  input  logic               free_i         // the half before may take another tile
 );
 
-  sum_t sums_q [2][WORDS];
-  sum_t add_base;
+  // ---- Accumulate ----
 
-  assign add_base   = add_first_i ? '0 : sums_q[add_half_i][add_index_i];
-  assign read_sum_o = sums_q[read_half_i][read_index_i];
+  logic                  add_valid_q, add_half_q, add_first_q, add_tile_last_q;
+  logic                  add_again_d, add_again_q;  // same sum as the addition before
+  logic [IndexWidth-1:0] add_index_q;
+  logic signed [18:0]    add_value_q;
+  sum_t                  add_base, add_sum, add_sum_q;
+  sum_t [1:0]            read_data;
+
+  assign add_again_d = add_valid_q && add_i.half == add_half_q &&
+                       add_i.index[IndexWidth-1:0] == add_index_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) add_valid_q <= 1'b0;
+    else         add_valid_q <= add_valid_i;
+  end
 
   always_ff @(posedge clk_i) begin
-    if (add_valid_i) sums_q[add_half_i][add_index_i] <= add_base + sum_t'(add_value_i);
+    if (add_valid_i) begin
+      add_half_q      <= add_i.half;
+      add_first_q     <= add_i.first;
+      add_tile_last_q <= add_i.tile_last;
+      add_again_q     <= add_again_d;
+      add_index_q     <= add_i.index[IndexWidth-1:0];
+      add_value_q     <= add_value_i;
+    end
+    if (add_valid_q) add_sum_q <= add_sum;
   end
+
+  always_comb begin : select_base
+    add_base = add_again_q ? add_sum_q : read_data[add_half_q];
+    if (add_first_q) add_base = '0;
+  end
+  assign add_sum = add_base + sum_t'(add_value_q);
+
+  // ---- Halves ----
+
+  logic       drain_half_q, read_half_q;
+  logic [1:0] reserved_q, full_q;
+
+  assign reserved_o = reserved_q;
+  assign full_o     = full_q[drain_half_q];
+  assign sum_o      = read_data[read_half_q];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      drain_half_q <= 1'b0;
+      reserved_q   <= '0;
+      full_q       <= '0;
+    end else begin
+      if (reserve_i) reserved_q[reserve_half_i] <= 1'b1;
+      if (add_valid_q && add_tile_last_q) full_q[add_half_q] <= 1'b1;
+      if (drained_i) begin
+        full_q[drain_half_q] <= 1'b0;
+        drain_half_q         <= !drain_half_q;
+      end
+      if (free_i) reserved_q[!drain_half_q] <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read_i) read_half_q <= drain_half_q;
+  end
+
+  // ---- Storage ----
+
+  for (genvar half = 0; half < 2; half++) begin : gen_half
+    logic add_read, drain_read;
+
+    assign add_read   = add_valid_i && add_i.half == 1'(half) && !add_i.first && !add_again_d;
+    assign drain_read = read_i && drain_half_q == 1'(half);
+
+    ram_1r1w #(.WORDS(WORDS), .WIDTH($bits(sum_t))) u_ram (
+      .clk_i,
+      .write_i        (add_valid_q && add_half_q == 1'(half)),
+      .write_address_i(add_index_q),
+      .write_data_i   (add_sum),
+      .read_i         (add_read || drain_read),
+      .read_address_i (drain_read ? read_index_i[IndexWidth-1:0] : add_i.index[IndexWidth-1:0]),
+      .read_data_o    (read_data[half])
+    );
+
+    `EYRIE_ASSERT(OneReader, !(add_read && drain_read), "a half drains while it accumulates")
+    `EYRIE_ASSERT_WHEN(ReadsSettled, add_read || drain_read,
+        !(add_valid_q && add_half_q == 1'(half)) ||
+        (drain_read ? read_index_i[IndexWidth-1:0] : add_i.index[IndexWidth-1:0]) != add_index_q,
+        "a sum is read while it is written")
+  end
+
+  logic unused_fields;  // of the index, bits beyond WORDS
+  assign unused_fields = ^{add_i, read_index_i};
+
+  `EYRIE_ASSERT_WHEN(AddsReserved, add_valid_i, reserved_q[add_i.half],
+      "an addition to a half that is not reserved")
+  `EYRIE_ASSERT_WHEN(DrainsFull, read_i || drained_i, full_o, "a half drains before it is complete")
+  `EYRIE_ASSERT_WHEN(FreesDrained, free_i, !full_q[!drain_half_q] && reserved_q[!drain_half_q],
+      "a half is given back before it has drained")
+  `EYRIE_ASSERT_WHEN(IndexFits, add_valid_i, 32'(add_i.index) < 32'(WORDS),
+      "an addition beyond the half's sums")
 
 endmodule

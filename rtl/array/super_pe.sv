@@ -30,56 +30,35 @@ module super_pe
   output logic [1:0]         cfg_epoch_o,   // of the PE, of the SUPER's own part
   input  logic               enable_i,
 
-  input  logic               ifmap_valid_i,
-  output logic               ifmap_ready_o,
-  input  logic [1:0]         ifmap_lanes_i,
-  input  logic               ifmap_to_pixels_i,
-  input  word_t [1:0]        ifmap_data_i,
-
-  input  logic               filter_valid_i,
-  output logic               filter_ready_o,
-  input  logic [FILTER_LANES-1:0] filter_lanes_i,
-  input  word_t [FILTER_LANES-1:0] filter_data_i,
-
-  input  logic               tap_valid_i,
-  output logic               tap_ready_o,
-  input  word_t              tap_data_i,
-
-  input  logic               table_valid_i,
+  input  operands_t          operands_i,
+  output operands_ready_t    operands_ready_o,
+  input  table_offer_t       table_i,
   output logic               table_ready_o,
-  input  glb_word_t          table_data_i,
-  input  logic               table_half_i,
 
   // Words to the other PEs of the set (row 0 first).
-  output logic [SetRows-2:0] word_valid_o,
-  input  logic [SetRows-2:0] word_ready_i,
-  output word_t              word_data_o,
+  output word_offer_t [SetRows-2:0] words_o,
+  input  logic [SetRows-2:0]        words_ready_i,
 
-  input  logic               dw_valid_i,
+  // Depthwise sums of the other rows, added up.
+  input  dw_offer_t          dw_i,
   output logic               dw_ready_o,
-  input  dw_sums_t           dw_sums_i,
 
-  input  logic               chain_valid_i,
+  input  chain_beat_t        chain_i,
   output logic               chain_ready_o,
-  input  chain_phase_t       chain_phase_i,
-  input  sum_t               chain_sum_i,
-  output logic               chain_valid_o,
+  output chain_beat_t        chain_o,
   input  logic               chain_ready_i,
-  output chain_phase_t       chain_phase_o,
-  output sum_t               chain_sum_o,
 
-  output logic [2:0]         macs_o,
-  output logic [2:0]         gated_o,
-  output pe_wait_e           wait_o
+  output pe_activity_t       activity_o
 );
 
   // ---- The PE ----
 
-  logic     own_word_valid, own_word_ready;
-  logic     dw_valid, dw_ready;
-  dw_sums_t dw_sums;
-  logic     chain_valid, chain_ready;
-  sum_t     chain_sum;
+  word_offer_t own_word;
+  logic        own_word_ready;
+  dw_offer_t   own_dw, dw;
+  logic        dw_ready;
+  chain_beat_t chain;
+  logic        chain_ready;
 
   pe #(
     .MULTIPLIERS (MULTIPLIERS),
@@ -90,25 +69,22 @@ module super_pe
     .FILTER_LANES(FILTER_LANES),
     .ROW         (2'(SetRows - 1))
   ) u_pe (
-    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .enable_i,
+    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .enable_i, .operands_i, .operands_ready_o,
     .cfg_epoch_o  (cfg_epoch_o[0]),
-    .ifmap_valid_i, .ifmap_ready_o, .ifmap_lanes_i, .ifmap_to_pixels_i, .ifmap_data_i,
-    .filter_valid_i, .filter_ready_o, .filter_lanes_i, .filter_data_i,
-    .tap_valid_i, .tap_ready_o, .tap_data_i,
-    .word_valid_i (own_word_valid),
+    .word_i       (own_word),
     .word_ready_o (own_word_ready),
-    .word_data_i  (word_data_o),
-    .dw_valid_i, .dw_ready_o, .dw_sums_i,
-    .dw_valid_o   (dw_valid),
-    .dw_ready_i   (dw_ready),
-    .dw_sums_o    (dw_sums),
-    .chain_valid_i, .chain_ready_o, .chain_phase_i, .chain_sum_i,
-    .chain_valid_o(chain_valid),
+    .dw_o         (own_dw),
+    .dw_ready_i   (dw_i.valid && dw_ready),
+    .chain_i, .chain_ready_o,
+    .chain_o      (chain),
     .chain_ready_i(chain_ready),
-    .chain_phase_o,
-    .chain_sum_o  (chain_sum),
-    .macs_o, .gated_o, .wait_o
+    .activity_o
   );
+
+  // The finisher takes the sum of all rows when each has its own.
+  assign dw.valid   = dw_i.valid && own_dw.valid;
+  assign dw.sums    = add_dw_sums(dw_i.sums, own_dw.sums);
+  assign dw_ready_o = own_dw.valid && dw_ready;
 
   // ---- Configuration of the SUPER's own part ----
 
@@ -158,8 +134,9 @@ module super_pe
   // ---- Depthwise words: made, kept, sent ----
 
   logic        full, reserve, write, sender_free, pop;
-  word_t       write_data;
+  word_t       write_data, word;
   logic [15:0] sender_offset, sender_step;
+  logic [SetRows-1:0] word_valid;
 
   dw_finisher u_finisher (
     .clk_i, .rst_ni,
@@ -168,10 +145,13 @@ module super_pe
     .enable_i    (issuing_q),
     .group_issued_o(group_issued),
     .busy_o      (finisher_busy),
-    .table_valid_i, .table_ready_o, .table_data_i, .table_half_i,
-    .sums_valid_i(dw_valid),
+    .table_valid_i(table_i.valid),
+    .table_ready_o,
+    .table_data_i(table_i.data),
+    .table_half_i(table_i.half),
+    .sums_valid_i(dw.valid),
     .sums_ready_o(dw_ready),
-    .sums_i      (dw_sums),
+    .sums_i      (dw.sums),
     .full_i      (full),
     .reserve_o   (reserve),
     .write_o     (write),
@@ -186,7 +166,7 @@ module super_pe
     .write_data_i (write_data),
     .read_offset_i(sender_offset),
     .read_valid_o (read_valid),
-    .read_data_o  (word_data_o),
+    .read_data_o  (word),
     .free_i       (sender_free || pop),
     .base_step_i  (pop ? 16'd1 : sender_step)
   );
@@ -201,22 +181,31 @@ module super_pe
     .read_valid_i (read_valid),
     .free_o       (sender_free),
     .base_step_o  (sender_step),
-    .word_valid_o ({own_word_valid, word_valid_o}),
-    .word_ready_i ({own_word_ready, word_ready_i})
+    .word_valid_o (word_valid),
+    .word_ready_i ({own_word_ready, words_ready_i})
   );
+
+  assign own_word = '{valid: word_valid[SetRows-1], data: word};
+  for (genvar row = 0; row < SetRows - 1; row++) begin : gen_word
+    assign words_o[row] = '{valid: word_valid[row], data: word};
+  end
 
   // ---- Words on the chain: in a depthwise pass the sender rests and the base is the next word
   // ----
 
   logic takes_word;
 
-  assign takes_word    = chain_phase_o.word;
-  assign chain_valid_o = chain_valid && (!takes_word || read_valid);
-  assign chain_ready   = chain_ready_i && (!takes_word || read_valid);
-  assign chain_sum_o   = takes_word ? sum_t'(word_data_o) : chain_sum;
-  assign pop           = takes_word && chain_valid_o && chain_ready_i;
+  assign takes_word  = chain.phase.word;
+  assign chain_ready = chain_ready_i && (!takes_word || read_valid);
+  assign pop         = takes_word && chain_o.valid && chain_ready_i;
 
-  `EYRIE_STABLE(Chain, chain_valid_o, chain_ready_i, {chain_phase_o, chain_sum_o})
+  always_comb begin : insert_word
+    chain_o       = chain;
+    chain_o.valid = chain.valid && (!takes_word || read_valid);
+    if (takes_word) chain_o.sum = sum_t'(word);
+  end
+
+  `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sum})
   `EYRIE_ASSERT_WHEN(OneReader, pop, !sending, "a word leaves by the chain while words are sent up")
 
 endmodule

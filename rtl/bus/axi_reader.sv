@@ -14,8 +14,10 @@
 // swallowed; idle_o once all has come. beat_o: a beat for this requester arrived, swallowed or not.
 `include "assertions.svh"
 
-module axi_reader #(
-  parameter int unsigned DATA_WIDTH = 64,  // bits of a beat
+module axi_reader
+  import bus_pkg::*;
+#(
+  parameter int unsigned BUS_WORDS = 1,    // 64-bit words in a beat: 1 or 2
   parameter int unsigned REQUESTERS = 2,   // the first has priority
   parameter int unsigned BURSTS = 16,      // under way at a time
   parameter int unsigned BEATS = 64,       // still to come, where a burst may start
@@ -36,21 +38,13 @@ module axi_reader #(
 
   output logic [REQUESTERS-1:0]       data_valid_o,
   input  logic [REQUESTERS-1:0]       data_ready_i,
-  output logic [DATA_WIDTH-1:0]       data_o,
+  output logic [BUS_WORDS-1:0][63:0]  data_o,
   output logic                        data_error_o,
   output logic [REQUESTERS-1:0]       beat_o,
 
-  output logic [31:0]                 axi_araddr_o,
-  output logic [7:0]                  axi_arlen_o,
-  output logic [2:0]                  axi_arsize_o,
-  output logic [1:0]                  axi_arburst_o,
-  output logic                        axi_arvalid_o,
-  input  logic                        axi_arready_i,
-  input  logic [DATA_WIDTH-1:0]       axi_rdata_i,
-  input  logic [1:0]                  axi_rresp_i,
-  input  logic                        axi_rlast_i,
-  input  logic                        axi_rvalid_i,
-  output logic                        axi_rready_o
+  output axi_address_t                ar_o,
+  output logic                        r_ready_o,
+  input  axi_response_t               axi_i
 );
 
   localparam int unsigned BeatsWidth = $clog2(BEATS + MAX_BEATS + 1);
@@ -63,7 +57,7 @@ module axi_reader #(
 
   for (genvar r = 0; r < REQUESTERS; r++) begin : gen_splitter
     logic unused_burst_last; // the requesters count their words themselves
-    burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(DATA_WIDTH / 64)) u_splitter (
+    burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(BUS_WORDS)) u_splitter (
       .clk_i,
       .rst_ni,
       .halt_i,
@@ -88,9 +82,7 @@ module axi_reader #(
   owner_t                owner;
   logic                  beat;
   logic [BeatsWidth-1:0] beats_d, beats_q;     // asked for and not yet there
-  logic                  arvalid_d, arvalid_q;
-  logic [31:0]           araddr_d, araddr_q;
-  logic [7:0]            arlen_d, arlen_q;
+  axi_address_t          ar_d, ar_q;
 
   always_comb begin : choose
     issuer = '0;
@@ -100,19 +92,18 @@ module axi_reader #(
   end
 
   assign issue = (burst_valid != '0) && flight_ready && beats_q <= BeatsWidth'(BEATS)
-                 && (!arvalid_q || axi_arready_i);
+                 && (!ar_q.valid || axi_i.ar_ready);
 
   always_comb begin : issue_burst
     burst_ready = '0;
-    arvalid_d   = arvalid_q && !axi_arready_i;
-    araddr_d    = araddr_q;
-    arlen_d     = arlen_q;
+    ar_d        = ar_q;
+    ar_d.valid  = ar_q.valid && !axi_i.ar_ready;
     beats_d     = beats_q - BeatsWidth'(beat);
     if (issue) begin
       burst_ready[issuer] = 1'b1;
-      arvalid_d           = 1'b1;
-      araddr_d            = burst_address[issuer];
-      arlen_d             = 8'(burst_beats[issuer] - 9'd1);
+      ar_d                = '{address: burst_address[issuer],
+                              length:  8'(burst_beats[issuer] - 9'd1),
+                              valid:   1'b1};
       beats_d             = beats_d + BeatsWidth'(burst_beats[issuer]);
     end
   end
@@ -126,47 +117,42 @@ module axi_reader #(
     .in_ready_o(flight_ready),
     .in_data_i(issuer),
     .out_valid_o(flight_valid),
-    .out_ready_i(beat && axi_rlast_i),
+    .out_ready_i(beat && axi_i.r_last),
     .out_data_o(owner),
     .count_o(unused_count)
   );
 
-  assign beat         = axi_rvalid_i && axi_rready_o;
-  assign axi_rready_o = flight_valid && (halt_i || data_ready_i[owner]);
-  assign data_o       = axi_rdata_i;
-  assign data_error_o = axi_rresp_i != 2'b00;
+  assign beat         = axi_i.r_valid && r_ready_o;
+  assign r_ready_o    = flight_valid && (halt_i || data_ready_i[owner]);
+  assign data_o       = axi_i.r_data[BUS_WORDS-1:0];
+  assign data_error_o = axi_i.r_response != RespOkay;
 
   always_comb begin : route
     data_valid_o        = '0;
-    data_valid_o[owner] = axi_rvalid_i && flight_valid && !halt_i;
+    data_valid_o[owner] = axi_i.r_valid && flight_valid && !halt_i;
     beat_o              = '0;
     beat_o[owner]       = beat;
   end
 
-  assign idle_o        = !flight_valid && !arvalid_q;
-  assign axi_araddr_o  = araddr_q;
-  assign axi_arlen_o   = arlen_q;
-  assign axi_arsize_o  = 3'($clog2(DATA_WIDTH / 8));
-  assign axi_arburst_o = 2'b01;
-  assign axi_arvalid_o = arvalid_q;
+  assign idle_o = !flight_valid && !ar_q.valid;
+  assign ar_o   = ar_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      arvalid_q <= '0;
-      araddr_q  <= '0;
-      arlen_q   <= '0;
-      beats_q   <= '0;
+      ar_q    <= '0;
+      beats_q <= '0;
     end else begin
-      arvalid_q <= arvalid_d;
-      araddr_q  <= araddr_d;
-      arlen_q   <= arlen_d;
-      beats_q   <= beats_d;
+      ar_q    <= ar_d;
+      beats_q <= beats_d;
     end
   end
 
-  `EYRIE_STABLE(Address, axi_arvalid_o, axi_arready_i, {axi_araddr_o, axi_arlen_o})
-  `EYRIE_ASSERT_WHEN(DataExpected, axi_rvalid_i, flight_valid, "data that nobody asked for")
+  logic unused_axi; // the writer's
+  assign unused_axi = ^axi_i;
+
+  `EYRIE_STABLE(Address, ar_o.valid, axi_i.ar_ready, {ar_o.address, ar_o.length})
+  `EYRIE_ASSERT_WHEN(DataExpected, axi_i.r_valid, flight_valid, "data that nobody asked for")
   `EYRIE_ASSERT_WHEN(BeatsCounted, beat, beats_q != '0, "more beats than asked for")
-  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(axi_arvalid_o), "a burst issued after halt")
+  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(ar_o.valid), "a burst issued after halt")
 
 endmodule

@@ -10,8 +10,10 @@
 // enabled. idle_o once all responses have come.
 `include "assertions.svh"
 
-module axi_writer #(
-  parameter int unsigned DATA_WIDTH = 64,  // bits of a beat
+module axi_writer
+  import bus_pkg::*;
+#(
+  parameter int unsigned BUS_WORDS = 1,    // 64-bit words in a beat: 1 or 2
   parameter int unsigned TAG_WIDTH = 1,    // bits that come back with the response
   parameter int unsigned BURSTS = 8,       // under way at a time
   parameter int unsigned MAX_BEATS = 64    // of a burst
@@ -32,26 +34,19 @@ module axi_writer #(
 
   input  logic                    data_valid_i,
   output logic                    data_ready_o,
-  input  logic [DATA_WIDTH-1:0]   data_i,
+  input  logic [BUS_WORDS-1:0][63:0] data_i,
 
   output logic                    response_valid_o,
   output logic                    response_error_o,
   output logic [TAG_WIDTH-1:0]    response_tag_o,
 
-  output logic [31:0]             axi_awaddr_o,
-  output logic [7:0]              axi_awlen_o,
-  output logic [2:0]              axi_awsize_o,
-  output logic [1:0]              axi_awburst_o,
-  output logic                    axi_awvalid_o,
-  input  logic                    axi_awready_i,
-  output logic [DATA_WIDTH-1:0]   axi_wdata_o,
-  output logic [DATA_WIDTH/8-1:0] axi_wstrb_o,
-  output logic                    axi_wlast_o,
-  output logic                    axi_wvalid_o,
-  input  logic                    axi_wready_i,
-  input  logic [1:0]              axi_bresp_i,
-  input  logic                    axi_bvalid_i,
-  output logic                    axi_bready_o
+  output axi_address_t            aw_o,
+  output logic [MostBusWords-1:0][63:0] w_data_o,
+  output logic [MostBusWords-1:0][7:0]  w_strobe_o,
+  output logic                    w_last_o,
+  output logic                    w_valid_o,
+  output logic                    b_ready_o,
+  input  axi_response_t           axi_i
 );
 
   // Addresses
@@ -59,11 +54,9 @@ module axi_writer #(
   logic [31:0]          burst_address;
   logic [8:0]           burst_beats;
   logic [TAG_WIDTH-1:0] tag_q;                 // of the request in the splitter
-  logic                 awvalid_q;
-  logic [31:0]          awaddr_q;
-  logic [7:0]           awlen_q;
+  axi_address_t         aw_q;
 
-  burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(DATA_WIDTH / 64)) u_splitter (
+  burst_splitter #(.MAX_BEATS(MAX_BEATS), .BEAT_WORDS(BUS_WORDS)) u_splitter (
     .clk_i,
     .rst_ni,
     .halt_i,
@@ -87,16 +80,15 @@ module axi_writer #(
   logic [7:0] length;
   logic       flight_last;
   logic [$clog2(BURSTS+1)-1:0] unused_length_count, unused_flight_count;
-  assign issue = burst_valid && lengths_ready && flight_ready && (!awvalid_q || axi_awready_i);
+  assign issue = burst_valid && lengths_ready && flight_ready && (!aw_q.valid || axi_i.aw_ready);
 
   // Data: one register between the data channel and W, so that what is offered stays.
-  logic                    load, take;
-  logic [7:0]              sent_d, sent_q;     // words of the present burst
-  logic                    wvalid_q, wlast_q;
-  logic [DATA_WIDTH-1:0]   wdata_q;
-  logic [DATA_WIDTH/8-1:0] wstrb_q;
+  logic                       load, take;
+  logic [7:0]                 sent_d, sent_q;  // words of the present burst
+  logic                       wvalid_q, wlast_q, wstrobe_q;
+  logic [BUS_WORDS-1:0][63:0] wdata_q;
 
-  assign load         = length_valid && (!wvalid_q || axi_wready_i);
+  assign load         = length_valid && (!wvalid_q || axi_i.w_ready);
   assign data_ready_o = load && !halt_i;
   assign take         = load && (halt_i || data_valid_i);
   assign sent_d       = !take ? sent_q : (sent_q == length) ? '0 : sent_q + 8'd1;
@@ -121,66 +113,61 @@ module axi_writer #(
     .in_ready_o(flight_ready),
     .in_data_i({burst_last, tag_q}),
     .out_valid_o(flight_valid),
-    .out_ready_i(axi_bvalid_i),
+    .out_ready_i(axi_i.b_valid),
     .out_data_o({flight_last, response_tag_o}),
     .count_o(unused_flight_count)
   );
 
   logic response, failed_q;                    // failed_q: an earlier burst of the request
-  assign axi_bready_o     = flight_valid;
-  assign response         = axi_bvalid_i && flight_valid;
+  assign b_ready_o        = flight_valid;
+  assign response         = axi_i.b_valid && flight_valid;
   assign response_valid_o = response && flight_last;
-  assign response_error_o = axi_bresp_i != 2'b00 || failed_q;
+  assign response_error_o = axi_i.b_response != RespOkay || failed_q;
 
-  assign idle_o        = !flight_valid && !awvalid_q && !wvalid_q;
-  assign axi_awaddr_o  = awaddr_q;
-  assign axi_awlen_o   = awlen_q;
-  assign axi_awsize_o  = 3'($clog2(DATA_WIDTH / 8));
-  assign axi_awburst_o = 2'b01;
-  assign axi_awvalid_o = awvalid_q;
-  assign axi_wdata_o   = wdata_q;
-  assign axi_wstrb_o   = wstrb_q;
-  assign axi_wlast_o   = wlast_q;
-  assign axi_wvalid_o  = wvalid_q;
+  assign idle_o     = !flight_valid && !aw_q.valid && !wvalid_q;
+  assign aw_o       = aw_q;
+  assign w_data_o   = (64 * MostBusWords)'(wdata_q);
+  assign w_strobe_o = (8 * MostBusWords)'({8 * BUS_WORDS{wstrobe_q}});
+  assign w_last_o   = wlast_q;
+  assign w_valid_o  = wvalid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       tag_q     <= '0;
-      awvalid_q <= '0;
-      awaddr_q  <= '0;
-      awlen_q   <= '0;
+      aw_q      <= '0;
       sent_q    <= '0;
       wvalid_q  <= '0;
       wlast_q   <= '0;
       wdata_q   <= '0;
-      wstrb_q   <= '0;
+      wstrobe_q <= '0;
       failed_q  <= '0;
     end else begin
       if (request_valid_i && request_ready_o) tag_q <= request_tag_i;
       if (issue) begin
-        awvalid_q <= 1'b1;
-        awaddr_q  <= burst_address;
-        awlen_q   <= 8'(burst_beats - 9'd1);
-      end else if (axi_awready_i) begin
-        awvalid_q <= 1'b0;
+        aw_q <= '{address: burst_address, length: 8'(burst_beats - 9'd1), valid: 1'b1};
+      end else if (axi_i.aw_ready) begin
+        aw_q.valid <= 1'b0;
       end
       sent_q <= sent_d;
       if (take) begin
-        wvalid_q <= 1'b1;
-        wlast_q  <= sent_q == length;
-        wdata_q  <= data_i;
-        wstrb_q  <= halt_i ? '0 : '1;
-      end else if (axi_wready_i) begin
+        wvalid_q  <= 1'b1;
+        wlast_q   <= sent_q == length;
+        wdata_q   <= data_i;
+        wstrobe_q <= !halt_i;
+      end else if (axi_i.w_ready) begin
         wvalid_q <= 1'b0;
       end
       if (response) failed_q <= !flight_last && response_error_o;
     end
   end
 
-  `EYRIE_STABLE(Address, axi_awvalid_o, axi_awready_i, {axi_awaddr_o, axi_awlen_o})
-  `EYRIE_STABLE(Data, axi_wvalid_o, axi_wready_i, {axi_wdata_o, axi_wstrb_o, axi_wlast_o})
-  `EYRIE_ASSERT_WHEN(ResponseExpected, axi_bvalid_i,
+  logic unused_axi; // the reader's
+  assign unused_axi = ^axi_i;
+
+  `EYRIE_STABLE(Address, aw_o.valid, axi_i.aw_ready, {aw_o.address, aw_o.length})
+  `EYRIE_STABLE(Data, w_valid_o, axi_i.w_ready, {w_data_o, w_strobe_o, w_last_o})
+  `EYRIE_ASSERT_WHEN(ResponseExpected, axi_i.b_valid,
       flight_valid, "a response that nobody waits for")
-  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(axi_awvalid_o), "a burst issued after halt")
+  `EYRIE_ASSERT_NEXT(Halted, halt_i, !$rose(aw_o.valid), "a burst issued after halt")
 
 endmodule

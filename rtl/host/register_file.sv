@@ -1,99 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-// What software sees, as an AXI4-Lite slave: the registers and performance counters of
-// encoding_pkg, and the interrupt.
+// What software sees, as an AXI4-Lite slave: the registers of encoding_pkg, the performance
+// counters, and the interrupt.
 //
-// start_o and soft_reset_o pulse. A counter grows by its increment_i each cycle and is 0 from
-// clear_i on. The interrupt is set when done_i or error_i rises, cleared by CONTROL bit 2 or a soft
-// reset, and reaches interrupt_o if INTERRUPT_ENABLE bit 0 is set.
+// start and soft_reset of control_o pulse. The interrupt is set when done or error rises, cleared
+// by CONTROL bit 2 or a soft reset, and reaches interrupt_o if INTERRUPT_ENABLE bit 0 is set.
 //
-// A write to a register that cannot be written, or to PROGRAM_BASE or the window while busy_i (what
+// A write to a register that cannot be written, or to PROGRAM_BASE or the window while busy (what
 // is running relies on them), changes nothing and is answered SLVERR, as is any access to an
 // address that means nothing. Reads and writes take their turns independently; one of each is under
-// way at a time.
+// way at a time. Address and data of a write are taken as each of them comes, and nothing more
+// until the response has gone: all outputs are registers or depend on registers only.
 
 `include "assertions.svh"
 
 module register_file
+  import bus_pkg::*;
   import encoding_pkg::*;
+  import eyrie_pkg::*;
 #(
-  parameter int unsigned INCREMENT_WIDTH = 16  // bits of a counter's increment
+  parameter int unsigned         INCREMENT_WIDTH = 16,  // bits of a counter's increment
+  parameter int unsigned         LATE_CYCLES = 0,       // see performance_counters
+  parameter logic [Counters-1:0] LATE = '0              // see performance_counters
 ) (
-  input  logic                                      clk_i,
-  input  logic                                      rst_ni,
-
-  // AXI4-Lite
-  input  logic [11:0]                               axi_awaddr_i,
-  input  logic                                      axi_awvalid_i,
-  output logic                                      axi_awready_o,
-  input  logic [31:0]                               axi_wdata_i,
-  input  logic [3:0]                                axi_wstrb_i,
-  input  logic                                      axi_wvalid_i,
-  output logic                                      axi_wready_o,
-  output logic [1:0]                                axi_bresp_o,
-  output logic                                      axi_bvalid_o,
-  input  logic                                      axi_bready_i,
-  input  logic [11:0]                               axi_araddr_i,
-  input  logic                                      axi_arvalid_i,
-  output logic                                      axi_arready_o,
-  output logic [31:0]                               axi_rdata_o,
-  output logic [1:0]                                axi_rresp_o,
-  output logic                                      axi_rvalid_o,
-  input  logic                                      axi_rready_i,
-  output logic                                      interrupt_o,
-
-  // The machine
-  output logic                                      start_o,
-  output logic                                      soft_reset_o,
-  output logic [31:0]                               program_base_o,
-  output logic [31:0]                               window_base_o,
-  output logic [31:0]                               window_limit_o,
-  output logic [31:0]                               watchdog_limit_o,
-  input  logic                                      clear_i,
-  input  logic                                      busy_i,
-  input  logic                                      done_i,
-  input  logic                                      error_i,
-  input  error_code_e                               error_code_i,
-  input  logic [31:0]                               error_address_i,
-  input  logic [Counters-1:0][INCREMENT_WIDTH-1:0]  increment_i
+  input  logic                                     clk_i,
+  input  logic                                     rst_ni,
+  input  lite_request_t                            lite_i,
+  output lite_response_t                           lite_o,
+  output logic                                     interrupt_o,
+  output machine_control_t                         control_o,
+  input  machine_status_t                          status_i,
+  input  logic [Counters-1:0][INCREMENT_WIDTH-1:0] increment_i
 );
 
-  localparam logic [1:0] RespOkay = 2'b00;
-  localparam logic [1:0] RespSlverr = 2'b10;
   localparam int unsigned IndexWidth = $clog2(Counters);
+  localparam int unsigned CounterShift = $clog2(CounterBytes);
 
-  logic [31:0]               program_base_q, window_base_q, window_limit_q, watchdog_limit_q;
-  logic                      interrupt_enable_q, interrupt_q, ended_q;
-  logic [Counters-1:0][31:0] counters_q;
-  logic                      bvalid_q, rvalid_q;
-  logic [1:0]                bresp_q, rresp_q;
-  logic [31:0]               rdata_q;
+  // ---- Writes ----
 
-  // Write: address and data are taken together, when the last response is gone or going.
-  logic        write, locked, write_known;
-  logic [11:0] write_address;
-  logic [31:0] mask;
-  assign write         = axi_awvalid_i && axi_wvalid_i && (!bvalid_q || axi_bready_i);
-  assign axi_awready_o = write;
-  assign axi_wready_o  = write;
-  assign write_address = {axi_awaddr_i[11:2], 2'b00};
-  assign mask          = {{8{axi_wstrb_i[3]}}, {8{axi_wstrb_i[2]}},
-                          {8{axi_wstrb_i[1]}}, {8{axi_wstrb_i[0]}}};
-  assign locked        = write_address inside {RegisterProgramBase, RegisterWindowBase,
-                                               RegisterWindowLimit} && busy_i;
-  assign write_known   = write_address inside {RegisterControl, RegisterProgramBase,
+  logic        aw_taken_q, w_taken_q, b_valid_q, write, locked, write_known;
+  logic [11:0] write_address_q;                  // of a word
+  logic [31:0] write_data_q, mask;
+  logic [3:0]  strobe_q;
+  logic [1:0]  b_response_q;
+
+  assign lite_o.aw_ready   = !aw_taken_q;
+  assign lite_o.w_ready    = !w_taken_q;
+  assign lite_o.b_valid    = b_valid_q;
+  assign lite_o.b_response = b_response_q;
+
+  assign write       = aw_taken_q && w_taken_q && !b_valid_q;
+  assign mask        = {{8{strobe_q[3]}}, {8{strobe_q[2]}}, {8{strobe_q[1]}}, {8{strobe_q[0]}}};
+  assign locked      = write_address_q inside {RegisterProgramBase, RegisterWindowBase,
+                                               RegisterWindowLimit} && status_i.busy;
+  assign write_known = write_address_q inside {RegisterControl, RegisterProgramBase,
                                                RegisterWindowBase, RegisterWindowLimit,
                                                RegisterWatchdogLimit, RegisterInterruptEnable};
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      aw_taken_q      <= 1'b0;
+      w_taken_q       <= 1'b0;
+      b_valid_q       <= 1'b0;
+      b_response_q    <= RespOkay;
+      write_address_q <= '0;
+      write_data_q    <= '0;
+      strobe_q        <= '0;
+    end else begin
+      if (lite_i.aw_valid && !aw_taken_q) begin
+        aw_taken_q      <= 1'b1;
+        write_address_q <= {lite_i.aw_address[11:2], 2'b00};
+      end
+      if (lite_i.w_valid && !w_taken_q) begin
+        w_taken_q    <= 1'b1;
+        write_data_q <= lite_i.w_data;
+        strobe_q     <= lite_i.w_strobe;
+      end
+      if (write) begin
+        b_valid_q    <= 1'b1;
+        b_response_q <= (write_known && !locked) ? RespOkay : RespSlverr;
+      end
+      if (b_valid_q && lite_i.b_ready) begin
+        aw_taken_q <= 1'b0;
+        w_taken_q  <= 1'b0;
+        b_valid_q  <= 1'b0;
+      end
+    end
+  end
+
+  // ---- Registers ----
+
+  logic [31:0] program_base_q, window_base_q, window_limit_q, watchdog_limit_q;
+  logic        interrupt_enable_q, interrupt_q, ended_q, ended, control;
+  logic [2:0]  control_bits;
 
   function automatic logic [31:0] merge(logic [31:0] old, logic [31:0] data, logic [31:0] bits);
     return (old & ~bits) | (data & bits);
   endfunction
-
-  logic       control;
-  logic [2:0] control_bits;
-  assign control      = write && write_address == RegisterControl;
-  assign control_bits = axi_wdata_i[2:0] & mask[2:0];
-  assign start_o      = control && control_bits[0] && !control_bits[1];
-  assign soft_reset_o = control && control_bits[1];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -102,112 +104,130 @@ module register_file
       window_limit_q     <= '0;
       watchdog_limit_q   <= '0;
       interrupt_enable_q <= 1'b0;
-      bvalid_q           <= 1'b0;
-      bresp_q            <= RespOkay;
-    end else begin
-      if (write && !locked) begin
-        unique case (write_address)
-          RegisterProgramBase:   program_base_q   <= merge(program_base_q, axi_wdata_i, mask);
-          RegisterWindowBase:    window_base_q    <= merge(window_base_q, axi_wdata_i, mask);
-          RegisterWindowLimit:   window_limit_q   <= merge(window_limit_q, axi_wdata_i, mask);
-          RegisterWatchdogLimit: watchdog_limit_q <= merge(watchdog_limit_q, axi_wdata_i, mask);
-          RegisterInterruptEnable: if (mask[0]) interrupt_enable_q <= axi_wdata_i[0];
-          default: ;
-        endcase
-      end
-      if (write) begin
-        bvalid_q <= 1'b1;
-        bresp_q  <= (write_known && !locked) ? RespOkay : RespSlverr;
-      end else if (axi_bready_i) begin
-        bvalid_q <= 1'b0;
-      end
+    end else if (write && !locked) begin
+      unique case (write_address_q)
+        RegisterProgramBase:   program_base_q   <= merge(program_base_q, write_data_q, mask);
+        RegisterWindowBase:    window_base_q    <= merge(window_base_q, write_data_q, mask);
+        RegisterWindowLimit:   window_limit_q   <= merge(window_limit_q, write_data_q, mask);
+        RegisterWatchdogLimit: watchdog_limit_q <= merge(watchdog_limit_q, write_data_q, mask);
+        RegisterInterruptEnable: if (mask[0]) interrupt_enable_q <= write_data_q[0];
+        default: ;
+      endcase
     end
   end
 
+  assign control      = write && write_address_q == RegisterControl;
+  assign control_bits = write_data_q[2:0] & mask[2:0];
+  assign control_o    = '{
+    start:          control && control_bits[0] && !control_bits[1],
+    soft_reset:     control && control_bits[1],
+    program_base:   program_base_q,
+    window_base:    window_base_q,
+    window_limit:   window_limit_q,
+    watchdog_limit: watchdog_limit_q
+  };
+
   // Interrupt: an end while it is being cleared counts.
-  logic ended;
-  assign ended = done_i || error_i;
+  assign ended       = status_i.done || status_i.error;
+  assign interrupt_o = interrupt_q && interrupt_enable_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       ended_q     <= 1'b0;
       interrupt_q <= 1'b0;
     end else begin
       ended_q <= ended;
-      if (ended && !ended_q)                               interrupt_q <= 1'b1;
+      if (ended && !ended_q)                                    interrupt_q <= 1'b1;
       else if (control && (control_bits[2] || control_bits[1])) interrupt_q <= 1'b0;
     end
   end
 
-  // Counters
-  for (genvar c = 0; c < Counters; c++) begin : gen_counter
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni)      counters_q[c] <= '0;
-      else if (clear_i) counters_q[c] <= '0;
-      else              counters_q[c] <= counters_q[c] + 32'(increment_i[c]);
-    end
-  end
+  // ---- Reads ----
 
-  // Read
-  logic        read, read_known;
-  logic [11:0] read_address, counter_number;
-  logic [31:0] read_data;
-  assign axi_arready_o  = !rvalid_q || axi_rready_i;
-  assign read           = axi_arvalid_i && axi_arready_o;
-  assign read_address   = {axi_araddr_i[11:2], 2'b00};
-  assign counter_number = (read_address - RegisterCounters) >> 2;
+  typedef enum logic [1:0] {
+    StAddress,  // waits for one
+    StRead,
+    StData      // until it is taken
+  } read_e;
+
+  read_e       read_q;
+  logic        read, read_known, counter_read;
+  logic [11:0] read_address_q, place;            // place: among the counters
+  logic [31:0] read_data, counter_data, r_data_q;
+  logic [1:0]  r_response_q;
+
+  assign lite_o.ar_ready   = read_q == StAddress;
+  assign lite_o.r_valid    = read_q == StData;
+  assign lite_o.r_data     = r_data_q;
+  assign lite_o.r_response = r_response_q;
+
+  assign read         = read_q == StRead;
+  assign place        = read_address_q - RegisterCounters;
+  assign counter_read = read_address_q >= RegisterCounters
+                        && place < 12'(CounterBytes * Counters);
+
+  performance_counters #(
+    .WIDTH(INCREMENT_WIDTH), .LATE_CYCLES(LATE_CYCLES), .LATE(LATE)
+  ) u_counters (
+    .clk_i, .rst_ni,
+    .clear_i       (status_i.clear),
+    .counting_i    (status_i.counting),
+    .increment_i,
+    .read_i        (read && counter_read),
+    .read_counter_i(place[CounterShift +: IndexWidth]),
+    .read_high_i   (place[2]),
+    .read_data_o   (counter_data)
+  );
 
   always_comb begin : select
     read_known = 1'b1;
     read_data  = '0;
-    unique case (read_address)
+    unique case (read_address_q)
       RegisterIdentity:        read_data = Identity;
       RegisterControl:         read_data = '0;
-      RegisterStatus:          read_data = {28'd0, interrupt_q, error_i, done_i, busy_i};
-      RegisterErrorCode:       read_data = 32'(error_code_i);
-      RegisterErrorAddress:    read_data = error_address_i;
+      RegisterStatus:          read_data = {28'd0, interrupt_q, status_i.error, status_i.done,
+                                            status_i.busy};
+      RegisterErrorCode:       read_data = 32'(status_i.error_code);
+      RegisterErrorAddress:    read_data = status_i.error_address;
       RegisterProgramBase:     read_data = program_base_q;
       RegisterWindowBase:      read_data = window_base_q;
       RegisterWindowLimit:     read_data = window_limit_q;
       RegisterWatchdogLimit:   read_data = watchdog_limit_q;
       RegisterInterruptEnable: read_data = 32'(interrupt_enable_q);
       default: begin
-        read_known = read_address >= RegisterCounters && counter_number < 12'(Counters);
-        if (read_known) read_data = counters_q[counter_number[IndexWidth-1:0]];
+        read_known = counter_read;
+        if (counter_read) read_data = counter_data;
       end
     endcase
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      rvalid_q <= 1'b0;
-      rdata_q  <= '0;
-      rresp_q  <= RespOkay;
-    end else if (axi_arready_o) begin
-      rvalid_q <= read;
-      if (read) begin
-        rdata_q <= read_data;
-        rresp_q <= read_known ? RespOkay : RespSlverr;
-      end
+      read_q         <= StAddress;
+      read_address_q <= '0;
+      r_data_q       <= '0;
+      r_response_q   <= RespOkay;
+    end else begin
+      unique case (read_q)
+        StAddress: if (lite_i.ar_valid) begin
+          read_q         <= StRead;
+          read_address_q <= {lite_i.ar_address[11:2], 2'b00};
+        end
+        StRead: begin
+          read_q       <= StData;
+          r_data_q     <= read_data;
+          r_response_q <= read_known ? RespOkay : RespSlverr;
+        end
+        default: if (lite_i.r_ready) read_q <= StAddress;
+      endcase
     end
   end
 
-  assign axi_bvalid_o     = bvalid_q;
-  assign axi_bresp_o      = bresp_q;
-  assign axi_rvalid_o     = rvalid_q;
-  assign axi_rdata_o      = rdata_q;
-  assign axi_rresp_o      = rresp_q;
-  assign interrupt_o      = interrupt_q && interrupt_enable_q;
-  assign program_base_o   = program_base_q;
-  assign window_base_o    = window_base_q;
-  assign window_limit_o   = window_limit_q;
-  assign watchdog_limit_o = watchdog_limit_q;
-
   logic unused_address; // words only
-  assign unused_address = ^{axi_awaddr_i[1:0], axi_araddr_i[1:0]};
+  assign unused_address = ^{lite_i.aw_address[1:0], lite_i.ar_address[1:0], place};
 
-  `EYRIE_STABLE(WriteResponse, axi_bvalid_o, axi_bready_i, axi_bresp_o)
-  `EYRIE_STABLE(ReadData, axi_rvalid_o, axi_rready_i, {axi_rdata_o, axi_rresp_o})
-  `EYRIE_ASSERT_WHEN(WindowKept, busy_i && $past(busy_i),
+  `EYRIE_STABLE(WriteResponse, lite_o.b_valid, lite_i.b_ready, lite_o.b_response)
+  `EYRIE_STABLE(ReadData, lite_o.r_valid, lite_i.r_ready, {lite_o.r_data, lite_o.r_response})
+  `EYRIE_ASSERT_WHEN(WindowKept, status_i.busy && $past(status_i.busy),
       $stable({program_base_q, window_base_q, window_limit_q}),
       "the window moved while the machine was busy")
 

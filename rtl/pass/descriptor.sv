@@ -18,15 +18,10 @@ module descriptor
   input  logic [63:0]                data_i,
   output logic                       ids_written_o,  // this write changes IDs
 
-  output array_config_t              array_o,
-  output drain_t                     drain_o,
-  output ppu_config_t                ppu_o,
-  output ppu_addend_t                ppu_add_first_o,
-  output ppu_addend_t                ppu_add_second_o,
-  output ppu_add_result_t            ppu_add_result_o,
+  input  logic                       epoch_i,
+  output pass_config_t               pass_o,
   output row_id_t [ROWS-1:0]         row_ids_o,
-  output column_id_t [ROWS*COLS-1:0] column_ids_o,
-  output stream_config_t             streams_o [Streams]
+  output column_id_t [ROWS*COLS-1:0] column_ids_o
 );
 
   logic [63:0] words_q [ConfigWords];
@@ -41,16 +36,24 @@ module descriptor
 
   assign ids_written_o = write_i && index_i >= 7'(RowIdsIndex) && index_i < 7'(StreamsIndex);
 
-  assign array_o = '{
+  drain_t drain;
+
+  assign drain        = drain_t'(words_q[DrainIndex]);
+  assign pass_o.epoch = epoch_i;
+  assign pass_o.drain = drain;
+  assign pass_o.array = '{
     shape:     array_shape_t'(words_q[ArrayShapeIndex]),
     loops:     array_loops_t'(words_q[ArrayLoopsIndex]),
     depthwise: depthwise_output_t'(words_q[DepthwiseIndex])
   };
-  assign drain_o = drain_t'(words_q[DrainIndex]);
-  assign ppu_o   = ppu_config_t'(words_q[PpuIndex]);
-  assign ppu_add_first_o  = ppu_addend_t'(words_q[PpuAddFirstIndex]);
-  assign ppu_add_second_o = ppu_addend_t'(words_q[PpuAddSecondIndex]);
-  assign ppu_add_result_o = ppu_add_result_t'(words_q[PpuAddResultIndex]);
+  assign pass_o.post = '{
+    finish:     ppu_config_t'(words_q[PpuIndex]),
+    add_first:  ppu_addend_t'(words_q[PpuAddFirstIndex]),
+    add_second: ppu_addend_t'(words_q[PpuAddSecondIndex]),
+    add_result: ppu_add_result_t'(words_q[PpuAddResultIndex]),
+    columns:    drain.columns,
+    used:       drain.to_ppu
+  };
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
     assign row_ids_o[row] = words_q[RowIdsIndex+row/IdsPerWord][8*(row%IdsPerWord) +: 8];
   end
@@ -60,11 +63,11 @@ module descriptor
 
   for (genvar stream = 0; stream < Streams; stream++) begin : gen_stream
     localparam int unsigned First = StreamsIndex + stream * StreamWords;
-    assign streams_o[stream].address = stream_address_t'(words_q[First+StreamAddressOffset]);
-    assign streams_o[stream].range   = stream_range_t'(words_q[First+StreamRangeOffset]);
-    assign streams_o[stream].options = stream_options_t'(words_q[First+StreamOptionsOffset]);
+    assign pass_o.streams[stream].address = stream_address_t'(words_q[First+StreamAddressOffset]);
+    assign pass_o.streams[stream].range   = stream_range_t'(words_q[First+StreamRangeOffset]);
+    assign pass_o.streams[stream].options = stream_options_t'(words_q[First+StreamOptionsOffset]);
     for (genvar level = 0; level < Levels; level++) begin : gen_level
-      assign streams_o[stream].levels[level] =
+      assign pass_o.streams[stream].levels[level] =
           stream_level_t'(words_q[First+StreamLevelsOffset+level]);
     end
   end

@@ -16,8 +16,7 @@ module drain_sequencer
 #(
   parameter int unsigned ROWS = 6,  // of PEs, in sets of three
   parameter int unsigned COLS = 8,  // of PEs
-  localparam int unsigned Sets = ROWS / SetRows,
-  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
+  localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -29,25 +28,23 @@ module drain_sequencer
   output logic                cfg_epoch_o,
   output logic                done_o,
 
-  input  logic                ipsum_valid_i,
+  input  word_feed_t          ipsum_i,
   output logic                ipsum_ready_o,
-  input  glb_word_t           ipsum_i,
 
-  output logic [ROWS-2:0]     ln_o,
-  output logic [COLS-1:0]     columns_o,
-  input  logic                empty_i,      // no beat in the chains
-  output logic                valid_o,
+  output drain_feed_t         drain_o,
+  output sum_t [COLS-1:0]     sums_o,       // where the chains start: ipsum or 0
   input  logic                ready_i,
-  output logic [SetWidth-1:0] set_o,
-  output chain_phase_t        phase_o,
-  output drain_beat_t         beat_o,
-  output sum_t [COLS-1:0]     sums_o
+  input  logic                empty_i       // no beat in the chains
 );
 
   drain_t       cfg_q;
   array_loops_t loops_q, tile_loops;
   logic [7:0]   pixels_q;
-  logic         epoch_q, take, sent;
+  logic         epoch_q, take, sent, valid;
+  chain_phase_t phase;
+  drain_beat_t  beat;
+  logic [2:0]   set;
+  logic [MaxCols-1:0] columns;
 
   // ---- Pass ----
 
@@ -62,13 +59,12 @@ module drain_sequencer
   assign take        = state_q == StIdle && cfg_epoch_i != epoch_q;
   assign cfg_epoch_o = epoch_q;
   assign done_o      = state_q == StEmpty && empty_i;
-  assign ln_o        = loops_q.ln[ROWS-2:0];
 
   always_comb begin : next_state
     state_d = state_q;
     unique case (state_q)
       StIdle:  if (take) state_d = StRun;
-      StRun:   if (sent && beat_o.pass_last) state_d = StEmpty;
+      StRun:   if (sent && beat.pass_last) state_d = StEmpty;
       StEmpty: if (empty_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
@@ -92,8 +88,8 @@ module drain_sequencer
     end
   end
 
-  for (genvar col = 0; col < COLS; col++) begin : gen_column
-    assign columns_o[col] = 5'(col) < cfg_q.columns;
+  for (genvar col = 0; col < MaxCols; col++) begin : gen_column
+    assign columns[col] = 5'(col) < cfg_q.columns;
   end
 
   // ---- Loops: tile, (chain,) block, pixel, filter of the block ----
@@ -143,23 +139,23 @@ module drain_sequencer
 
   logic [2:0] head;         // chain the beat goes into
   logic [1:0] row_q, row_start_q;        // pointwise: filters are dealt in turn over the rows
-  logic [6:0] base_q, base_start_q;      // psum index of the filter's first pixel
+  psum_index_t base_q, base_start_q;     // of the filter's first pixel
   logic [2:0] set_filter_q;              // convolution: filter within its set
   logic [2:0] head_q;
   logic [1:0] next_row;
-  logic [6:0] next_base;
+  psum_index_t next_base;
   logic       head_filter_last;
 
   // Filters are dealt one by one, or in pairs: then the second of a pair stays in the row, and the
   // first of the next goes back to where the pair began, but for a row that begins anew.
   always_comb begin : deal
     next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
-    next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[6:0] : base_q;
+    next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q : base_q;
     if (cfg_q.pairs && !slot_q[0]) begin
       next_row  = row_q;
-      next_base = base_q + pixels_q[6:0];
+      next_base = base_q + pixels_q;
     end else if (cfg_q.pairs && row_q != 2'(SetRows - 1)) begin
-      next_base = base_q - pixels_q[6:0];
+      next_base = base_q - pixels_q;
     end
   end
 
@@ -190,7 +186,7 @@ module drain_sequencer
         end
         default: begin
           set_filter_q <= head_filter_last ? '0 : set_filter_q + 3'd1;
-          base_q       <= head_filter_last ? '0 : base_q + pixels_q[6:0];
+          base_q       <= head_filter_last ? '0 : base_q + pixels_q;
           if (slot_last) head_q <= '0;
           else if (head_filter_last) head_q <= head_q + 3'd1;
         end
@@ -201,23 +197,23 @@ module drain_sequencer
   assign head = cfg_q.fold ? chain_q : head_q;
 
   always_comb begin : build_phase
-    phase_o       = '0;
-    phase_o.index = base_q + pixel_q[6:0];
+    phase       = '0;
+    phase.index = base_q + pixel_q;
     unique case (cfg_q.mode)
       DrainPointwise: begin
-        phase_o.add[row_q] = 1'b1;
-        if (tile_end) phase_o.free = cfg_q.rows;
+        phase.add[row_q] = 1'b1;
+        if (tile_end) phase.free = cfg_q.rows;
       end
-      DrainWords: phase_o.word = 1'b1;
+      DrainWords: phase.word = 1'b1;
       default: begin
-        phase_o.add = cfg_q.rows;
-        if (head_filter_last && pixel_last && block_last) phase_o.free = cfg_q.rows;
+        phase.add = cfg_q.rows;
+        if (head_filter_last && pixel_last && block_last) phase.free = cfg_q.rows;
       end
     endcase
   end
 
-  assign set_o  = SetWidth'(head * cfg_q.head_sets);
-  assign beat_o = '{
+  assign set = head * cfg_q.head_sets;
+  assign beat = '{
     to_ppu:     cfg_q.to_ppu,
     channel:    slot_q[2:0],
     block_last: slot_last,
@@ -238,31 +234,39 @@ module drain_sequencer
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ipsum_columns_q <= '0;
     else if (sent || take) ipsum_columns_q <= '0;
-    else if (ipsum_valid_i && ipsum_ready_o) ipsum_columns_q <= ipsum_columns_q + 5'd2;
+    else if (ipsum_i.valid && ipsum_ready_o) ipsum_columns_q <= ipsum_columns_q + 5'd2;
   end
 
   always_ff @(posedge clk_i) begin
-    if (ipsum_valid_i && ipsum_ready_o) begin
+    if (ipsum_i.valid && ipsum_ready_o) begin
       for (int unsigned col = 0; col < COLS; col++) begin
         if (ipsum_columns_q == 5'(col & ~1)) begin
-          ipsum_q[col] <= col[0] ? ipsum_i[63:32] : ipsum_i[31:0];
+          ipsum_q[col] <= col[0] ? ipsum_i.word[63:32] : ipsum_i.word[31:0];
         end
       end
     end
   end
 
-  assign valid_o = state_q == StRun && (!cfg_q.ipsum || ipsum_there);
-  assign sent    = valid_o && ready_i;
+  assign valid = state_q == StRun && (!cfg_q.ipsum || ipsum_there);
+  assign sent    = valid && ready_i;
   assign sums_o  = cfg_q.ipsum ? ipsum_q : '0;
+  assign drain_o = '{
+    valid:   valid,
+    set:     set,
+    phase:   phase,
+    beat:    beat,
+    ln:      loops_q.ln[MaxRows-2:0],
+    columns: columns
+  };
 
   logic unused_signals;
   assign unused_signals = ^{group_first, group_last, loops_q.ln};
 
-  `EYRIE_STABLE(Beat, valid_o, ready_i, {set_o, phase_o, beat_o, sums_o})
-  `EYRIE_ASSERT_WHEN(WithinBlock, valid_o,
+  `EYRIE_STABLE(Beat, valid, ready_i, {drain_o, sums_o})
+  `EYRIE_ASSERT_WHEN(WithinBlock, valid,
       slot_q < cfg_q.block && block_q < cfg_q.blocks && pixel_q < pixels_q,
       "a beat beyond its block of filters or pixels")
-  `EYRIE_ASSERT_WHEN(SetExists, valid_o, 8'(head) * 8'(cfg_q.head_sets) < 8'(Sets),
+  `EYRIE_ASSERT_WHEN(SetExists, valid, 8'(head) * 8'(cfg_q.head_sets) < 8'(Sets),
       "a beat for a chain that there is not")
 
 endmodule

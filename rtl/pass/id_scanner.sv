@@ -5,6 +5,7 @@
 `include "assertions.svh"
 
 module id_scanner
+  import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
   parameter int unsigned ROWS = 6,  // of PEs, in sets of three
@@ -16,10 +17,7 @@ module id_scanner
   output logic                       busy_o,
   input  row_id_t [ROWS-1:0]         row_ids_i,
   input  column_id_t [ROWS*COLS-1:0] column_ids_i,
-  output logic                       row_scan_o,
-  output row_id_t                    row_id_o,
-  output logic                       column_scan_o,
-  output column_id_t                 column_id_o
+  output id_scan_t                   scan_o
 );
 
   localparam int unsigned Width = $clog2(ROWS * COLS);
@@ -28,11 +26,13 @@ module id_scanner
   logic             busy_q;
   logic [Width-1:0] left_q;  // column IDs still to go, less one; also the index of the next
 
-  assign busy_o        = busy_q;
-  assign column_scan_o = busy_q;
-  assign column_id_o   = column_ids_i[left_q];
-  assign row_scan_o    = busy_q && left_q < Width'(ROWS);
-  assign row_id_o      = row_ids_i[RowWidth'(left_q)];
+  assign busy_o = busy_q;
+  assign scan_o = '{
+    row_valid:    busy_q && left_q < Width'(ROWS),
+    row:          row_ids_i[RowWidth'(left_q)],
+    column_valid: busy_q,
+    column:       column_ids_i[left_q]
+  };
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -13,16 +13,16 @@
 //   pass_last   on the very last beat of a pass
 //   to_ppu      else the beat is taken at once, whatever the PPU is doing, and dropped
 // Every block of filters uses one table of 9 words (table_buffer) for each time it comes by.
-// Raw passes (cfg_i.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of the
-// GLB word) and 1 (high half), and no table.
+// Raw passes (cfg_i.finish.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of
+// the GLB word) and 1 (high half), and no table.
 //
 // Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of
 // columns. Max pooling: columns / 2 per pair of pixels. word_last_o is set on the last word of a
 // pass.
 //
-// Passes: a pass is offered by toggling cfg_epoch_i with cfg_i, the add_*_i words, columns_i and
-// to_ppu_i stable until cfg_epoch_o equals cfg_epoch_i. It is taken when the last word of the pass
-// before has left; a pass without to_ppu_i is taken and that is all (its beats are those dropped).
+// Passes: a pass is offered by toggling cfg_epoch_i with cfg_i stable until cfg_epoch_o equals
+// cfg_epoch_i. It is taken when the last word of the pass before has left; a pass that does not use
+// the PPU (cfg_i.used) is taken and that is all (its beats are those dropped).
 // No other beat is taken between passes. Tables may come at any time.
 //
 // Everything before the transposer moves together and stops while the transposer has no bank free.
@@ -34,47 +34,29 @@ module ppu
 #(
   parameter int unsigned COLS = 8  // columns of sums
 ) (
-  input  logic                          clk_i,
-  input  logic                          rst_ni,
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
 
-  input  encoding_pkg::ppu_config_t     cfg_i,
-  input  encoding_pkg::ppu_addend_t     add_first_i,
-  input  encoding_pkg::ppu_addend_t     add_second_i,
-  input  encoding_pkg::ppu_add_result_t add_result_i,
-  input  logic [4:0]                    columns_i,
-  input  logic                          to_ppu_i,
-  input  logic                          cfg_epoch_i,
-  output logic                          cfg_epoch_o,
+  input  ppu_pass_t            cfg_i,
+  input  logic                 cfg_epoch_i,
+  output logic                 cfg_epoch_o,
 
-  input  logic                          sums_valid_i,
-  output logic                          sums_ready_o,
-  input  sum_t [COLS-1:0]               sums_i,
-  input  drain_beat_t                   beat_i,
+  input  logic                 sums_valid_i,
+  output logic                 sums_ready_o,
+  input  sum_t [COLS-1:0]      sums_i,
+  input  drain_beat_t          beat_i,
 
-  input  logic                          table_valid_i,
-  output logic                          table_ready_o,
-  input  glb_word_t                     table_i,
+  input  word_feed_t           table_i,
+  output logic                 table_ready_o,
+  input  word_feed_t           residual_i,
+  output logic                 residual_ready_o,
+  output word_feed_t           word_o,
+  input  logic                 word_ready_i,
+  output logic                 word_last_o,
 
-  input  logic                          residual_valid_i,
-  output logic                          residual_ready_o,
-  input  glb_word_t                     residual_i,
-
-  output logic                          word_valid_o,
-  input  logic                          word_ready_i,
-  output glb_word_t                     word_o,
-  output logic                          word_last_o,
-
-  output logic                          busy_o,   // a beat entered
-  output logic                          stall_o   // a beat was offered and not taken
+  output logic                 busy_o,   // a beat entered
+  output logic                 stall_o   // a beat was offered and not taken
 );
-
-  typedef struct packed {
-    encoding_pkg::ppu_config_t     ppu;
-    encoding_pkg::ppu_addend_t     add_first;
-    encoding_pkg::ppu_addend_t     add_second;
-    encoding_pkg::ppu_add_result_t add_result;
-    logic [4:0]                    columns;
-  } pass_config_t;
 
   typedef enum logic [1:0] {
     StIdle,  // between passes
@@ -84,7 +66,7 @@ module ppu
 
   state_e       state_d, state_q;
   logic         epoch_q, take_config;
-  pass_config_t cfg_q;
+  ppu_pass_t    cfg_q;
   logic         average, maximum;
 
   logic               ready, push, advance;
@@ -121,9 +103,9 @@ module ppu
   always_comb begin : next_state
     state_d = state_q;
     unique case (state_q)
-      StIdle:  if (take_config && to_ppu_i) state_d = StRun;
+      StIdle:  if (take_config && cfg_i.used) state_d = StRun;
       StRun:   if (push && beat_i.pass_last) state_d = StFlush;
-      StFlush: if (word_valid_o && word_ready_i && word_last_o) state_d = StIdle;
+      StFlush: if (word_o.valid && word_ready_i && word_last_o) state_d = StIdle;
       default: state_d = StIdle;
     endcase
   end
@@ -137,18 +119,20 @@ module ppu
       state_q <= state_d;
       if (take_config) begin
         epoch_q <= cfg_epoch_i;
-        cfg_q   <= '{ppu: cfg_i, add_first: add_first_i, add_second: add_second_i,
-                     add_result: add_result_i, columns: columns_i};
+        cfg_q   <= cfg_i;
       end
     end
   end
 
-  assign average = cfg_q.ppu.pool == encoding_pkg::PoolAverage;
-  assign maximum = cfg_q.ppu.pool == encoding_pkg::PoolMax;
+  logic unused_used;  // a matter of whether a pass is run
+  assign unused_used = cfg_q.used;
+
+  assign average = cfg_q.finish.pool == encoding_pkg::PoolAverage;
+  assign maximum = cfg_q.finish.pool == encoding_pkg::PoolMax;
 
   // --- Entry: a beat meets its table entry -------------------------------------------------------
 
-  assign ready        = (state_q == StRun) && advance && (cfg_q.ppu.raw || table_valid);
+  assign ready        = (state_q == StRun) && advance && (cfg_q.finish.raw || table_valid);
   assign push         = sums_valid_i && beat_i.to_ppu && ready;
   assign sums_ready_o = ready || !beat_i.to_ppu;
   assign busy_o       = push;
@@ -157,16 +141,16 @@ module ppu
   table_buffer u_table (
     .clk_i,
     .rst_ni,
-    .table_valid_i,
+    .table_valid_i(table_i.valid),
     .table_ready_o,
-    .table_i,
+    .table_i      (table_i.word),
     .half_i      (1'b0),
     .channel_i   (beat_i.channel),
     .valid_o     (table_valid),
     .bias_o      (entry_bias),
     .multiplier_o(entry_multiplier),
     .shift_o     (entry_shift),
-    .pop_i       (push && beat_i.block_last && beat_i.pixel_last && !cfg_q.ppu.raw)
+    .pop_i       (push && beat_i.block_last && beat_i.pixel_last && !cfg_q.finish.raw)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -193,10 +177,10 @@ module ppu
       .clk_i,
       .rst_ni,
       .enable_i    (advance),
-      .zero_point_i(cfg_q.ppu.zero_point),
-      .act_min_i   (cfg_q.ppu.act_min),
-      .act_max_i   (cfg_q.ppu.act_max),
-      .valid_i     (entered_q && !cfg_q.ppu.raw),
+      .zero_point_i(cfg_q.finish.zero_point),
+      .act_min_i   (cfg_q.finish.act_min),
+      .act_max_i   (cfg_q.finish.act_max),
+      .valid_i     (entered_q && !cfg_q.finish.raw),
       .tag_i       (beat_q),
       .sum_i       (sums_q[column]),
       .bias_i      (bias_q),
@@ -230,10 +214,10 @@ module ppu
     .rst_ni,
     .enable_i    (advance),
     .columns_i   (cfg_q.columns),
-    .span_i      (cfg_q.ppu.pool_columns),
-    .count_i     (cfg_q.ppu.pool_count),
-    .reciprocal_i(cfg_q.ppu.pool_reciprocal),
-    .shift_i     (cfg_q.ppu.pool_shift),
+    .span_i      (cfg_q.finish.pool_columns),
+    .count_i     (cfg_q.finish.pool_count),
+    .reciprocal_i(cfg_q.finish.pool_reciprocal),
+    .shift_i     (cfg_q.finish.pool_shift),
     .valid_i     (lane_valid[0] && average),
     .values_i    (lane_value),
     .beat_i      (lane_beat[0]),
@@ -254,7 +238,7 @@ module ppu
     for (int unsigned column = 0; column < COLS; column++) begin
       pack_values[column] = word_t'(lane_value[column]);
     end
-    if (cfg_q.ppu.raw) begin
+    if (cfg_q.finish.raw) begin
       pack_valid      = entered_q;
       pack_channel    = beat_q.channel;
       pack_block_last = beat_q.block_last;
@@ -265,7 +249,7 @@ module ppu
       pack_channel    = average_beat.channel;
       pack_block_last = average_beat.block_last;
       pack_pass_last  = average_beat.pass_last;
-      pack_columns    = ((cfg_q.columns - 1'b1) >> cfg_q.ppu.pool_columns) + 1'b1;
+      pack_columns    = ((cfg_q.columns - 1'b1) >> cfg_q.finish.pool_columns) + 1'b1;
       for (int unsigned run = 0; run < COLS; run++) pack_values[run] = word_t'(average_values[run]);
     end else if (maximum) begin
       pack_valid   = max_valid;
@@ -282,7 +266,7 @@ module ppu
     .clk_i,
     .rst_ni,
     .columns_i   (pack_columns),
-    .raw_i       (cfg_q.ppu.raw),
+    .raw_i       (cfg_q.finish.raw),
     .beat_valid_i(pack_valid),
     .beat_ready_o(pack_ready),
     .beat_i      (pack_values),
@@ -305,12 +289,12 @@ module ppu
     .word_ready_o(packed_ready),
     .word_i      (packed_word),
     .word_last_i (packed_last),
-    .residual_valid_i,
+    .residual_valid_i(residual_i.valid),
     .residual_ready_o,
-    .residual_i,
-    .word_valid_o,
+    .residual_i      (residual_i.word),
+    .word_valid_o    (word_o.valid),
     .word_ready_i,
-    .word_o,
+    .word_o          (word_o.word),
     .word_last_o
   );
 
@@ -323,7 +307,7 @@ module ppu
     `EYRIE_STABLE(SumStable, sums_valid_i && state_q == StRun && 5'(column) < cfg_q.columns,
         sums_ready_o, sums_i[column])
   end
-  `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
+  `EYRIE_STABLE(WordStable, word_o.valid, word_ready_i, {word_o, word_last_o})
   `EYRIE_ASSERT_NEXT(OfferStable, cfg_epoch_i != epoch_q,
       $stable(cfg_epoch_i), "a pass was offered before the one before was taken")
   `EYRIE_ASSERT_WHEN(PassEndsBlock, push && (beat_i.tile_last || beat_i.pass_last),
@@ -331,7 +315,7 @@ module ppu
   `EYRIE_ASSERT_WHEN(PassEndsTile, push && beat_i.pass_last,
       beat_i.tile_last, "a pass ends within a tile")
   `EYRIE_ASSERT_WHEN(ConfigLegal, state_q == StRun,
-      !(cfg_q.ppu.raw && (average || maximum)) && !(maximum && cfg_q.columns[0]),
+      !(cfg_q.finish.raw && (average || maximum)) && !(maximum && cfg_q.columns[0]),
       "raw words with pooling, or maxima of an odd number of columns")
   `EYRIE_ASSERT_WHEN(AverageEndsBlock, average_valid,
       average_beat.pixel_last && average_beat.to_ppu &&
@@ -339,17 +323,17 @@ module ppu
       "an average before the last pixel of its block")
   for (genvar run = 0; run < int'(COLS); run++) begin : gen_average_check
     `EYRIE_ASSERT_WHEN(AverageWithinClamp, average_valid && 5'(run) < pack_columns,
-        ($signed(average_values[run]) >= cfg_q.ppu.act_min) &&
-        ($signed(average_values[run]) <= cfg_q.ppu.act_max),
+        ($signed(average_values[run]) >= cfg_q.finish.act_min) &&
+        ($signed(average_values[run]) <= cfg_q.finish.act_max),
         "average of clamped values outside the clamp")
   end
   `EYRIE_ASSERT_WHEN(IdleIsEmpty, state_q == StIdle,
-      !entered_q && !pack_valid && !packed_valid && !word_valid_o,
+      !entered_q && !pack_valid && !packed_valid && !word_o.valid,
       "a pass ended with values in flight")
   `EYRIE_COVER(Run, (state_q == StIdle) && (state_d == StRun))
   `EYRIE_COVER(Flush, (state_q == StRun) && (state_d == StFlush))
   `EYRIE_COVER(Finish, (state_q == StFlush) && (state_d == StIdle))
-  `EYRIE_COVER(SkipPass, take_config && !to_ppu_i)
+  `EYRIE_COVER(SkipPass, take_config && !cfg_i.used)
   `EYRIE_COVER(WaitTable, stall_o && (state_q == StRun) && !table_valid)
   `EYRIE_COVER(WaitPacker, stall_o && (state_q == StRun) && !advance)
 

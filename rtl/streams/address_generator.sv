@@ -7,7 +7,7 @@
 // number, less tag_wrap where they reach it; its half bit is added by itself and not wrapped.
 //
 // start_i loads the first position; step_i goes on by one. Counts are numbers of iterations, at
-// least 1. All outputs belong to the present position.
+// least 1. position_o is the present position.
 
 `include "assertions.svh"
 
@@ -15,19 +15,12 @@ module address_generator
   import eyrie_pkg::*;
   import encoding_pkg::*;
 (
-  input  logic               clk_i,
-  input  logic               rst_ni,
-  input  stream_config_t     cfg_i,
-  input  logic               start_i,
-  input  logic               step_i,
-  output glb_address_t       address_o,
-  output logic signed [11:0] x_o,
-  output logic               y_inside_o,    // 0 <= y < rows
-  output tag_t               tag_o,
-  output logic [Levels:0]    inner_first_o, // [l]: all levels below l are in their first iteration
-  output logic [Levels:0]    inner_last_o,  // [l]: all levels below l are in their last iteration
-  output logic [Levels-1:0]  at_first_o,    // [l]: level l is in its first iteration
-  output logic [Levels-1:0]  at_last_o      // [l]: level l is in its last iteration
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  stream_config_t   cfg_i,
+  input  logic             start_i,
+  input  logic             step_i,
+  output stream_position_t position_o
 );
 
   typedef struct packed {
@@ -44,6 +37,8 @@ module address_generator
   logic [2:0]        level;             // the innermost one that is not in its last iteration
   stream_level_t     go;
   tag_t              go_tag;
+  logic [Levels:0]   inner_first, inner_last;
+  logic [Levels-1:0] at_first, at_last;
 
   assign first = '{
     row_address: cfg_i.address.row_address,
@@ -53,20 +48,20 @@ module address_generator
     tag:         '0
   };
 
-  assign inner_first_o[0] = 1'b1;
-  assign inner_last_o[0]  = 1'b1;
+  assign inner_first[0] = 1'b1;
+  assign inner_last[0]  = 1'b1;
 
   for (genvar l = 0; l < Levels; l++) begin : gen_compare
-    assign at_first_o[l]        = count_q[l] == '0;
-    assign at_last_o[l]       = count_q[l] == cfg_i.levels[l].count - 12'd1;
-    assign inner_first_o[l+1] = inner_first_o[l] && at_first_o[l];
-    assign inner_last_o[l+1]  = inner_last_o[l] && at_last_o[l];
+    assign at_first[l]      = count_q[l] == '0;
+    assign at_last[l]       = count_q[l] == cfg_i.levels[l].count - 12'd1;
+    assign inner_first[l+1] = inner_first[l] && at_first[l];
+    assign inner_last[l+1]  = inner_last[l] && at_last[l];
   end
 
   always_comb begin : find_level
     level = '0;
     for (int l = Levels - 1; l >= 0; l--) begin
-      if (!at_last_o[l]) level = 3'(l);
+      if (!at_last[l]) level = 3'(l);
     end
   end
 
@@ -107,16 +102,22 @@ module address_generator
     end
   end
 
-  assign address_o  = base_q[0].row_address + base_q[0].offset;
-  assign x_o        = base_q[0].x;
-  assign y_inside_o = !base_q[0].y[11] && base_q[0].y < $signed(cfg_i.range.rows);
-  assign tag_o      = base_q[0].tag;
+  assign position_o = '{
+    address:     base_q[0].row_address + base_q[0].offset,
+    x:           base_q[0].x,
+    y_inside:    !base_q[0].y[11] && base_q[0].y < $signed(cfg_i.range.rows),
+    tag:         base_q[0].tag,
+    inner_first: inner_first,
+    inner_last:  inner_last,
+    at_first:    at_first,
+    at_last:     at_last
+  };
 
-  // The streams use their options themselves; an iteration's end is at_last_o's.
+  // The streams use their options themselves; an iteration's end is at_last's.
   logic unused_fields;
   assign unused_fields = ^{cfg_i.options, go.count};
 
-  `EYRIE_ASSERT_WHEN(NoStepBeyondEnd, step_i && !start_i, !inner_last_o[Levels],
+  `EYRIE_ASSERT_WHEN(NoStepBeyondEnd, step_i && !start_i, !inner_last[Levels],
       "step beyond the last position")
 
 endmodule

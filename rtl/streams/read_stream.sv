@@ -27,7 +27,7 @@ module read_stream
   output logic                  cfg_epoch_o,
   output logic                  swap_o,
   input  logic                  go_i,
-  input  logic [15:0]           chunks_loaded_i,
+  input  count_t                chunks_loaded_i,
   output logic                  chunk_freed_o,
   output logic                  waiting_o,      // for go_i or for a chunk
 
@@ -51,91 +51,66 @@ module read_stream
     logic [LANES-1:0] fetched;  // of these, from the GLB
   } beat_t;
 
-  stream_config_t    cfg_q;
-  logic              epoch_q, running_q;
-  logic [15:0]       chunks_taken_q;
-  logic              take, start, step;
-  glb_address_t      address;
-  logic signed [11:0] x;
-  logic              y_inside;
-  tag_t              tag;
-  logic [Levels:0]   inner_first, inner_last;
-  logic [Levels-1:0] at_first, at_last;
-  logic [2:0]        pair_level, reuse_level;
-
-  // ---- Pass ----
-
-  logic beats_empty, chunk_starts, chunk_missing;
-
-  assign take        = !running_q && cfg_epoch_i != epoch_q && beats_empty;
-  assign start       = take && cfg_i.options.enable;
-  assign swap_o      = take;
-  assign cfg_epoch_o = epoch_q;
-  assign options_o   = cfg_q.options;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      epoch_q        <= 1'b0;
-      running_q      <= 1'b0;
-      chunks_taken_q <= '0;
-    end else begin
-      if (take) epoch_q <= cfg_epoch_i;
-      if (start) running_q <= 1'b1;
-      else if (step && inner_last[Levels]) running_q <= 1'b0;
-      if (step && chunk_starts) chunks_taken_q <= chunks_taken_q + 16'd1;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (take) cfg_q <= cfg_i;
-  end
-
   // ---- Where it stands ----
 
-  address_generator u_generator (
-    .clk_i, .rst_ni,
-    .cfg_i        (start ? cfg_i : cfg_q),
-    .start_i      (start),
-    .step_i       (step && !inner_last[Levels]),
-    .address_o    (address),
-    .x_o          (x),
-    .y_inside_o   (y_inside),
-    .tag_o        (tag),
-    .inner_first_o(inner_first),
-    .inner_last_o (inner_last),
-    .at_first_o   (at_first),
-    .at_last_o    (at_last)
+  stream_config_t   cfg;
+  stream_position_t at;
+  logic             running, step, last, beats_empty;
+
+  stream_walker u_walker (
+    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .cfg_epoch_o,
+    .free_i    (beats_empty),
+    .take_o    (swap_o),
+    .cfg_o     (cfg),
+    .running_o (running),
+    .step_i    (step),
+    .last_o    (last),
+    .position_o(at)
   );
 
-  assign reuse_level   = cfg_q.options.chunk_level + 3'd1;
-  assign chunk_starts  = cfg_q.options.chunk && at_first[reuse_level] &&
-                         inner_first[{1'b0, cfg_q.options.chunk_level}];
+  assign options_o = cfg.options;
+
+  // ---- Chunks ----
+
+  count_t      chunks_taken_q;
+  logic [2:0]  reuse_level;
+  logic        chunk_starts, chunk_missing;
+
+  assign reuse_level   = cfg.options.chunk_level + 3'd1;
+  assign chunk_starts  = cfg.options.chunk && at.at_first[reuse_level] &&
+                         at.inner_first[{1'b0, cfg.options.chunk_level}];
   assign chunk_missing = chunk_starts && chunks_taken_q == chunks_loaded_i;
-  assign chunk_freed_o = step && cfg_q.options.chunk && at_last[reuse_level] &&
-                         inner_last[{1'b0, cfg_q.options.chunk_level}];
+  assign chunk_freed_o = step && cfg.options.chunk && at.at_last[reuse_level] &&
+                         at.inner_last[{1'b0, cfg.options.chunk_level}];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) chunks_taken_q <= '0;
+    else if (step && chunk_starts) chunks_taken_q <= chunks_taken_q + 16'd1;
+  end
 
   // ---- Request, or pad ----
 
   beat_t beat, head;
   logic  beat_valid, beat_ready, need_read, active;
+  logic [2:0] pair_level;
 
-  assign pair_level = {1'b0, cfg_q.options.pair_level};
+  assign pair_level = {1'b0, cfg.options.pair_level};
 
   always_comb begin : place_lanes
-    beat.tag = tag;
+    beat.tag = at.tag;
     for (int signed lane = 0; lane < LANES; lane++) begin
       logic signed [11:0] lane_x;
-      lane_x = x + 12'(lane);
-      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg_q.options.trim_first &&
-                             at_first[pair_level]) &&
-                           !(lane == 1 && cfg_q.options.trim_last && at_last[pair_level]);
-      beat.fetched[lane] = beat.lanes[lane] && y_inside && !lane_x[11] &&
-                           lane_x < $signed(cfg_q.range.cols);
+      lane_x = at.x + 12'(lane);
+      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg.options.trim_first &&
+                             at.at_first[pair_level]) &&
+                           !(lane == 1 && cfg.options.trim_last && at.at_last[pair_level]);
+      beat.fetched[lane] = beat.lanes[lane] && at.y_inside && !lane_x[11] &&
+                           lane_x < $signed(cfg.range.cols);
     end
   end
 
-  assign waiting_o       = running_q && (!go_i || chunk_missing);
-  assign active          = running_q && go_i && !chunk_missing;
+  assign waiting_o       = running && (!go_i || chunk_missing);
+  assign active          = running && go_i && !chunk_missing;
   assign need_read       = beat.fetched != '0;
   assign request_valid_o = active && need_read && beat_ready;
   assign step            = active && beat_ready && (!need_read || request_ready_i);
@@ -143,7 +118,7 @@ module read_stream
 
   always_comb begin : build_request
     request_o         = '0;
-    request_o.address = address;
+    request_o.address = at.address;
     for (int unsigned lane = 0; lane < LANES; lane++) begin
       request_o.strobe[lane] = {8{beat.fetched[lane]}};
     end
@@ -184,11 +159,11 @@ module read_stream
   assign tag_o        = head.tag;
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lane
-    assign data_o[lane] = head.fetched[lane] ? data[lane] : {8{cfg_q.options.pad}};
+    assign data_o[lane] = head.fetched[lane] ? data[lane] : {8{cfg.options.pad}};
   end
 
   logic unused_signals;
-  assign unused_signals = ^{at_first, at_last, read_data_i};
+  assign unused_signals = ^{cfg, at, last, read_data_i};
 
   `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "data without a place")
   `EYRIE_STABLE(Beat, valid_o, ready_i, {data_o, lanes_o, tag_o})

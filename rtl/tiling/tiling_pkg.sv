@@ -8,8 +8,8 @@ package tiling_pkg;
     logic                            store;
     logic                            chunk;
     logic [15:0]                     words;
-    logic [15:0]                     wait_passes;
-    logic [15:0]                     wait_chunks;
+    eyrie_pkg::count_t               wait_passes;
+    eyrie_pkg::count_t               wait_chunks;
     encoding_pkg::transfer_address_t address;
     encoding_pkg::transfer_rows_t    rows;
     encoding_pkg::transfer_planes_t  planes;
@@ -26,9 +26,9 @@ package tiling_pkg;
 
   // An entry of the pass queue: a configuration word, or a pass.
   typedef struct packed {
-    logic [31:0] command;
-    logic [15:0] wait_passes;
-    logic [15:0] wait_transfers;
+    logic [31:0]       command;
+    eyrie_pkg::count_t wait_passes;
+    eyrie_pkg::count_t wait_transfers;
   } pass_t;
 
   typedef struct packed {

@@ -9,13 +9,15 @@ import json
 import os
 from pathlib import Path
 
+from compiler.files import whole_file
+
 VARIABLE = "EYRIE_SUMMARY"  # the environment variable that names the file to the simulation
 
 
 def write(cycles: int, comparisons: int, mismatches: int, **more: object) -> None:
     """Records what the running test counted; `more` are further entries."""
     counts = {"cycles": cycles, "comparisons": comparisons, "mismatches": mismatches}
-    _store(Path(os.environ[VARIABLE]), counts | more)
+    write_summary(Path(os.environ[VARIABLE]), counts | more)
 
 
 def complete(path: Path, **entries: object) -> dict[str, object]:
@@ -24,11 +26,11 @@ def complete(path: Path, **entries: object) -> dict[str, object]:
     if path.exists():
         counts |= json.loads(path.read_text())
     summary = entries | counts
-    _store(path, summary)
+    write_summary(path, summary)
     return summary
 
 
-def _store(path: Path, entries: dict[str, object]) -> None:
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(entries, indent=2) + "\n")
-    part.replace(path)
+def write_summary(path: Path, entries: dict[str, object]) -> None:
+    """Writes a summary. Raises ValueError, in one line, if it cannot be written."""
+    with whole_file(path) as file:
+        file.write(json.dumps(entries, indent=1).encode() + b"\n")

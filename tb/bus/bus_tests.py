@@ -4,12 +4,13 @@
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from model.encoding import IDENTITY, Counter, Register
+from model.encoding import IDENTITY, Counter, Register, counter_register
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.tiling.registers import OKAY, SLVERR, SOFT_RESET, START, Registers
 
 ACCESSES = 600
+LATE_CYCLES = 3  # of tb_registers
 PLAIN = (
     *[Register.PROGRAM_BASE, Register.WINDOW_BASE, Register.WINDOW_LIMIT],
     *[Register.WATCHDOG_LIMIT, Register.INTERRUPT_ENABLE],
@@ -23,7 +24,7 @@ async def registers(dut):
     tb = Testbench(dut)
     board = Scoreboard("registers")
     port = Registers(tb, "axi")
-    for name in ("clear", "busy", "done", "error", "increment"):
+    for name in ("clear", "counting", "busy", "done", "error", "increment"):
         getattr(dut, f"{name}_i").value = 0
     dut.error_code_i.value = ERROR_CODE
     dut.error_address_i.value = ERROR_ADDRESS
@@ -49,7 +50,7 @@ async def registers(dut):
             busy = int(tb.rng.integers(2))
             dut.busy_i.value = busy
         address = int(tb.rng.choice([*PLAIN, *Register, int(tb.rng.integers(1024)) * 4]))
-        counter = 0 <= address - Register.COUNTERS < 4 * len(Counter)
+        counter = 0 <= address - Register.COUNTERS < 8 * len(Counter)
         if tb.rng.random() < 0.5:
             value, strobe = int(tb.rng.integers(1 << 32)), int(tb.rng.integers(16))
             if address == Register.CONTROL:
@@ -83,22 +84,6 @@ async def registers(dut):
     await port.write(Register.CONTROL, 7, strobe=14)
     same({"start": 1, "soft_reset": 1}, pulses, "pulses")
 
-    # Counters
-    sums = [0] * len(Counter)
-    for _ in range(50):
-        steps = [int(step) for step in tb.rng.integers(0, 1 << 16, len(Counter))]
-        dut.increment_i.value = sum(step << 16 * place for place, step in enumerate(steps))
-        sums = [total + step for total, step in zip(sums, steps, strict=True)]
-        await RisingEdge(dut.clk_i)
-    dut.increment_i.value = 0
-    for counter in Counter:
-        same(sums[counter], await port.counter(counter), f"counter {counter.name}")
-    dut.clear_i.value = 1
-    await RisingEdge(dut.clk_i)
-    dut.clear_i.value = 0
-    for counter in Counter:
-        same(0, await port.counter(counter), f"counter {counter.name} cleared")
-
     # Interrupt: set by an end, passed on if enabled, cleared once.
     await port.write(Register.INTERRUPT_ENABLE, 0)
     for cause in ("done", "error"):
@@ -112,4 +97,99 @@ async def registers(dut):
         same((level, 0), (await port.value(Register.STATUS), int(dut.interrupt_o.value)), "cleared")
         getattr(dut, f"{cause}_i").value = 0
         await port.write(Register.INTERRUPT_ENABLE, 0)
+    await tb.finish(board)
+
+
+class Counters:
+    """A model of the counters: what comes in `steps` is counted while it has to be."""
+
+    def __init__(self, dut, port: Registers, board: Scoreboard) -> None:
+        self.dut, self.port, self.board = dut, port, board
+        late = int(dut.late_o.value)
+        self.late = [bool(late >> c & 1) for c in Counter]
+        self.totals = [0] * len(Counter)
+        self.window: list[int] = [0] * 8  # counting_i of the cycles before, the latest last
+
+    async def step(self, steps: list[int], counting: int) -> None:
+        """A cycle with these increments."""
+        dut = self.dut
+        dut.counting_i.value = counting
+        dut.increment_i.value = sum(step << 16 * place for place, step in enumerate(steps))
+        self.window = [*self.window[1:], counting]
+        for place, step in enumerate(steps):
+            self.totals[place] += step * self.window[-1 - (LATE_CYCLES if self.late[place] else 0)]
+        await RisingEdge(dut.clk_i)
+
+    async def hold(self, steps: list[int], cycles: int) -> None:
+        """So many cycles of the same increments, all counted."""
+        await self.step(steps, 1)
+        for place, step in enumerate(steps):
+            missing = len(self.window) - sum(self.window)
+            assert not missing, "hold after as many steps as the window is long"
+            self.totals[place] += step * (cycles - 1)
+        await ClockCycles(self.dut.clk_i, cycles - 1)
+
+    async def clear(self) -> None:
+        self.dut.clear_i.value = 1
+        await RisingEdge(self.dut.clk_i)
+        self.dut.clear_i.value = 0
+        self.totals = [0] * len(Counter)
+
+    async def compare(self, what: str) -> None:
+        for counter in Counter:
+            self.board.compare(self.totals[counter], await self.port.counter(counter),
+                               f"{what}: {counter.name}")
+
+
+@cocotb.test()
+async def counters(dut):
+    """64 bits, a window of their own for the late ones, both words of one moment."""
+    tb = Testbench(dut)
+    board = Scoreboard("counters")
+    port = Registers(tb, "axi")
+    for name in ("clear", "counting", "busy", "done", "error", "increment", "error_code", "error_address"):
+        getattr(dut, f"{name}_i").value = 0
+    await tb.reset()
+    await RisingEdge(dut.clk_i)
+    model = Counters(dut, port, board)
+
+    def draw() -> list[int]:
+        return [int(step) for step in tb.rng.integers(0, 1 << 16, len(Counter))]
+
+    for run in range(3):
+        for _ in range(60):  # what comes before and after the window does not count
+            await model.step(draw(), int(tb.rng.random() < 0.7))
+        for _ in range(8):
+            await model.step(draw(), 0)
+        await model.step([0] * len(Counter), 0)
+        await model.compare(f"run {run}")
+        await model.clear()
+        await model.compare(f"run {run}, cleared")
+
+    # Over the end of the low word
+    for _ in range(8):
+        await model.step([0xFFFF] * len(Counter), 1)
+    await model.hold([0xFFFF] * len(Counter), (1 << 32) // 0xFFFF + 1)
+    for _ in range(8):
+        await model.step([0] * len(Counter), 0)
+    await model.compare("past 32 bits")
+    board.compare(True, min(model.totals) >= 1 << 32, "the low words wrapped")
+
+    # The words of a counter that runs belong together: the low word wraps within two cycles of the reads.
+    step = 0xFFFF
+    await model.clear()
+    for _ in range(8):
+        await model.step([step] * len(Counter), 1)
+    await model.hold([step] * len(Counter), (1 << 32) // step - 40)
+    last, wraps = 0, 0
+    for _ in range(60):
+        value = await port.counter(Counter.CYCLES)
+        board.compare(True, last < value < last + 100 * step if last else True, f"{value:#x} after {last:#x}")
+        wraps += last < 1 << 32 <= value
+        last = value
+    board.compare(1, wraps, "wraps seen")
+    # A high word is that of the last low word read, whatever counter it is asked of.
+    low = await port.value(counter_register(Counter.CYCLES))
+    high = await port.value(counter_register(Counter.PASSES) + 4)
+    board.compare(True, low | high << 32 > last, "the note of the high word")
     await tb.finish(board)

@@ -62,7 +62,7 @@ def _split(words: np.ndarray, there: np.ndarray, count: int) -> list[np.ndarray]
 
 def _turns(descriptor: Descriptor) -> int:
     """How often finished sums leave the array. Depthwise words by themselves leave group by group, once the
-    PEs have all ifmap words of the group (pe_sequencer.sv: dw_ready)."""
+    PEs have all ifmap words of the group (depthwise_sequencer.sv: ready_o)."""
     loops = descriptor.loops
     groups = loops["groups"] if descriptor.shape["mode"] == ArrayMode.DEPTHWISE else 1
     return loops["outer"] * loops["tiles"] * loops["inner"] * groups

@@ -55,7 +55,7 @@ def test_indices_leave_room() -> None:
     assert enc.COLUMN_IDS_INDEX + -(-pes // enc.IDS_PER_WORD) <= enc.STREAMS_INDEX
     assert enc.STREAMS_INDEX + len(enc.Stream) * enc.STREAM_WORDS <= enc.CONFIG_WORDS
     assert enc.STREAM_LEVELS_OFFSET + enc.LEVELS <= enc.STREAM_WORDS
-    last = enc.Register.COUNTERS + 4 * max(enc.Counter)
+    last = enc.counter_register(max(enc.Counter)) + 4
     assert list(enc.Counter) == list(range(len(enc.Counter))) and last < 1 << 12
 
 

@@ -102,8 +102,8 @@ class StartMonitor(uvm_monitor):
     async def run_phase(self) -> None:
         dut = self.tb.dut
         await RisingEdge(dut.rst_ni)
-        while True:
-            await RisingEdge(dut.reg_awready_o)
+        while True:  # the port shows its response when it has taken address and data
+            await RisingEdge(dut.reg_bvalid_o)
             address, data = int(dut.reg_awaddr_i.value), int(dut.reg_wdata_i.value)
             if (address, data) == (Register.CONTROL, START):
                 self.port.write(self.tb.cycles)
@@ -159,9 +159,9 @@ class PassMonitor(uvm_monitor):
             self._more.clear()
             while self.published < self.ended:
                 number = self.published
-                read = [await self._trace(number, select) for select in
-                        (len(Counter), len(Counter) + 1, Counter.GLB_OFMAP_BYTES)]
-                self.port.write(PassEnd(number, read[0] | read[1] << 32, read[2]))
+                signature, written = [await self._trace(number, select)
+                                      for select in (len(Counter), len(Counter) + 2)]
+                self.port.write(PassEnd(number, signature, written))
                 self.published += 1
 
     async def _trace(self, number: int, select: int) -> int:

@@ -13,7 +13,7 @@ from tb.common.scoreboard import Scoreboard
 from tb.net.agents import DramAgent, InterruptMonitor, PassMonitor, RegisterAgent, StartMonitor
 from tb.net.reference import Outcome, PassEnd
 
-START_LATENCY = 3  # cycles: from a start to the first that counts, and from the last one to the interrupt
+START_LATENCY = 5  # cycles: from a start to the first that counts, and from the last one to the interrupt
 FETCHED_AHEAD = 32  # command words at most
 
 
@@ -110,7 +110,8 @@ class MachineEnvironment(uvm_env):
         for name, value in wanted.items():
             self.compare(value, got[name], f"counter {name}")
         if timed:
-            cycles = self.interrupts.rose - self.start_board.cycle - START_LATENCY
+            settled = int(self.tb.dut.activity_delay_o.value)
+            cycles = self.interrupts.rose - self.start_board.cycle - START_LATENCY - settled
             self.compare(cycles, got["CYCLES"], "counter CYCLES")
         await self.compare_passes(len(outcome.passes), got["PASSES"])
 

@@ -93,9 +93,9 @@ class Host:
 
     async def _trace(self, number: int) -> dict[str, int]:
         dut, values = self.tb.dut, []
-        for select in range(len(Counter) + 3):
+        for select in range(len(Counter) + 2):
             dut.trace_pass_i.value, dut.trace_select_i.value = number, select
             await ClockCycles(self.tb.clock, 1)
             values.append(int(dut.trace_o.value))
-        signature, pe_cycles = values[-3] | values[-2] << 32, values[-1]
+        signature, pe_cycles = values[-2:]
         return {c.name: values[c] for c in Counter} | {"signature": signature, "pe_cycles": pe_cycles}

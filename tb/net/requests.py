@@ -11,8 +11,9 @@ import numpy as np
 from compiler.image import Image
 from model.config import DEFAULT
 from runtime import progress
-from runtime.results import network_summary, write_page, write_summary
+from runtime.results import network_summary, write_page
 from runtime.simulator.simulate import simulate_in
+from runtime.simulator.summary import write_summary
 from tb.net.bench import DRAM_BYTES, LATENCY, PASS_DONE, network
 
 ARRAY = ("rows", "cols", "multipliers", "bus_words", "filter_lanes")  # what tb_top has as parameters
@@ -44,7 +45,8 @@ def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, laten
     """
     image = Image.load(program)
     bench = replace(network("network", "a compiled network on given inputs", "runs_requests"),
-                    parameters=_parameters(image), arguments={"latency": latency}, assertions=False)  # these are the tests' business
+                    parameters=_parameters(image), arguments={"latency": latency},
+                    assertions=False)  # these are the tests' business
     np.save(folder / "input.npy", inputs)
     requests = {"EYRIE_NET": str(program.resolve()), "EYRIE_INPUT": str(folder / "input.npy"),
                 "EYRIE_OUTPUT": str(folder / "output.npy")}
@@ -62,7 +64,7 @@ def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndar
     """
     image, done = Image.load(program), on_rtl(folder, program, inputs, seed, latency)
     summary = network_summary(name, image, done.runs, seed, done.outputs, golden)
-    write_summary(folder, summary)
+    write_summary(folder / "summary.json", summary)
     write_page(folder, title, image, summary, done.runs[0]["passes"])
     return done, summary
 

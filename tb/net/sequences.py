@@ -7,7 +7,7 @@ import numpy as np
 from cocotb.triggers import ClockCycles, First, Timer
 from pyuvm import uvm_sequence
 
-from model.encoding import Counter, ErrorCode, Register
+from model.encoding import Counter, ErrorCode, Register, counter_register
 from tb.common.bench import PERIOD_NS
 from tb.net.agents import DramItem, RegisterItem, Timing
 from tb.net.environment import MachineEnvironment
@@ -52,6 +52,10 @@ class ProgramSequence(uvm_sequence):
         item = RegisterItem(register)
         await OneItem(item).start(self.env.registers.sequencer)
         return item.value
+
+    async def counter(self, counter: Counter) -> int:
+        low = await self.read(counter_register(counter))
+        return low | await self.read(counter_register(counter) + 4) << 32
 
     async def write(self, register: Register, value: int) -> None:
         item = RegisterItem(register, value)
@@ -122,7 +126,7 @@ class RunSequence(ProgramSequence):
         await self.start_program()
         end = await self.end()
         env.compare_end((DONE | INTERRUPT, ErrorCode.NONE, 0), end)
-        counters = {counter.name: await self.read(Register.COUNTERS + 4 * counter) for counter in Counter}
+        counters = {counter.name: await self.counter(counter) for counter in Counter}
         self.cycles = counters["CYCLES"]
         await env.compare_counters(counters, self.outcome, timed=not self.pace.polled)
         await self.control(CLEAR_INTERRUPT)
@@ -162,7 +166,7 @@ class FaultSequence(ProgramSequence):
                 await self.control(CLEAR_INTERRUPT)
         status = await self.read(Register.STATUS)
         env.compare(ERROR, status & ~INTERRUPT, "status, still stopped")
-        counted = await self.read(Register.COUNTERS + 4 * Counter.PASSES)
+        counted = await self.counter(Counter.PASSES)
         await self.soft_reset()
         await env.compare_passes()
         env.compare(True, counted <= env.passes.ended, f"{counted} passes counted")

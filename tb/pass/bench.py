@@ -15,6 +15,6 @@ BENCHES = [
     _pass("pass1", "pointwise passes", kind="pointwise"),
     _pass("pass2", "depthwise passes", kind="depthwise"),
     _pass("pass3", "convolutions with the standard mappings, with ipsum", kind="convolution"),
-    _pass("pass4", "fused passes, GLB clients held back at random", stall=100, kind="fused"),
-    _pass("pass5", "convolutions, GLB clients held back at random", stall=100, kind="convolution"),
+    _pass("pass4", "fused passes, random DMA traffic on the GLB", stall=200, kind="fused"),
+    _pass("pass5", "convolutions, random DMA traffic on the GLB", stall=200, kind="convolution"),
 ]

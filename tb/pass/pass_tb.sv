@@ -3,7 +3,8 @@
 // descriptor of config.hex; when done_o rises, sums.hex holds the sums that left the array (a line per
 // beat, column 0 first) and dump.hex the GLB. Files lie in the simulation's folder.
 //
-// Every GLB client is held back at random, in stall_i of 256 cycles.
+// The streams' GLB clients are held back by other traffic: in stall_i of 256 cycles each side of the DMA, which
+// comes before them, reads a pair of words at a random address.
 //
 // activity_o, waits_o: cycles of ifmap stall, filter stall, drain busy, drain stall (from bit 0 on, 32
 // bits each), as the core reports them and as its channels show them.
@@ -27,18 +28,19 @@ module pass_tb
 );
 
   localparam int unsigned GlbWords = 8192;
-  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1);
 
-  logic         [Clients-1:0]    request_valid, request_ready, read_valid;
-  glb_request_t [Clients-1:0]    request;
-  glb_word_t [Clients-1:0][1:0]  read_data;
+  logic            load_valid, load_ready, store_valid, store_ready, read_valid;
+  glb_request_t    load, store;
+  glb_word_t [1:0] read_data;
+  pass_control_t   control;
+  pass_status_t    status;
+  activity_t       activity;
 
-  typedef enum logic [2:0] {StIdle, StLoad, StConfig, StPass, StRun, StDump, StDone} state_e;
+  typedef enum logic [2:0] {StIdle, StLoad, StConfig, StPass, StRun, StSettle, StDump, StDone} state_e;
   state_e      state_q;
   logic [15:0] index_q, returned_q;
   logic [63:0] image [GlbWords];
   logic [63:0] descriptor [ConfigWords];
-  logic        config_ready, pass_ready, pass_done;
   int          sums_file, dump_file;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -59,29 +61,30 @@ module pass_tb
           returned_q <= '0;
           cycles_o   <= '0;
         end
-        StLoad: if (request_ready[ClientLoad]) begin
+        StLoad: if (load_ready) begin
           index_q <= index_q + 16'd1;
           if (index_q == 16'(GlbWords - 1)) begin
             state_q <= StConfig;
             index_q <= '0;
           end
         end
-        StConfig: if (config_ready) begin
+        StConfig: if (status.config_ready) begin
           index_q <= index_q + 16'd1;
           if (index_q == 16'(ConfigWords - 1)) begin
             state_q <= StPass;
             index_q <= '0;
           end
         end
-        StPass: if (pass_ready) state_q <= StRun;
+        StPass: if (status.pass_ready) state_q <= StRun;
         StRun: begin
           cycles_o <= cycles_o + 32'd1;
-          if (pass_done) state_q <= StDump;
+          if (status.pass_done) state_q <= StSettle;
         end
+        StSettle: if (busy_q == '0) state_q <= StDump;
         StDump: begin
-          if (request_valid[ClientStore] && request_ready[ClientStore]) index_q <= index_q + 16'd1;
-          if (read_valid[ClientStore]) begin
-            $fwrite(dump_file, "%h\n", read_data[ClientStore][0]);
+          if (store_valid && store_ready) index_q <= index_q + 16'd1;
+          if (read_valid) begin
+            $fwrite(dump_file, "%h\n", read_data[0]);
             returned_q <= returned_q + 16'd1;
             if (returned_q == 16'(GlbWords - 1)) begin
               state_q <= StDone;
@@ -101,57 +104,88 @@ module pass_tb
 
   assign done_o = state_q == StDone;
 
-  always_comb begin
-    request_valid[ClientLoad]      = state_q == StLoad;
-    request[ClientLoad]            = '0;
-    request[ClientLoad].write      = 1'b1;
-    request[ClientLoad].address    = index_q;
-    request[ClientLoad].strobe[0]  = '1;
-    request[ClientLoad].data[0]    = image[index_q[12:0]];
-    request_valid[ClientStore]     = state_q == StDump && index_q < 16'(GlbWords);
-    request[ClientStore]           = '0;
-    request[ClientStore].address   = index_q;
-    request[ClientStore].strobe[0] = '1;
+  // Traffic: a request stays until it is granted.
+  logic         [1:0] busy_q;
+  glb_request_t [1:0] traffic_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q <= '0;
+    end else begin
+      for (int side = 0; side < 2; side++) begin
+        if (!busy_q[side] || (side == 0 ? load_ready : store_ready)) begin
+          busy_q[side] <= state_q == StRun && 8'($urandom_range(255)) < stall_i;
+        end
+      end
+    end
   end
 
-  logic [CountWidth-1:0] macs, gated;
-  logic [3:0]            activity, waits;
+  always_ff @(posedge clk_i) begin
+    for (int side = 0; side < 2; side++) begin
+      if (!busy_q[side] || (side == 0 ? load_ready : store_ready)) begin
+        traffic_q[side]         <= '0;
+        traffic_q[side].address <= 16'($urandom_range(GlbWords / 2 - 1) * 2);
+        traffic_q[side].strobe  <= '1;
+      end
+    end
+  end
+
+  always_comb begin
+    load_valid = busy_q[0];
+    load       = traffic_q[0];
+    if (state_q == StLoad) begin
+      load_valid     = 1'b1;
+      load           = '0;
+      load.write     = 1'b1;
+      load.address   = index_q;
+      load.strobe[0] = '1;
+      load.data[0]   = image[index_q[12:0]];
+    end
+    store_valid = busy_q[1];
+    store       = traffic_q[1];
+    if (state_q == StDump) begin
+      store_valid     = index_q < 16'(GlbWords);
+      store           = '0;
+      store.address   = index_q;
+      store.strobe[0] = '1;
+    end
+  end
+
+  assign control = '{
+    config_valid:  state_q == StConfig,
+    config_index:  index_q[6:0],
+    config_data:   descriptor[index_q[6:0]],
+    pass_valid:    state_q == StPass,
+    wait_passes:   '0,
+    passes_done:   '0,
+    chunks_loaded: '0
+  };
+  assign error_o = status.glb_error;
 
   eyrie_core #(.ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS)) u_core (
     .clk_i, .rst_ni,
-    .config_valid_i    (state_q == StConfig),
-    .config_ready_o    (config_ready),
-    .config_index_i    (index_q[6:0]),
-    .config_data_i     (descriptor[index_q[6:0]]),
-    .pass_valid_i      (state_q == StPass),
-    .pass_ready_o      (pass_ready),
-    .pass_wait_passes_i('0),
-    .passes_done_i     ('0),
-    .chunks_loaded_i   ('0),
-    .pass_done_o       (pass_done),
-    .chunk_freed_o     (),
-    .request_valid_o   (request_valid[Streams-1:0]),
-    .request_ready_i   (request_ready[Streams-1:0]),
-    .request_o         (request[Streams-1:0]),
-    .read_valid_i      (read_valid[Streams-1:0]),
-    .read_data_i       (read_data[Streams-1:0]),
-    .macs_o            (macs),
-    .gated_o           (gated),
-    .waits_o           (),
-    .behind_o          (),
-    .ifmap_waits_o     (),
-    .filter_waits_o    (),
-    .ifmap_stall_o     (activity[0]),
-    .filter_stall_o    (activity[1]),
-    .drain_busy_o      (activity[2]),
-    .drain_stall_o     (activity[3])
+    .control_i         (control),
+    .status_o          (status),
+    .activity_o        (activity),
+    .load_valid_i      (load_valid),
+    .load_ready_o      (load_ready),
+    .load_request_i    (load),
+    .store_valid_i     (store_valid),
+    .store_ready_o     (store_ready),
+    .store_request_i   (store),
+    .store_read_valid_o(read_valid),
+    .store_read_data_o (read_data)
   );
 
+  logic [3:0] reported, waits;
+
+  assign reported =
+      {activity.drain_stall, activity.drain_busy, activity.filter_stall, activity.ifmap_stall};
   assign waits = {
     u_core.sums_valid && !u_core.sums_ready,
     u_core.sums_valid && u_core.sums_ready && u_core.sums_beat.to_ppu,
-    u_core.filter_valid && !u_core.filter_ready,
-    u_core.ifmap_valid && !u_core.ifmap_ready
+    u_core.filter.valid && !u_core.filter_ready,
+    u_core.ifmap.valid && !u_core.ifmap_ready
   };
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -160,33 +194,10 @@ module pass_tb
       waits_o    <= '0;
     end else begin
       for (int n = 0; n < 4; n++) begin
-        activity_o[32*n +: 32] <= activity_o[32*n +: 32] + 32'(activity[n]);
+        activity_o[32*n +: 32] <= activity_o[32*n +: 32] + 32'(reported[n]);
         waits_o[32*n +: 32]    <= waits_o[32*n +: 32] + 32'(waits[n]);
       end
     end
   end
-
-  // A client that is held back in this cycle is not seen by the GLB; one that was seen stays.
-  logic [Clients-1:0] held, glb_valid, glb_ready;
-
-  always_ff @(posedge clk_i) begin
-    for (int c = 0; c < Clients; c++) begin
-      held[c] <= !(glb_valid[c] && !glb_ready[c]) && 8'($urandom_range(255)) < stall_i;
-    end
-  end
-  assign glb_valid     = request_valid & ~held;
-  assign request_ready = glb_ready & ~held;
-
-  glb u_glb (
-    .clk_i, .rst_ni,
-    .request_valid_i(glb_valid),
-    .request_ready_o(glb_ready),
-    .request_i      (request),
-    .read_valid_o   (read_valid),
-    .read_data_o    (read_data),
-    .error_o,
-    .bytes_o        (),
-    .conflicts_o    ()
-  );
 
 endmodule

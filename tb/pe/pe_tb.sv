@@ -31,58 +31,62 @@ module pe_tb
   input  logic [31:0] word_data_i,
 
   // Depthwise sums.
-  input  logic        above_valid_i,
-  output logic        above_ready_o,
-  input  logic [79:0] above_sums_i,
-  output logic        below_valid_o,
-  input  logic        below_ready_i,
-  output logic [79:0] below_sums_o,
+  output logic        sums_valid_o,
+  input  logic        sums_ready_i,
+  output logic [79:0] sums_sums_o,
 
   // Sum chain.
   input  logic        chain_valid_i,
   output logic        chain_ready_o,
-  input  logic [13:0] chain_phase_i,
+  input  logic [14:0] chain_phase_i,
   input  logic [31:0] chain_sum_i,
   output logic        out_valid_o,
   input  logic        out_ready_i,
-  output logic [13:0] out_phase_o,
+  output logic [14:0] out_phase_o,
   output logic [31:0] out_sum_o,
 
   output logic [31:0] macs_o,
   output logic [31:0] gated_o
 );
 
-  array_config_t cfg;
-  logic [2:0]    macs, gated;
+  array_config_t   cfg;
+  operands_t       operands;
+  operands_ready_t operands_ready;
+  dw_offer_t       dw;
+  chain_beat_t     chain;
+  pe_activity_t    activity;
 
-  assign cfg.shape     = array_shape_t'(cfg_shape_i);
-  assign cfg.loops     = array_loops_t'(cfg_loops_i);
-  assign cfg.depthwise = '0;
+  assign cfg.shape       = array_shape_t'(cfg_shape_i);
+  assign cfg.loops       = array_loops_t'(cfg_loops_i);
+  assign cfg.depthwise   = '0;
+  assign operands.ifmap  = '{valid: ifmap_valid_i, lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i,
+                             data: ifmap_data_i};
+  assign operands.filter = '{valid: filter_valid_i, lanes: 2'b01, data: 64'(filter_data_i)};
+  assign operands.tap    = '{valid: tap_valid_i, data: tap_data_i};
+  assign ifmap_ready_o   = operands_ready.ifmap;
+  assign filter_ready_o  = operands_ready.filter;
+  assign tap_ready_o     = operands_ready.tap;
+  assign sums_valid_o    = dw.valid;
+  assign sums_sums_o     = dw.sums;
+  assign out_valid_o     = chain.valid;
+  assign out_phase_o     = chain.phase;
+  assign out_sum_o       = chain.sum;
 
   pe #(.MULTIPLIERS(MULTIPLIERS), .ROW(2'd1)) u_dut (
     .clk_i, .rst_ni,
-    .cfg_i        (cfg),
+    .cfg_i           (cfg),
     .cfg_epoch_i, .cfg_epoch_o, .enable_i,
-    .ifmap_valid_i, .ifmap_ready_o, .ifmap_lanes_i, .ifmap_to_pixels_i, .ifmap_data_i,
-    .filter_valid_i, .filter_ready_o, .filter_lanes_i(1'b1), .filter_data_i,
-    .tap_valid_i, .tap_ready_o, .tap_data_i,
-    .word_valid_i, .word_ready_o, .word_data_i,
-    .dw_valid_i   (above_valid_i),
-    .dw_ready_o   (above_ready_o),
-    .dw_sums_i    (above_sums_i),
-    .dw_valid_o   (below_valid_o),
-    .dw_ready_i   (below_ready_i),
-    .dw_sums_o    (below_sums_o),
-    .chain_valid_i, .chain_ready_o,
-    .chain_phase_i(chain_phase_t'(chain_phase_i)),
-    .chain_sum_i,
-    .chain_valid_o(out_valid_o),
-    .chain_ready_i(out_ready_i),
-    .chain_phase_o(out_phase_o),
-    .chain_sum_o  (out_sum_o),
-    .macs_o       (macs),
-    .gated_o      (gated),
-    .wait_o       ()
+    .operands_i      (operands),
+    .operands_ready_o(operands_ready),
+    .word_i          ('{valid: word_valid_i, data: word_data_i}),
+    .word_ready_o,
+    .dw_o            (dw),
+    .dw_ready_i      (sums_ready_i),
+    .chain_i         ('{valid: chain_valid_i, phase: chain_phase_t'(chain_phase_i), sum: chain_sum_i}),
+    .chain_ready_o,
+    .chain_o         (chain),
+    .chain_ready_i   (out_ready_i),
+    .activity_o      (activity)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -90,8 +94,8 @@ module pe_tb
       macs_o  <= '0;
       gated_o <= '0;
     end else begin
-      macs_o  <= macs_o + 32'(macs);
-      gated_o <= gated_o + 32'(gated);
+      macs_o  <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
+      gated_o <= gated_o + 32'(activity.gated);
     end
   end
 

@@ -12,6 +12,8 @@ from model.encoding import ArrayMode
 
 CHANNELS = 4
 PSUM_WORDS = 128
+IFMAP_WORDS = 9
+PIXEL_WORDS = 8
 DW_SUM_BITS = 20
 
 
@@ -69,9 +71,13 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, max_filters: int = 20)
 
     convolution = mode == ArrayMode.CONVOLUTION
     taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
+    stride = up_to(2)
     filters = up_to(4) if convolution else up_to(max_filters)
-    pixels = up_to(min(20, PSUM_WORDS // filters)) if convolution else up_to(4)
-    return Shape(mode, taps, up_to(2), bool(rng.integers(2)), bool(rng.integers(2)), pixels, filters,
+    pixels = up_to(min(20, PSUM_WORDS // filters))
+    if not convolution:
+        # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.
+        pixels = min(pixels, up_to(4) if rng.random() < 0.7 else (IFMAP_WORDS - taps) // stride + 1, PIXEL_WORDS)
+    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), pixels, filters,
                  up_to(2), up_to(3) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5))
 
 
@@ -183,7 +189,7 @@ class Chain:
         mine = 1 << row
         add = int(rng.integers(8)) & ~mine | (mine if own is not None else 0)
         frees = int(rng.integers(8)) & ~mine | (mine if free else 0)
-        phase = add << 11 | frees << 8 | index << 1 | int(word is not None)
+        phase = add << 12 | frees << 9 | index << 1 | int(word is not None)
         start = int(rng.integers(1 << 32))
         total = word if word is not None else start + (own or 0)
         self.beats.append({"phase": phase, "sum": start})
@@ -195,12 +201,12 @@ class Chain:
             order = rng.permutation(tile.size).tolist()
             for n, index in enumerate(order):
                 while rng.random() < 0.2:
-                    self.beat(rng, row, None, int(rng.integers(128)), False)
+                    self.beat(rng, row, None, int(rng.integers(PSUM_WORDS)), False)
                 last = n == len(order) - 1
                 apart = last and rng.random() < 0.5  # the half goes back with a beat that adds nothing
                 self.beat(rng, row, int(tile.ravel()[index]), index, last and not apart)
                 if apart:
-                    self.beat(rng, row, None, int(rng.integers(128)), True)
+                    self.beat(rng, row, None, int(rng.integers(PSUM_WORDS)), True)
 
 
 def ifmap_beats(rng: np.random.Generator, values: np.ndarray, to_pixels: bool) -> list[dict[str, int]]:

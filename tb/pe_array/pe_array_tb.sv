@@ -9,8 +9,7 @@ module pe_array_tb
   parameter int unsigned COLS = 8,
   parameter int unsigned MULTIPLIERS = 4,
   localparam int unsigned Sets = ROWS / SetRows,
-  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1,
-  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
+  localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -57,7 +56,7 @@ module pe_array_tb
   input  logic [SetWidth-1:0] drain_set_i,
   input  logic [SetRows-1:0]  drain_add_i,
   input  logic [SetRows-1:0]  drain_free_i,
-  input  logic [6:0]          drain_index_i,
+  input  logic [7:0]          drain_index_i,
   input  logic                drain_word_i,
   input  logic [7:0]          drain_note_i,
   input  logic [COLS*32-1:0]  drain_sums_i,
@@ -72,40 +71,44 @@ module pe_array_tb
 );
 
   array_config_t         cfg;
-  ifmap_beat_t           ifmap;
-  filter_beat_t          filter, depthwise;
-  chain_phase_t          phase;
-  logic [CountWidth-1:0] macs, gated;
+  id_scan_t              scan;
+  ifmap_feed_t           ifmap;
+  filter_feed_t          filter, depthwise;
+  drain_feed_t           drain;
+  pe_count_t             macs, gated;
 
   assign cfg.shape     = array_shape_t'(cfg_shape_i);
   assign cfg.loops     = array_loops_t'(cfg_loops_i);
   assign cfg.depthwise = depthwise_output_t'(cfg_depthwise_i);
-  assign ifmap = '{data: ifmap_data_i, lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i,
-                   half_by_set: ifmap_half_by_set_i, tag: ifmap_tag_i};
-  assign filter = '{data: 128'(filter_data_i), lanes: 2'b01, half_by_set: filter_half_by_set_i, tag: filter_tag_i};
-  assign depthwise = '{data: 128'(depthwise_data_i), lanes: 2'b01, half_by_set: depthwise_half_by_set_i,
-                       tag: depthwise_tag_i};
-  assign phase = '{add: drain_add_i, free: drain_free_i, index: drain_index_i, word: drain_word_i};
+  assign scan = '{row_valid: row_scan_i, row: row_id_i, column_valid: column_scan_i, column: column_id_i};
+  assign ifmap = '{swap: ifmap_swap_i, valid: ifmap_valid_i, data: ifmap_data_i, lanes: ifmap_lanes_i,
+                   to_pixels: ifmap_to_pixels_i, half_by_set: ifmap_half_by_set_i, tag: ifmap_tag_i};
+  assign filter = '{swap: filter_swap_i, valid: filter_valid_i, data: 128'(filter_data_i), lanes: 2'b01,
+                    half_by_set: filter_half_by_set_i, tag: filter_tag_i};
+  assign depthwise = '{swap: depthwise_swap_i, valid: depthwise_valid_i, data: 128'(depthwise_data_i),
+                       lanes: 2'b01, half_by_set: depthwise_half_by_set_i, tag: depthwise_tag_i};
+  assign drain = '{
+    valid:   drain_valid_i,
+    set:     3'(drain_set_i),
+    phase:   '{add: drain_add_i, free: drain_free_i, index: drain_index_i, word: drain_word_i},
+    beat:    drain_beat_t'(drain_note_i),
+    ln:      (MaxRows - 1)'(drain_ln_i),
+    columns: MaxCols'(drain_columns_i)
+  };
 
   pe_array #(.ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS)) u_dut (
     .clk_i, .rst_ni,
     .cfg_i        (cfg),
     .cfg_epoch_i, .taken_o,
-    .row_scan_i,
-    .row_id_i     (row_id_t'(row_id_i)),
-    .column_scan_i,
-    .column_id_i  (column_id_t'(column_id_i)),
-    .ifmap_swap_i, .ifmap_valid_i, .ifmap_ready_o,
+    .scan_i       (scan),
     .ifmap_i      (ifmap),
-    .filter_swap_i, .filter_valid_i, .filter_ready_o,
+    .ifmap_ready_o,
     .filter_i     (filter),
-    .depthwise_swap_i, .depthwise_valid_i, .depthwise_ready_o,
+    .filter_ready_o,
     .depthwise_i  (depthwise),
-    .ln_i         (drain_ln_i),
-    .drain_columns_i, .drain_empty_o, .drain_valid_i, .drain_ready_o, .drain_set_i,
-    .drain_phase_i(phase),
-    .drain_beat_i (drain_beat_t'(drain_note_i)),
-    .drain_sums_i,
+    .depthwise_ready_o,
+    .drain_i      (drain),
+    .drain_sums_i, .drain_ready_o, .drain_empty_o,
     .sums_valid_o, .sums_ready_i,
     .sums_o       (sums_sums_o),
     .sums_beat_o  (sums_note_o),

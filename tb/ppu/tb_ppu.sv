@@ -42,32 +42,29 @@ module tb_ppu #(
   output logic [31:0]                                tail_o     // cycles from last beat to word
 );
 
+  eyrie_pkg::ppu_pass_t cfg;
+
+  assign cfg = '{finish: cfg_i, add_first: add_first_i, add_second: add_second_i, add_result: add_result_i,
+                 columns: columns_i, used: to_ppu_i};
+
   ppu #(
     .COLS(COLS)
   ) u_dut (
     .clk_i,
     .rst_ni,
-    .cfg_i,
-    .add_first_i,
-    .add_second_i,
-    .add_result_i,
-    .columns_i,
-    .to_ppu_i,
+    .cfg_i           (cfg),
     .cfg_epoch_i,
     .cfg_epoch_o,
     .sums_valid_i,
     .sums_ready_o,
     .sums_i          (sums_data_i),
     .beat_i          (sums_beat_i),
-    .table_valid_i,
+    .table_i         ({table_valid_i, table_data_i}),
     .table_ready_o,
-    .table_i         (table_data_i),
-    .residual_valid_i,
+    .residual_i      ({residual_valid_i, residual_data_i}),
     .residual_ready_o,
-    .residual_i      (residual_data_i),
-    .word_valid_o,
+    .word_o          ({word_valid_o, word_data_o}),
     .word_ready_i,
-    .word_o          (word_data_o),
     .word_last_o,
     .busy_o,
     .stall_o

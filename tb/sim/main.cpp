@@ -53,9 +53,12 @@ class Top {
     top_.reg_awaddr_i = address;
     top_.reg_wdata_i = value;
     top_.reg_wstrb_i = 0xF;
-    top_.reg_awvalid_i = top_.reg_wvalid_i = 1;
-    until(top_.reg_awready_o);  // both are taken at once
-    top_.reg_awvalid_i = top_.reg_wvalid_i = 0;
+    top_.reg_awvalid_i = 1;
+    until(top_.reg_awready_o);
+    top_.reg_awvalid_i = 0;
+    top_.reg_wvalid_i = 1;
+    until(top_.reg_wready_o);
+    top_.reg_wvalid_i = 0;
     top_.reg_bready_i = 1;
     until(top_.reg_bvalid_o);
     top_.reg_bready_i = 0;

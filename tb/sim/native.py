@@ -14,7 +14,7 @@ import numpy as np
 from compiler.image import Image
 from compiler.layout import FeatureMap
 from model.config import GLB_WORD_BYTES
-from model.encoding import Counter, ErrorCode, Register
+from model.encoding import Counter, ErrorCode, Register, counter_register
 from runtime.simulator.verilate import build_model
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, LATENCY
 from tb.net.host import settings
@@ -49,7 +49,8 @@ def run(image: Image, values: np.ndarray, folder: Path, seed: int = 1) -> Native
         ("latency", LATENCY), ("load", dram, contents.nbytes),
         *(("write", int(register), value) for register, value in before),
         ("run", int(start[0]), start[1], CYCLE_LIMIT),
-        ("read", int(Register.ERROR_CODE)), ("read", Register.COUNTERS + 4 * Counter.CYCLES),
+        ("read", int(Register.ERROR_CODE)), ("read", counter_register(Counter.CYCLES)),
+        ("read", counter_register(Counter.CYCLES) + 4),
         ("dump", output, place["address"], size),
     ]
     words = [str(word) for step in steps for word in step]
@@ -59,7 +60,7 @@ def run(image: Image, values: np.ndarray, folder: Path, seed: int = 1) -> Native
     if ended.returncode != 0:
         said = (ended.stderr or ended.stdout).strip().splitlines()
         raise ValueError(f"the C++-driven simulation failed: {said[0] if said else ended.returncode}")
-    seconds, error, cycles = ended.stdout.split()
+    seconds, error, low, high = ended.stdout.split()
     after = np.zeros(len(contents), np.uint8)
     after[place["address"] :][:size] = np.fromfile(output, np.uint8)
-    return NativeRun(image.output(after), ErrorCode(int(error)), int(cycles), float(seconds))
+    return NativeRun(image.output(after), ErrorCode(int(error)), int(low) | int(high) << 32, float(seconds))

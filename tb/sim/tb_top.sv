@@ -3,7 +3,7 @@
 //
 // The bench writes registers through the AXI4-Lite port, reads and writes the DRAM in bulk through
 // dram_pointer_o, and waits for interrupt_o. For the report per layer, the counters are noted at the end
-// of every pass (`trace`: all counters, then two words of signature, then PE cycles); trace_select_i picks
+// of every pass (`trace`: all counters, then the signature, PE cycles, ofmap bytes); trace_select_i picks
 // an entry of pass trace_pass_i.
 //
 // A pass's signature is the sum, over its ofmap words, of (data ^ address * Spread) * Spread, 64 bits:
@@ -24,6 +24,7 @@ module tb_top
   input  logic        rst_ni,
   output logic        interrupt_o,
   output logic        pass_done_o,
+  output logic [7:0]  activity_delay_o,  // cycles by which the array's counts are late
 
   input  logic [15:0] latency_i,
   input  logic [7:0]  beats_i,
@@ -51,7 +52,7 @@ module tb_top
 
   input  logic [15:0] trace_pass_i,
   input  logic [7:0]  trace_select_i,
-  output logic [31:0] trace_o
+  output logic [63:0] trace_o
 );
 
   logic [31:0] axi_araddr, axi_awaddr;
@@ -125,14 +126,16 @@ module tb_top
 
   // ---- Counters at the end of each pass ----
 
+  localparam int unsigned PlaceWidth = $clog2(PASSES);
   localparam logic [63:0] Spread = 64'h9E37_79B9_7F4A_7C15;
 
-  logic [Counters-1:0][31:0] trace [PASSES];
+  logic [Counters-1:0][63:0] trace [PASSES];
   logic [63:0]      signature_q, signature, signatures [PASSES], chosen_signature;
+  logic [31:0]      written_q, written, written_bytes [PASSES];
   logic [15:0]      written_passes_q;
   glb_request_t     write;
 
-  assign write = u_eyrie.request[StreamOfmap];
+  assign write = u_eyrie.u_core.request[StreamOfmap];
 
   always_comb begin : sign
     logic [63:0] data;
@@ -141,28 +144,45 @@ module tb_top
       if (write.strobe[0][b]) data[8*b +: 8] = write.data[0][8*b +: 8];
     end
     signature = signature_q;
-    if (u_eyrie.request_valid[StreamOfmap] && u_eyrie.request_ready[StreamOfmap]) begin
+    written   = written_q;
+    if (u_eyrie.u_core.request_valid[StreamOfmap] &&
+        u_eyrie.u_core.request_ready[StreamOfmap]) begin
       signature += (data ^ (64'(write.address) * Spread)) * Spread;
+      written   += 32'($countones(write.strobe[0]));
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (!u_eyrie.unit_rst_n) begin
       signature_q      <= '0;
+      written_q        <= '0;
       written_passes_q <= '0;
-    end else if (u_eyrie.u_core.u_pass_controller.ofmap_done) begin
-      signature_q                                     <= '0;
-      written_passes_q                                <= written_passes_q + 16'd1;
-      signatures[written_passes_q[$clog2(PASSES)-1:0]] <= signature;
+    end else if (u_eyrie.u_core.ofmap_done) begin
+      signature_q                                      <= '0;
+      written_q                                        <= written;
+      written_passes_q                                 <= written_passes_q + 16'd1;
+      signatures[written_passes_q[PlaceWidth-1:0]]     <= signature;
+      written_bytes[written_passes_q[PlaceWidth-1:0]]  <= written;
     end else begin
       signature_q <= signature;
+      written_q   <= written;
     end
   end
 
-  // A counter is one cycle behind what it counts.
+  // A counter is some cycles behind what it counts: so is this.
+  localparam int unsigned Behind = ActivityDelay + 1;
+
+  logic [Behind-1:0]      ends_q;
+  logic [PlaceWidth-1:0]  passes_seen_q;
+
   always_ff @(posedge clk_i) begin
-    if (u_eyrie.pass_done) begin
-      trace[u_eyrie.passes_done[$clog2(PASSES)-1:0]] <= u_eyrie.u_register_file.counters_q;
+    ends_q <= Behind'({ends_q, u_eyrie.pass_status.pass_done});
+    if (!u_eyrie.unit_rst_n) begin
+      ends_q        <= '0;
+      passes_seen_q <= '0;
+    end else if (ends_q[Behind-1]) begin
+      trace[passes_seen_q] <= u_eyrie.u_register_file.u_counters.counters_q;
+      passes_seen_q        <= passes_seen_q + 1'b1;
     end
   end
 
@@ -173,7 +193,23 @@ module tb_top
   logic [31:0] pe_cycles [PASSES];
   logic [15:0] offered, idle_pass, pes_idle, pes_behind, pes_running;
 
-  assign offered    = u_eyrie.passes_offered_q;
+  // As of the cycle that the array's activity counts are of.
+  logic [ActivityDelay:0][15:0] offers;
+  logic [ActivityDelay:0]       counting;
+
+  assign counting[0] = u_eyrie.status.counting;
+  always_ff @(posedge clk_i) begin
+    offers[0] <= u_eyrie.unit_rst_n ? offers[0] + 16'(u_eyrie.pass_control.pass_valid &&
+                                                      u_eyrie.pass_status.pass_ready) : '0;
+  end
+  for (genvar n = 0; n < ActivityDelay; n++) begin : gen_delay
+    always_ff @(posedge clk_i) begin
+      offers[n+1]   <= offers[n];
+      counting[n+1] <= counting[n];
+    end
+  end
+
+  assign offered    = offers[ActivityDelay];
   assign pes_idle   = u_eyrie.increment[CounterPeIdle];
   assign pes_behind = u_eyrie.increment[CounterPeBehind];
   assign pes_running = 16'(Pes) - pes_idle - pes_behind;  // the pass offered last
@@ -187,7 +223,7 @@ module tb_top
   always_ff @(posedge clk_i) begin
     if (!u_eyrie.unit_rst_n) begin
       for (int unsigned n = 0; n < PASSES; n++) pe_cycles[n] <= '0;
-    end else if (u_eyrie.busy) begin
+    end else if (counting[ActivityDelay]) begin
       pe_cycles[place(idle_pass)] <= pe_cycles[place(idle_pass)] + 32'(pes_idle);
       if (pes_running != '0) begin
         pe_cycles[place(offered - 16'd1)] <= pe_cycles[place(offered - 16'd1)] + 32'(pes_running) +
@@ -200,21 +236,22 @@ module tb_top
     end
   end
 
-  function automatic logic [$clog2(PASSES)-1:0] place(logic [15:0] number);
-    return number[$clog2(PASSES)-1:0];
+  function automatic logic [PlaceWidth-1:0] place(logic [15:0] number);
+    return number[PlaceWidth-1:0];
   endfunction
 
-  assign chosen_signature = signatures[trace_pass_i[$clog2(PASSES)-1:0]];
+  assign chosen_signature = signatures[trace_pass_i[PlaceWidth-1:0]];
 
   always_comb begin : choose
     unique case (trace_select_i)
-      8'(Counters):     trace_o = chosen_signature[31:0];
-      8'(Counters + 1): trace_o = chosen_signature[63:32];
-      8'(Counters + 2): trace_o = pe_cycles[trace_pass_i[$clog2(PASSES)-1:0]];
-      default: trace_o = trace[trace_pass_i[$clog2(PASSES)-1:0]][trace_select_i[$clog2(Counters)-1:0]];
+      8'(Counters):     trace_o = chosen_signature;
+      8'(Counters + 1): trace_o = 64'(pe_cycles[trace_pass_i[PlaceWidth-1:0]]);
+      8'(Counters + 2): trace_o = 64'(written_bytes[trace_pass_i[PlaceWidth-1:0]]);
+      default: trace_o = trace[trace_pass_i[PlaceWidth-1:0]][trace_select_i[$clog2(Counters)-1:0]];
     endcase
   end
 
-  assign pass_done_o = u_eyrie.pass_done;
+  assign pass_done_o      = u_eyrie.pass_status.pass_done;
+  assign activity_delay_o = 8'(ActivityDelay);
 
 endmodule

@@ -46,51 +46,59 @@ module super_pe_tb
   // Sum chain.
   input  logic        chain_valid_i,
   output logic        chain_ready_o,
-  input  logic [13:0] chain_phase_i,
+  input  logic [14:0] chain_phase_i,
   input  logic [31:0] chain_sum_i,
   output logic        out_valid_o,
   input  logic        out_ready_i,
-  output logic [13:0] out_phase_o,
+  output logic [14:0] out_phase_o,
   output logic [31:0] out_sum_o,
 
   output logic [31:0] macs_o,
   output logic [31:0] gated_o
 );
 
-  array_config_t cfg;
-  logic [2:0]    macs, gated;
-  word_t         word;
+  array_config_t     cfg;
+  operands_t         operands;
+  operands_ready_t   operands_ready;
+  word_offer_t [1:0] words;
+  chain_beat_t       chain;
+  pe_activity_t      activity;
 
-  assign cfg.shape     = array_shape_t'(cfg_shape_i);
-  assign cfg.loops     = array_loops_t'(cfg_loops_i);
-  assign cfg.depthwise = depthwise_output_t'(cfg_depthwise_i);
-  assign top_data_o    = word;
-  assign middle_data_o = word;
+  assign cfg.shape       = array_shape_t'(cfg_shape_i);
+  assign cfg.loops       = array_loops_t'(cfg_loops_i);
+  assign cfg.depthwise   = depthwise_output_t'(cfg_depthwise_i);
+  assign operands.ifmap  = '{valid: ifmap_valid_i, lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i,
+                             data: ifmap_data_i};
+  assign operands.filter = '{valid: filter_valid_i, lanes: 2'b01, data: 64'(filter_data_i)};
+  assign operands.tap    = '{valid: tap_valid_i, data: tap_data_i};
+  assign ifmap_ready_o   = operands_ready.ifmap;
+  assign filter_ready_o  = operands_ready.filter;
+  assign tap_ready_o     = operands_ready.tap;
+  assign top_valid_o     = words[0].valid;
+  assign top_data_o      = words[0].data;
+  assign middle_valid_o  = words[1].valid;
+  assign middle_data_o   = words[1].data;
+  assign out_valid_o     = chain.valid;
+  assign out_phase_o     = chain.phase;
+  assign out_sum_o       = chain.sum;
 
   super_pe u_dut (
     .clk_i, .rst_ni,
-    .cfg_i        (cfg),
+    .cfg_i           (cfg),
     .cfg_epoch_i, .cfg_epoch_o, .enable_i,
-    .ifmap_valid_i, .ifmap_ready_o, .ifmap_lanes_i, .ifmap_to_pixels_i, .ifmap_data_i,
-    .filter_valid_i, .filter_ready_o, .filter_lanes_i(1'b1), .filter_data_i,
-    .tap_valid_i, .tap_ready_o, .tap_data_i,
-    .table_valid_i, .table_ready_o, .table_data_i, .table_half_i,
-    .word_valid_o ({middle_valid_o, top_valid_o}),
-    .word_ready_i ({middle_ready_i, top_ready_i}),
-    .word_data_o  (word),
-    .dw_valid_i   (above_valid_i),
-    .dw_ready_o   (above_ready_o),
-    .dw_sums_i    (above_sums_i),
-    .chain_valid_i, .chain_ready_o,
-    .chain_phase_i(chain_phase_t'(chain_phase_i)),
-    .chain_sum_i,
-    .chain_valid_o(out_valid_o),
-    .chain_ready_i(out_ready_i),
-    .chain_phase_o(out_phase_o),
-    .chain_sum_o  (out_sum_o),
-    .macs_o       (macs),
-    .gated_o      (gated),
-    .wait_o       ()
+    .operands_i      (operands),
+    .operands_ready_o(operands_ready),
+    .table_i         ('{valid: table_valid_i, half: table_half_i, data: table_data_i}),
+    .table_ready_o,
+    .words_o         (words),
+    .words_ready_i   ({middle_ready_i, top_ready_i}),
+    .dw_i            ('{valid: above_valid_i, sums: above_sums_i}),
+    .dw_ready_o      (above_ready_o),
+    .chain_i         ('{valid: chain_valid_i, phase: chain_phase_t'(chain_phase_i), sum: chain_sum_i}),
+    .chain_ready_o,
+    .chain_o         (chain),
+    .chain_ready_i   (out_ready_i),
+    .activity_o      (activity)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -98,8 +106,8 @@ module super_pe_tb
       macs_o  <= '0;
       gated_o <= '0;
     end else begin
-      macs_o  <= macs_o + 32'(macs);
-      gated_o <= gated_o + 32'(gated);
+      macs_o  <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
+      gated_o <= gated_o + 32'(activity.gated);
     end
   end
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An AXI4-Lite master for the register file."""
 
+import cocotb
 from cocotb.triggers import RisingEdge
 
-from model.encoding import Counter, Register
+from model.encoding import Counter, counter_register
 from tb.common.bench import Testbench
 
 OKAY, SLVERR = 0, 2
@@ -31,18 +32,22 @@ class Registers:
         while not self._port(name).value:
             await self._edge
 
+    async def _send(self, channel: str, **values: int) -> None:
+        """Offers an address or data, after a while, until it is taken."""
+        await self._pause()
+        for name, value in values.items():
+            self._port(f"{name}_i").value = value
+        self._port(f"{channel}valid_i").value = 1
+        await self._until(f"{channel}ready_o")
+        self._port(f"{channel}valid_i").value = 0
+
     async def write(self, register: int, value: int, strobe: int = 0xF) -> int:
         """Writes a register and returns the response."""
         await self._edge
-        self._port("awaddr_i").value = register
-        self._port("awvalid_i").value = 1
-        await self._pause()  # data may come later than the address, and has to be waited for
-        self._port("wdata_i").value = value
-        self._port("wstrb_i").value = strobe
-        self._port("wvalid_i").value = 1
-        await self._until("awready_o")  # both are taken at once
-        self._port("awvalid_i").value = 0
-        self._port("wvalid_i").value = 0
+        sent = [cocotb.start_soon(self._send("aw", awaddr=register)),
+                cocotb.start_soon(self._send("w", wdata=value, wstrb=strobe))]
+        for each in sent:  # in any order
+            await each
         await self._pause()
         self._port("bready_i").value = 1
         await self._until("bvalid_o")
@@ -69,4 +74,5 @@ class Registers:
         return value
 
     async def counter(self, counter: Counter) -> int:
-        return await self.value(Register.COUNTERS + 4 * counter)
+        low = await self.value(counter_register(counter))
+        return low | await self.value(counter_register(counter) + 4) << 32

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start, end, error, soft reset: the machine as software sees it.
 //
-//   idle -> clear -> run -> finish -> done -> clear -> run ...
-//                     |        |
-//                     +--------+--> error        any state --soft reset--> drain -> clear -> idle
+//   idle -> clear -> run -> finish -> settle -> done -> clear -> run ...
+//                     |               ^    |
+//                     +---------------+    +--> error
+//
+//   any state --soft reset--> drain -> clear -> idle
 //
 // Every run begins with a reset of all units (unit_rst_no: a register and rst_ni, so that it has no
-// glitches and may be used as an asynchronous reset). Finish, error and drain halt the AXI ports:
-// nothing new is issued, and what has begun is brought to its end as AXI demands; only then is the
-// machine done, or reset. start_i is ignored while busy and after an error. The first fault of a
-// run is kept; fault_i[0] goes before fault_i[1] and so on.
+// glitches and may be used as an asynchronous reset). Finish, settle, error and drain halt the AXI
+// ports: nothing new is issued, and what has begun is brought to its end as AXI demands; only then
+// is the machine done, or reset. Settle lasts until what the run counted is in the counters.
+// start_i is ignored while busy and after an error. The first fault of a run is kept; fault_i[0]
+// goes before fault_i[1] and so on.
 
 `include "assertions.svh"
 
@@ -17,7 +20,8 @@ module run_control
   import encoding_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned FAULTS = 2  // sources, the first has priority
+  parameter int unsigned FAULTS = 2,        // sources, the first has priority
+  parameter int unsigned SETTLE_CYCLES = 3  // from the last that counts to counters that stand
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -33,17 +37,21 @@ module run_control
   output logic                run_o,
   output logic                halt_o,
   output logic                watch_o,     // watchdog on
+  output logic                counting_o,  // cycles of the run
   output logic                busy_o,
   output logic                done_o,
   output logic                error_o,
   output fault_t              fault_o
 );
 
+  localparam int unsigned SettleWidth = $clog2(SETTLE_CYCLES + 1);
+
   typedef enum logic [2:0] {
     StIdle,
     StClear,
     StRun,
     StFinish,
+    StSettle,
     StDone,
     StError,
     StDrain
@@ -53,11 +61,13 @@ module run_control
   logic   starting_d, starting_q;          // what follows StClear
   logic   unit_rst_n_q;
   fault_t fault_d, fault_q;
+  logic [SettleWidth-1:0] settle_d, settle_q;  // cycles left of StSettle
 
   always_comb begin : next_state
     state_d    = state_q;
     starting_d = starting_q;
     fault_d    = fault_q;
+    settle_d   = SettleWidth'(SETTLE_CYCLES);
     unique case (state_q)
       StIdle, StDone: if (start_i) begin
         state_d    = StClear;
@@ -66,7 +76,11 @@ module run_control
       end
       StClear:  state_d = starting_q ? StRun : StIdle;
       StRun:    if (finished_i) state_d = StFinish;
-      StFinish: if (axi_idle_i) state_d = StDone;
+      StFinish: if (axi_idle_i) state_d = StSettle;
+      StSettle: begin
+        settle_d = settle_q - 1'b1;
+        if (settle_q == '0) state_d = (fault_q.code == ErrorNone) ? StDone : StError;
+      end
       StDrain: if (axi_idle_i) begin
         state_d    = StClear;
         starting_d = 1'b0;
@@ -77,7 +91,7 @@ module run_control
     if (state_q == StRun || (state_q == StFinish && !axi_idle_i)) begin
       for (int unsigned f = FAULTS; f > 0; f--) begin
         if (fault_i[f-1].code != ErrorNone) begin
-          state_d = StError;
+          state_d = StSettle;
           fault_d = fault_i[f-1];
         end
       end
@@ -90,11 +104,13 @@ module run_control
       state_q      <= StIdle;
       starting_q   <= 1'b0;
       fault_q      <= '{code: ErrorNone, command: '0};
+      settle_q     <= '0;
       unit_rst_n_q <= 1'b0;
     end else begin
       state_q      <= state_d;
       starting_q   <= starting_d;
       fault_q      <= fault_d;
+      settle_q     <= settle_d;
       unit_rst_n_q <= state_d != StClear;
     end
   end
@@ -102,9 +118,10 @@ module run_control
   assign unit_rst_no = unit_rst_n_q && rst_ni;
   assign clear_o     = state_q == StClear && starting_q;
   assign run_o       = state_q == StRun;
-  assign halt_o      = state_q inside {StFinish, StError, StDrain};
+  assign halt_o      = state_q inside {StFinish, StSettle, StError, StDrain};
   assign watch_o     = state_q inside {StRun, StFinish};
-  assign busy_o      = state_q inside {StClear, StRun, StFinish, StDrain};
+  assign counting_o  = state_q inside {StRun, StFinish};
+  assign busy_o      = state_q inside {StClear, StRun, StFinish, StSettle, StDrain};
   assign done_o      = state_q == StDone;
   assign error_o     = state_q == StError;
   assign fault_o     = fault_q;
@@ -113,9 +130,12 @@ module run_control
   `EYRIE_ASSERT_WHEN(ErrorNamed, error_o, fault_o.code != ErrorNone, "an error without a code")
   `EYRIE_COVER(StartToRun, state_q == StClear && state_d == StRun)
   `EYRIE_COVER(RunToFinish, state_q == StRun && state_d == StFinish)
-  `EYRIE_COVER(FinishToDone, state_q == StFinish && state_d == StDone)
-  `EYRIE_COVER(RunToError, state_q == StRun && state_d == StError)
-  `EYRIE_COVER(FinishToError, state_q == StFinish && state_d == StError)
+  `EYRIE_COVER(FinishToSettle, state_q == StFinish && state_d == StSettle && axi_idle_i)
+  `EYRIE_COVER(SettleToDone, state_q == StSettle && state_d == StDone)
+  `EYRIE_COVER(SettleToError, state_q == StSettle && state_d == StError)
+  `EYRIE_COVER(RunToSettle, state_q == StRun && state_d == StSettle)
+  `EYRIE_COVER(FinishFails, state_q == StFinish && state_d == StSettle && !axi_idle_i)
+  `EYRIE_COVER(SettleToDrain, state_q == StSettle && state_d == StDrain)
   `EYRIE_COVER(ErrorToDrain, state_q == StError && state_d == StDrain)
   `EYRIE_COVER(RunToDrain, state_q == StRun && state_d == StDrain)
   `EYRIE_COVER(DrainToClear, state_q == StDrain && state_d == StClear)

@@ -4,7 +4,9 @@
 
 `include "assertions.svh"
 
-module token_counters (
+module token_counters
+  import eyrie_pkg::*;
+(
   input  logic        clk_i,
   input  logic        rst_ni,
 
@@ -13,13 +15,13 @@ module token_counters (
   input  logic        chunk_loaded_i,
   input  logic        chunk_freed_i,
 
-  output logic [15:0] transfers_done_o,
-  output logic [15:0] passes_done_o,
-  output logic [15:0] chunks_loaded_o,
-  output logic [15:0] chunks_freed_o
+  output count_t      transfers_done_o,
+  output count_t      passes_done_o,
+  output count_t      chunks_loaded_o,
+  output count_t      chunks_freed_o
 );
 
-  logic [15:0] transfers_q, passes_q, loaded_q, freed_q;
+  count_t transfers_q, passes_q, loaded_q, freed_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -28,10 +30,10 @@ module token_counters (
       loaded_q    <= '0;
       freed_q     <= '0;
     end else begin
-      transfers_q <= transfers_q + 16'(transfer_done_i);
-      passes_q    <= passes_q + 16'(pass_done_i);
-      loaded_q    <= loaded_q + 16'(chunk_loaded_i);
-      freed_q     <= freed_q + 16'(chunk_freed_i);
+      transfers_q <= transfers_q + count_t'(transfer_done_i);
+      passes_q    <= passes_q + count_t'(pass_done_i);
+      loaded_q    <= loaded_q + count_t'(chunk_loaded_i);
+      freed_q     <= freed_q + count_t'(chunk_freed_i);
     end
   end
 

@@ -28,8 +28,8 @@ module dma
   input  logic         transfer_valid_i,
   output logic         transfer_ready_o,
   input  transfer_t    transfer_i,
-  input  logic [15:0]  passes_done_i,
-  input  logic [15:0]  chunks_freed_i,
+  input  count_t       passes_done_i,
+  input  count_t       chunks_freed_i,
 
   // AXI reader
   output logic         read_valid_o,
@@ -56,13 +56,10 @@ module dma
   output logic [31:0]  dram_address_o,
   output logic [15:0]  dram_words_o,
 
-  // GLB clients
-  output logic         load_valid_o,
-  input  logic         load_ready_i,
-  output glb_request_t load_request_o,
-  output logic         store_valid_o,
-  input  logic         store_ready_i,
-  output glb_request_t store_request_o,
+  // GLB clients: STOREs, LOADs
+  output logic         [1:0] request_valid_o,
+  input  logic         [1:0] request_ready_i,
+  output glb_request_t [1:0] request_o,
   input  logic         store_read_valid_i,
   input  glb_word_t [1:0] store_read_data_i,
 
@@ -75,6 +72,7 @@ module dma
 );
 
   localparam int unsigned InFlightWidth = 6;
+  localparam int unsigned Store = 0, Load = 1;  // GLB clients
 
   // Start: tokens, and the same direction as what is under way.
   logic [InFlightWidth-1:0] in_flight_d, in_flight_q; // transfers
@@ -136,9 +134,9 @@ module dma
     .data_ready_o(read_data_ready_o),
     .data_i(read_data_i),
     .data_error_i(read_error_i),
-    .glb_valid_o(load_valid_o),
-    .glb_ready_i(load_ready_i),
-    .glb_request_o(load_request_o),
+    .glb_valid_o(request_valid_o[Load]),
+    .glb_ready_i(request_ready_i[Load]),
+    .glb_request_o(request_o[Load]),
     .done_o(load_done),
     .chunk_o(chunk_loaded_o),
     .fault_o(load_fault)
@@ -150,9 +148,9 @@ module dma
     .row_valid_i(row_ready && row_store),
     .row_ready_o(store_row_ready),
     .row_i(row),
-    .glb_valid_o(store_valid_o),
-    .glb_ready_i(store_ready_i),
-    .glb_request_o(store_request_o),
+    .glb_valid_o(request_valid_o[Store]),
+    .glb_ready_i(request_ready_i[Store]),
+    .glb_request_o(request_o[Store]),
     .read_valid_i(store_read_valid_i),
     .read_data_i(store_read_data_i),
     .data_valid_o(write_data_valid_o),

@@ -42,32 +42,28 @@ module dma_load
     glb_word_t [BUS_WORDS-1:0] data;
   } landing_t;
 
-  logic                      row_valid, row_end;
-  row_t                      row;
-  logic [15:0]               word_q;         // of the row
-  logic                      land, landing_ready, landed;
-  landing_t                  landing_in, landing;
-  logic [$clog2(ROWS+1)-1:0] unused_count;
+  logic         beat_valid, beat_last, beat_chunk;
+  glb_address_t beat_address;
+  logic         land, landing_ready, landed;
+  landing_t     landing_in, landing;
 
-  fifo #(.WIDTH($bits(row_t)), .DEPTH(ROWS)) u_rows (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i(row_valid_i),
-    .in_ready_o(row_ready_o),
-    .in_data_i(row_i),
-    .out_valid_o(row_valid),
-    .out_ready_i(land && row_end),
-    .out_data_o(row),
-    .count_o(unused_count)
+  dma_beats #(.ROWS(ROWS), .BUS_WORDS(BUS_WORDS)) u_beats (
+    .clk_i, .rst_ni,
+    .row_valid_i, .row_ready_o, .row_i,
+    .beat_valid_o  (beat_valid),
+    .beat_ready_i  (land),
+    .beat_address_o(beat_address),
+    .beat_last_o   (beat_last),
+    .beat_chunk_o  (beat_chunk),
+    .beat_command_o(fault_o.command)
   );
 
-  assign row_end      = word_q == row.words - 16'(BUS_WORDS);
-  assign data_ready_o = row_valid && landing_ready && !data_error_i;
+  assign data_ready_o = beat_valid && landing_ready && !data_error_i;
   assign land         = data_valid_i && data_ready_o;
   assign landing_in   = '{
-    done:    row_end && row.last,
-    chunk:   row.chunk,
-    address: row.address + word_q,
+    done:    beat_last,
+    chunk:   beat_chunk,
+    address: beat_address,
     data:    data_i
   };
 
@@ -95,18 +91,10 @@ module dma_load
   assign done_o  = landed && landing.done;
   assign chunk_o = done_o && landing.chunk;
 
-  always_comb begin : report
-    fault_o.command = row.command;
-    fault_o.code    = (data_valid_i && data_error_i) ? encoding_pkg::ErrorAxiResponse
-                                                     : encoding_pkg::ErrorNone;
-  end
+  assign fault_o.code = (data_valid_i && data_error_i) ? encoding_pkg::ErrorAxiResponse
+                                                       : encoding_pkg::ErrorNone;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni)   word_q <= '0;
-    else if (land) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
-  end
-
-  `EYRIE_ASSERT_WHEN(DataHasRow, data_valid_i, row_valid, "data without a row that it belongs to")
+  `EYRIE_ASSERT_WHEN(DataHasRow, data_valid_i, beat_valid, "data without a row that it belongs to")
   `EYRIE_STABLE(Write, glb_valid_o, glb_ready_i, glb_request_o)
 
 endmodule

@@ -32,30 +32,28 @@ module dma_store
 
   localparam int unsigned CountWidth = $clog2(WORDS + 1);
 
-  logic                      row_valid, row_end, granted, pending_q, words_ready;
-  row_t                      row;
-  logic [15:0]               word_q;         // of the row
-  logic [CountWidth-1:0]     count;
-  logic [$clog2(ROWS+1)-1:0] unused_count;
+  logic                  beat_valid, granted, pending_q, words_ready;
+  glb_address_t          beat_address;
+  logic                  unused_last, unused_chunk;
+  logic [31:0]           unused_command;
+  logic [CountWidth-1:0] count;
 
-  fifo #(.WIDTH($bits(row_t)), .DEPTH(ROWS)) u_rows (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i(row_valid_i),
-    .in_ready_o(row_ready_o),
-    .in_data_i(row_i),
-    .out_valid_o(row_valid),
-    .out_ready_i(granted && row_end),
-    .out_data_o(row),
-    .count_o(unused_count)
+  dma_beats #(.ROWS(ROWS), .BUS_WORDS(BUS_WORDS)) u_beats (
+    .clk_i, .rst_ni,
+    .row_valid_i, .row_ready_o, .row_i,
+    .beat_valid_o  (beat_valid),
+    .beat_ready_i  (granted),
+    .beat_address_o(beat_address),
+    .beat_last_o   (unused_last),
+    .beat_chunk_o  (unused_chunk),
+    .beat_command_o(unused_command)
   );
 
-  assign row_end       = word_q == row.words - 16'(BUS_WORDS);
-  assign glb_valid_o   = row_valid && count + CountWidth'(pending_q) < CountWidth'(WORDS);
+  assign glb_valid_o   = beat_valid && count + CountWidth'(pending_q) < CountWidth'(WORDS);
   assign granted       = glb_valid_o && glb_ready_i;
   assign glb_request_o = '{
     write:   1'b0,
-    address: row.address + word_q,
+    address: beat_address,
     strobe:  16'({8 * BUS_WORDS{1'b1}}),
     data:    '0
   };
@@ -73,20 +71,15 @@ module dma_store
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      word_q    <= '0;
-      pending_q <= 1'b0;
-    end else begin
-      pending_q <= granted;
-      if (granted) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
-    end
+    if (!rst_ni) pending_q <= 1'b0;
+    else         pending_q <= granted;
   end
 
   `EYRIE_ASSERT(ReadExpected, read_valid_i == pending_q, "read data does not follow the grant")
   `EYRIE_ASSERT_WHEN(SpaceKept, read_valid_i, words_ready, "a word was read without space for it")
   `EYRIE_STABLE(Read, glb_valid_o, glb_ready_i, glb_request_o)
 
-  logic unused_row;
-  assign unused_row = ^{row.command, row.chunk, row.last, read_data_i};
+  logic unused_words;
+  assign unused_words = ^read_data_i;
 
 endmodule

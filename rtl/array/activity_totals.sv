@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds up what the PEs do: within each row, a register, over the rows, a register. So nothing that
+// a PE decides in a cycle reaches a counter of the machine in that cycle.
+//
+// The totals are those of ActivityDelay cycles before activity_i, all of the same cycle. From reset
+// on they say what PEs without a pass do, so no cycle is missing at either end of a run: the PEs of
+// a run are done long before the run is.
+
+`include "assertions.svh"
+
+module activity_totals
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned ROWS = 6,  // of PEs
+  parameter int unsigned COLS = 8,  // of PEs
+  localparam int unsigned CountWidth = $clog2(ROWS * COLS * WordChannels + 1)
+) (
+  input  logic                                    clk_i,
+  input  logic                                    rst_ni,
+  input  pe_activity_t     [ROWS-1:0][COLS-1:0]   activity_i,
+  output pe_count_t                               macs_o,    // multiplications
+  output pe_count_t                               gated_o,   // of these, gated
+  output pe_count_t [PeWaits-1:0]                 waits_o,   // PEs waiting, by reason
+  output pe_count_t                               behind_o   // PEs in the pass before
+);
+
+  localparam int unsigned RowWidth = $clog2(COLS * WordChannels + 1);
+  localparam int unsigned Idle = 32'(WaitPass) - 1;  // place of those without a pass
+
+  typedef struct packed {
+    logic [RowWidth-1:0]              words;
+    logic [RowWidth-1:0]              gated;
+    logic [PeWaits-1:0][RowWidth-1:0] waits;
+    logic [RowWidth-1:0]              behind;
+  } row_t;
+  typedef struct packed {
+    logic [CountWidth-1:0]              words;
+    logic [CountWidth-1:0]              gated;
+    logic [PeWaits-1:0][CountWidth-1:0] waits;
+    logic [CountWidth-1:0]              behind;
+  } total_t;
+
+  row_t [ROWS-1:0] row_d, row_q;
+  total_t          total_d, total_q;
+
+  always_comb begin : add_columns
+    row_d = '0;
+    for (int unsigned row = 0; row < ROWS; row++) begin
+      for (int unsigned col = 0; col < COLS; col++) begin
+        row_d[row].words  += RowWidth'(activity_i[row][col].multiplies);
+        row_d[row].gated  += RowWidth'(activity_i[row][col].gated);
+        row_d[row].behind += RowWidth'(activity_i[row][col].behind);
+        for (int unsigned reason = 0; reason < PeWaits; reason++) begin
+          row_d[row].waits[reason] +=
+              RowWidth'(activity_i[row][col].waits == pe_wait_e'(3'(reason + 1)));
+        end
+      end
+    end
+  end
+
+  always_comb begin : add_rows
+    total_d = '0;
+    for (int unsigned row = 0; row < ROWS; row++) begin
+      total_d.words  += CountWidth'(row_q[row].words);
+      total_d.gated  += CountWidth'(row_q[row].gated);
+      total_d.behind += CountWidth'(row_q[row].behind);
+      for (int unsigned reason = 0; reason < PeWaits; reason++) begin
+        total_d.waits[reason] += CountWidth'(row_q[row].waits[reason]);
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      row_q   <= '0;
+      total_q <= '0;
+      for (int unsigned row = 0; row < ROWS; row++) row_q[row].waits[Idle] <= RowWidth'(COLS);
+      total_q.waits[Idle] <= CountWidth'(ROWS * COLS);
+    end else begin
+      row_q   <= row_d;
+      total_q <= total_d;
+    end
+  end
+
+  assign macs_o   = pe_count_t'(total_q.words) * pe_count_t'(WordChannels);
+  assign gated_o  = pe_count_t'(total_q.gated);
+  assign behind_o = pe_count_t'(total_q.behind);
+  for (genvar reason = 0; reason < PeWaits; reason++) begin : gen_reason
+    assign waits_o[reason] = pe_count_t'(total_q.waits[reason]);
+  end
+
+  for (genvar row = 0; row < ROWS; row++) begin : gen_row
+    for (genvar col = 0; col < COLS; col++) begin : gen_column
+      `EYRIE_ASSERT_WHEN(WorksOrWaits, activity_i[row][col].multiplies,
+          activity_i[row][col].waits == WaitNone, "a PE multiplies and waits")
+    end
+  end
+  `EYRIE_ASSERT(GatedMultiply, gated_o <= macs_o, "more multiplications gated than issued")
+
+endmodule

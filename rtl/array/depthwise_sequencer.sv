@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goes through the words of a depthwise group: pixel f, tap s.
+//
+// ready_o: all that a group needs is there, its ifmap words and its taps, so that it never waits
+// for operands once it has begun. step_i: the word that the offsets name is multiplied. take_i: the
+// next shape comes into force.
+
+`include "assertions.svh"
+
+module depthwise_sequencer
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned IFMAP_WORDS = 9,  // words of a PE's ifmap queue
+  parameter int unsigned TAP_WORDS = 12,   // words of a PE's tap queue
+  localparam int unsigned IfmapWidth = $clog2(IFMAP_WORDS + 1),
+  localparam int unsigned TapWidth   = $clog2(TAP_WORDS + 1)
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  logic                  take_i,
+  input  array_shape_t          shape_next_i,
+  input  array_shape_t          shape_i,
+
+  input  logic [IfmapWidth-1:0] ifmap_count_i,
+  output logic [IfmapWidth-1:0] ifmap_offset_o,
+  output logic [IfmapWidth-1:0] ifmap_pop_o,
+  input  logic [TapWidth-1:0]   tap_count_i,
+  output logic [TapWidth-1:0]   tap_offset_o,
+  output logic [TapWidth-1:0]   tap_pop_o,
+
+  output logic                  ready_o,
+  output logic                  busy_o,        // within a group
+  input  logic                  step_i,
+  output logic                  first_o,       // the sum starts here
+  output logic                  last_o,        // the sum is complete
+  output logic                  group_last_o   // the group is
+);
+
+  typedef enum logic {
+    StIdle,  // between groups
+    StGroup  // within one
+  } state_e;
+
+  state_e     state_d, state_q;
+  logic [7:0] pixel_q;
+  logic [1:0] tap_q;
+  logic [9:0] group_words_q;  // ifmap words of a group
+  logic       pixel_last;
+
+  always_ff @(posedge clk_i) begin
+    if (take_i) begin
+      group_words_q <= (10'(shape_next_i.pixels - 8'd1) << shape_next_i.stride_2) +
+                       10'(shape_next_i.taps);
+    end
+  end
+
+  assign ready_o = tap_count_i >= TapWidth'(DepthwiseTaps) && 10'(ifmap_count_i) >= group_words_q;
+
+  assign busy_o       = state_q == StGroup;
+  assign first_o      = tap_q == '0;
+  assign last_o       = tap_q == shape_i.taps - 2'd1;
+  assign pixel_last   = pixel_q == shape_i.pixels - 8'd1;
+  assign group_last_o = last_o && pixel_last;
+
+  assign ifmap_offset_o = IfmapWidth'(tap_q);
+  assign tap_offset_o   = TapWidth'(tap_q);
+
+  // A pixel leaves the words that the next one starts with; the last leaves nothing.
+  always_comb begin : use_up
+    ifmap_pop_o = '0;
+    tap_pop_o   = '0;
+    if (step_i && last_o) begin
+      ifmap_pop_o = shape_i.stride_2 ? IfmapWidth'(2) : IfmapWidth'(1);
+      if (pixel_last) ifmap_pop_o = IfmapWidth'(shape_i.taps);
+    end
+    if (step_i && group_last_o) tap_pop_o = TapWidth'(DepthwiseTaps);
+  end
+
+  always_comb begin : next_state
+    state_d = state_q;
+    if (step_i) state_d = group_last_o ? StIdle : StGroup;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+      pixel_q <= '0;
+      tap_q   <= '0;
+    end else begin
+      state_q <= state_d;
+      if (step_i) begin
+        tap_q <= last_o ? '0 : tap_q + 2'd1;
+        if (last_o) pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
+      end
+    end
+  end
+
+  logic unused_fields;
+  assign unused_fields = ^{shape_next_i, shape_i.mode, shape_i.ifmap_offset, shape_i.word_offset,
+                           shape_i.filters_0, shape_i.filters_1, shape_i.filters_2};
+
+  `EYRIE_ASSERT_WHEN(StartsComplete, step_i && state_q == StIdle, ready_o,
+      "a depthwise group began without all its words")
+
+endmodule

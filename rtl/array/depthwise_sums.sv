@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The depthwise sums of a PE: adds up the products of a pixel's taps, channel by channel, and keeps
+// DEPTH pixels until they are taken.
+//
+// A pixel's sum grows in the place where it then waits. The place is taken when the pixel's first
+// word is issued (reserve_i, only while room_o), so that products always have one. empty_o: no sum
+// is here or on its way.
+
+`include "assertions.svh"
+
+module depthwise_sums
+  import eyrie_pkg::*;
+#(
+  parameter int unsigned DEPTH = 4  // pixels it holds
+) (
+  input  logic                                clk_i,
+  input  logic                                rst_ni,
+
+  output logic                                room_o,
+  output logic                                empty_o,
+  input  logic                                reserve_i,
+
+  input  logic                                add_valid_i,
+  input  logic                                add_first_i,  // the sum starts here
+  input  logic                                add_last_i,   // the sum is complete
+  input  logic signed [WordChannels-1:0][16:0] products_i,
+
+  output dw_offer_t                           sums_o,
+  input  logic                                ready_i
+);
+
+  localparam int unsigned SlotWidth = (DEPTH > 1) ? $clog2(DEPTH) : 1;
+  localparam int unsigned CountWidth = $clog2(DEPTH + 1);
+  localparam int unsigned RowSumWidth = 18;  // 3 products of 9 x 8 bit
+
+  typedef logic [WordChannels-1:0][RowSumWidth-1:0] row_sums_t;
+
+  row_sums_t             sums_q [DEPTH];
+  row_sums_t             total;
+  logic [SlotWidth-1:0]  head_q, tail_q;
+  logic [CountWidth-1:0] reserved_q, complete_q;
+  logic                  complete, pop;
+
+  assign room_o   = reserved_q != CountWidth'(DEPTH);
+  assign empty_o  = reserved_q == '0;
+  assign complete = add_valid_i && add_last_i;
+  assign pop      = sums_o.valid && ready_i;
+
+  // Wraps by comparison, since DEPTH need not be a power of two.
+  function automatic logic [SlotWidth-1:0] next_slot(logic [SlotWidth-1:0] slot);
+    return (slot == SlotWidth'(DEPTH - 1)) ? '0 : slot + 1'b1;
+  endfunction
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      head_q     <= '0;
+      tail_q     <= '0;
+      reserved_q <= '0;
+      complete_q <= '0;
+    end else begin
+      if (pop) head_q <= next_slot(head_q);
+      if (complete) tail_q <= next_slot(tail_q);
+      reserved_q <= reserved_q + CountWidth'(reserve_i) - CountWidth'(pop);
+      complete_q <= complete_q + CountWidth'(complete) - CountWidth'(pop);
+    end
+  end
+
+  always_comb begin : add_product
+    for (int unsigned lane = 0; lane < WordChannels; lane++) begin
+      total[lane] = (add_first_i ? '0 : sums_q[tail_q][lane]) +
+                    RowSumWidth'($signed(products_i[lane]));
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (add_valid_i) sums_q[tail_q] <= total;
+  end
+
+  assign sums_o.valid = complete_q != '0;
+  for (genvar lane = 0; lane < WordChannels; lane++) begin : gen_lane
+    assign sums_o.sums[lane] = DwSumWidth'($signed(sums_q[head_q][lane]));
+  end
+
+  `EYRIE_ASSERT_WHEN(ReservesRoom, reserve_i, room_o, "a pixel without a place for its sum")
+  `EYRIE_ASSERT_WHEN(AddsReserved, add_valid_i, complete_q < reserved_q,
+      "a product without a place")
+  `EYRIE_STABLE(Sums, sums_o.valid, ready_i, sums_o.sums)
+
+endmodule

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A PE set of one column: two PEs and the SUPER below them, row 0 first, with what runs between
+// them: the depthwise lane down to the SUPER, the words up from it, the sum chain.
+//
+// Depthwise sums of a pixel leave the queues of all rows at once, when each has its own and the
+// SUPER takes their sum. The chain enters at row 0 and leaves at the SUPER.
+
+`include "assertions.svh"
+
+module pe_set
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
+  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
+  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
+  parameter int unsigned FILTER_LANES = 1          // filter words a cycle: 1 or 2
+) (
+  input  logic                          clk_i,
+  input  logic                          rst_ni,
+
+  input  array_config_t                 cfg_i,
+  input  logic                          cfg_epoch_i,
+  input  logic            [SetRows-1:0] enable_i,
+  output logic                          taken_o,    // the pass on offer, by PEs and SUPER
+
+  input  operands_t       [SetRows-1:0] operands_i,
+  output operands_ready_t [SetRows-1:0] operands_ready_o,
+  input  table_offer_t                  table_i,
+  output logic                          table_ready_o,
+
+  input  chain_beat_t                   chain_i,
+  output logic                          chain_ready_o,
+  output chain_beat_t                   chain_o,
+  input  logic                          chain_ready_i,
+
+  output pe_activity_t    [SetRows-1:0] activity_o
+);
+
+  localparam int unsigned Super = SetRows - 1;  // its row
+
+  logic        [SetRows-1:0] epoch;
+  logic                      super_epoch;
+  word_offer_t [Super-1:0]   word;
+  logic        [Super-1:0]   word_ready;
+  dw_offer_t   [Super-1:0]   dw;
+  dw_offer_t                 upper_dw;
+  logic                      upper_dw_ready;
+  chain_beat_t [Super:0]     chain;       // into each row
+  logic        [Super:0]     chain_ready;
+
+  assign chain[0]      = chain_i;
+  assign chain_ready_o = chain_ready[0];
+
+  // The rows above the SUPER give their sums together.
+  always_comb begin : join_upper_rows
+    upper_dw = dw[0];
+    for (int unsigned row = 1; row < Super; row++) begin
+      upper_dw.valid = upper_dw.valid && dw[row].valid;
+      upper_dw.sums  = add_dw_sums(upper_dw.sums, dw[row].sums);
+    end
+  end
+
+  for (genvar row = 0; row < Super; row++) begin : gen_pe
+    pe #(
+      .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+      .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES),
+      .ROW(2'(row))
+    ) u_pe (
+      .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
+      .cfg_epoch_o     (epoch[row]),
+      .enable_i        (enable_i[row]),
+      .operands_i      (operands_i[row]),
+      .operands_ready_o(operands_ready_o[row]),
+      .word_i          (word[row]),
+      .word_ready_o    (word_ready[row]),
+      .dw_o            (dw[row]),
+      .dw_ready_i      (upper_dw.valid && upper_dw_ready),
+      .chain_i         (chain[row]),
+      .chain_ready_o   (chain_ready[row]),
+      .chain_o         (chain[row+1]),
+      .chain_ready_i   (chain_ready[row+1]),
+      .activity_o      (activity_o[row])
+    );
+  end
+
+  super_pe #(
+    .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
+    .FILTER_LANES(FILTER_LANES)
+  ) u_super_pe (
+    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .table_i, .table_ready_o, .chain_o, .chain_ready_i,
+    .cfg_epoch_o     ({super_epoch, epoch[Super]}),
+    .enable_i        (enable_i[Super]),
+    .operands_i      (operands_i[Super]),
+    .operands_ready_o(operands_ready_o[Super]),
+    .words_o         (word),
+    .words_ready_i   (word_ready),
+    .dw_i            (upper_dw),
+    .dw_ready_o      (upper_dw_ready),
+    .chain_i         (chain[Super]),
+    .chain_ready_o   (chain_ready[Super]),
+    .activity_o      (activity_o[Super])
+  );
+
+  assign taken_o = {super_epoch, epoch} == {SetRows + 1{cfg_epoch_i}};
+
+endmodule

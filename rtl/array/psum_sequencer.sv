@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goes through the words of a group whose sums are psums, outermost loop first:
+//   pointwise: filter m, pixel f;  convolution: pixel f, filter m, tap s.
+//
+// Psums lie at m * F + f. there_o: the operands of the next word are in the queues; step_i: it is
+// multiplied.
+
+`include "assertions.svh"
+
+module psum_sequencer
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
+  localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
+  localparam int unsigned FilterWidth = $clog2(FILTER_WORDS + 1),
+  localparam int unsigned PixelWidth  = $clog2(PIXEL_WORDS + 1)
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  input  array_shape_t           shape_i,
+  input  logic [7:0]             filters_i,      // of this PE
+
+  input  logic [IfmapWidth-1:0]  ifmap_count_i,
+  output logic [IfmapWidth-1:0]  ifmap_offset_o,
+  output logic [IfmapWidth-1:0]  ifmap_pop_o,
+  input  logic [FilterWidth-1:0] filter_count_i,
+  output logic [FilterWidth-1:0] filter_offset_o,
+  output logic [FilterWidth-1:0] filter_pop_o,
+  input  logic [PixelWidth-1:0]  pixel_count_i,
+  output logic [PixelWidth-1:0]  pixel_offset_o,
+  output logic [PixelWidth-1:0]  pixel_pop_o,
+
+  output logic                   ready_o,        // the pixels of a pointwise group are there
+  output logic                   busy_o,         // within a group
+  output logic                   between_o,      // pointwise: at the first pixel of a filter
+  output logic                   there_o,
+  output logic                   filter_there_o, // of the operands, the filter word
+  input  logic                   step_i,
+  output logic                   first_o,        // a psum's first word of the group
+  output logic                   group_last_o,   // the group's last word
+  output psum_index_t            index_o
+);
+
+  typedef enum logic {
+    StIdle,  // between groups
+    StGroup  // within one
+  } state_e;
+
+  state_e                 state_d, state_q;
+  logic [7:0]             pixel_q, filter_q;
+  logic [1:0]             tap_q;
+  logic [FilterWidth-1:0] filter_offset_q;
+  psum_index_t            index_q;
+  logic                   convolution, tap_last, pixel_last, filter_last;
+  logic [IfmapWidth-1:0]  window, stride;
+  logic                   ifmap_there;
+
+  assign convolution = shape_i.mode == ArrayConvolution;
+  assign window      = IfmapWidth'(shape_i.taps);
+  assign stride      = shape_i.stride_2 ? IfmapWidth'(2) : IfmapWidth'(1);
+  assign tap_last    = tap_q == shape_i.taps - 2'd1;
+  assign pixel_last  = pixel_q == shape_i.pixels - 8'd1;
+  assign filter_last = filter_q == filters_i - 8'd1;
+
+  // ---- Operands ----
+
+  // What a pixel leaves behind has to be there, too.
+  assign ifmap_there    = ifmap_count_i >= window && (pixel_last || ifmap_count_i >= stride);
+  assign filter_there_o = filter_count_i > filter_offset_o;
+  assign there_o        = filter_there_o && (ifmap_there || !convolution);
+  assign ready_o        = convolution || 8'(pixel_count_i) >= shape_i.pixels;
+
+  assign ifmap_offset_o  = IfmapWidth'(tap_q);
+  assign filter_offset_o = convolution ? filter_offset_q : '0;
+  assign pixel_offset_o  = PixelWidth'(pixel_q);
+
+  always_comb begin : use_up
+    ifmap_pop_o  = '0;
+    filter_pop_o = '0;
+    pixel_pop_o  = '0;
+    if (step_i && convolution) begin
+      if (filter_last && tap_last) ifmap_pop_o = pixel_last ? window : stride;
+      if (group_last_o) filter_pop_o = filter_offset_q + FilterWidth'(1);
+    end else if (step_i) begin
+      if (pixel_last) filter_pop_o = FilterWidth'(1);
+      if (group_last_o) pixel_pop_o = PixelWidth'(shape_i.pixels);
+    end
+  end
+
+  // ---- Loops ----
+
+  assign busy_o       = state_q == StGroup;
+  assign between_o    = pixel_q == '0;
+  assign first_o      = !convolution || tap_q == '0;
+  assign group_last_o = pixel_last && filter_last && (tap_last || !convolution);
+  assign index_o      = index_q;
+
+  always_comb begin : next_state
+    state_d = state_q;
+    if (step_i) state_d = group_last_o ? StIdle : StGroup;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q         <= StIdle;
+      pixel_q         <= '0;
+      filter_q        <= '0;
+      tap_q           <= '0;
+      filter_offset_q <= '0;
+      index_q         <= '0;
+    end else begin
+      state_q <= state_d;
+      if (step_i && convolution) begin
+        tap_q           <= tap_last ? '0 : tap_q + 2'd1;
+        filter_offset_q <= filter_offset_q + FilterWidth'(1);
+        if (tap_last) begin
+          filter_q <= filter_last ? '0 : filter_q + 8'd1;
+          index_q  <= index_q + shape_i.pixels;
+          if (filter_last) begin
+            filter_offset_q <= '0;
+            pixel_q         <= pixel_last ? '0 : pixel_q + 8'd1;
+            index_q         <= pixel_last ? '0 : pixel_q + 8'd1;
+          end
+        end
+      end else if (step_i) begin
+        pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
+        if (pixel_last) filter_q <= filter_last ? '0 : filter_q + 8'd1;
+        index_q <= group_last_o ? '0 : index_q + 8'd1;
+      end
+    end
+  end
+
+  logic unused_fields;
+  assign unused_fields = ^{shape_i.ifmap_offset, shape_i.word_offset, shape_i.filters_0,
+                           shape_i.filters_1, shape_i.filters_2};
+
+  `EYRIE_ASSERT_WHEN(StepsOnOperands, step_i, there_o, "a word without its operands")
+  `EYRIE_ASSERT_WHEN(WithinLoops, step_i, pixel_q < shape_i.pixels && filter_q < filters_i,
+      "a word beyond its group's pixels or filters")
+
+endmodule

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seven streams between the GLB and whoever multiplies, adds up or finishes: each is a GLB
+// client on one side and a channel on the other.
+//
+// Each stream takes the pass on offer by itself (taken_o: all have). The ifmap stream of a pass
+// then waits until passes_done_i has reached wait_passes_i, filters in chunks until those are
+// loaded. ofmap_done_o: the ofmap of a pass, if it has one, is written.
+
+`include "assertions.svh"
+
+module stream_set
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+  parameter int unsigned FILTER_LANES = 1  // filter words a cycle: 1 or 2
+) (
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+
+  input  stream_config_t [Streams-1:0] cfg_i,
+  input  logic                         cfg_epoch_i,
+  input  count_t                       wait_passes_i,
+  output logic                         taken_o,
+  input  count_t                       passes_done_i,
+  input  count_t                       chunks_loaded_i,
+  output logic                         chunk_freed_o,
+  output logic                         ofmap_done_o,
+  output logic                         ifmap_waits_o,   // for passes_done_i
+  output logic                         filter_waits_o,  // for chunks_loaded_i
+
+  // GLB clients, one per stream.
+  output logic         [Streams-1:0]   request_valid_o,
+  input  logic         [Streams-1:0]   request_ready_i,
+  output glb_request_t [Streams-1:0]   request_o,
+  input  logic         [Streams-1:0]   read_valid_i,
+  input  glb_word_t [Streams-1:0][1:0] read_data_i,
+
+  // To the array, the drain and the PPU, and back.
+  output ifmap_feed_t                  ifmap_o,
+  input  logic                         ifmap_ready_i,
+  output filter_feed_t                 filter_o,
+  input  logic                         filter_ready_i,
+  output filter_feed_t                 depthwise_o,
+  input  logic                         depthwise_ready_i,
+  output word_feed_t                   table_o,
+  input  logic                         table_ready_i,
+  output word_feed_t                   residual_o,
+  input  logic                         residual_ready_i,
+  output word_feed_t                   ipsum_o,
+  input  logic                         ipsum_ready_i,
+  input  word_feed_t                   ofmap_i,
+  output logic                         ofmap_ready_o
+);
+
+  logic [Streams-1:0] epoch;
+
+  assign taken_o = epoch == {Streams{cfg_epoch_i}};
+
+  // ---- Streams that read ----
+
+  logic                 [Streams-1:0] swap, waits, freed, valid, ready;
+  glb_word_t       [Streams-1:0][1:0] data;
+  logic            [Streams-1:0][1:0] lanes;
+  tag_t                 [Streams-1:0] tag;
+  stream_options_t      [Streams-1:0] options;
+  count_t                             wait_passes_q;
+  logic                               ifmap_go;
+
+  // The offer's tokens stand until all have taken it; the ifmap stream may still wait then.
+  always_ff @(posedge clk_i) begin
+    if (swap[StreamIfmap]) wait_passes_q <= wait_passes_i;
+  end
+  assign ifmap_go = token_reached(passes_done_i, wait_passes_q);
+
+  for (genvar s = 0; s < Streams; s++) begin : gen_stream
+    if (s != StreamOfmap) begin : gen_read
+      localparam int unsigned Lanes = (s == StreamIfmap)  ? 2 :
+                                      (s == StreamFilter) ? FILTER_LANES : 1;
+      glb_word_t [Lanes-1:0] stream_data;
+      logic [Lanes-1:0]      stream_lanes;
+
+      read_stream #(.LANES(Lanes)) u_stream (
+        .clk_i, .rst_ni, .chunks_loaded_i,
+        .cfg_i          (cfg_i[s]),
+        .cfg_epoch_i,
+        .cfg_epoch_o    (epoch[s]),
+        .swap_o         (swap[s]),
+        .go_i           (s != StreamIfmap || ifmap_go),
+        .chunk_freed_o  (freed[s]),
+        .waiting_o      (waits[s]),
+        .request_valid_o(request_valid_o[s]),
+        .request_ready_i(request_ready_i[s]),
+        .request_o      (request_o[s]),
+        .read_valid_i   (read_valid_i[s]),
+        .read_data_i    (read_data_i[s]),
+        .valid_o        (valid[s]),
+        .ready_i        (ready[s]),
+        .data_o         (stream_data),
+        .lanes_o        (stream_lanes),
+        .tag_o          (tag[s]),
+        .options_o      (options[s])
+      );
+      assign data[s]  = 128'(stream_data);
+      assign lanes[s] = 2'(stream_lanes);
+    end else begin : gen_write
+      write_stream u_stream (
+        .clk_i, .rst_ni,
+        .cfg_i          (cfg_i[s]),
+        .cfg_epoch_i,
+        .cfg_epoch_o    (epoch[s]),
+        .done_o         (ofmap_done_o),
+        .word_i         (ofmap_i),
+        .word_ready_o   (ofmap_ready_o),
+        .request_valid_o(request_valid_o[s]),
+        .request_ready_i(request_ready_i[s]),
+        .request_o      (request_o[s])
+      );
+      assign {swap[s], waits[s], freed[s], valid[s], data[s], lanes[s], tag[s]} = '0;
+      assign options[s] = '0;
+    end
+  end
+
+  // ---- Their channels ----
+
+  // Only filters come in chunks.
+  assign chunk_freed_o  = freed[StreamFilter];
+  assign filter_waits_o = waits[StreamFilter];
+  assign ifmap_waits_o  = waits[StreamIfmap];
+
+  assign ifmap_o = '{
+    swap:        swap[StreamIfmap],
+    valid:       valid[StreamIfmap],
+    data:        data[StreamIfmap],
+    lanes:       lanes[StreamIfmap],
+    to_pixels:   options[StreamIfmap].to_pixels,
+    half_by_set: options[StreamIfmap].half_by_set,
+    tag:         tag[StreamIfmap]
+  };
+  assign filter_o = '{
+    swap:        swap[StreamFilter],
+    valid:       valid[StreamFilter],
+    data:        data[StreamFilter],
+    lanes:       lanes[StreamFilter],
+    half_by_set: options[StreamFilter].half_by_set,
+    tag:         tag[StreamFilter]
+  };
+  assign depthwise_o = '{
+    swap:        swap[StreamDepthwise],
+    valid:       valid[StreamDepthwise],
+    data:        data[StreamDepthwise],
+    lanes:       lanes[StreamDepthwise],
+    half_by_set: options[StreamDepthwise].half_by_set,
+    tag:         tag[StreamDepthwise]
+  };
+  assign table_o     = '{valid: valid[StreamTable], word: data[StreamTable][0]};
+  assign residual_o  = '{valid: valid[StreamResidual], word: data[StreamResidual][0]};
+  assign ipsum_o     = '{valid: valid[StreamIpsum], word: data[StreamIpsum][0]};
+
+  assign ready[StreamIfmap]     = ifmap_ready_i;
+  assign ready[StreamFilter]    = filter_ready_i;
+  assign ready[StreamDepthwise] = depthwise_ready_i;
+  assign ready[StreamTable]     = table_ready_i;
+  assign ready[StreamResidual]  = residual_ready_i;
+  assign ready[StreamIpsum]     = ipsum_ready_i;
+  assign ready[StreamOfmap]     = 1'b0;
+
+  logic unused_signals;
+  assign unused_signals = ^{swap, waits, freed, data, lanes,
+                            tag, options, ready,
+                            read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
+
+endmodule

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command list on its way: fetched, taken apart, and kept in two queues whose heads wait for
+// their tokens. Transfers go to the DMA, which compares their tokens itself; configuration words
+// and passes go to the pass side in list order. A pass is offered once its wait_transfers has been
+// reached, and takes its wait_passes with it.
+//
+// done_o: END has been reached, and nothing of the list is left to start or, of the passes, to end.
+// moved_o: a word of the list or an entry of the pass queue went on. command_o: the DRAM address of
+// the PASS that waits, else of the command being decoded; pass_command_o: of the last PASS handed
+// over.
+
+`include "assertions.svh"
+
+module command_processor
+  import encoding_pkg::*;
+  import eyrie_pkg::*;
+  import tiling_pkg::*;
+#(
+  parameter int unsigned BUS_WORDS = 1,        // 64-bit words in a beat of the AXI port: 1 or 2
+  parameter int unsigned TRANSFER_QUEUE = 16,  // LOADs and STOREs
+  parameter int unsigned PASS_QUEUE = 64       // configuration words and passes
+) (
+  input  logic          clk_i,
+  input  logic          rst_ni,
+  input  logic          run_i,
+  input  logic [31:0]   program_base_i,
+  input  logic [31:0]   window_limit_i,
+
+  // The list, from the AXI reader
+  output logic          read_valid_o,
+  input  logic          read_ready_i,
+  input  logic          read_legal_i,
+  output logic [31:0]   read_address_o,
+  output logic [15:0]   read_words_o,
+  input  logic          data_valid_i,
+  output logic          data_ready_o,
+  input  logic [BUS_WORDS-1:0][63:0] data_i,
+  input  logic          data_error_i,
+
+  // DMA
+  output logic          transfer_valid_o,
+  input  logic          transfer_ready_i,
+  output transfer_t     transfer_o,
+  input  logic          transfer_done_i,
+  input  logic          chunk_loaded_i,
+  output count_t        chunks_freed_o,
+
+  // Pass side
+  output pass_control_t pass_o,
+  input  pass_status_t  pass_i,
+
+  output logic          done_o,
+  output logic          moved_o,
+  output logic          pass_wait_o,     // a pass waits for its transfers
+  output logic [31:0]   command_o,
+  output logic [31:0]   pass_command_o,
+  output fault_t        fault_o
+);
+
+  // ---- The list ----
+
+  logic        word_valid, word_ready, ended;
+  logic [63:0] word;
+  logic [31:0] word_address, decoded;
+  error_code_e word_error;
+
+  command_fetch #(.BUS_WORDS(BUS_WORDS)) u_fetch (
+    .clk_i, .rst_ni,
+    .enable_i         (run_i && !ended),
+    .program_base_i, .window_limit_i,
+    .request_valid_o  (read_valid_o),
+    .request_ready_i  (read_ready_i),
+    .request_legal_i  (read_legal_i),
+    .request_address_o(read_address_o),
+    .request_words_o  (read_words_o),
+    .data_valid_i, .data_ready_o, .data_i, .data_error_i,
+    .word_valid_o     (word_valid),
+    .word_ready_i     (word_ready),
+    .word_o           (word),
+    .word_address_o   (word_address),
+    .word_error_o     (word_error)
+  );
+
+  logic        queue_valid, queue_ready, entry_in_valid, entry_in_ready, entry_valid, entry_ready;
+  transfer_t   queue_transfer;
+  pass_entry_t entry_in, entry;
+
+  command_decoder u_decoder (
+    .clk_i, .rst_ni,
+    .word_valid_i    (word_valid),
+    .word_ready_o    (word_ready),
+    .word_i          (word),
+    .word_address_i  (word_address),
+    .word_error_i    (word_error),
+    .transfer_valid_o(queue_valid),
+    .transfer_ready_i(queue_ready),
+    .transfer_o      (queue_transfer),
+    .entry_valid_o   (entry_in_valid),
+    .entry_ready_i   (entry_in_ready),
+    .entry_o         (entry_in),
+    .ended_o         (ended),
+    .command_o       (decoded),
+    .fault_o
+  );
+
+  // ---- The two queues ----
+
+  logic [$clog2(TRANSFER_QUEUE+1)-1:0] unused_transfer_count;
+  logic [$clog2(PASS_QUEUE+1)-1:0]     unused_entry_count;
+
+  fifo #(.WIDTH($bits(transfer_t)), .DEPTH(TRANSFER_QUEUE)) u_transfers (
+    .clk_i, .rst_ni,
+    .in_valid_i (queue_valid),
+    .in_ready_o (queue_ready),
+    .in_data_i  (queue_transfer),
+    .out_valid_o(transfer_valid_o),
+    .out_ready_i(transfer_ready_i),
+    .out_data_o (transfer_o),
+    .count_o    (unused_transfer_count)
+  );
+
+  fifo #(.WIDTH($bits(pass_entry_t)), .DEPTH(PASS_QUEUE)) u_entries (
+    .clk_i, .rst_ni,
+    .in_valid_i (entry_in_valid),
+    .in_ready_o (entry_in_ready),
+    .in_data_i  (entry_in),
+    .out_valid_o(entry_valid),
+    .out_ready_i(entry_ready),
+    .out_data_o (entry),
+    .count_o    (unused_entry_count)
+  );
+
+  // ---- Tokens and the pass side ----
+
+  count_t      transfers_done, passes_given_q;
+  logic        reached, give;
+  logic [31:0] pass_command_q;
+  pass_t       pass;
+
+  token_counters u_tokens (
+    .clk_i, .rst_ni,
+    .transfer_done_i,
+    .pass_done_i     (pass_i.pass_done),
+    .chunk_loaded_i,
+    .chunk_freed_i   (pass_i.chunk_freed),
+    .transfers_done_o(transfers_done),
+    .passes_done_o   (pass_o.passes_done),
+    .chunks_loaded_o (pass_o.chunks_loaded),
+    .chunks_freed_o
+  );
+
+  assign pass                = entry.data;
+  assign reached             = token_reached(transfers_done, pass.wait_transfers);
+  assign pass_o.config_valid = entry_valid && !entry.is_pass;
+  assign pass_o.config_index = entry.index;
+  assign pass_o.config_data  = entry.data;
+  assign pass_o.pass_valid   = entry_valid && entry.is_pass && reached;
+  assign pass_o.wait_passes  = pass.wait_passes;
+  assign pass_wait_o         = entry_valid && entry.is_pass && !reached;
+  assign entry_ready         = entry.is_pass ? pass_i.pass_ready && reached : pass_i.config_ready;
+  assign give                = pass_o.pass_valid && pass_i.pass_ready;
+
+  assign done_o = ended && !transfer_valid_o && !entry_valid
+                  && passes_given_q == pass_o.passes_done;
+  assign moved_o        = word_ready || (entry_valid && entry_ready);
+  assign command_o      = (entry_valid && entry.is_pass) ? pass.command : decoded;
+  assign pass_command_o = pass_command_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      passes_given_q <= '0;
+      pass_command_q <= '0;
+    end else if (give) begin
+      passes_given_q <= passes_given_q + 1'b1;
+      pass_command_q <= pass.command;
+    end
+  end
+
+  logic unused_status; // for others
+  assign unused_status = ^pass_i;
+
+  `EYRIE_ASSERT(DoneWereGiven, 16'(passes_given_q - pass_o.passes_done) < 16'h8000,
+      "more passes done than handed over")
+
+endmodule

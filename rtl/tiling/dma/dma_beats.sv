@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of transfers that have been asked for, beat by beat: where each beat of the AXI port
+// lies in the GLB. One beat a cycle, rows in the order they came.
+
+`include "assertions.svh"
+
+module dma_beats
+  import eyrie_pkg::*;
+  import tiling_pkg::*;
+#(
+  parameter int unsigned ROWS = 16,     // asked for and not yet gone through
+  parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
+) (
+  input  logic         clk_i,
+  input  logic         rst_ni,
+
+  input  logic         row_valid_i,
+  output logic         row_ready_o,
+  input  row_t         row_i,
+
+  output logic         beat_valid_o,
+  input  logic         beat_ready_i,
+  output glb_address_t beat_address_o,
+  output logic         beat_last_o,     // of its transfer
+  output logic         beat_chunk_o,
+  output logic [31:0]  beat_command_o
+);
+
+  row_t                      row;
+  logic                      row_end;
+  logic [15:0]               word_q;    // of the row
+  logic [$clog2(ROWS+1)-1:0] unused_count;
+
+  fifo #(.WIDTH($bits(row_t)), .DEPTH(ROWS)) u_rows (
+    .clk_i, .rst_ni,
+    .in_valid_i (row_valid_i),
+    .in_ready_o (row_ready_o),
+    .in_data_i  (row_i),
+    .out_valid_o(beat_valid_o),
+    .out_ready_i(beat_ready_i && row_end),
+    .out_data_o (row),
+    .count_o    (unused_count)
+  );
+
+  assign row_end        = word_q == row.words - 16'(BUS_WORDS);
+  assign beat_address_o = row.address + word_q;
+  assign beat_last_o    = row_end && row.last;
+  assign beat_chunk_o   = row.chunk;
+  assign beat_command_o = row.command;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni)                           word_q <= '0;
+    else if (beat_valid_o && beat_ready_i) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
+  end
+
+  `EYRIE_STABLE(Beat, beat_valid_o, beat_ready_i, {beat_address_o, beat_last_o})
+
+endmodule
