@@ -16,7 +16,6 @@ from model.array import drain_beats
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 
-MAX_STEP = 127  # columns or rows that a stream goes on at once
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
     if channels != ifmap.shape[0]:
         raise ValueError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
-    pixels = min(width, max(1, machine.psum_words // p), MAX_STEP // window.stride)
+    pixels = min(width, max(1, machine.psum_words // p))
     if -(-width // pixels) > 1 and pixels * window.stride % 2:
         pixels -= 1
     blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))

@@ -157,7 +157,7 @@ def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) 
     descriptor.set(
         enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
         heads=heads, head_sets=c.r, fold=int(fold), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
-        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None),
+        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), ln=descriptor.drain["ln"],
     )
     beats = blocks.outer * c.tiles * (heads if fold else 1) * blocks.pixels * block
     if c.ipsum_address is not None:

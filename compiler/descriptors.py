@@ -273,7 +273,8 @@ def set_array(machine: MachineConfig, descriptor: Descriptor, ids: ScanIds, mode
         filters_0=filters[0], filters_1=filters[1], filters_2=filters[2],
     )
     descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=groups, inner=blocks.inner, tiles=tiles,
-                   outer=blocks.outer, ln=ids.ln)
+                   outer=blocks.outer)
+    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, ln=ids.ln)
 
 
 def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
@@ -340,14 +341,13 @@ def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: Pass) -> N
 
 
 def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel_blocks: int) -> None:
+    joined = descriptor.drain["ln"]
     if p.filters:
-        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7,
+        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7, "ln": joined,
                  "pairs": int(machine.filter_lanes == 2)}
     else:  # the words of both sets, which are the halves of a GLB word
-        drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1}
-        loops = descriptor.loops
-        loops["ln"] &= ~(1 << (SET_ROWS - 1))
-        descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, **loops)
+        drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1,
+                 "ln": joined & ~(1 << (SET_ROWS - 1))}
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=p.blocks.columns,
                    to_ppu=int(p.ofmap is not None), **drain)
     reciprocal, shift = average_reciprocal(p.pool_count)

@@ -45,6 +45,8 @@ module eyrie_core
   pass_config_t     pass;
   count_t           wait_passes;
   id_scan_t         scan;
+  logic [Streams-1:0] streams_want;
+  stream_load_t     stream_load;
   logic [Units-1:0] taken;
   logic             drain_done, ofmap_done, drain_epoch, ppu_epoch;
 
@@ -56,6 +58,8 @@ module eyrie_core
     .pass_o        (pass),
     .wait_passes_o (wait_passes),
     .scan_o        (scan),
+    .streams_want_i(streams_want),
+    .stream_load_o (stream_load),
     .taken_i       (taken),
     .drain_done_i  (drain_done),
     .ofmap_done_i  (ofmap_done)
@@ -77,8 +81,10 @@ module eyrie_core
 
   stream_set #(.FILTER_LANES(FILTER_LANES)) u_stream_set (
     .clk_i, .rst_ni,
-    .cfg_i            (pass.streams),
-    .cfg_epoch_i      (pass.epoch),
+    .offer_epoch_i    (pass.epoch),
+    .offer_used_i     (pass.streams),
+    .wanted_o         (streams_want),
+    .load_i           (stream_load),
     .wait_passes_i    (wait_passes),
     .taken_o          (taken[UnitStreams]),
     .passes_done_i    (control_i.passes_done),

@@ -9,6 +9,7 @@ from model.config import MachineConfig
 from model.encoding import Stream
 
 KNOWN = 4  # cycles that are looked ahead at a time
+ASK = 1  # cycles from a stream's going on to a position until it asks for the word: the skid buffer
 READ = 2  # cycles from a grant until a read stream hands the word on: the bank, the stream's queue
 
 

@@ -4,14 +4,14 @@
 from collections import deque
 from collections.abc import Callable
 
-from compiler.timing.banks import READ, Banks
+from compiler.timing.banks import ASK, READ, Banks
 from compiler.timing.front import DRAM_LATENCY, Front
 from compiler.timing.shape import PassShape
 from model.config import SET_ROWS, MachineConfig
 from model.encoding import ArrayMode, Stream
 
-STREAM_START = 3  # read_stream: from the take of a pass to the first beat: first request, GLB, queue
-READ_AHEAD = 4  # DEPTH of read_stream
+STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
+READ_AHEAD = 5  # DEPTH of read_stream
 NEVER = 1 << 40
 
 
@@ -104,7 +104,7 @@ class Ifmap:
         mask = next(self._masks, None)
         if mask is None:
             return
-        at, busy = max(self._granted, at) + 1, self._banks.busy
+        at, busy = max(self._granted, at + ASK) + 1, self._banks.busy
         if at >= self._loads_known:
             self._front.catch_up(at)
             self._loads_known = at + DRAM_LATENCY
@@ -138,7 +138,7 @@ class Words:
         self.sent = max(self.sent, first - 1)
         self._masks, self.granted, self._last = masks, [], first - READ - 1
         self._fetched.clear()
-        self._places = deque([self._last] * READ_AHEAD)
+        self._places = deque([self._last - ASK] * READ_AHEAD)
 
     def next(self, limit: int = NEVER) -> int | None:
         """The first cycle in which the next beat can be sent; None: it is not fetched before `limit`, that is not
@@ -171,7 +171,7 @@ class Words:
         opens = self._gate(number)
         if opens is None:
             return False
-        at = max(self._last + 1, self._places[0] + 1, opens)
+        at = max(self._last + 1, self._places[0] + ASK + 1, opens + ASK)
         if at < limit and (mask := self._masks[number]):
             at = self._banks.grant(at, mask, self._who, self._known, limit)
         if at >= limit:

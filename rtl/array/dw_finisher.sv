@@ -15,7 +15,7 @@ module dw_finisher
   input  logic              clk_i,
   input  logic              rst_ni,
   input  depthwise_output_t cfg_i,
-  input  logic [7:0]        pixels_i,
+  input  logic [8:0]        pixels_i,
   input  logic              enable_i,
   output logic              group_issued_o, // a group's last sum is on its way
   output logic              busy_o,         // words are on their way to the buffer
@@ -40,7 +40,7 @@ module dw_finisher
   localparam logic [1:0] LastChannel = 2'(WordChannels - 1);
 
   logic [1:0]         channel_q;
-  logic [7:0]         pixel_q;
+  logic [8:0]         pixel_q;
   logic               issue, word_issued, group_issued, table_valid;
   sum_t               bias;
   logic signed [31:0] multiplier;
@@ -52,7 +52,7 @@ module dw_finisher
   assign issue        = enable_i && sums_valid_i && table_valid &&
                         (channel_q != '0 || !full_i);
   assign word_issued  = issue && channel_q == LastChannel;
-  assign group_issued = word_issued && pixel_q == pixels_i - 8'd1;
+  assign group_issued = word_issued && pixel_q == pixels_i - 9'd1;
   assign reserve_o    = issue && channel_q == '0;
   assign sums_ready_o = enable_i && table_valid && channel_q == LastChannel;
 
@@ -62,7 +62,7 @@ module dw_finisher
       pixel_q   <= '0;
     end else begin
       if (issue) channel_q <= channel_q + 2'd1;
-      if (word_issued) pixel_q <= group_issued ? '0 : pixel_q + 8'd1;
+      if (word_issued) pixel_q <= group_issued ? '0 : pixel_q + 9'd1;
     end
   end
 

@@ -14,7 +14,7 @@ module word_sender
   input  logic               clk_i,
   input  logic               rst_ni,
   input  array_loops_t       loops_i,
-  input  logic [7:0]         pixels_i,
+  input  logic [8:0]         pixels_i,
   input  logic               start_i,
   output logic               busy_o,
 
@@ -28,14 +28,14 @@ module word_sender
 );
 
   logic               busy_q;
-  logic [7:0]         pixel_q;
+  logic [8:0]         pixel_q;
   logic [15:0]        offset_q;
   logic               word_valid, word_ready, sent, group_sent;
   logic               group_first, group_last, replay_last, tile_last, outer_last;
 
   assign word_valid    = busy_q && read_valid_i;
   assign sent          = word_valid && word_ready;
-  assign group_sent    = sent && pixel_q == pixels_i - 8'd1;
+  assign group_sent    = sent && pixel_q == pixels_i - 9'd1;
   assign read_offset_o = offset_q;
   assign free_o        = sent && tile_last;
   assign base_step_o   = (group_sent && replay_last && tile_last) ? offset_q + 16'd1 : '0;
@@ -72,7 +72,7 @@ module word_sender
       if (start_i) busy_q <= 1'b1;
       else if (group_sent && replay_last && tile_last && outer_last) busy_q <= 1'b0;
       if (sent) begin
-        pixel_q  <= group_sent ? '0 : pixel_q + 8'd1;
+        pixel_q  <= group_sent ? '0 : pixel_q + 9'd1;
         offset_q <= (group_sent && replay_last) ? '0 : offset_q + 16'd1;
       end
     end

@@ -29,6 +29,8 @@ module pass_controller
   output pass_config_t     pass_o,
   output count_t           wait_passes_o,  // of the pass on offer: its ifmap's tokens
   output id_scan_t         scan_o,
+  input  logic [Streams-1:0] streams_want_i,  // words of the descriptor
+  output stream_load_t     stream_load_o,
   input  logic [UNITS-1:0] taken_i,
   input  logic             drain_done_i,
   input  logic             ofmap_done_i
@@ -41,11 +43,14 @@ module pass_controller
   state_e                     state_d, state_q;
   logic                       epoch_q, ids_changed_q, ids_written, scan_start, scan_busy, all_taken;
   count_t                     wait_passes_q;
+  logic                       cleared, scan_read, load_read;
   row_id_t [ROWS-1:0]         row_ids;
-  column_id_t [ROWS*COLS-1:0] column_ids;
+  config_pair_t               scan_pair, load_pair;
+  glb_word_t [1:0]            words;
 
   descriptor #(.ROWS(ROWS), .COLS(COLS)) u_descriptor (
     .clk_i, .rst_ni,
+    .ready_o      (cleared),
     .write_i      (control_i.config_valid && config_ready_o),
     .index_i      (control_i.config_index),
     .data_i       (control_i.config_data),
@@ -53,7 +58,9 @@ module pass_controller
     .epoch_i      (epoch_q),
     .pass_o,
     .row_ids_o    (row_ids),
-    .column_ids_o (column_ids)
+    .read_i       (scan_read || load_read),
+    .read_pair_i  (scan_read ? scan_pair : load_pair),
+    .read_words_o (words)
   );
 
   assign all_taken = taken_i == '1;
@@ -63,7 +70,7 @@ module pass_controller
     scan_start = 1'b0;
     unique case (state_q)
       StIdle: begin
-        if (control_i.pass_valid) begin
+        if (control_i.pass_valid && cleared) begin
           scan_start = ids_changed_q;
           state_d    = ids_changed_q ? StScan : StOffer;
         end
@@ -74,7 +81,7 @@ module pass_controller
     endcase
   end
 
-  assign config_ready_o = state_q == StIdle;
+  assign config_ready_o = state_q == StIdle && cleared;
   assign pass_ready_o   = state_q == StOffer;
   assign wait_passes_o  = wait_passes_q;
 
@@ -99,9 +106,20 @@ module pass_controller
     .clk_i, .rst_ni,
     .start_i     (scan_start),
     .busy_o      (scan_busy),
+    .read_o      (scan_read),
+    .read_pair_o (scan_pair),
+    .read_words_i(words),
     .row_ids_i   (row_ids),
-    .column_ids_i(column_ids),
     .scan_o
+  );
+
+  stream_loader u_stream_loader (
+    .clk_i, .rst_ni,
+    .wanted_i    (streams_want_i),
+    .read_o      (load_read),
+    .read_pair_o (load_pair),
+    .read_words_i(words),
+    .load_o      (stream_load_o)
   );
 
   // ---- Passes done ----
@@ -124,6 +142,7 @@ module pass_controller
   logic unused_signals;  // tokens of the streams
   assign unused_signals = ^{control_i.passes_done, control_i.chunks_loaded};
 
+  `EYRIE_ASSERT(OneReads, !(scan_read && load_read), "IDs and streams are read at once")
   `EYRIE_ASSERT_WHEN(OffersTaken, state_q == StOffer, all_taken,
       "a pass was offered before the last one was taken")
   `EYRIE_ASSERT(NoDoneOverflow,

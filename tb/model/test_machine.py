@@ -129,7 +129,5 @@ def test_stream_beyond_the_glb() -> None:
     descriptor.set(base + enc.STREAM_ADDRESS_OFFSET, enc.STREAM_ADDRESS, row_address=8191)
     descriptor.set(base + enc.STREAM_RANGE_OFFSET, enc.STREAM_RANGE, rows=1, cols=2)
     descriptor.set(base + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS, enable=1)
-    for level in range(enc.LEVELS):
-        descriptor.set(base + enc.STREAM_LEVELS_OFFSET + level, enc.STREAM_LEVEL, count=1)
     dram = memory([Config(0, tuple(descriptor.words)), Run(0, 0), End()])
     assert stopped(Machine(dram), BASE) == (ErrorCode.GLB_ADDRESS, BASE + 8 * (1 + enc.CONFIG_WORDS))

@@ -62,7 +62,7 @@ class Shape:
             mode=self.mode, taps=self.taps, stride_2=self.stride - 1, ifmap_offset=self.ifmap_offset,
             word_offset=self.word_offset, pixels=self.pixels, **dealt)
         return shape, enc.ARRAY_LOOPS.pack(
-            groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer, ln=3)
+            groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
 
 
 def draw_shape(rng: np.random.Generator, mode: ArrayMode, max_filters: int = 20) -> Shape:

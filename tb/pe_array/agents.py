@@ -106,7 +106,7 @@ class DrainDriver(BeatDriver):
         await edge
         while not dut.drain_empty_o.value:
             await edge
-        dut.drain_ln_i.value = item.descriptor.loops["ln"] & (1 << len(dut.drain_ln_i)) - 1
+        dut.drain_ln_i.value = item.descriptor.drain["ln"] & (1 << len(dut.drain_ln_i)) - 1
         dut.drain_columns_i.value = (1 << item.descriptor.drain["columns"]) - 1
 
 

@@ -170,7 +170,7 @@ module tb_top
   end
 
   // A counter is some cycles behind what it counts: so is this.
-  localparam int unsigned Behind = ActivityDelay + 1;
+  localparam int unsigned Behind = ActivityDelay + 2;  // the bytes of the GLB are one late, too
 
   logic [Behind-1:0]      ends_q;
   logic [PlaceWidth-1:0]  passes_seen_q;
