@@ -172,10 +172,17 @@ def _check_buffers(contents: dict, machine: MachineConfig) -> None:
             raise ValueError(f"buffer {buffer['name']} lies outside the GLB or the passes")
 
 
+ADDRESS_SPACE = (1 << 32) - 64  # bytes of DRAM: the window's limit has 32 bits
+
+
 def build(schedule: Schedule, machine: MachineConfig) -> Image:
-    """The image of a schedule."""
+    """The image of a schedule. Raises ValueError where it is larger than the machine's addresses go; tokens
+    can count whatever fits (docs/tiling.md)."""
     program = assemble(schedule.commands)
     address = schedule.dram.area("program", program.size)
+    if schedule.dram.end > ADDRESS_SPACE:
+        raise ValueError(f"the network takes {schedule.dram.end} bytes of DRAM, addresses go to {ADDRESS_SPACE}: "
+                         "use a smaller batch or a smaller network")
     dram = np.zeros(schedule.dram.end, np.uint8)
     for start, words in [*schedule.dram.parts, (address, program)]:
         dram[start : start + words.nbytes] = np.ascontiguousarray(words).view(np.uint8)

@@ -8,7 +8,7 @@ import numpy as np
 from model import encoding as enc
 from model.encoding import Opcode
 
-MOST_TOKENS = 0x7FFF  # tokens are numbers of 16 bits, compared by the sign of their difference
+MOST_TOKENS = (1 << enc.TOKEN_BITS) - 1  # the last event that a token can name
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Run:
     wait_passes: int
 
     def encode(self) -> list[int]:
-        return [enc.PASS.pack(opcode=Opcode.PASS, wait_transfers=self.wait_transfers & 0xFFFF,
-                              wait_passes=self.wait_passes & 0xFFFF)]
+        return [enc.PASS.pack(opcode=Opcode.PASS, wait_transfers=self.wait_transfers,
+                              wait_passes=self.wait_passes)]
 
     def __str__(self) -> str:
         return f"pass wait_transfers={self.wait_transfers} wait_passes={self.wait_passes}"
@@ -84,9 +84,10 @@ class Transfer:
     def encode(self) -> list[int]:
         return [
             enc.TRANSFER.pack(opcode=Opcode.LOAD if self.load else Opcode.STORE, chunk=int(self.chunk),
-                              block=int(self.block is not None), words=self.words,
-                              wait_passes=self.wait_passes & 0xFFFF, wait_chunks=self.wait_chunks & 0xFFFF),
-            enc.TRANSFER_ADDRESS.pack(dram_address=self.dram_address, glb_address=self.glb_address),
+                              block=int(self.block is not None), wait_passes=self.wait_passes,
+                              wait_chunks=self.wait_chunks),
+            enc.TRANSFER_ADDRESS.pack(dram_address=self.dram_address, glb_address=self.glb_address,
+                                      words=self.words),
             *(self.block.encode() if self.block else []),
         ]
 
@@ -153,7 +154,7 @@ def _decode(words: list[int], at: int) -> Command:
         fields = enc.TRANSFER.unpack(word)
         place, *block = following(3 if fields["block"] else 1)
         where = enc.TRANSFER_ADDRESS.unpack(place)
-        return Transfer(opcode == Opcode.LOAD, where["dram_address"], where["glb_address"], fields["words"],
+        return Transfer(opcode == Opcode.LOAD, where["dram_address"], where["glb_address"], where["words"],
                         fields["wait_passes"], fields["wait_chunks"], bool(fields["chunk"]),
                         Block.decode(block) if block else None)
     raise ValueError(f"word {at}: 0x{word:016x} is no command")
@@ -178,7 +179,7 @@ def from_text(text: str) -> list[Command]:
 _RUN = ("wait_transfers", "wait_passes")
 _TRANSFER = ("dram", "glb", "words", "wait_passes", "wait_chunks", "chunk")
 _BLOCK = tuple(Block.__annotations__)
-_LIMITS = dict.fromkeys(("wait_transfers", "wait_passes", "wait_chunks"), 0xFFFF) | {"chunk": 1}
+_LIMITS = dict.fromkeys(("wait_transfers", "wait_passes", "wait_chunks"), MOST_TOKENS) | {"chunk": 1}
 
 
 def _parse(kind: str, *items: str) -> Command:

@@ -15,7 +15,7 @@ from enum import IntEnum
 import numpy as np
 
 from compiler.accesses import StreamWords, read_too_late, transfer_words
-from compiler.program import MOST_TOKENS, Command, Config, Run, Transfer
+from compiler.program import Command, Config, Run, Transfer
 from model.config import MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import Stream
@@ -82,24 +82,13 @@ def verify(commands: list[Command], machine: MachineConfig) -> None:
 def find_races(commands: list[Command], machine: MachineConfig) -> list[Race]:
     """All pairs of accesses in no order; of those of a kind to a word the latest only.
 
-    Raises ScheduleError where a wait is for what does not come before it, where there is more than tokens can
-    count, and where a word lies beyond the GLB.
+    Raises ScheduleError where a wait is for what does not come before it, and where a word lies beyond the GLB.
     """
-    _check_counts(commands)
     walk = _Walk(machine)
     for number, command in enumerate(commands):
         walk.step(number, command)
     walk.finish(len(commands))
     return walk.races
-
-
-def _check_counts(commands: list[Command]) -> None:
-    counts = {"passes": sum(isinstance(c, Run) for c in commands),
-              "transfers": sum(isinstance(c, Transfer) for c in commands),
-              "chunks": sum(isinstance(c, Transfer) and c.chunk for c in commands)}
-    for what, count in counts.items():
-        if count > MOST_TOKENS:
-            raise ScheduleError(f"{count} {what}: at most {MOST_TOKENS} can be told apart")
 
 
 class _Walk:

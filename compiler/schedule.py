@@ -13,7 +13,7 @@ from compiler.groups import Group
 from compiler.layout import FeatureMap
 from compiler.mapping import CONVOLUTION_FILTERS, Mapping
 from compiler.placement import Buffer
-from compiler.program import MOST_TOKENS, Command, End
+from compiler.program import Command, End
 from compiler.search import Placed
 from compiler.segments import Job, constant_words, map_words
 from compiler.tensors import Plan
@@ -141,10 +141,6 @@ class _Emitter:
                 self._job(job, group)
             except ValueError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
-        for what in ("passes", "transfers", "chunks"):
-            if (count := getattr(self.timeline, what)) > MOST_TOKENS:
-                raise ValueError(f"the network takes {count} {what}, at most {MOST_TOKENS} can be told "
-                                 "apart: use a larger GLB, a smaller batch or a smaller network")
         commands = [*hoist_loads(self.timeline.commands), End()]
         return Schedule(plan, buffers, commands, self.dram, steps, self.images, source, input_address,
                         result, self._areas[plan.groups[-1].output.name])

@@ -90,17 +90,16 @@ class Opcode(IntEnum):
 
 # `wait_transfers`, `wait_passes` and `wait_chunks` are timeline tokens: the command waits until the
 # number of transfers (LOAD and STORE) done, passes done and filter chunks freed since the start has
-# reached the value (counts modulo 2**16).
+# reached the value; 0 waits for nothing. No count wraps: each of these events takes a word of the
+# list at least, and a list within 32 bits of byte addresses has fewer than 2**TOKEN_BITS words.
+TOKEN_BITS = 29
 END = Word("EndCommand", _fields("opcode:4"))
 CONFIG = Word("ConfigCommand", _fields("opcode:4 index:12 count:12"))
-PASS = Word("PassCommand", _fields("opcode:4 wait_transfers:16 wait_passes:16"))
+PASS = Word("PassCommand", _fields("opcode:4 wait_transfers:29 wait_passes:29"))
 # A transfer moves `words` contiguous 64-bit words, or a block of `rows` x `planes` of such rows.
 # `chunk` marks the arrival of one filter chunk.
-TRANSFER = Word(
-    "TransferCommand",
-    _fields("opcode:4 chunk:1 block:1 unused:2 words:16 wait_passes:16 wait_chunks:16"),
-)
-TRANSFER_ADDRESS = Word("TransferAddress", _fields("dram_address:32 glb_address:16"))
+TRANSFER = Word("TransferCommand", _fields("opcode:4 chunk:1 block:1 wait_passes:29 wait_chunks:29"))
+TRANSFER_ADDRESS = Word("TransferAddress", _fields("dram_address:32 glb_address:16 words:16"))
 TRANSFER_ROWS = Word("TransferRows", _fields("dram_stride:s32 glb_stride:s16 count:12"))
 TRANSFER_PLANES = Word("TransferPlanes", _fields("dram_stride:s32 glb_stride:s16 count:12"))
 COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES)
@@ -296,7 +295,7 @@ class Register(IntEnum):
 
     IDENTITY = 0x00  # reads 0x45595249, "EYRI"
     CONTROL = 0x04  # bit 0: start, bit 1: soft reset, bit 2: clear the interrupt
-    STATUS = 0x08  # bit 0: busy, bit 1: done, bit 2: error, bit 3: interrupt
+    STATUS = 0x08  # bit 0: busy, bit 1: done, bit 2: error, bit 3: interrupt, bit 4: bus waits (docs/tiling.md)
     ERROR_CODE = 0x0C
     ERROR_ADDRESS = 0x10  # DRAM address of the command that failed
     PROGRAM_BASE = 0x14

@@ -73,7 +73,7 @@ class Machine:
             opcode = word & 0xF
             if opcode == Opcode.END:
                 _unpack(enc.END, word, address)
-                self._resume(address, finish=True)
+                self._finish_pass()
                 return
             if opcode == Opcode.CONFIG:
                 self._configure(address, _unpack(enc.CONFIG, word, address))
@@ -109,10 +109,9 @@ class Machine:
 
     def _transfer(self, address: int, command: dict[str, int]) -> None:
         load = command["opcode"] == Opcode.LOAD
-        _expect(command["words"], address, "a transfer of nothing")
-        _expect(not command["unused"], address, "a bit without meaning is set")
         _expect(load or not command["chunk"], address, "STORE of a chunk")
         where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
+        _expect(where["words"], address, "a transfer of nothing")
         rows = {"count": 1, "dram_stride": 0, "glb_stride": 0}
         planes = dict(rows)
         if command["block"]:
@@ -121,19 +120,18 @@ class Machine:
             planes = _unpack(enc.TRANSFER_PLANES, self._fetch(address), address)
             _expect(planes["count"], address, "a block of no planes")
         while not self._tokens(command):
-            if not self._resume(address):
+            if not self._resume():
                 raise MachineError(ErrorCode.WATCHDOG, address, "the transfer's tokens never come")
         for plane in range(planes["count"]):
             for row in range(rows["count"]):
                 dram = where["dram_address"] + plane * planes["dram_stride"] + row * rows["dram_stride"]
                 glb = where["glb_address"] + plane * planes["glb_stride"] + row * rows["glb_stride"]
-                self._move(address, load, dram % (1 << 32), glb % (1 << 16), command["words"])
+                self._move(address, load, dram % (1 << 32), glb % (1 << 16), where["words"])
         self.counters["TRANSFERS"] += 1
         self._chunks_loaded += command["chunk"]
 
     def _tokens(self, command: dict[str, int]) -> bool:
-        return (_reached(self.counters["PASSES"], command["wait_passes"])
-                and _reached(self._chunks_freed, command["wait_chunks"]))
+        return self.counters["PASSES"] >= command["wait_passes"] and self._chunks_freed >= command["wait_chunks"]
 
     def _move(self, command: int, load: bool, dram: int, glb: int, words: int) -> None:
         outside = self._dram_words(dram, words, command)
@@ -151,15 +149,21 @@ class Machine:
     # ---- Passes ----
 
     def _start_pass(self, address: int, command: dict[str, int]) -> None:
-        self._resume(address, finish=True)
-        if not _reached(self.counters["TRANSFERS"], command["wait_transfers"]):
+        self._finish_pass()
+        if self.counters["TRANSFERS"] < command["wait_transfers"]:
             raise MachineError(ErrorCode.WATCHDOG, address, "the pass waits for transfers behind it")
-        if not _reached(self.counters["PASSES"], command["wait_passes"]):
+        if self.counters["PASSES"] < command["wait_passes"]:
             raise MachineError(ErrorCode.WATCHDOG, address, "the pass waits for passes behind it")
         self._pass, self._pass_command = self._execute(Descriptor(self._shadow.words)), address
-        self._resume(address)
+        self._resume()
 
-    def _resume(self, address: int, finish: bool = False) -> bool:
+    def _finish_pass(self) -> None:
+        """The pass before has to be able to end."""
+        self._resume()
+        if self._pass is not None:
+            raise MachineError(ErrorCode.WATCHDOG, self._pass_command, "it waits for filter chunks that do not come")
+
+    def _resume(self) -> bool:
         """Goes on with a pass that waited for a chunk; says whether it could go on at all."""
         if self._pass is None:
             return False
@@ -171,8 +175,6 @@ class Machine:
             return True
         except IndexError as error:
             raise MachineError(ErrorCode.GLB_ADDRESS, self._pass_command, f"a stream: {error}") from error
-        if finish:
-            raise MachineError(ErrorCode.WATCHDOG, address, "a pass waits for filter chunks behind it")
         return self._chunks_taken != before
 
     def _execute(self, descriptor: Descriptor) -> Iterator[None]:
@@ -218,9 +220,4 @@ def _unpack(format_: enc.Word, word: int, address: int) -> dict[str, int]:
     values = format_.unpack(word)
     _expect(format_.pack(**values) == word, address, "a bit without meaning is set")
     return values
-
-
-def _reached(count: int, value: int) -> bool:
-    """Whether a 16-bit timeline count has reached a value."""
-    return (count - value) & 0x8000 == 0
 

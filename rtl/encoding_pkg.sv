@@ -47,6 +47,7 @@ package encoding_pkg;
   } error_code_e;
 
   localparam int unsigned WordBits = 64;
+  localparam int unsigned TokenBits = 29;
   localparam int unsigned IdsPerWord = 8;
   localparam int unsigned NoColumn = 63;
   localparam int unsigned NoFilterColumn = 3;
@@ -149,26 +150,25 @@ package encoding_pkg;
     logic [3:0] opcode;
   } config_command_t;
 
-  localparam int unsigned PassCommandWidth = 36;
+  localparam int unsigned PassCommandWidth = 62;
   typedef struct packed {
-    logic [15:0] wait_passes;
-    logic [15:0] wait_transfers;
+    logic [28:0] wait_passes;
+    logic [28:0] wait_transfers;
     logic [3:0] opcode;
   } pass_command_t;
 
-  localparam int unsigned TransferCommandWidth = 56;
+  localparam int unsigned TransferCommandWidth = 64;
   typedef struct packed {
-    logic [15:0] wait_chunks;
-    logic [15:0] wait_passes;
-    logic [15:0] words;
-    logic [1:0] unused;
+    logic [28:0] wait_chunks;
+    logic [28:0] wait_passes;
     logic block;
     logic chunk;
     logic [3:0] opcode;
   } transfer_command_t;
 
-  localparam int unsigned TransferAddressWidth = 48;
+  localparam int unsigned TransferAddressWidth = 64;
   typedef struct packed {
+    logic [15:0] words;
     logic [15:0] glb_address;
     logic [31:0] dram_address;
   } transfer_address_t;

@@ -212,6 +212,7 @@ module eyrie_core
 
   assign activity_o.ifmap_stall  = ifmap.valid && !ifmap_ready;
   assign activity_o.filter_stall = filter.valid && !filter_ready;
+  assign status_o.wants_chunk = activity_o.filter_waits && !activity_o.ifmap_waits;
   assign status_o.progress       = activity_o.macs != '0 || activity_o.drain_busy ||
                                    (request_valid & request_ready) != '0;
 

@@ -262,13 +262,15 @@ package eyrie_pkg;
   } machine_control_t;
 
   // What the machine tells software. clear: a run begins; counting: its cycles count. When done or
-  // error is there no counter changes.
+  // error is there no counter changes. bus_waits: the machine has stopped, or wants to, and the AXI
+  // port has not ended what it began.
   typedef struct packed {
     logic                      clear;
     logic                      counting;
     logic                      busy;
     logic                      done;
     logic                      error;
+    logic                      bus_waits;
     encoding_pkg::error_code_e error_code;
     logic [31:0]               error_address;
   } machine_status_t;
@@ -293,13 +295,13 @@ package eyrie_pkg;
     logic [3:0]              glb_conflicts;  // clients that wait
   } activity_t;
 
-  // A timeline: events since the start of the run.
-  typedef logic [15:0] count_t;
+  // A timeline: events since the start of the run, or a token that names one; it never wraps (see
+  // TOKEN_BITS of model/encoding.py).
+  typedef logic [encoding_pkg::TokenBits-1:0] count_t;
 
-  // Whether a timeline has reached the value that a token names: both count modulo 2**16 and are
-  // never 2**15 or more apart.
+  // Whether a timeline has reached the value that a token names.
   function automatic logic token_reached(count_t count, count_t token);
-    return count - token < 16'h8000;
+    return count >= token;
   endfunction
 
   // From the tiling controller to the pass side: configuration words and passes, on two channels of
@@ -314,13 +316,15 @@ package eyrie_pkg;
     count_t      chunks_loaded;
   } pass_control_t;
 
-  // Back: pass_done and chunk_freed pulse, at most once a cycle. progress: something moved, for the
-  // watchdog. glb_error: an access beyond the GLB.
+  // Back: pass_done and chunk_freed pulse, at most once a cycle. wants_chunk: a pass waits for a
+  // filter chunk and for nothing else that has to come; progress: something moved: for the watchdog.
+  // glb_error: an access beyond the GLB.
   typedef struct packed {
     logic config_ready;
     logic pass_ready;
     logic pass_done;
     logic chunk_freed;
+    logic wants_chunk;
     logic progress;
     logic glb_error;
   } pass_status_t;

@@ -38,10 +38,11 @@ GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv"}
 
 _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
 _SUPER = "super2 super0 super1"
+_REQUANT = "requant0 requant1 requant2"
 _ARRAY = "array16 array15 array6 array8 array10"
 _PASS = "pass1 pass0 pass2 pass3 pass5 pass4"
 _PPU = "ppu5 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu6"
-_TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6"
+_TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6 tile10 tile9 tile11 tile12"
 
 # Per block, its files (globs below rtl/; the first match counts) and their benches in turn.
 BLOCKS = {
@@ -49,8 +50,8 @@ BLOCKS = {
            "array/operand_queue.sv": f"{_PE} {_SUPER} array16", "array/psum_buffer.sv": f"{_PE} array16"},
     "pe_sequencer": {"array/*_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
                      "pass/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
-    "requantizer": {"arithmetic/requantizer.sv": f"requant0 ppu0 {_SUPER}",
-                    "arithmetic/rounding_shift.sv": f"requant0 ppu0 {_SUPER}"},
+    "requantizer": {name: f"{_REQUANT} ppu0 ppu4 {_SUPER}" for name in (
+        "arithmetic/requantizer.sv", "arithmetic/rounding_shift.sv", "arithmetic/booth_step.sv")},
     "super_pe": {name: f"{_SUPER} array16 array15 pass0 pass2 pass4" for name in (
         "array/super_pe.sv", "array/dw_finisher.sv", "array/word_sender.sv", "array/word_buffer.sv")},
     "network": {name: f"{_ARRAY} array9 array11 pass0 pass3" for name in (
@@ -60,10 +61,10 @@ BLOCKS = {
     "ppu": {"ppu/*.sv": f"{_PPU} pass1",
             "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1"},
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
-    "bus": {"host/register_file.sv": "reg0", "bus/*.sv": _TILE},
+    "bus": {"host/register_file.sv": "reg0 reg1", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
-    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/skid_buffer.sv": "skid0 skid1",
-               "tech/*.sv": "pe0 pe1 glb0 glb1"},
+    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/ram_fifo.sv": "fifo4 fifo7 fifo5 fifo6",
+               "common/queue.sv": "fifo6", "common/skid_buffer.sv": "skid0 skid1"},
     "top": {"eyrie_core.sv": f"{_PASS} net", "eyrie.sv": "net"},
 }
 

@@ -12,10 +12,10 @@ from model.config import SET_ROWS
 from model.encoding import Stream
 
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
-PPU_LATENCY = 6  # ppu: from a beat to its word: entry, requantizer (4), transposer
+PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
 RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
 HALVES = 2  # beats of raw words
-CHANNELS = 4  # dw_finisher: cycles of a pixel, a channel each
+PIXEL = 8  # dw_finisher: cycles of a pixel, two for a channel
 AVERAGE_LATENCY = 4  # average_pool
 TABLES = 2  # that table_buffer holds
 UNIT = 8  # beats of a block of filters and a pixel, which make a word of each column
@@ -75,7 +75,7 @@ class Drain:
         """
         latency, at = SET_ROWS + RAW_LATENCY, self._ready
         for pixel in range(shape.pixels):
-            at = max(at, ready - CHANNELS * (shape.pixels - 1 - pixel))
+            at = max(at, ready - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
         self._ready = at

@@ -5,7 +5,7 @@ Depthwise work is followed in every PE of a set. Of the pointwise work one PE of
 last to get its ifmap words.
 """
 
-from compiler.timing.drain import CHANNELS
+from compiler.timing.drain import PIXEL
 from compiler.timing.shape import PassShape
 from compiler.timing.streams import NEVER
 from compiler.timing.units import Begin, Units
@@ -14,10 +14,10 @@ from model.config import SET_ROWS
 
 TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_finisher holds
-TABLE_USED = 3  # dw_finisher: from a pixel's first channel to its last
+TABLE_USED = PIXEL - 1  # dw_finisher: from a pixel's first cycle to its last
 SUMMED = 4  # pe: from a depthwise group's first multiplication to its first sum: 3 taps, product, queue
-WORD_READY = 9  # from a pixel's first channel in dw_finisher to its word in the PEs: the other channels (3),
-#                 requantizer (4), word_buffer, word_sender
+WORD_READY = 14  # from a pixel's first cycle in dw_finisher to its word in the PEs: to the last channel's second
+#                  cycle (7), requantizer (4), word_buffer (2), word_sender
 
 
 class Fused:
@@ -82,8 +82,8 @@ class Fused:
         sent = self._words(enc.TABLE_WORDS, self._issued[job - TABLES] + 1 if job >= TABLES else 0)
         room, last = self._work.buffer_room(job), 0
         for column in self._columns:
-            final = max(self._summed[column], sent + 1, room) + CHANNELS * (self._shape.pixels - 1)
-            self._empty[column] = final + CHANNELS
+            final = max(self._summed[column], sent + 1, room) + PIXEL * (self._shape.pixels - 1)
+            self._empty[column] = final + PIXEL
             last = max(last, final)
         self._issued.append(last + TABLE_USED)
         self._work.add(last + WORD_READY)

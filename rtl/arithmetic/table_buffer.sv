@@ -4,8 +4,14 @@
 // A table comes as 9 words for 8 channels (encoding_pkg::TableWords): 4 of two biases each, 4 of
 // two multipliers each, 1 of eight shifts; lower channels in the lower bits. With CHANNELS = 4 only
 // the half that half_i names is kept. table_ready_o falls when both are there.
-// valid_o: a complete table is in use; the entry of channel_i is at the output (combinational).
-// pop_i, only with valid_o: the block is done, the next table comes into use.
+// valid_o: a complete table is in use.
+// read_i, only with valid_o: the entry of channel_i is at the output from the next cycle on, until
+// the next read.
+// pop_i, only with valid_o: the block is done, the next table comes into use. A read in the same
+// cycle is of the block that is done.
+//
+// Biases and multipliers are in a RAM each, a pair of channels in a word, so that an entry is read
+// at once.
 `include "assertions.svh"
 
 module table_buffer
@@ -22,8 +28,9 @@ module table_buffer
   input  glb_word_t               table_i,
   input  logic                    half_i,         // channels 4 to 7; 0 where all are kept
 
-  input  logic [ChannelWidth-1:0] channel_i,
   output logic                    valid_o,
+  input  logic                    read_i,
+  input  logic [ChannelWidth-1:0] channel_i,
   output sum_t                    bias_o,
   output logic signed [31:0]      multiplier_o,
   output logic signed [7:0]       shift_o,
@@ -34,18 +41,15 @@ module table_buffer
   localparam int unsigned Pairs = CHANNELS / 2;
   localparam int unsigned PairWidth = ChannelWidth - 1;
 
-  typedef struct packed {
-    logic [Pairs-1:0][1:0][31:0] bias;
-    logic [Pairs-1:0][1:0][31:0] multiplier;
-    logic [CHANNELS-1:0][7:0]    shift;
-  } table_t;
-
-  table_t               table_q [2];
-  logic [1:0]           full_d, full_q;
-  logic                 write_d, write_q, read_d, read_q;
-  logic [3:0]           count_d, count_q;
-  logic                 push, kept;
-  logic [PairWidth-1:0] pair;
+  logic [CHANNELS-1:0][7:0] shifts_q [2];
+  logic [1:0]               full_d, full_q;
+  logic                     write_d, write_q, read_d, read_q;
+  logic [3:0]               count_d, count_q;
+  logic                     push, kept;
+  logic [PairWidth:0]       write_address, read_address;
+  logic [1:0][31:0]         biases, multipliers;
+  logic                     upper_q;  // channel of the pair
+  logic signed [7:0]        shift_q;
 
   assign table_ready_o = !full_q[write_q];
   assign push          = table_valid_i && table_ready_o;
@@ -84,27 +88,49 @@ module table_buffer
   end
 
   // Words 0 to 3 are biases, 4 to 7 multipliers: bit 1 says which half.
-  assign kept = CHANNELS == 8 || count_q[1] == half_i;
-  assign pair = count_q[PairWidth-1:0];
+  assign kept          = push && count_q != LastWord && (CHANNELS == 8 || count_q[1] == half_i);
+  assign write_address = {write_q, count_q[PairWidth-1:0]};
+  assign read_address  = {read_q, channel_i[ChannelWidth-1:1]};
+
+  ram_1r1w #(.WORDS(2 * Pairs), .WIDTH(64)) u_biases (
+    .clk_i,
+    .write_i        (kept && !count_q[2]),
+    .write_address_i(write_address),
+    .write_data_i   (table_i),
+    .read_i,
+    .read_address_i (read_address),
+    .read_data_o    (biases)
+  );
+
+  ram_1r1w #(.WORDS(2 * Pairs), .WIDTH(64)) u_multipliers (
+    .clk_i,
+    .write_i        (kept && count_q[2]),
+    .write_address_i(write_address),
+    .write_data_i   (table_i),
+    .read_i,
+    .read_address_i (read_address),
+    .read_data_o    (multipliers)
+  );
 
   always_ff @(posedge clk_i) begin
-    if (push) begin
-      if (count_q == LastWord) begin
-        table_q[write_q].shift <= (8 * CHANNELS)'(table_i >> (32 * half_i));
-      end else if (kept) begin
-        if (count_q[2]) table_q[write_q].multiplier[pair] <= table_i;
-        else            table_q[write_q].bias[pair] <= table_i;
-      end
+    if (push && count_q == LastWord) begin
+      shifts_q[write_q] <= (8 * CHANNELS)'(table_i >> (32 * half_i));
+    end
+    if (read_i) begin
+      upper_q <= channel_i[0];
+      shift_q <= shifts_q[read_q][channel_i];
     end
   end
 
   assign valid_o      = full_q[read_q];
-  assign bias_o       = table_q[read_q].bias[channel_i[ChannelWidth-1:1]][channel_i[0]];
-  assign multiplier_o = table_q[read_q].multiplier[channel_i[ChannelWidth-1:1]][channel_i[0]];
-  assign shift_o      = table_q[read_q].shift[channel_i];
+  assign bias_o       = biases[upper_q];
+  assign multiplier_o = multipliers[upper_q];
+  assign shift_o      = shift_q;
 
   `EYRIE_STATIC(HalfOrAll, CHANNELS == 4 || CHANNELS == 8, "CHANNELS is neither 4 nor 8")
+  `EYRIE_ASSERT_WHEN(ReadOnlyValid, read_i, valid_o, "an entry is read without a table")
   `EYRIE_ASSERT_WHEN(PopOnlyValid, pop_i, valid_o, "a block ended without a table")
+  `EYRIE_ASSERT_WHEN(NoHalfOfAll, push && CHANNELS == 8, !half_i, "a half named where all are kept")
   `EYRIE_STABLE(TableStable, table_valid_i, table_ready_o, {half_i, table_i})
   `EYRIE_COVER(BothFull, &full_q)
 

@@ -89,11 +89,11 @@ module super_pe
   // ---- Configuration of the SUPER's own part ----
 
   array_config_t cfg_q;
-  logic          epoch_q, issuing_q, popping_q;
-  logic          take, start, finisher_busy, sending, read_valid;
+  logic          epoch_q, issuing_q;
+  logic          take, start, finisher_busy, sending;
   logic          group_issued, replay_last, outer_last;
 
-  assign take  = cfg_epoch_i != epoch_q && !issuing_q && !finisher_busy && !sending && !popping_q;
+  assign take  = cfg_epoch_i != epoch_q && !issuing_q && !finisher_busy && !sending;
   assign start = take && enable_i && (cfg_i.shape.mode == ArrayFused ||
                                       cfg_i.shape.mode == ArrayDepthwise);
   assign cfg_epoch_o[1] = epoch_q;
@@ -102,14 +102,10 @@ module super_pe
     if (!rst_ni) begin
       epoch_q   <= 1'b0;
       issuing_q <= 1'b0;
-      popping_q <= 1'b0;
     end else begin
       if (take) epoch_q <= cfg_epoch_i;
       if (start) issuing_q <= 1'b1;
       else if (group_issued && replay_last && outer_last) issuing_q <= 1'b0;
-      // A depthwise pass is through when all its words are made and have left.
-      if (start) popping_q <= cfg_i.shape.mode == ArrayDepthwise;
-      else if (!issuing_q && !finisher_busy && !read_valid) popping_q <= 1'b0;
     end
   end
 
@@ -131,12 +127,14 @@ module super_pe
   );
   assign unused_flags = ^{group_first, group_last, tile_last, cfg_q};
 
-  // ---- Depthwise words: made, kept, sent ----
+  // ---- Depthwise words: made, kept, taken out again ----
 
-  logic        full, reserve, write, sender_free, pop;
+  logic        full, reserve, write, available, read, free, rewind;
   word_t       write_data, word;
-  logic [15:0] sender_offset, sender_step;
+  logic        to_chain, chain_word_valid, chain_word_ready;
   logic [SetRows-1:0] word_valid;
+
+  assign to_chain = cfg_q.shape.mode == ArrayDepthwise;
 
   dw_finisher u_finisher (
     .clk_i, .rst_ni,
@@ -160,29 +158,32 @@ module super_pe
 
   word_buffer #(.WORDS(WORD_BUFFER_WORDS)) u_word_buffer (
     .clk_i, .rst_ni,
-    .reserve_i    (reserve),
-    .full_o       (full),
-    .write_i      (write),
-    .write_data_i (write_data),
-    .read_offset_i(sender_offset),
-    .read_valid_o (read_valid),
-    .read_data_o  (word),
-    .free_i       (sender_free || pop),
-    .base_step_i  (pop ? 16'd1 : sender_step)
+    .reserve_i   (reserve),
+    .full_o      (full),
+    .write_i     (write),
+    .write_data_i(write_data),
+    .available_o (available),
+    .read_i      (read),
+    .free_i      (free),
+    .rewind_i    (rewind),
+    .read_data_o (word)
   );
 
   word_sender u_sender (
     .clk_i, .rst_ni,
     .loops_i      (cfg_q.loops),
     .pixels_i     (cfg_q.shape.pixels),
-    .start_i      (start && cfg_i.shape.mode == ArrayFused),
+    .to_chain_i   (to_chain),
+    .start_i      (start),
     .busy_o       (sending),
-    .read_offset_o(sender_offset),
-    .read_valid_i (read_valid),
-    .free_o       (sender_free),
-    .base_step_o  (sender_step),
+    .available_i  (available),
+    .read_o       (read),
+    .free_o       (free),
+    .rewind_o     (rewind),
     .word_valid_o (word_valid),
-    .word_ready_i ({own_word_ready, words_ready_i})
+    .word_ready_i ({own_word_ready, words_ready_i}),
+    .chain_valid_o(chain_word_valid),
+    .chain_ready_i(chain_word_ready)
   );
 
   assign own_word = '{valid: word_valid[SetRows-1], data: word};
@@ -190,22 +191,24 @@ module super_pe
     assign words_o[row] = '{valid: word_valid[row], data: word};
   end
 
-  // ---- Words on the chain: in a depthwise pass the sender rests and the base is the next word
-  // ----
+  // ---- Words on the chain ----
 
   logic takes_word;
 
-  assign takes_word  = chain.phase.word;
-  assign chain_ready = chain_ready_i && (!takes_word || read_valid);
-  assign pop         = takes_word && chain_o.valid && chain_ready_i;
+  assign takes_word       = chain.phase.word;
+  assign chain_ready      = chain_ready_i && (!takes_word || chain_word_valid);
+  assign chain_word_ready = chain.valid && takes_word && chain_ready_i;
 
   always_comb begin : insert_word
     chain_o       = chain;
-    chain_o.valid = chain.valid && (!takes_word || read_valid);
+    chain_o.valid = chain.valid && (!takes_word || chain_word_valid);
     if (takes_word) chain_o.sum = sum_t'(word);
   end
 
   `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sum})
-  `EYRIE_ASSERT_WHEN(OneReader, pop, !sending, "a word leaves by the chain while words are sent up")
+  `EYRIE_ASSERT_WHEN(WordsOfDepthwise, chain.valid && takes_word, !sending || to_chain,
+      "a beat asks for a word of a fused pass")
+  `EYRIE_ASSERT_WHEN(IssuingSends, issuing_q, sending, "words are made that nobody takes out")
+  `EYRIE_ASSERT_WHEN(WordsEndWithPass, take, !available, "a pass ended with words left")
 
 endmodule

@@ -1,62 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-// The depthwise words of a SUPER: a ring written once and read, possibly several times, in order.
+// The depthwise words of a SUPER: a ring in a RAM, written once and read, possibly several times,
+// in order.
 //
 // Words enter behind each other; reserve_i takes the space of one beforehand (full_o: none left).
-// A read takes the word read_offset_i after the base; it is there if read_valid_o. free_i gives one
-// word's space back; base_step_i moves the base on by that many words.
+// A sweep reads the words from the oldest one on: read_i, only with available_o, puts the next one
+// at read_data_o from the next cycle on, until the next read. free_i with it: this is its last
+// read, its space is given back, and the oldest word is the one behind it; all words before it have
+// had theirs. rewind_i with it: the next read starts a new sweep from the oldest word.
+// A word can be read from the cycle after its write on.
 
 `include "assertions.svh"
 
 module word_buffer
   import eyrie_pkg::*;
 #(
-  parameter int unsigned WORDS = 256  // of 4 channels
+  parameter int unsigned WORDS = 256,  // of 4 channels: 64 to 1,024
+  localparam int unsigned AddressWidth = $clog2(WORDS),
+  localparam int unsigned CountWidth = $clog2(WORDS + 1)
 ) (
-  input  logic        clk_i,
-  input  logic        rst_ni,
+  input  logic  clk_i,
+  input  logic  rst_ni,
 
-  input  logic        reserve_i,
-  output logic        full_o,
-  input  logic        write_i,
-  input  word_t       write_data_i,
+  input  logic  reserve_i,
+  output logic  full_o,
+  input  logic  write_i,
+  input  word_t write_data_i,
 
-  input  logic [15:0] read_offset_i,
-  output logic        read_valid_o,
-  output word_t       read_data_o,
-  input  logic        free_i,
-  input  logic [15:0] base_step_i
+  output logic  available_o,
+  input  logic  read_i,
+  input  logic  free_i,
+  input  logic  rewind_i,
+  output word_t read_data_o
 );
 
-  localparam int unsigned AddressWidth = $clog2(WORDS);
+  logic [AddressWidth-1:0] write_address_q, read_address_q, oldest_q, next_read;
+  logic [CountWidth-1:0]   occupied_q;  // written, or reserved
+  logic [CountWidth-1:0]   stored_q;    // written
+  logic [CountWidth-1:0]   read_q;      // of these, read in this sweep
 
-  word_t                   words_q [WORDS];
-  logic [AddressWidth-1:0] write_address_q, base_q;
-  logic [AddressWidth:0]   occupied_q;
-  logic [15:0]             available_q;  // words written since the base
+  // The ring is of any size: it wraps by comparison.
+  function automatic logic [AddressWidth-1:0] next_address(logic [AddressWidth-1:0] address);
+    return (address == AddressWidth'(WORDS - 1)) ? '0 : address + 1'b1;
+  endfunction
 
-  assign full_o       = occupied_q == (AddressWidth + 1)'(WORDS);
-  assign read_valid_o = read_offset_i < available_q;
-  assign read_data_o  = words_q[base_q + AddressWidth'(read_offset_i)];
+  assign full_o      = occupied_q == CountWidth'(WORDS);
+  assign available_o = read_q != stored_q;
+  assign next_read   = next_address(read_address_q);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       write_address_q <= '0;
-      base_q          <= '0;
+      read_address_q  <= '0;
+      oldest_q        <= '0;
       occupied_q      <= '0;
-      available_q     <= '0;
+      stored_q        <= '0;
+      read_q          <= '0;
     end else begin
-      write_address_q <= write_address_q + AddressWidth'(write_i);
-      base_q          <= base_q + AddressWidth'(base_step_i);
-      occupied_q      <= occupied_q + (AddressWidth + 1)'(reserve_i) - (AddressWidth + 1)'(free_i);
-      available_q     <= available_q + 16'(write_i) - base_step_i;
+      if (write_i) write_address_q <= next_address(write_address_q);
+      if (read_i) begin
+        read_address_q <= rewind_i ? oldest_q : next_read;
+        if (rewind_i) read_q <= '0;
+        else if (!free_i) read_q <= read_q + 1'b1;
+        if (free_i) oldest_q <= next_read;
+      end
+      occupied_q <= occupied_q + CountWidth'(reserve_i) - CountWidth'(read_i && free_i);
+      stored_q   <= stored_q + CountWidth'(write_i) - CountWidth'(read_i && free_i);
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (write_i) words_q[write_address_q] <= write_data_i;
-  end
+  ram_1r1w #(.WORDS(WORDS), .WIDTH(32)) u_words (
+    .clk_i,
+    .write_i,
+    .write_address_i(write_address_q),
+    .write_data_i,
+    .read_i,
+    .read_address_i (read_address_q),
+    .read_data_o
+  );
 
+  `EYRIE_STATIC(WordsLegal, WORDS >= 64 && WORDS <= 1024, "WORDS is not 64 to 1,024")
   `EYRIE_ASSERT_WHEN(ReserveHasRoom, reserve_i, !full_o, "reserved beyond its size")
-  `EYRIE_ASSERT_WHEN(FreeOccupied, free_i, occupied_q != '0, "freed a word that is not there")
+  `EYRIE_ASSERT_WHEN(WriteReserved, write_i, stored_q < occupied_q, "a word without space for it")
+  `EYRIE_ASSERT_WHEN(ReadAvailable, read_i, available_o, "read a word that is not there")
+  `EYRIE_ASSERT_WHEN(FreeOldest, read_i && free_i, read_q == '0 && !rewind_i,
+      "freed a word behind one that is kept")
+  `EYRIE_ASSERT(ReadStored, read_q <= stored_q && stored_q <= occupied_q &&
+      occupied_q <= CountWidth'(WORDS), "more words read than written, or written than reserved")
+  `EYRIE_COVER(Full, full_o)
 
 endmodule

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays the GLB's part in a fused pass: sends the depthwise words of a column up to its PEs, group
-// by group, again for each filter tile.
+// Takes the depthwise words of a column out of their buffer. In a fused pass it plays the GLB's
+// part: it sends them up to the column's PEs, group by group, again for each filter tile; each word
+// goes to all PEs of the set. In a depthwise pass (to_chain_i) the sum chain takes them, once.
 //
-// Each word goes to all PEs of the set. In the last tile its space is freed as it goes; the base
-// moves on when its block is through.
+// It reads a word ahead, so that one leaves in every cycle: a word that was read stands at the
+// buffer's output until it is taken. In the last tile a word's space is freed as it is read.
+//
+// start_i begins a pass; loops_i, pixels_i and to_chain_i then hold still while busy_o.
 
 `include "assertions.svh"
 
@@ -15,44 +18,59 @@ module word_sender
   input  logic               rst_ni,
   input  array_loops_t       loops_i,
   input  logic [8:0]         pixels_i,
+  input  logic               to_chain_i,
   input  logic               start_i,
   output logic               busy_o,
 
-  output logic [15:0]        read_offset_o,
-  input  logic               read_valid_i,
+  // word_buffer
+  input  logic               available_i,
+  output logic               read_o,
   output logic               free_o,
-  output logic [15:0]        base_step_o,
+  output logic               rewind_o,
 
+  // The word at the buffer's output, to the PEs or to the chain.
   output logic [SetRows-1:0] word_valid_o,
-  input  logic [SetRows-1:0] word_ready_i
+  input  logic [SetRows-1:0] word_ready_i,
+  output logic               chain_valid_o,
+  input  logic               chain_ready_i
 );
 
-  logic               busy_q;
-  logic [8:0]         pixel_q;
-  logic [15:0]        offset_q;
-  logic               word_valid, word_ready, sent, group_sent;
-  logic               group_first, group_last, replay_last, tile_last, outer_last;
+  logic         reading_q;  // there are words left to read
+  logic         held_q;     // a word that was read has not been taken
+  logic [8:0]   pixel_q;
+  logic         fork_ready, taken, group_read, block_read;
+  logic         group_first, group_last, replay_last, tile_last, outer_last;
+  array_loops_t loops;
 
-  assign word_valid    = busy_q && read_valid_i;
-  assign sent          = word_valid && word_ready;
-  assign group_sent    = sent && pixel_q == pixels_i - 9'd1;
-  assign read_offset_o = offset_q;
-  assign free_o        = sent && tile_last;
-  assign base_step_o   = (group_sent && replay_last && tile_last) ? offset_q + 16'd1 : '0;
-  assign busy_o        = busy_q;
+  // Depthwise words alone are made for no filter tiles.
+  always_comb begin : select_loops
+    loops = loops_i;
+    if (to_chain_i) loops.tiles = 1;
+  end
+
+  assign taken      = held_q && (to_chain_i ? chain_ready_i : fork_ready);
+  assign read_o     = reading_q && available_i && (!held_q || taken);
+  assign group_read = read_o && pixel_q == pixels_i - 9'd1;
+  assign block_read = group_read && replay_last;
+  assign free_o     = read_o && tile_last;
+  assign rewind_o   = block_read && !tile_last;
+  assign busy_o     = reading_q || held_q;
+
+  assign chain_valid_o = held_q && to_chain_i;
 
   multicast_fork #(.TARGETS(SetRows)) u_fork (
     .clk_i, .rst_ni,
-    .valid_i  (word_valid),
-    .ready_o  (word_ready),
+    .valid_i  (held_q && !to_chain_i),
+    .ready_o  (fork_ready),
     .targets_i('1),
     .valid_o  (word_valid_o),
     .ready_i  (word_ready_i)
   );
 
   pass_loops u_loops (
-    .clk_i, .rst_ni, .loops_i, .start_i,
-    .step_i       (group_sent),
+    .clk_i, .rst_ni, .start_i,
+    .loops_i      (loops),
+    .step_i       (group_read),
     .group_first_o(group_first),
     .group_last_o (group_last),
     .replay_last_o(replay_last),
@@ -65,20 +83,24 @@ module word_sender
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      busy_q   <= 1'b0;
-      pixel_q  <= '0;
-      offset_q <= '0;
+      reading_q <= 1'b0;
+      held_q    <= 1'b0;
+      pixel_q   <= '0;
     end else begin
-      if (start_i) busy_q <= 1'b1;
-      else if (group_sent && replay_last && tile_last && outer_last) busy_q <= 1'b0;
-      if (sent) begin
-        pixel_q  <= group_sent ? '0 : pixel_q + 9'd1;
-        offset_q <= (group_sent && replay_last) ? '0 : offset_q + 16'd1;
-      end
+      if (start_i) reading_q <= 1'b1;
+      else if (block_read && tile_last && outer_last) reading_q <= 1'b0;
+      if (read_o) held_q <= 1'b1;
+      else if (taken) held_q <= 1'b0;
+      if (read_o) pixel_q <= group_read ? '0 : pixel_q + 9'd1;
     end
   end
 
-  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_q, "a pass started within a pass")
-  `EYRIE_ASSERT_WHEN(WithinPixels, busy_q, pixel_q < pixels_i, "a word beyond its group's pixels")
+  `EYRIE_ASSERT_WHEN(StartIdle, start_i, !busy_o, "a pass started within a pass")
+  `EYRIE_ASSERT_WHEN(WithinPixels, reading_q, pixel_q < pixels_i,
+      "a word beyond its group's pixels")
+  `EYRIE_ASSERT_NEXT(ConfigHolds, busy_o && !start_i, $stable({loops_i, pixels_i, to_chain_i}),
+      "configuration changed within a pass")
+  `EYRIE_STABLE(Chain, chain_valid_o, chain_ready_i, 1'b1)
+  `EYRIE_COVER(Rewind, rewind_o)
 
 endmodule

@@ -184,8 +184,8 @@ module register_file
     unique case (read_address_q)
       RegisterIdentity:        read_data = Identity;
       RegisterControl:         read_data = '0;
-      RegisterStatus:          read_data = {28'd0, interrupt_q, status_i.error, status_i.done,
-                                            status_i.busy};
+      RegisterStatus:          read_data = {27'd0, status_i.bus_waits, interrupt_q, status_i.error,
+                                            status_i.done, status_i.busy};
       RegisterErrorCode:       read_data = 32'(status_i.error_code);
       RegisterErrorAddress:    read_data = status_i.error_address;
       RegisterProgramBase:     read_data = program_base_q;

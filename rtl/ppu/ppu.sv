@@ -71,15 +71,15 @@ module ppu
 
   logic               ready, push, advance;
   logic               table_valid;
-  sum_t               entry_bias, bias_q;
-  logic signed [31:0] entry_multiplier, multiplier_q;
-  logic signed [7:0]  entry_shift, shift_q;
+  sum_t               bias;
+  logic signed [31:0] multiplier;
+  logic signed [7:0]  shift;
   logic               entered_q;
   sum_t [COLS-1:0]    sums_q;
   drain_beat_t        beat_q;
 
-  logic [COLS-1:0]        lane_valid;
-  drain_beat_t [COLS-1:0] lane_beat;
+  logic                   lanes_valid;
+  drain_beat_t            lanes_beat;
   logic [COLS-1:0][7:0]   lane_value;
 
   logic                   max_valid, average_valid;
@@ -144,13 +144,14 @@ module ppu
     .table_valid_i(table_i.valid),
     .table_ready_o,
     .table_i      (table_i.word),
-    .half_i      (1'b0),
-    .channel_i   (beat_i.channel),
-    .valid_o     (table_valid),
-    .bias_o      (entry_bias),
-    .multiplier_o(entry_multiplier),
-    .shift_o     (entry_shift),
-    .pop_i       (push && beat_i.block_last && beat_i.pixel_last && !cfg_q.finish.raw)
+    .half_i       (1'b0),
+    .valid_o      (table_valid),
+    .read_i       (push && !cfg_q.finish.raw),
+    .channel_i    (beat_i.channel),
+    .bias_o       (bias),
+    .multiplier_o (multiplier),
+    .shift_o      (shift),
+    .pop_i        (push && beat_i.block_last && beat_i.pixel_last && !cfg_q.finish.raw)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -160,37 +161,33 @@ module ppu
 
   always_ff @(posedge clk_i) begin
     if (push) begin
-      sums_q       <= sums_i;
-      beat_q       <= beat_i;
-      bias_q       <= entry_bias;
-      multiplier_q <= entry_multiplier;
-      shift_q      <= entry_shift;
+      sums_q <= sums_i;
+      beat_q <= beat_i;
     end
   end
 
   // --- Requantisation and pooling ----------------------------------------------------------------
 
-  for (genvar column = 0; column < int'(COLS); column++) begin : gen_lanes
-    requantizer #(
-      .TAG_WIDTH($bits(drain_beat_t))
-    ) u_requantizer (
-      .clk_i,
-      .rst_ni,
-      .enable_i    (advance),
-      .zero_point_i(cfg_q.finish.zero_point),
-      .act_min_i   (cfg_q.finish.act_min),
-      .act_max_i   (cfg_q.finish.act_max),
-      .valid_i     (entered_q && !cfg_q.finish.raw),
-      .tag_i       (beat_q),
-      .sum_i       (sums_q[column]),
-      .bias_i      (bias_q),
-      .multiplier_i(multiplier_q),
-      .shift_i     (shift_q),
-      .valid_o     (lane_valid[column]),
-      .tag_o       (lane_beat[column]),
-      .result_o    (lane_value[column])
-    );
-  end
+  requantizer #(
+    .LANES    (COLS),
+    .TAG_WIDTH($bits(drain_beat_t))
+  ) u_requantizer (
+    .clk_i,
+    .rst_ni,
+    .enable_i    (advance),
+    .zero_point_i(cfg_q.finish.zero_point),
+    .act_min_i   (cfg_q.finish.act_min),
+    .act_max_i   (cfg_q.finish.act_max),
+    .valid_i     (entered_q && !cfg_q.finish.raw),
+    .tag_i       (beat_q),
+    .sums_i      (sums_q),
+    .biases_i    ({COLS{bias}}),
+    .multiplier_i(multiplier),
+    .shift_i     (shift),
+    .valid_o     (lanes_valid),
+    .tag_o       (lanes_beat),
+    .results_o   (lane_value)
+  );
 
   max_pool #(
     .COLS(COLS)
@@ -198,11 +195,11 @@ module ppu
     .clk_i,
     .rst_ni,
     .enable_i    (advance),
-    .valid_i     (lane_valid[0] && maximum),
+    .valid_i     (lanes_valid && maximum),
     .values_i    (lane_value),
-    .channel_i   (lane_beat[0].channel),
-    .block_last_i(lane_beat[0].block_last),
-    .pixel_last_i(lane_beat[0].pixel_last),
+    .channel_i   (lanes_beat.channel),
+    .block_last_i(lanes_beat.block_last),
+    .pixel_last_i(lanes_beat.pixel_last),
     .valid_o     (max_valid),
     .values_o    (max_values)
   );
@@ -218,9 +215,9 @@ module ppu
     .count_i     (cfg_q.finish.pool_count),
     .reciprocal_i(cfg_q.finish.pool_reciprocal),
     .shift_i     (cfg_q.finish.pool_shift),
-    .valid_i     (lane_valid[0] && average),
+    .valid_i     (lanes_valid && average),
     .values_i    (lane_value),
-    .beat_i      (lane_beat[0]),
+    .beat_i      (lanes_beat),
     .valid_o     (average_valid),
     .values_o    (average_values),
     .beat_o      (average_beat)
@@ -230,10 +227,10 @@ module ppu
 
   // The averages are a column for each run of columns, the maxima the lower half of the columns.
   always_comb begin : select_packed
-    pack_valid      = lane_valid[0];
-    pack_channel    = lane_beat[0].channel;
-    pack_block_last = lane_beat[0].block_last;
-    pack_pass_last  = lane_beat[0].pass_last;
+    pack_valid      = lanes_valid;
+    pack_channel    = lanes_beat.channel;
+    pack_block_last = lanes_beat.block_last;
+    pack_pass_last  = lanes_beat.pass_last;
     pack_columns    = cfg_q.columns;
     for (int unsigned column = 0; column < COLS; column++) begin
       pack_values[column] = word_t'(lane_value[column]);
@@ -298,10 +295,6 @@ module ppu
     .word_last_o
   );
 
-  `EYRIE_ASSERT(LanesTogether,
-                lane_valid == {COLS{lane_valid[0]}} &&
-                (!lane_valid[0] || lane_beat == {COLS{lane_beat[0]}}),
-                "lanes out of step")
   `EYRIE_STABLE(BeatStable, sums_valid_i, sums_ready_o, beat_i)
   for (genvar column = 0; column < int'(COLS); column++) begin : gen_sums_check
     `EYRIE_STABLE(SumStable, sums_valid_i && state_q == StRun && 5'(column) < cfg_q.columns,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residual addition on packed words: TensorFlow Lite's reference int8 ADD (left shift 20), 8 lanes,
-// one word per cycle.
+// Residual addition on packed words: TensorFlow Lite's reference int8 ADD (left shift 20), a word
+// every two cycles: 4 lanes take the channels of its low half, then those of its high half.
 //
 // With result_i.enable a word leaves for each pair of a word and a residual word; the n-th of one
 // belongs to the n-th of the other. Without, words pass combinationally and no residual word is
-// taken. Configuration holds still while words are in flight. All 8 lanes are computed: bytes of
+// taken. Configuration holds still while words are in flight. All 8 channels are computed: bytes of
 // channels that do not exist are not 0 afterwards.
 //
 //   addend = round((q - zero_point) * 2^20 * multiplier / 2^31) rounded-shifted right
 //   output = requantize(first + second)
 //
-// Latency 2 stages (product; both roundings) and then those of the requantizer.
+// Stages: product, rounded to its high part; right shift; those of the requantizer. The low half's
+// results wait for those of the high half.
 `include "assertions.svh"
 
 module residual_add
@@ -37,96 +38,122 @@ module residual_add
   output logic                             word_last_o
 );
 
+  localparam int unsigned Lanes = BlockChannels / 2;
   localparam int unsigned LeftShift = 20;
   localparam int unsigned Drop = 31 - LeftShift;  // bits of (q - zero_point) * multiplier dropped
+  localparam int unsigned Rows = 5;               // base-4 digits of a difference of 9 bits
+  localparam int unsigned HighWidth = 29;         // 255 * 2^31 without the bits dropped
 
-  logic                           move, take;
-  logic [2:1]                     valid_q, last_q;
-  logic [BlockChannels-1:0]       lane_valid, lane_last;
-  logic [BlockChannels-1:0][7:0]  lane_result;
+  typedef struct packed {
+    logic high;  // half of a word
+    logic last;  // word of a pass
+  } tag_t;
+
+  logic                  move, take, both;
+  logic                  high_q;  // the half that is taken next
+  logic [2:1]            valid_q;
+  tag_t                  tag_q [1:2];
+  logic                  lanes_valid;
+  tag_t                  lanes_tag;
+  logic [Lanes-1:0][7:0] lane_result, low_q;
+  sum_t [Lanes-1:0]      addend_q [2];
 
   // All stages move unless a finished word waits.
-  assign move             = !lane_valid[0] || word_ready_i;
-  assign take             = result_i.enable && move && word_valid_i && residual_valid_i;
-  assign word_ready_o     = result_i.enable ? move && residual_valid_i : word_ready_i;
-  assign residual_ready_o = result_i.enable && move && word_valid_i;
+  assign move             = !(lanes_valid && lanes_tag.high) || word_ready_i;
+  assign both             = word_valid_i && residual_valid_i;
+  assign take             = result_i.enable && move && both;
+  assign word_ready_o     = result_i.enable ? move && residual_valid_i && high_q : word_ready_i;
+  assign residual_ready_o = result_i.enable && move && word_valid_i && high_q;
 
-  assign word_valid_o = result_i.enable ? lane_valid[0] : word_valid_i;
-  assign word_o       = result_i.enable ? lane_result : word_i;
-  assign word_last_o  = result_i.enable ? lane_last[0] : word_last_i;
+  assign word_valid_o = result_i.enable ? lanes_valid && lanes_tag.high : word_valid_i;
+  assign word_o       = result_i.enable ? {lane_result, low_q} : word_i;
+  assign word_last_o  = result_i.enable ? lanes_tag.last : word_last_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) valid_q <= '0;
-    else if (move) valid_q <= {valid_q[1], take};
+    if (!rst_ni) begin
+      high_q  <= 1'b0;
+      valid_q <= '0;
+    end else if (move) begin
+      if (take) high_q <= !high_q;
+      valid_q <= {valid_q[1], take};
+    end
   end
 
   always_ff @(posedge clk_i) begin
-    if (move) last_q <= {last_q[1], word_last_i};
+    if (move) begin
+      tag_q[1] <= '{high: high_q, last: word_last_i};
+      tag_q[2] <= tag_q[1];
+      if (lanes_valid) low_q <= lane_result;
+    end
   end
 
-  for (genvar lane = 0; lane < int'(BlockChannels); lane++) begin : gen_lanes
-    sum_t addend_q [2];
-
+  for (genvar lane = 0; lane < int'(Lanes); lane++) begin : gen_lanes
     for (genvar side = 0; side < 2; side++) begin : gen_addends
-      encoding_pkg::ppu_addend_t parameters;
-      logic [7:0]                value;
-      logic signed [8:0]         difference;
-      logic signed [40:0]        product_q;
-      sum_t                      high, shifted;
+      encoding_pkg::ppu_addend_t     parameters;
+      logic [1:0][7:0]               values;  // of the two halves
+      logic signed [8:0]             difference;
+      logic signed [2*Rows+32:0]     product;
+      logic signed [HighWidth-1:0]   high_part_q;
+      logic signed [HighWidth:0]     shifted;
 
-      assign value      = (side == 0) ? word_i[8*lane +: 8] : residual_i[8*lane +: 8];
       assign parameters = (side == 0) ? first_i : second_i;
-      assign difference = 9'($signed(value)) - 9'(parameters.zero_point);
-      // Rounding to nearest: the floor, plus the highest bit dropped.
-      assign high = 32'(product_q >>> Drop) + 32'($signed({1'b0, product_q[Drop-1]}));
+      for (genvar half = 0; half < 2; half++) begin : gen_halves
+        assign values[half] = (side == 0) ? word_i[8*(lane+half*Lanes) +: 8]
+                                          : residual_i[8*(lane+half*Lanes) +: 8];
+      end
+      assign difference = 9'($signed(values[high_q])) - 9'(parameters.zero_point);
 
-      rounding_shift #(
-        .WIDTH(32)
-      ) u_shift (
-        .value_i(high),
+      // Twice the product; one half of what is dropped is added: rounding to the nearest.
+      booth_step #(.ROWS(Rows)) u_product (
+        .value_i     ({1'b0, parameters.multiplier}),
+        .multiplier_i({difference[8], difference, 1'b0}),
+        .addend_i    (33'(1) << Drop),
+        .sum_o       (product)
+      );
+
+      rounding_shift #(.WIDTH(HighWidth), .RESULT_WIDTH(HighWidth)) u_shift (
+        .value_i(high_part_q),
         .shift_i(parameters.right_shift),
         .value_o(shifted)
       );
 
       always_ff @(posedge clk_i) begin
         if (move) begin
-          product_q      <= 41'(difference) * $signed({10'b0, parameters.multiplier});
-          addend_q[side] <= shifted;
+          high_part_q          <= HighWidth'(product >>> (Drop + 1));
+          addend_q[side][lane] <= sum_t'(shifted);
         end
       end
     end
-
-    requantizer #(
-      .TAG_WIDTH(1)
-    ) u_requantizer (
-      .clk_i,
-      .rst_ni,
-      .enable_i    (move),
-      .zero_point_i(result_i.zero_point),
-      .act_min_i   (result_i.act_min),
-      .act_max_i   (result_i.act_max),
-      .valid_i     (valid_q[2]),
-      .tag_i       (last_q[2]),
-      .sum_i       (addend_q[0]),
-      .bias_i      (addend_q[1]),
-      .multiplier_i({1'b0, result_i.multiplier}),
-      .shift_i     (-8'($signed({1'b0, result_i.right_shift}))),
-      .valid_o     (lane_valid[lane]),
-      .tag_o       (lane_last[lane]),
-      .result_o    (lane_result[lane])
-    );
   end
 
-  `EYRIE_ASSERT(LanesTogether,
-                lane_valid == {8{lane_valid[0]}} &&
-                (!lane_valid[0] || lane_last == {8{lane_last[0]}}),
-                "lanes out of step")
-  `EYRIE_ASSERT_WHEN(ConfigHolds, |{valid_q, lane_valid},
+  requantizer #(
+    .LANES    (Lanes),
+    .TAG_WIDTH($bits(tag_t))
+  ) u_requantizer (
+    .clk_i,
+    .rst_ni,
+    .enable_i    (move),
+    .zero_point_i(result_i.zero_point),
+    .act_min_i   (result_i.act_min),
+    .act_max_i   (result_i.act_max),
+    .valid_i     (valid_q[2]),
+    .tag_i       (tag_q[2]),
+    .sums_i      (addend_q[0]),
+    .biases_i    (addend_q[1]),
+    .multiplier_i({1'b0, result_i.multiplier}),
+    .shift_i     (-8'($signed({1'b0, result_i.right_shift}))),
+    .valid_o     (lanes_valid),
+    .tag_o       (lanes_tag),
+    .results_o   (lane_result)
+  );
+
+  `EYRIE_ASSERT_WHEN(ConfigHolds, |{valid_q, lanes_valid},
       $stable({first_i, second_i, result_i}), "configuration changed with words in flight")
   `EYRIE_STABLE(ResidualStable, residual_valid_i, residual_ready_o, residual_i)
   `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
   `EYRIE_ASSERT_WHEN(TakenTogether, result_i.enable,
       (word_valid_i && word_ready_o) == (residual_valid_i && residual_ready_o),
       "a word without its residual")
+  `EYRIE_ASSERT_WHEN(HalvesInTurn, !result_i.enable, !high_q, "a word left by half")
 
 endmodule

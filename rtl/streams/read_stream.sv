@@ -94,7 +94,7 @@ module read_stream
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) chunks_taken_q <= '0;
-    else if (step && chunk_starts) chunks_taken_q <= chunks_taken_q + 16'd1;
+    else if (step && chunk_starts) chunks_taken_q <= chunks_taken_q + 1'b1;
   end
 
   // ---- Request, or pad ----

@@ -57,6 +57,7 @@ module tiling_controller
   transfer_t                  transfer;
   count_t                     chunks_freed;
   logic [31:0]                command, pass_command;
+  pending_t                   pass_pending, transfer_pending;
   fault_t                     command_fault, dma_fault, stream_fault, watchdog_fault, fault;
 
   command_processor #(.BUS_WORDS(BUS_WORDS)) u_commands (
@@ -84,6 +85,7 @@ module tiling_controller
     .done_o          (commands_done),
     .moved_o         (commands_moved),
     .pass_wait_o     (activity_o.pass_wait),
+    .pending_o       (pass_pending),
     .command_o       (command),
     .pass_command_o  (pass_command),
     .fault_o         (command_fault)
@@ -93,9 +95,9 @@ module tiling_controller
 
   logic        write_valid, write_ready, write_legal;
   logic        write_data_valid, write_data_ready, response_valid, response_error;
-  logic [32:0] write_tag, response_tag;
+  logic        write_tag, response_tag;
   logic [BUS_WORDS-1:0][63:0] write_data;
-  logic [31:0] dma_command, dram_address;
+  logic [31:0] dram_address;
   logic [15:0] dram_words;
 
   dma #(.GLB_WORDS(GLB_WORDS), .BUS_WORDS(BUS_WORDS)) u_dma (
@@ -131,7 +133,7 @@ module tiling_controller
     .chunk_loaded_o    (chunk_loaded),
     .waiting_o         (activity_o.dma_wait),
     .busy_o            (activity_o.dma_busy),
-    .command_o         (dma_command),
+    .pending_o         (transfer_pending),
     .fault_o           (dma_fault)
   );
 
@@ -165,7 +167,7 @@ module tiling_controller
     .axi_i
   );
 
-  axi_writer #(.BUS_WORDS(BUS_WORDS), .TAG_WIDTH(33)) u_writer (
+  axi_writer #(.BUS_WORDS(BUS_WORDS), .TAG_WIDTH(1)) u_writer (
     .clk_i,
     .rst_ni           (unit_rst_n),
     .halt_i           (halt),
@@ -199,7 +201,7 @@ module tiling_controller
 
   // ---- Control ----
 
-  logic progress, expired;
+  logic progress;
 
   assign progress = pass_i.progress || pass_i.pass_done || pass_i.chunk_freed || commands_moved
                     || (transfer_valid && transfer_ready)
@@ -210,19 +212,20 @@ module tiling_controller
 
   watchdog u_watchdog (
     .clk_i,
-    .rst_ni    (unit_rst_n),
-    .enable_i  (watch),
-    .progress_i(progress),
-    .limit_i   (control_i.watchdog_limit),
-    .expired_o (expired)
+    .rst_ni       (unit_rst_n),
+    .enable_i     (watch),
+    .progress_i   (progress),
+    .limit_i      (control_i.watchdog_limit),
+    .transfer_i   (transfer_pending),
+    .pass_i       (pass_pending),
+    .wants_chunk_i(pass_i.wants_chunk),
+    .command_i    (command),
+    .fault_o      (watchdog_fault)
   );
 
   // The DMA checks its rows beforehand, so that only a stream can be at fault.
   assign stream_fault = '{code:    pass_i.glb_error ? ErrorGlbAddress : ErrorNone,
                           command: pass_command};
-  assign watchdog_fault = '{code:    expired ? ErrorWatchdog : ErrorNone,
-                            command: (transfer_valid || activity_o.dma_busy) ? dma_command
-                                                                             : command};
 
   run_control #(.FAULTS(4), .SETTLE_CYCLES(ActivityDelay + 2)) u_control (
     .clk_i, .rst_ni,
@@ -240,6 +243,7 @@ module tiling_controller
     .busy_o      (status_o.busy),
     .done_o      (status_o.done),
     .error_o     (status_o.error),
+    .bus_waits_o (status_o.bus_waits),
     .fault_o     (fault)
   );
 

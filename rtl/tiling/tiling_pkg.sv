@@ -4,24 +4,22 @@ package tiling_pkg;
 
   // A LOAD or STORE on its way to the DMA. Without `block` rows.count and planes.count are 1.
   typedef struct packed {
-    logic [31:0]                     command; // its DRAM address, for error reports
+    logic [31:0]                     command;  // its DRAM address, for error reports
     logic                            store;
     logic                            chunk;
-    logic [15:0]                     words;
     eyrie_pkg::count_t               wait_passes;
     eyrie_pkg::count_t               wait_chunks;
-    encoding_pkg::transfer_address_t address;
+    encoding_pkg::transfer_address_t address;  // of the first row; with the words of a row
     encoding_pkg::transfer_rows_t    rows;
     encoding_pkg::transfer_planes_t  planes;
   } transfer_t;
 
   // A row of a transfer that has been asked for; `last` ends its transfer.
   typedef struct packed {
-    logic [31:0]              command;
-    logic                     chunk;
-    logic                     last;
-    logic [15:0]              words;
-    eyrie_pkg::glb_address_t  address;
+    logic                    chunk;
+    logic                    last;
+    logic [15:0]             words;
+    eyrie_pkg::glb_address_t address;
   } row_t;
 
   // An entry of the pass queue: a configuration word, or a pass.
@@ -32,9 +30,9 @@ package tiling_pkg;
   } pass_t;
 
   typedef struct packed {
-    logic        is_pass;
-    logic [6:0]  index;  // of the configuration word
-    logic [63:0] data;   // the word, or pass_t
+    logic                       is_pass;
+    logic [6:0]                 index;  // of the configuration word
+    logic [$bits(pass_t)-1:0]   data;   // the word, or pass_t
   } pass_entry_t;
 
   // An error in the cycle in which it is seen, with the command's DRAM address.
@@ -42,5 +40,11 @@ package tiling_pkg;
     encoding_pkg::error_code_e code;
     logic [31:0]               command;
   } fault_t;
+
+  // A command that has not come through, if there is one, with its DRAM address.
+  typedef struct packed {
+    logic        valid;
+    logic [31:0] command;
+  } pending_t;
 
 endpackage

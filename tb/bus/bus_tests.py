@@ -24,7 +24,7 @@ async def registers(dut):
     tb = Testbench(dut)
     board = Scoreboard("registers")
     port = Registers(tb, "axi")
-    for name in ("clear", "counting", "busy", "done", "error", "increment"):
+    for name in ("clear", "counting", "busy", "done", "error", "bus_waits", "increment"):
         getattr(dut, f"{name}_i").value = 0
     dut.error_code_i.value = ERROR_CODE
     dut.error_address_i.value = ERROR_ADDRESS
@@ -147,7 +147,7 @@ async def counters(dut):
     tb = Testbench(dut)
     board = Scoreboard("counters")
     port = Registers(tb, "axi")
-    for name in ("clear", "counting", "busy", "done", "error", "increment", "error_code", "error_address"):
+    for name in ("clear", "counting", "busy", "done", "error", "bus_waits", "increment", "error_code", "error_address"):
         getattr(dut, f"{name}_i").value = 0
     await tb.reset()
     await RisingEdge(dut.clk_i)

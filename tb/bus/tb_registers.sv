@@ -37,6 +37,7 @@ module tb_registers
   input  logic        busy_i,
   input  logic        done_i,
   input  logic        error_i,
+  input  logic        bus_waits_i,
   input  logic [3:0]  error_code_i,
   input  logic [31:0] error_address_i,
   input  logic [Counters-1:0][15:0] increment_i,
@@ -77,6 +78,7 @@ module tb_registers
     busy:          busy_i,
     done:          done_i,
     error:         error_i,
+    bus_waits:     bus_waits_i,
     error_code:    error_code_e'(error_code_i),
     error_address: error_address_i
   };

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import schedule, search
+from compiler import image, search
 from compiler.pipeline import NAMES, STAGES, compile_network
 from model.config import DEFAULT
 from tb.scripts.small_nets import separable
@@ -67,7 +67,7 @@ def test_unknown_stage(model: Path) -> None:
         compile_network(model, until="place")
 
 
-def test_more_than_tokens_can_count(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schedule, "MOST_TOKENS", 5)
-    with pytest.raises(ValueError, match="^the network takes [0-9]+ transfers, at most 5 can be told "):
+def test_more_than_addresses_can_name(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image, "ADDRESS_SPACE", 640)
+    with pytest.raises(ValueError, match="^the network takes [0-9]+ bytes of DRAM, addresses go to 640: "):
         compile_network(model, effort=8)

@@ -74,8 +74,8 @@ LOAD = "load dram=0x10 glb=1 words=2 wait_passes=0 wait_chunks=0 chunk=0"
     [
         ("halt", "unknown command halt"),
         ("pass wait_transfers=1", "wait_passes is missing"),
-        ("pass wait_transfers=1 wait_passes=65536", "wait_passes = 65536: must be in 0 to 65535"),
-        ("pass wait_transfers=-1 wait_passes=0", "wait_transfers = -1: must be in 0 to 65535"),
+        ("pass wait_transfers=1 wait_passes=536870912", "wait_passes = 536870912: must be in 0 to 536870911"),
+        ("pass wait_transfers=-1 wait_passes=0", "wait_transfers = -1: must be in 0 to 536870911"),
         ("pass wait_transfers=x wait_passes=0", "invalid literal for int() with base 0: 'x'"),
         ("pass wait_transfers=1 wait_passes=0 chunk=1", "unknown: chunk"),
         ("end now=1", "unknown: now"),
@@ -84,7 +84,7 @@ LOAD = "load dram=0x10 glb=1 words=2 wait_passes=0 wait_chunks=0 chunk=0"
         ("config index=3 1ffffffffffffffff", "config needs words of 64 bits"),
         ("config 12", "index is missing"),
         ("config index=4096 12", "ConfigCommand.index = 4096: must be in 0 to 4095"),
-        (LOAD.replace("words=2", "words=65536"), "TransferCommand.words = 65536: must be in 0 to 65535"),
+        (LOAD.replace("words=2", "words=65536"), "TransferAddress.words = 65536: must be in 0 to 65535"),
         (LOAD.replace("chunk=0", "chunk=2"), "chunk = 2: must be in 0 to 1"),
         (LOAD + " rows=2", "row_dram is missing"),
     ],
@@ -112,9 +112,10 @@ def test_list_that_ends_early(command: Command) -> None:
             disassemble(words[:length])
 
 
-@pytest.mark.parametrize("command", [End(), Config(0, (1,)), Run(1, 2), Transfer(True, 8, 1, 1)])
-def test_bits_without_meaning(command: Command) -> None:
+@pytest.mark.parametrize("command, at", [(End(), 0), (Config(0, (1,)), 0), (Run(1, 2), 0),
+                                         (Transfer(True, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0)), 3)])
+def test_bits_without_meaning(command: Command, at: int) -> None:
     words = assemble([command, End()])
-    words[0] |= np.uint64(1 << 63)
+    words[at] |= np.uint64(1 << 63)
     with pytest.raises(ValueError, match="^word 0: .*: a bit without meaning is set in the command$"):
         disassemble(words)

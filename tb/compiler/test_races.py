@@ -306,12 +306,6 @@ def test_chunk_that_never_comes() -> None:
         find_races([chunks[0], *run, store, chunks[1], End()], DEFAULT)
 
 
-def test_more_than_tokens_can_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(races, "MOST_TOKENS", 2)
-    with pytest.raises(ScheduleError, match="^3 transfers: at most 2 can be told apart$"):
-        find_races([Transfer(True, 0, 0, 2)] * 3, DEFAULT)
-
-
 # ---- The compiler ----
 
 

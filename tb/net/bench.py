@@ -6,7 +6,8 @@ from dataclasses import replace
 from runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
-DRAM_BYTES = 4 << 20  # of tb_top
+DRAM_BYTES = 4 << 20  # of the simulated memory, unless a network needs more
+TRACED_PASSES = 8192  # PASSES of tb_top
 LATENCY = 30  # of the DRAM in cycles, where a bench does not draw it
 CYCLE_LIMIT = 5_000_000  # of a run
 PASS_DONE = "run %d: pass %d done"  # what runs_requests logs, both counted from 1

@@ -33,15 +33,17 @@ class Raw:
         return list(self.words)
 
 
-_ROW = enc.TRANSFER.pack(opcode=Opcode.LOAD, words=1)
+_ROW = enc.TRANSFER.pack(opcode=Opcode.LOAD)
+_BLOCK = enc.TRANSFER.pack(opcode=Opcode.LOAD, block=1)
+_PLACE = enc.TRANSFER_ADDRESS.pack(words=1)
 _ONE = enc.TRANSFER_ROWS.pack(count=1)
 ILLEGAL = (
     *((opcode,) for opcode in sorted(set(range(16)) - set(Opcode))),
     (Opcode.END | 1 << 4,), (Opcode.PASS | 1 << 63,), (Opcode.CONFIG,),
     (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=enc.CONFIG_WORDS, count=1),),
     (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=enc.CONFIG_WORDS + 1),),
-    (enc.TRANSFER.pack(opcode=Opcode.LOAD),), (enc.TRANSFER.pack(opcode=Opcode.STORE, words=1, chunk=1),),
-    (_ROW | 1 << 7,), (_ROW, 1 << 63), (_ROW | 1 << 5, 0, 0, _ONE), (_ROW | 1 << 5, 0, _ONE, 0),
+    (enc.TRANSFER.pack(opcode=Opcode.STORE, chunk=1),), (_ROW, 0), (_BLOCK, 0, _ONE, _ONE),
+    (_BLOCK, _PLACE, 0, _ONE), (_BLOCK, _PLACE, _ONE, 0), (_BLOCK, _PLACE, _ONE | 1 << 63, _ONE),
 )
 
 
@@ -52,14 +54,12 @@ class Faulty:
     good          the program without it, in the same place
     code          how it fails
     passes_right  passes that end after the error are those of `good`
-    blame         command named in place of the one that the model names (docs/tiling.md), or 0
     """
 
     program: Program
     good: Program
     code: ErrorCode
     passes_right: bool = True
-    blame: int = 0
 
 
 class Fault:
@@ -72,7 +72,7 @@ class Fault:
         self.good = place(network, self.base, self.commands)
         self.limit: int | None = None  # of the window
         self.start: int | None = None
-        self.passes_right, self.blames_end = True, False
+        self.passes_right = True
 
     def any_of(self, *kinds: type) -> int:
         """The index of some command of these kinds."""
@@ -82,15 +82,11 @@ class Fault:
         """A multiple of 8, low <= it < high."""
         return 8 * int(self.rng.integers(low // 8, -(-high // 8)))
 
-    def end_behind(self, index: int) -> None:
-        self.commands[index + 1 :] = [End()]
-
     def build(self, name: str, code: ErrorCode) -> Faulty:
         program = place(self.network, self.base, self.commands, f"{name}, {self.network.about}")
         low, high = program.window
         program = replace(program, window=(low, self.limit or high), start=self.start or program.start)
-        blame = program.base + len(program.contents) - 8 if self.blames_end else 0
-        return Faulty(program, self.good, code, self.passes_right, blame)
+        return Faulty(program, self.good, code, self.passes_right)
 
 
 def illegal_command(fault: Fault) -> None:
@@ -213,22 +209,18 @@ def transfer_waits(fault: Fault) -> None:
 
 
 def pass_waits(fault: Fault) -> None:
-    """A PASS that waits for more transfers than there are; the list ends behind it, as the machine names a
-    transfer that waits for it otherwise."""
+    """A PASS that waits for more transfers than there are."""
     index = fault.any_of(Run)
     transfers = sum(isinstance(command, Transfer) for command in fault.commands)
     waits = transfers + int(fault.rng.integers(1, TOKENS))
     fault.commands[index] = replace(fault.commands[index], wait_transfers=waits)
-    fault.end_behind(index)
 
 
 def ifmap_waits(fault: Fault) -> None:
-    """A PASS whose ifmap waits for more passes than there are: it begins, so that END is named."""
+    """A PASS whose ifmap waits for more passes than there are: it begins and does not end."""
     index = fault.any_of(Run)
     waits = len(fault.commands) + int(fault.rng.integers(1, TOKENS))
     fault.commands[index] = replace(fault.commands[index], wait_passes=waits)
-    fault.end_behind(index)
-    fault.blames_end = True
 
 
 FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (

@@ -51,6 +51,7 @@ class Host:
         self.registers = Registers(tb)
         dut = tb.dut
         dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = latency, 0, 0, 0
+        dut.bytes_i.value, dut.outside_i.value, dut.dead_i.value = dram_bytes, dram.DECERR, 0
         dut.trace_pass_i.value = dut.trace_select_i.value = 0
 
     async def begin(self) -> None:

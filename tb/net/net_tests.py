@@ -77,9 +77,9 @@ async def runs_requests(dut) -> None:
 
     tb = Testbench(dut)
     board = Scoreboard("net")
-    host = Host(tb, DRAM_BYTES, tb.arguments["latency"])
-    await host.begin()
     image = Image.load(os.environ["EYRIE_NET"])
+    host = Host(tb, max(DRAM_BYTES, len(image.dram)), tb.arguments["latency"])
+    await host.begin()
     inputs = np.load(os.environ["EYRIE_INPUT"])
     outputs, results = [], []
     runs = image.runs(inputs)

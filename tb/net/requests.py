@@ -14,7 +14,7 @@ from runtime import progress
 from runtime.results import network_summary, write_page
 from runtime.simulator.simulate import simulate_in
 from runtime.simulator.summary import write_summary
-from tb.net.bench import DRAM_BYTES, LATENCY, PASS_DONE, network
+from tb.net.bench import LATENCY, PASS_DONE, TRACED_PASSES, network
 
 ARRAY = ("rows", "cols", "multipliers", "bus_words", "filter_lanes")  # what tb_top has as parameters
 _PASS_DONE = re.compile(PASS_DONE.replace("%d", r"(\d+)"))
@@ -87,8 +87,8 @@ class _Passes:
 
 def _parameters(image: Image) -> dict[str, int]:
     """Of tb_top, for the machine that the network was compiled for. Raises ValueError in one line."""
-    if len(image.dram) > DRAM_BYTES:
-        raise ValueError(f"the network needs {len(image.dram)} bytes of DRAM, the bench has {DRAM_BYTES}")
+    if (count := sum(len(step["passes"]) for step in image.map["steps"])) > TRACED_PASSES:
+        raise ValueError(f"the network takes {count} passes, the bench keeps account of {TRACED_PASSES}")
     for name, value in image.map["machine"].items():
         if name not in (*ARRAY, "clock_hz") and value > getattr(DEFAULT, name):
             raise ValueError(f"the network was compiled for {name} = {value}, the RTL in simulation has "

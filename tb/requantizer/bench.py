@@ -3,12 +3,17 @@
 
 from runtime.simulator.bench import Bench
 
-BENCHES = [
-    Bench(
-        name="requant0",
-        about="requantizer: corner cases, ties and random values, with stalls, gaps and tags",
+
+def _bench(name: str, lanes: int, steps: int) -> Bench:
+    return Bench(
+        name=name,
+        about=f"requantizer, {lanes} lanes, {steps} cycles a product: corners, ties, random values, stalls, gaps, tags",
         top="tb_requantizer",
         module="tb.requantizer.requantizer_tests",
         testcase="values",
-    ),
-]
+        parameters={"LANES": lanes, "STEPS": steps},
+        arguments={"steps": steps},
+    )
+
+
+BENCHES = [_bench("requant0", 4, 1), _bench("requant1", 1, 2), _bench("requant2", 2, 4)]

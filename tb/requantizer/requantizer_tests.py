@@ -7,48 +7,68 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from model.arithmetic import INT32_MAX, INT32_MIN, multiply_by_quantized_multiplier, wrap_int32
+from model.arithmetic import (
+    INT32_MAX,
+    INT32_MIN,
+    MAX_LEFT_SHIFT,
+    multiply_by_quantized_multiplier,
+    wrap_int32,
+)
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 
-LATENCY = 4
+LATENCY = 2  # and the steps of a product
 BATCHES = 12
 BATCH = 400
 CORNER_SUMS = (0, 1, -1, INT32_MIN, INT32_MIN + 1, INT32_MAX, 1 << 30, -(1 << 30))
-CORNER_MULTIPLIERS = (0, 1, 1 << 30, (1 << 30) + 1, INT32_MAX)
-RATES = ((0.0, 0.0), (0.4, 0.3), (0.1, 0.8))  # cycles without enable, without a value
+# The last two: digits of the recoding that carry into the next step.
+CORNER_MULTIPLIERS = (0, 1, 1 << 30, (1 << 30) + 1, INT32_MAX, 0x4000_8000, 0x5555_AAAA)
+CORNER_SHIFTS = (-31, -30, -16, -8, -1, 0, 1, MAX_LEFT_SHIFT)
+RATES = ((0.0, 0.0), (0.4, 0.3), (0.1, 0.8))  # cycles without enable, without a beat
 
 
-def draw(rng: np.random.Generator) -> dict[str, int]:
-    """One set of operands: full range, corners, exact ties, or a result around the int8 range."""
-    sum_, bias = (int(value) for value in rng.integers(INT32_MIN, INT32_MAX + 1, 2))
-    multiplier, shift = int(rng.integers(1 << 30, 1 << 31)), int(rng.integers(-31, 31))
-    kind = rng.integers(4)
+def draw(rng: np.random.Generator, lanes: int) -> dict[str, object]:
+    """Operands of a beat: full range, corners, exact ties, or results around the int8 range.
+
+    sums and biases are int64 [lanes].
+    """
+    sums, biases = rng.integers(INT32_MIN, INT32_MAX + 1, (2, lanes))
+    multiplier, shift = int(rng.integers(1 << 30, 1 << 31)), int(rng.integers(-31, MAX_LEFT_SHIFT + 1))
+    kind = rng.integers(5)
     if kind == 0:
-        sum_, bias = (int(value) for value in rng.choice(CORNER_SUMS, 2))
-        multiplier = int(rng.choice(CORNER_MULTIPLIERS))
+        sums, biases = rng.choice(CORNER_SUMS, (2, lanes))
+        multiplier, shift = int(rng.choice(CORNER_MULTIPLIERS)), int(rng.choice(CORNER_SHIFTS))
     elif kind == 1:  # sum * 2^30 / 2^31 is whole, and the right shift leaves one half
-        multiplier, shift, bias = 1 << 30, -int(rng.integers(1, 12)), 0
-        sum_ = (2 * int(rng.integers(-150, 150)) + 1) << -shift
+        multiplier, shift, biases = 1 << 30, -int(rng.integers(1, 12)), np.zeros(lanes, np.int64)
+        sums = (2 * rng.integers(-300, 300, lanes) + 1) << -shift
     elif kind == 2:
         shift = -int(rng.integers(0, 20))
         reach = min(150 << (1 - shift), INT32_MAX // 2)
-        sum_, bias = (int(value) for value in rng.integers(-reach, reach, 2))
-    return {"sum": sum_, "bias": bias, "multiplier": multiplier, "shift": shift}
+        sums, biases = rng.integers(-reach, reach, (2, lanes))
+    elif kind == 3:  # small multipliers, which only an addition has
+        multiplier, shift = int(rng.integers(1 << int(rng.integers(1, 31)))), int(rng.choice(CORNER_SHIFTS[:6]))
+    return {"sums": sums, "biases": biases, "multiplier": multiplier, "shift": shift}
 
 
-def reference(operands: dict[str, int], zero_point: int, low: int, high: int) -> int:
+def reference(operands: dict[str, object], zero_point: int, low: int, high: int) -> np.ndarray:
+    """The results of a beat, int8 [lanes]."""
     scaled = multiply_by_quantized_multiplier(
-        wrap_int32(operands["sum"] + operands["bias"]), operands["multiplier"], operands["shift"]
+        wrap_int32(operands["sums"] + operands["biases"]), operands["multiplier"], operands["shift"]
     )
-    return int(np.clip(scaled + zero_point, low, high))
+    return np.clip(scaled + zero_point, low, high).astype(np.int8)
+
+
+def packed(values: np.ndarray, dtype: str) -> int:
+    """Values, one a lane, as the bits of a port."""
+    return int.from_bytes(values.astype(dtype).tobytes(), "little")
 
 
 @cocotb.test()
 async def values(dut):
     tb = Testbench(dut)
     board = Scoreboard("results")
-    inputs = "enable valid tag sum bias multiplier shift zero_point act_min act_max"
+    steps, lanes = tb.arguments["steps"], len(dut.results_o) // 8
+    inputs = "enable valid tag sums biases multiplier shift zero_point act_min act_max"
     ports = {name: getattr(dut, f"{name}_i") for name in inputs.split()}
 
     def drive(**levels: int) -> None:
@@ -64,11 +84,14 @@ async def values(dut):
         stall, gap = RATES[batch % len(RATES)]
         drive(zero_point=zero_point, act_min=low, act_max=high)
         moves, sent, leaving = 0, 0, deque()  # leaving: the count of moves at which a result is out
+        free = 0  # the count of moves from which on a beat may come
         while sent < BATCH or leaving:
             await RisingEdge(dut.clk_i)
-            enable, valid = tb.rng.random() >= stall, sent < BATCH and tb.rng.random() >= gap
-            operands, tag = draw(tb.rng), int(tb.rng.integers(128))
-            drive(enable=enable, valid=valid, tag=tag, **operands)
+            enable = tb.rng.random() >= stall
+            valid = sent < BATCH and moves >= free and tb.rng.random() >= gap
+            operands, tag = draw(tb.rng, lanes), int(tb.rng.integers(128))
+            drive(enable=enable, valid=valid, tag=tag, multiplier=operands["multiplier"], shift=operands["shift"],
+                  sums=packed(operands["sums"], "<i4"), biases=packed(operands["biases"], "<i4"))
             await FallingEdge(dut.clk_i)
             due = bool(leaving) and leaving[0] == moves
             assert bool(dut.valid_o.value) == due, f"batch {batch}: valid_o after {moves} moves"
@@ -76,12 +99,13 @@ async def values(dut):
                 continue
             if due:
                 leaving.popleft()
-                board.observe((int(dut.result_o.value), int(dut.tag_o.value)))
+                board.observe((int(dut.results_o.value), int(dut.tag_o.value)))
             if valid:
-                result = reference(operands, zero_point, low, high)
+                results = reference(operands, zero_point, low, high)
                 where = f"{operands}, zero point {zero_point}, clamp {low} to {high}"
-                board.expect((result & 0xFF, tag), where)
-                leaving.append(moves + LATENCY)
+                board.expect((packed(results, "i1"), tag), where)
+                leaving.append(moves + LATENCY + steps)
+                free = moves + steps
                 sent += 1
             moves += 1
     await tb.finish(board)

@@ -6,9 +6,10 @@
 // t + latency_i at the earliest; bursts stream back to back, in order. A write's response comes
 // latency_i cycles after its last beat. Each direction moves at most beats_i beats per cycles_i
 // cycles (beats_i 0: one a cycle), and any handshake is held back with a probability of stall_i /
-// 256, drawn from the simulator's seed. An access beyond BYTES is answered SLVERR and does nothing.
+// 256, drawn from the simulator's seed. The memory has bytes_i bytes, at most 4 GiB; an access beyond is
+// answered outside_i (2'b11, DECERR, or 2'b10, SLVERR) and does nothing. dead_i: channels that take and give
+// nothing any more; they go on where they were when it falls.
 module axi_dram #(
-  parameter longint BYTES = 4 << 20,
   parameter int unsigned BUS_WORDS = 1,
   parameter int unsigned BURSTS = 64
 ) (
@@ -18,6 +19,9 @@ module axi_dram #(
   input  logic [7:0]  beats_i,
   input  logic [7:0]  cycles_i,
   input  logic [7:0]  stall_i,
+  input  logic [32:0] bytes_i,
+  input  logic [1:0]  outside_i,
+  input  logic [4:0]  dead_i,    // AR, R, AW, W, B, from bit 0 on
   output logic [63:0] pointer_o, // the memory's address in the simulation's process
 
   input  logic [31:0] axi_araddr_i,
@@ -56,15 +60,17 @@ module axi_dram #(
   } burst_t;
 
   longint memory;
-  initial memory = dram_new(BYTES);
+  initial memory = dram_new(longint'(1) << 32);
   assign pointer_o = memory;
 
   longint now;
   int     read_credit, write_credit;
   burst_t reads [$], writes [$], responses [$];
 
-  function automatic logic held();
-    return 8'($urandom) < stall_i;
+  typedef enum int {Ar, R, Aw, W, B} channel_e;
+
+  function automatic logic held(channel_e channel);
+    return dead_i[channel] || 8'($urandom) < stall_i;
   endfunction
 
   function automatic int earned(int credit);
@@ -100,18 +106,18 @@ module axi_dram #(
         reads.push_back('{axi_araddr_i, int'(axi_arlen_i) + 1,
                           now + longint'(latency_i) - 1, 1'b0});
       end
-      axi_arready_o <= reads.size() < BURSTS && !held();
+      axi_arready_o <= reads.size() < BURSTS && !held(Ar);
       if (!axi_rvalid_o || axi_rready_i) begin
         axi_rvalid_o <= 1'b0;
-        if (reads.size() != 0 && reads[0].due <= now && !held()
+        if (reads.size() != 0 && reads[0].due <= now && !held(R)
             && (beats_i == 0 || read_credit >= int'(cycles_i))) begin
           logic outside;
-          outside = longint'(reads[0].address) >= BYTES;
+          outside = {1'b0, reads[0].address} >= bytes_i;
           axi_rvalid_o <= 1'b1;
           for (int w = 0; w < BUS_WORDS; w++) begin
             axi_rdata_o[w] <= outside ? '0 : dram_read(memory, 32'(reads[0].address >> 3) + w);
           end
-          axi_rresp_o  <= outside ? 2'b10 : 2'b00;
+          axi_rresp_o  <= outside ? outside_i : 2'b00;
           axi_rlast_o  <= reads[0].left == 1;
           read_credit = read_credit - int'(cycles_i);
           reads[0].address = reads[0].address + 8 * BUS_WORDS;
@@ -125,7 +131,7 @@ module axi_dram #(
         writes.push_back('{axi_awaddr_i, int'(axi_awlen_i) + 1, 0, 1'b0});
       end
       if (axi_wvalid_i && axi_wready_o) begin
-        if (longint'(writes[0].address) >= BYTES) writes[0].failed = 1'b1;
+        if ({1'b0, writes[0].address} >= bytes_i) writes[0].failed = 1'b1;
         else begin
           for (int w = 0; w < BUS_WORDS; w++) begin
             dram_write(memory, 32'(writes[0].address >> 3) + w, axi_wdata_i[w], 32'(axi_wstrb_i[w]));
@@ -140,14 +146,14 @@ module axi_dram #(
           responses.push_back(writes.pop_front());
         end
       end
-      axi_awready_o <= writes.size() < BURSTS && !held();
-      axi_wready_o  <= writes.size() != 0 && !held()
+      axi_awready_o <= writes.size() < BURSTS && !held(Aw);
+      axi_wready_o  <= writes.size() != 0 && !held(W)
                        && (beats_i == 0 || write_credit >= int'(cycles_i));
       if (!axi_bvalid_o || axi_bready_i) begin
         axi_bvalid_o <= 1'b0;
-        if (responses.size() != 0 && responses[0].due <= now && !held()) begin
+        if (responses.size() != 0 && responses[0].due <= now && !held(B)) begin
           axi_bvalid_o <= 1'b1;
-          axi_bresp_o  <= responses[0].failed ? 2'b10 : 2'b00;
+          axi_bresp_o  <= responses[0].failed ? outside_i : 2'b00;
           void'(responses.pop_front());
         end
       end

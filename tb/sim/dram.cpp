@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The storage behind axi_dram: plain memory in the simulation's process. Its address goes to the
 // test bench through a port of axi_dram, so that NumPy reads and writes it in bulk
-// (tb/sim/dram.py).
+// (tb/sim/dram.py). It may be as large as addresses go: the system gives memory to pages that are
+// touched, and zeros to all others.
+
+#include <sys/mman.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 
 extern "C" long long dram_new(long long bytes) {
-  return reinterpret_cast<long long>(std::calloc(static_cast<size_t>(bytes), 1));
+  void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    std::perror("the simulated memory");
+    std::exit(1);
+  }
+  return reinterpret_cast<long long>(memory);
 }
 
 extern "C" long long dram_read(long long base, int word) {

@@ -3,6 +3,7 @@
 //
 //   model STEP ...       the steps, in order:
 //     latency N          cycles of the DRAM
+//     memory N           bytes of the DRAM
 //     load FILE N        reads N bytes into the DRAM, from address 0
 //     write A V          register A becomes V
 //     run A V LIMIT      the same, then the clock runs until the interrupt, for at most LIMIT cycles;
@@ -36,10 +37,14 @@ class Top {
     top_.latency_i = top_.beats_i = top_.cycles_i = top_.stall_i = 0;
     top_.reg_awvalid_i = top_.reg_wvalid_i = top_.reg_bready_i = 0;
     top_.reg_arvalid_i = top_.reg_rready_i = 0;
+    top_.bytes_i = 0;
+    top_.outside_i = 3;  // DECERR
+    top_.dead_i = 0;
     top_.trace_pass_i = top_.trace_select_i = 0;
   }
 
   void latency(int cycles) { top_.latency_i = cycles; }
+  void memory(long bytes) { top_.bytes_i = bytes; }
 
   void reset() {
     for (int n = 0; n < 4; n++) cycle();
@@ -130,6 +135,8 @@ int main(int argc, char** argv) {
     if (step[0] == '+') continue;  // Verilator's
     if (step == "latency") {
       top.latency(number());
+    } else if (step == "memory") {
+      top.memory(number());
     } else if (step == "load") {
       const char* path = word();
       copy(path, "rb", top.dram(), number());

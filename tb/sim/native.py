@@ -44,9 +44,10 @@ def run(image: Image, values: np.ndarray, folder: Path, seed: int = 1) -> Native
     contents.tofile(dram)
     place = image.map["output"]
     size = FeatureMap(**place["layout"]).words * GLB_WORD_BYTES
-    *before, start = settings(image.program, DRAM_BYTES)
+    window = max(DRAM_BYTES, contents.nbytes)
+    *before, start = settings(image.program, window)
     steps = [
-        ("latency", LATENCY), ("load", dram, contents.nbytes),
+        ("latency", LATENCY), ("memory", window), ("load", dram, contents.nbytes),
         *(("write", int(register), value) for register, value in before),
         ("run", int(start[0]), start[1], CYCLE_LIMIT),
         ("read", int(Register.ERROR_CODE)), ("read", counter_register(Counter.CYCLES)),

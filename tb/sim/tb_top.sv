@@ -17,8 +17,7 @@ module tb_top
   parameter int unsigned MULTIPLIERS = 4,
   parameter int unsigned BUS_WORDS = 1,
   parameter int unsigned FILTER_LANES = 1,
-  parameter int unsigned PASSES = 1024,
-  parameter longint DRAM_BYTES = 4 << 20
+  parameter int unsigned PASSES = 8192
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -30,6 +29,9 @@ module tb_top
   input  logic [7:0]  beats_i,
   input  logic [7:0]  cycles_i,
   input  logic [7:0]  stall_i,
+  input  logic [32:0] bytes_i,
+  input  logic [1:0]  outside_i,
+  input  logic [4:0]  dead_i,
   output logic [63:0] dram_pointer_o,
 
   input  logic [11:0] reg_awaddr_i,
@@ -98,8 +100,8 @@ module tb_top
     .axi_bready_o (axi_bready)
   );
 
-  axi_dram #(.BYTES(DRAM_BYTES), .BUS_WORDS(BUS_WORDS)) u_dram (
-    .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i,
+  axi_dram #(.BUS_WORDS(BUS_WORDS)) u_dram (
+    .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i, .bytes_i, .outside_i, .dead_i,
     .pointer_o    (dram_pointer_o),
     .axi_araddr_i (axi_araddr),
     .axi_arlen_i  (axi_arlen),

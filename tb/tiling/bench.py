@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tiling controller's simulation tests."""
 
+from dataclasses import replace
+
 from runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
@@ -26,6 +28,7 @@ BENCHES = [
         "random_lists",
         runs=2,
         stall=0.5,
+        high=True,
         memory={"latency": 90, "stall": 100},
     ),
     _bench(
@@ -35,12 +38,13 @@ BENCHES = [
         runs=2,
         memory={"latency": 1, "beats": 3, "cycles": 4},
     ),
-    _bench("tile4", "tiling: the watchdog ends what hangs", "hangs"),
+    _bench("tile4", "tiling: the watchdog ends what hangs", "hangs", high=True),
     _bench(
         "tile5",
         "tiling: soft resets at random moments",
         "interruptions",
         runs=15,
+        high=True,
         memory={"latency": 60, "stall": 60},
     ),
     _bench("tile6", "tiling: LOADs fill the port at a latency of 30", "transfer_rates", latency=30),
@@ -48,7 +52,29 @@ BENCHES = [
         "tile7",
         "tiling: errors with a slow DRAM with random stalls",
         "errors",
+        high=True,
         memory={"latency": 70, "stall": 80},
     ),
     _bench("tile8", "tiling: long waits in a row are no hang to the watchdog", "slow"),
+    replace(
+        _bench(
+            "tile9",
+            "tiling: more transfers, passes and chunks than 16 bits can count",
+            "counts_on",
+            latency=2,
+            passes=34_000,
+            chunks=40_000,
+            least=1 << 15,
+            limit=2_000_000,
+        ),
+        module="tb.tiling.long_tests",
+    ),
+    *(
+        replace(_bench(name, about, testcase, high=True, **arguments), module="tb.tiling.recovery_tests")
+        for name, about, testcase, arguments in (
+            ("tile10", "tiling: a memory that dies on each channel, then answers or is reset", "dead_memory", {}),
+            ("tile11", "tiling: a memory that dies after END", "dead_after_end", {}),
+            ("tile12", "tiling: rst_ni at random moments", "resets", {"runs": 12}),
+        )
+    ),
 ]

@@ -13,19 +13,21 @@ from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamMonitor
 from tb.sim import dram
 from tb.tiling.programs import CHUNK_WORDS, RING, RING_BASE, Pass, Program, RandomProgram, perform
-from tb.tiling.registers import CLEAR_INTERRUPT, DONE, SOFT_RESET, START, Registers
+from tb.tiling.registers import BUS_WAITS, CLEAR_INTERRUPT, DONE, SOFT_RESET, START, Registers
 
 DRAM_WORDS = (1 << 20) // 8
 GLB_WORDS = 8192
-WINDOW = (0x8000, 0xC0000)  # bytes; the program and all data lie within it
+WINDOW = (0x8000, 0xC0000)  # bytes from the origin on; the program and all data lie within it
 DATA = (0x20000 // 8, 0xB0000 // 8)
 
 
 class Machine:
     """One tb_tiling: make it while the reset is active, then await `begin`."""
 
-    def __init__(self, tb: Testbench, stall: float = 0.0) -> None:
+    def __init__(self, tb: Testbench, stall: float = 0.0, high: bool = False) -> None:
+        """high: all addresses lie in the upper half of what 32 bits can name."""
         self.tb = tb
+        self.origin = (1 << 31) + (int(tb.rng.integers(0x7000)) << 16) if high else 0
         self.dut = tb.dut
         self.registers = Registers(tb)
         self.stall = stall
@@ -38,6 +40,8 @@ class Machine:
         self._busy = False
         self.dut.pass_done_i.value = 0
         self.dut.chunk_freed_i.value = 0
+        self.dut.wants_chunk_i.value = 0
+        self.dut.auto_i.value = 0
         self.dut.glb_error_i.value = 0
         self.memory()
         StreamMonitor(tb, "config", ("index", "data"), self._on_config)
@@ -51,13 +55,16 @@ class Machine:
         self.dut.beats_i.value = beats
         self.dut.cycles_i.value = cycles
         self.dut.stall_i.value = stall
+        self.dut.bytes_i.value = self.origin + 8 * DRAM_WORDS
+        self.dut.outside_i.value = dram.DECERR
+        self.dut.dead_i.value = 0
         self.dut.glb_stall_i.value = stall
 
     async def begin(self) -> None:
         """Resets everything, fills the memories with random words, opens the window."""
         await self.tb.reset()
         await ClockCycles(self.tb.clock, 2)
-        self.dram = dram.view(self.dut.dram_pointer_o, 8 * DRAM_WORDS).view("<u8")
+        self.dram = dram.view(self.dut.dram_pointer_o, 8 * DRAM_WORDS, self.origin).view("<u8")
         self.glb = dram.view(self.dut.glb_pointer_o, 8 * GLB_WORDS).view("<u8")
         self.dram[:] = self.tb.rng.integers(0, 1 << 64, DRAM_WORDS, np.uint64)
         self.glb[:] = self.tb.rng.integers(0, 1 << 64, GLB_WORDS, np.uint64)
@@ -66,11 +73,16 @@ class Machine:
         cocotb.start_soon(self._pass_side())
 
     async def set_window(self, base: int, limit: int) -> None:
-        await self.registers.write(Register.WINDOW_BASE, base)
-        await self.registers.write(Register.WINDOW_LIMIT, limit)
+        """From the origin on."""
+        await self.registers.write(Register.WINDOW_BASE, self.origin + base)
+        await self.registers.write(Register.WINDOW_LIMIT, self.origin + limit)
+
+    def program(self, base: int, words: list[int] | None = None) -> Program:
+        """An empty program, or one of these words, `base` bytes from the origin."""
+        return Program(self.origin + base, words or [], origin=self.origin)
 
     def store_program(self, program: Program) -> None:
-        place = program.base // 8
+        place = (program.base - self.origin) // 8
         self.dram[place : place + len(program.words)] = np.array(program.words, np.uint64)
 
     async def start(self, program: Program) -> None:
@@ -83,7 +95,10 @@ class Machine:
         await self.registers.write(Register.CONTROL, START)
 
     async def end(self, limit: int = 200_000) -> tuple[int, int, int]:
-        """Waits for the interrupt, clears it; returns status, error code and error address."""
+        """Waits for the interrupt, clears it; returns status, error code and error address.
+
+        After an error what has begun on the bus may still have to end, which the status leaves out.
+        """
         if not self.dut.interrupt_o.value:
             try:
                 await with_timeout(RisingEdge(self.dut.interrupt_o), limit * PERIOD_NS, "ns")
@@ -92,7 +107,7 @@ class Machine:
         await self.registers.write(Register.CONTROL, CLEAR_INTERRUPT)
         read = self.registers.value
         return (
-            await read(Register.STATUS),
+            await read(Register.STATUS) & ~BUS_WAITS,
             await read(Register.ERROR_CODE),
             await read(Register.ERROR_ADDRESS),
         )
@@ -113,7 +128,7 @@ class Machine:
         expected_dram, expected_glb = self.dram.copy(), self.glb.copy()
         base = WINDOW[0] + 8 * int(self.tb.rng.integers(512))
         program = RandomProgram(
-            self.tb.rng, expected_dram, expected_glb, base, DATA, commands
+            self.tb.rng, expected_dram, expected_glb, self.origin + base, DATA, commands, self.origin
         ).program
         self.store_program(program)
         place = base // 8

@@ -30,7 +30,10 @@ class Pass:
 
 @dataclass
 class Program:
-    """Command words, the DRAM address they start at, and what the pass side should see."""
+    """Command words, the DRAM address they start at, and what the pass side should see.
+
+    origin: what DRAM addresses of transfers count from.
+    """
 
     base: int
     words: list[int] = field(default_factory=list)
@@ -40,6 +43,7 @@ class Program:
     transfers: int = 0
     loaded_words: int = 0
     stored_words: int = 0
+    origin: int = 0
 
     @property
     def address(self) -> int:
@@ -76,9 +80,13 @@ class Program:
         """A LOAD or STORE; `rows` and `planes` are (DRAM stride, GLB stride, count) of a block."""
         block = rows is not None
         self.words.append(
-            encoding.TRANSFER.pack(opcode=opcode, block=block, words=words, **fields)
+            encoding.TRANSFER.pack(opcode=opcode, block=block, **fields)
         )
-        self.words.append(encoding.TRANSFER_ADDRESS.pack(dram_address=dram, glb_address=glb))
+        self.words.append(
+            encoding.TRANSFER_ADDRESS.pack(
+                dram_address=(self.origin + dram) % (1 << 32), glb_address=glb, words=words
+            )
+        )
         if block:
             for form, shape in ((encoding.TRANSFER_ROWS, rows), (encoding.TRANSFER_PLANES, planes)):
                 self.words.append(
@@ -111,15 +119,16 @@ class RandomProgram:
         base: int,
         data: tuple[int, int],
         commands: int,
+        origin: int = 0,
     ) -> None:
-        """`data`: first and last + 1 DRAM word that transfers may touch."""
+        """`data`: first and last + 1 word of `dram` that transfers may touch; origin: its address."""
         self._rng = rng
         self._dram = dram
         self._glb = glb
         self._data = data
         self._touched: list[tuple[np.ndarray, bool]] = []  # per transfer: GLB words, does it write
         self._chunk_of_pass: list[int] = []  # per chunk: number of the pass that frees it
-        self.program = Program(base)
+        self.program = Program(base, origin=origin)
         kinds = [self._transfer, self._pass, self._config]
         for _ in range(commands):
             kinds[rng.choice(3, p=[0.6, 0.25, 0.15])]()

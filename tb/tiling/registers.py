@@ -9,7 +9,7 @@ from tb.common.bench import Testbench
 
 OKAY, SLVERR = 0, 2
 START, SOFT_RESET, CLEAR_INTERRUPT = 1, 2, 4
-BUSY, DONE, ERROR, INTERRUPT = 1, 2, 4, 8
+BUSY, DONE, ERROR, INTERRUPT, BUS_WAITS = 1, 2, 4, 8, 16
 
 
 class Registers:

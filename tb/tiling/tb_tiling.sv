@@ -9,7 +9,6 @@ module tb_tiling
   import encoding_pkg::*;
   import eyrie_pkg::*;
 #(
-  parameter longint DRAM_BYTES = 1 << 20,
   parameter int unsigned GLB_WORDS = 8192
 ) (
   input  logic        clk_i,
@@ -43,15 +42,24 @@ module tb_tiling
   output count_t      pass_wait_passes_o,
   input  logic        pass_done_i,
   input  logic        chunk_freed_i,
+  input  logic        wants_chunk_i,
   input  logic        glb_error_i,
   output count_t      passes_done_o,
   output count_t      chunks_loaded_o,
   output logic        transfer_done_o,
 
+  input  logic        auto_i,         // passes and chunks are auto_passes' business, not the ports'
+  output logic [31:0] auto_passes_o,
+  output logic [31:0] auto_chunks_o,
+  output logic [31:0] auto_errors_o,
+
   input  logic [15:0] latency_i,
   input  logic [7:0]  beats_i,
   input  logic [7:0]  cycles_i,
   input  logic [7:0]  stall_i,
+  input  logic [32:0] bytes_i,
+  input  logic [1:0]  outside_i,
+  input  logic [4:0]  dead_i,
   input  logic [7:0]  glb_stall_i,
   output logic [63:0] dram_pointer_o,
   output logic [63:0] glb_pointer_o,
@@ -109,9 +117,10 @@ module tb_tiling
   assign transfer_done_o    = activity.transfer_done;
   assign pass_status        = '{
     config_ready: config_ready_i,
-    pass_ready:   pass_ready_i,
-    pass_done:    pass_done_i,
-    chunk_freed:  chunk_freed_i,
+    pass_ready:   auto_i ? auto_ready : pass_ready_i,
+    pass_done:    auto_i ? auto_done : pass_done_i,
+    chunk_freed:  auto_i ? auto_freed : chunk_freed_i,
+    wants_chunk:  wants_chunk_i,
     progress:     1'b0,
     glb_error:    glb_error_i
   };
@@ -119,7 +128,7 @@ module tb_tiling
   always_comb begin
     increment = '0;
     increment[CounterCycles]         = 16'd1;
-    increment[CounterPasses]         = 16'(pass_done_i);
+    increment[CounterPasses]         = 16'(pass_status.pass_done);
     increment[CounterTransfers]      = 16'(activity.transfer_done);
     increment[CounterDramReadBytes]  = activity.read_beat ? 16'd8 : 16'd0;
     increment[CounterDramWriteBytes] = activity.write_beat ? 16'd8 : 16'd0;
@@ -160,8 +169,8 @@ module tb_tiling
 
   assign axi_response.r_data[1] = '0;
 
-  axi_dram #(.BYTES(DRAM_BYTES)) u_dram (
-    .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i,
+  axi_dram u_dram (
+    .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i, .bytes_i, .outside_i, .dead_i,
     .pointer_o(dram_pointer_o),
     .axi_araddr_i(axi_request.ar.address),
     .axi_arlen_i(axi_request.ar.length),
@@ -184,6 +193,22 @@ module tb_tiling
     .axi_bresp_o(axi_response.b_response),
     .axi_bvalid_o(axi_response.b_valid),
     .axi_bready_i(axi_request.b_ready)
+  );
+
+  logic auto_ready, auto_done, auto_freed;
+
+  auto_passes u_passes (
+    .clk_i,
+    .rst_ni   (unit_rst_no),
+    .enable_i (auto_i),
+    .glb_i    (glb_memory),
+    .control_i(pass_control),
+    .ready_o  (auto_ready),
+    .done_o   (auto_done),
+    .freed_o  (auto_freed),
+    .passes_o (auto_passes_o),
+    .chunks_o (auto_chunks_o),
+    .errors_o (auto_errors_o)
   );
 
   // The stand-in for the GLB

@@ -8,6 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from model import encoding
 from model.encoding import Counter, ErrorCode, Opcode, Register
 from tb.common.bench import Testbench
+from tb.sim.dram import DECERR, SLVERR
 from tb.tiling.machine import DRAM_WORDS, GLB_WORDS, WINDOW, Machine
 from tb.tiling.programs import Pass, Program
 from tb.tiling.registers import DONE, ERROR, START
@@ -17,7 +18,7 @@ from tb.tiling.registers import DONE, ERROR, START
 async def random_lists(dut):
     """Random command lists leave DRAM, GLB and counters as if executed one by one."""
     tb = Testbench(dut)
-    machine = Machine(tb, stall=tb.arguments.get("stall", 0.0))
+    machine = Machine(tb, tb.arguments.get("stall", 0.0), tb.arguments.get("high", False))
     machine.memory(**tb.arguments.get("memory", {}))
     await machine.begin()
     for run in range(tb.arguments.get("runs", 3)):
@@ -57,9 +58,9 @@ def _bad_transfer(code: ErrorCode, *args, **kwargs):
 
 LOAD, STORE = Opcode.LOAD, Opcode.STORE
 BASE, LIMIT = WINDOW
-ROW = encoding.TRANSFER.pack(opcode=LOAD, words=1)
-BLOCK = encoding.TRANSFER.pack(opcode=LOAD, words=1, block=1)
-PLACE = encoding.TRANSFER_ADDRESS.pack(dram_address=0x20000)
+ROW = encoding.TRANSFER.pack(opcode=LOAD)
+BLOCK = encoding.TRANSFER.pack(opcode=LOAD, block=1)
+PLACE = encoding.TRANSFER_ADDRESS.pack(dram_address=0x20000, words=1)
 ONE = encoding.TRANSFER_ROWS.pack(count=1)
 DRAM, GLB, AXI = ErrorCode.DRAM_ADDRESS, ErrorCode.GLB_ADDRESS, ErrorCode.AXI_RESPONSE
 END_OF_DRAM = 8 * DRAM_WORDS
@@ -78,12 +79,11 @@ COMMAND_ERRORS = {
     "CONFIG with a bit": _illegal(
         encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=1) | 1 << 28
     ),
-    "PASS with a bit": _illegal(encoding.PASS.pack(opcode=Opcode.PASS) | 1 << 36),
-    "LOAD with a bit": _illegal(ROW | 1 << 56),
-    "LOAD with an unused bit": _illegal(ROW | 1 << 6),
-    "LOAD of nothing": _illegal(encoding.TRANSFER.pack(opcode=LOAD)),
-    "STORE of a chunk": _illegal(encoding.TRANSFER.pack(opcode=STORE, words=1, chunk=1)),
-    "address with a bit": _illegal(ROW, PLACE | 1 << 48),
+    "PASS with a bit": _illegal(encoding.PASS.pack(opcode=Opcode.PASS) | 1 << 62),
+    "LOAD of nothing": _illegal(ROW, PLACE ^ 1 << 48),
+    "STORE of nothing": _illegal(encoding.TRANSFER.pack(opcode=STORE), PLACE ^ 1 << 48),
+    "block of nothing": _illegal(BLOCK, PLACE ^ 1 << 48, ONE, ONE),
+    "STORE of a chunk": _illegal(encoding.TRANSFER.pack(opcode=STORE, chunk=1)),
     "rows with a bit": _illegal(BLOCK, PLACE, ONE | 1 << 60, ONE),
     "no rows": _illegal(BLOCK, PLACE, 0, ONE),
     "no planes": _illegal(BLOCK, PLACE, ONE, 0),
@@ -137,7 +137,7 @@ async def _fails(machine: Machine, what: str, program: Program, error: tuple, li
 def _prefix(machine: Machine) -> Program:
     """The start of a program: a few transfers that are good, so that something is under way."""
     rng = machine.tb.rng
-    program = Program(WINDOW[0] + 8 * int(rng.integers(512)))
+    program = machine.program(WINDOW[0] + 8 * int(rng.integers(512)))
     for _ in range(int(rng.integers(4))):
         opcode = LOAD if rng.random() < 0.7 else STORE
         program.transfer(opcode, 0x40000, int(rng.integers(4000)), int(rng.integers(1, 300)))
@@ -175,7 +175,7 @@ async def _stream_fails(machine: Machine) -> None:
 async def errors(dut):
     """Each error stops with its code and the command's address; a soft reset recovers."""
     tb = Testbench(dut)
-    machine = Machine(tb)
+    machine = Machine(tb, high=tb.arguments.get("high", False))
     machine.memory(**tb.arguments.get("memory", {}))
     await machine.begin()
     for what, build in COMMAND_ERRORS.items():
@@ -188,31 +188,34 @@ async def errors(dut):
     await machine.good_run(30, "after command errors")
     await machine.set_window(WINDOW[0], 2 * END_OF_DRAM)
     for what, build in WIDE.items():
+        machine.dut.outside_i.value = int(tb.rng.choice([SLVERR, DECERR]))
         program = _prefix(machine)
         error = build(program)
         program.end()
         await _fails(machine, what, program, error)
-    program = Program(END_OF_DRAM - 8, [ROW])
-    await _fails(machine, "list that fails", program, (AXI, END_OF_DRAM - 8))
+    program = machine.program(END_OF_DRAM - 8, [ROW])
+    await _fails(machine, "list that fails", program, (AXI, program.base))
     await machine.set_window(*WINDOW)
-    program = Program(LIMIT - 32, [ROW, PLACE, ROW, PLACE])
-    await _fails(machine, "list that leaves the window", program, (DRAM, LIMIT))
-    program = Program(LIMIT - 32, [ROW, PLACE, BLOCK, PLACE])
-    await _fails(machine, "command that leaves the window", program, (DRAM, LIMIT - 16))
+    place = PLACE + machine.origin
+    program = machine.program(LIMIT - 32, [ROW, place, ROW, place])
+    await _fails(machine, "list that leaves the window", program, (DRAM, program.base + 32))
+    program = machine.program(LIMIT - 32, [ROW, place, BLOCK, place])
+    await _fails(machine, "command that leaves the window", program, (DRAM, program.base + 16))
     for base in (BASE - 8, LIMIT, BASE + 4, 0):
-        await machine.start(Program(base))
-        machine.results.expect((ERROR, DRAM, base), f"program at {base:#x}")
+        program = machine.program(base)
+        await machine.start(program)
+        machine.results.expect((ERROR, DRAM, program.base), f"program at {program.base:#x}")
         machine.results.observe(await machine.end(1000))
         await machine.soft_reset()
     # END as the window's last word is fine.
-    program = Program(LIMIT - 8)
+    program = machine.program(LIMIT - 8)
     program.end()
     machine.store_program(program)
     await machine.start(program)
     machine.results.expect((DONE, 0, 0), "END at the end of the window")
     machine.results.observe(await machine.end(1000))
     # What is fetched in vain counts as commands, too.
-    program = Program(WINDOW[0])
+    program = machine.program(WINDOW[0])
     program.end()
     machine.store_program(program)
     await machine.start(program)
@@ -229,7 +232,7 @@ async def errors(dut):
 async def hangs(dut):
     """What can never go on ends by the watchdog, which names the command; a soft reset recovers."""
     tb = Testbench(dut)
-    machine = Machine(tb)
+    machine = Machine(tb, high=tb.arguments.get("high", False))
     await machine.begin()
     await machine.registers.write(Register.WATCHDOG_LIMIT, 300)
 
@@ -251,13 +254,44 @@ async def hangs(dut):
     program.end()
     await _fails(machine, "PASS without its transfer", program, (ErrorCode.WATCHDOG, address))
 
+    # Passes that do not end: the first of them is to blame, whatever waits behind it.
     machine.hang = True
+    for passes in (1, 2, 4, 6):
+        program = _prefix(machine)
+        address = program.address
+        for _ in range(passes):
+            program.start_pass(Pass(0, 0, 1, ()))
+        machine.handed.expect_all(program.handed[:4])  # more are not handed over
+        program.transfer(STORE, 0x20000, 0, 10, wait_passes=passes)
+        program.end()
+        await _fails(machine, f"{passes} passes that do not end", program, (ErrorCode.WATCHDOG, address))
+
+    # A transfer before a pass that does not end either
+    program = _prefix(machine)
+    address = program.address
+    program.transfer(LOAD, 0x20000, 0, 10, wait_passes=9)
+    program.start_pass(Pass(0, 0, 1, ()))
+    machine.handed.expect_all(program.handed)
+    program.end()
+    await _fails(machine, "LOAD before a pass", program, (ErrorCode.WATCHDOG, address))
+
+    # A pass that waits for a chunk: what holds the chunk up is to blame, else the pass.
+    machine.dut.wants_chunk_i.value = 1
     program = _prefix(machine)
     program.start_pass(Pass(0, 0, 1, ()))
     machine.handed.expect_all(program.handed)
     address = program.address
+    program.transfer(LOAD, 0x20000, 0, 10, wait_passes=1)
+    program.transfer(LOAD, 0x20000, 0, 10, chunk=1)
     program.end()
-    await _fails(machine, "pass that does not end", program, (ErrorCode.WATCHDOG, address))
+    await _fails(machine, "LOAD in the way of a chunk", program, (ErrorCode.WATCHDOG, address))
+    program = _prefix(machine)
+    address = program.address
+    program.start_pass(Pass(0, 0, 1, ()))
+    machine.handed.expect_all(program.handed)
+    program.end()
+    await _fails(machine, "pass without its chunk", program, (ErrorCode.WATCHDOG, address))
+    machine.dut.wants_chunk_i.value = 0
     machine.hang = False
 
     await machine.good_run(60, "after the watchdog")
@@ -280,13 +314,13 @@ async def slow(dut):
     wait is shorter than the limit, both together are longer.
     """
     tb = Testbench(dut)
-    machine = Machine(tb)
+    machine = Machine(tb, high=tb.arguments.get("high", False))
     await machine.begin()
     await machine.registers.write(Register.WATCHDOG_LIMIT, 300)
     machine.memory(latency=200)
     for opcode in (STORE, LOAD, STORE, LOAD):
         for words in (1, 40):
-            program = Program(WINDOW[0])
+            program = machine.program(WINDOW[0])
             program.transfer(opcode, 0x20000, 0, words)
             program.start_pass(Pass(0, 0, 1, ()), wait_transfers=1)
             program.end()
@@ -314,11 +348,11 @@ async def _interrupt(machine: Machine, program: Program) -> None:
 async def interruptions(dut):
     """A soft reset at any moment brings all bursts to their end and leaves a machine that works."""
     tb = Testbench(dut)
-    machine = Machine(tb)
+    machine = Machine(tb, high=tb.arguments.get("high", False))
     machine.memory(**tb.arguments["memory"])
     await machine.begin()
     for run in range(tb.arguments["runs"]):
-        program = Program(WINDOW[0])
+        program = machine.program(WINDOW[0])
         for _ in range(30):
             opcode = LOAD if tb.rng.random() < 0.5 else STORE
             words, place = (int(value) for value in tb.rng.integers(1, 400, 2))
@@ -326,7 +360,7 @@ async def interruptions(dut):
         program.end()
         await _interrupt(machine, program)
         # Stores alone: what has not been written is as it was.
-        program = Program(WINDOW[0])
+        program = machine.program(WINDOW[0])
         expected = machine.dram.copy()
         for number in range(12):
             words, place = int(tb.rng.integers(1, 400)), int(tb.rng.integers(4000))
@@ -347,12 +381,12 @@ async def interruptions(dut):
 async def transfer_rates(dut):
     """LOADs fill the port: words per cycle from the first to the last word in the GLB."""
     tb = Testbench(dut)
-    machine = Machine(tb)
+    machine = Machine(tb, high=tb.arguments.get("high", False))
     machine.memory(latency=tb.arguments["latency"])
     await machine.begin()
     figures = {}
     for name, count, words, least in (("long", 1, 4096, 0.95), ("short", 8, 64, 0.90)):
-        program = Program(WINDOW[0])
+        program = machine.program(WINDOW[0])
         for number in range(count):
             program.transfer(LOAD, 0x20000 + 8 * words * number, words * number, words)
         program.end()

@@ -58,16 +58,17 @@ module command_decoder
   config_command_t   as_config;
   pass_command_t     as_pass;
   transfer_command_t as_transfer;
+  transfer_address_t as_address;
   assign opcode      = opcode_e'(word_i[3:0]);
   assign as_config   = word_i[ConfigCommandWidth-1:0];
   assign as_pass     = word_i[PassCommandWidth-1:0];
-  assign as_transfer = word_i[TransferCommandWidth-1:0];
+  assign as_transfer = word_i;
+  assign as_address  = word_i;
 
   logic config_legal, transfer_legal;
   assign config_legal   = word_i[63:ConfigCommandWidth] == '0 && as_config.count != '0
                           && 13'(as_config.index) + 13'(as_config.count) <= 13'(ConfigWords);
-  assign transfer_legal = word_i[63:TransferCommandWidth] == '0 && as_transfer.unused == '0
-                          && as_transfer.words != '0 && !(as_transfer.chunk && opcode == OpStore);
+  assign transfer_legal = !(as_transfer.chunk && opcode == OpStore);
 
   logic legal;
   always_comb begin : check
@@ -82,7 +83,7 @@ module command_decoder
           default:         legal = 1'b0;
         endcase
       end
-      StAddress:        legal = word_i[63:TransferAddressWidth] == '0;
+      StAddress:        legal = as_address.words != '0;
       StRows, StPlanes: legal = word_i[63:TransferRowsWidth] == '0
                                 && word_i[TransferRowsWidth-1 -: 12] != '0;
       default: ;
@@ -111,7 +112,7 @@ module command_decoder
     pass = '{command: command_o, wait_passes: as_pass.wait_passes,
              wait_transfers: as_pass.wait_transfers};
     entry_o = '{is_pass: state_q == StCommand, index: index_q,
-                data: (state_q == StCommand) ? pass : word_i};
+                data: (state_q == StCommand) ? pass : $bits(pass_t)'(word_i)};
   end
 
   assign transfer_valid_o = good && ((state_q == StAddress && !header_q.block)
@@ -121,7 +122,6 @@ module command_decoder
       command:     command_q,
       store:       header_q.opcode == OpStore,
       chunk:       header_q.chunk,
-      words:       header_q.words,
       wait_passes: header_q.wait_passes,
       wait_chunks: header_q.wait_chunks,
       address:     address_q,
@@ -129,7 +129,7 @@ module command_decoder
       planes:      word_i[TransferPlanesWidth-1:0]
     };
     if (state_q == StAddress) begin
-      transfer_o.address      = word_i[TransferAddressWidth-1:0];
+      transfer_o.address      = as_address;
       transfer_o.rows         = '0;
       transfer_o.rows.count   = 12'd1;
       transfer_o.planes       = '0;
@@ -199,14 +199,16 @@ module command_decoder
         command_q <= word_address_i;
         header_q  <= as_transfer;
       end
-      if (word_ready_o && state_q == StAddress) address_q <= word_i[TransferAddressWidth-1:0];
+      if (word_ready_o && state_q == StAddress) address_q <= as_address;
       if (word_ready_o && state_q == StRows)    rows_q    <= word_i[TransferRowsWidth-1:0];
     end
   end
 
   logic unused_fields;
-  assign unused_fields = ^{as_config.opcode, as_pass.opcode, header_q.unused};
+  assign unused_fields = ^{as_config.opcode, as_pass.opcode};
 
+  `EYRIE_STATIC(WholeWords, TransferCommandWidth == 64 && TransferAddressWidth == 64,
+      "bits without meaning are not looked at")
   `EYRIE_STATIC(RowsLikePlanes, TransferRowsWidth == TransferPlanesWidth, "formats differ")
   `EYRIE_ASSERT_WHEN(ConfigCounted, state_q == StConfig, left_q != '0, "a CONFIG word too many")
   `EYRIE_ASSERT_NEXT(EndStays, state_q == StEnd, state_q == StEnd, "something after END")

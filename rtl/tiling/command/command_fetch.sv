@@ -78,7 +78,7 @@ module command_fetch
   logic [PlaceWidth-1:0]      place_q;         // of the head word in its beat
   logic [$clog2(Beats+1)-1:0] unused_count;
 
-  fifo #(.WIDTH(1 + 64 * BUS_WORDS), .DEPTH(Beats)) u_beats (
+  queue #(.WIDTH(1 + 64 * BUS_WORDS), .DEPTH(Beats)) u_beats (
     .clk_i,
     .rst_ni,
     .in_valid_i(data_valid_i),

@@ -5,9 +5,9 @@
 // reached, and takes its wait_passes with it.
 //
 // done_o: END has been reached, and nothing of the list is left to start or, of the passes, to end.
-// moved_o: a word of the list or an entry of the pass queue went on. command_o: the DRAM address of
-// the PASS that waits, else of the command being decoded; pass_command_o: of the last PASS handed
-// over.
+// moved_o: a word of the list or an entry of the pass queue went on. pending_o: the oldest PASS that
+// is not done, handed over or not. command_o, pass_command_o: the DRAM addresses of the command
+// being decoded and of the last PASS handed over.
 
 `include "assertions.svh"
 
@@ -52,6 +52,7 @@ module command_processor
   output logic          done_o,
   output logic          moved_o,
   output logic          pass_wait_o,     // a pass waits for its transfers
+  output pending_t      pending_o,
   output logic [31:0]   command_o,
   output logic [31:0]   pass_command_o,
   output fault_t        fault_o
@@ -61,7 +62,7 @@ module command_processor
 
   logic        word_valid, word_ready, ended;
   logic [63:0] word;
-  logic [31:0] word_address, decoded;
+  logic [31:0] word_address;
   error_code_e word_error;
 
   command_fetch #(.BUS_WORDS(BUS_WORDS)) u_fetch (
@@ -99,8 +100,7 @@ module command_processor
     .entry_ready_i   (entry_in_ready),
     .entry_o         (entry_in),
     .ended_o         (ended),
-    .command_o       (decoded),
-    .fault_o
+    .command_o, .fault_o
   );
 
   // ---- The two queues ----
@@ -108,7 +108,7 @@ module command_processor
   logic [$clog2(TRANSFER_QUEUE+1)-1:0] unused_transfer_count;
   logic [$clog2(PASS_QUEUE+1)-1:0]     unused_entry_count;
 
-  fifo #(.WIDTH($bits(transfer_t)), .DEPTH(TRANSFER_QUEUE)) u_transfers (
+  queue #(.WIDTH($bits(transfer_t)), .DEPTH(TRANSFER_QUEUE)) u_transfers (
     .clk_i, .rst_ni,
     .in_valid_i (queue_valid),
     .in_ready_o (queue_ready),
@@ -119,7 +119,7 @@ module command_processor
     .count_o    (unused_transfer_count)
   );
 
-  fifo #(.WIDTH($bits(pass_entry_t)), .DEPTH(PASS_QUEUE)) u_entries (
+  queue #(.WIDTH($bits(pass_entry_t)), .DEPTH(PASS_QUEUE)) u_entries (
     .clk_i, .rst_ni,
     .in_valid_i (entry_in_valid),
     .in_ready_o (entry_in_ready),
@@ -132,9 +132,12 @@ module command_processor
 
   // ---- Tokens and the pass side ----
 
-  count_t      transfers_done, passes_given_q;
-  logic        reached, give;
-  logic [31:0] pass_command_q;
+  localparam int unsigned PassesGiven = 4;  // and not done, at most
+
+  count_t      transfers_done;
+  logic        reached, waits, give, given, given_ready;
+  logic [31:0] pass_command_q, oldest;
+  logic [$clog2(PassesGiven+1)-1:0] unused_given_count;
   pass_t       pass;
 
   token_counters u_tokens (
@@ -150,36 +153,41 @@ module command_processor
   );
 
   assign pass                = entry.data;
+  assign waits               = entry_valid && entry.is_pass;
   assign reached             = token_reached(transfers_done, pass.wait_transfers);
   assign pass_o.config_valid = entry_valid && !entry.is_pass;
   assign pass_o.config_index = entry.index;
-  assign pass_o.config_data  = entry.data;
-  assign pass_o.pass_valid   = entry_valid && entry.is_pass && reached;
+  assign pass_o.config_data  = entry.data[63:0];
+  assign pass_o.pass_valid   = waits && reached && given_ready;
   assign pass_o.wait_passes  = pass.wait_passes;
-  assign pass_wait_o         = entry_valid && entry.is_pass && !reached;
-  assign entry_ready         = entry.is_pass ? pass_i.pass_ready && reached : pass_i.config_ready;
+  assign pass_wait_o         = waits && !reached;
+  assign entry_ready         = entry.is_pass ? give : pass_i.config_ready;
   assign give                = pass_o.pass_valid && pass_i.pass_ready;
 
-  assign done_o = ended && !transfer_valid_o && !entry_valid
-                  && passes_given_q == pass_o.passes_done;
+  fifo #(.WIDTH(32), .DEPTH(PassesGiven)) u_given (
+    .clk_i, .rst_ni,
+    .in_valid_i (give),
+    .in_ready_o (given_ready),
+    .in_data_i  (pass.command),
+    .out_valid_o(given),
+    .out_ready_i(pass_i.pass_done),
+    .out_data_o (oldest),
+    .count_o    (unused_given_count)
+  );
+
+  assign done_o         = ended && !transfer_valid_o && !entry_valid && !given;
   assign moved_o        = word_ready || (entry_valid && entry_ready);
-  assign command_o      = (entry_valid && entry.is_pass) ? pass.command : decoded;
+  assign pending_o      = '{valid: given || waits, command: given ? oldest : pass.command};
   assign pass_command_o = pass_command_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      passes_given_q <= '0;
-      pass_command_q <= '0;
-    end else if (give) begin
-      passes_given_q <= passes_given_q + 1'b1;
-      pass_command_q <= pass.command;
-    end
+    if (!rst_ni)   pass_command_q <= '0;
+    else if (give) pass_command_q <= pass.command;
   end
 
   logic unused_status; // for others
   assign unused_status = ^pass_i;
 
-  `EYRIE_ASSERT(DoneWereGiven, 16'(passes_given_q - pass_o.passes_done) < 16'h8000,
-      "more passes done than handed over")
+  `EYRIE_ASSERT_WHEN(DoneWereGiven, pass_i.pass_done, given, "more passes done than handed over")
 
 endmodule

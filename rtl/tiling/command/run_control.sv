@@ -13,6 +13,9 @@
 // is the machine done, or reset. Settle lasts until what the run counted is in the counters.
 // start_i is ignored while busy and after an error. The first fault of a run is kept; fault_i[0]
 // goes before fault_i[1] and so on.
+//
+// bus_waits_o: stopped, or about to, but a transaction that has begun has not ended. AXI forbids to
+// take one back, so a soft reset lasts until the memory answers, or until rst_ni resets both.
 
 `include "assertions.svh"
 
@@ -41,6 +44,7 @@ module run_control
   output logic                busy_o,
   output logic                done_o,
   output logic                error_o,
+  output logic                bus_waits_o,
   output fault_t              fault_o
 );
 
@@ -123,6 +127,7 @@ module run_control
   assign counting_o  = state_q inside {StRun, StFinish};
   assign busy_o      = state_q inside {StClear, StRun, StFinish, StSettle, StDrain};
   assign done_o      = state_q == StDone;
+  assign bus_waits_o = halt_o && !axi_idle_i;
   assign error_o     = state_q == StError;
   assign fault_o     = fault_q;
 

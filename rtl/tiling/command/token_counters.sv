@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timelines that tokens refer to: how many of each event there were since the start, modulo
-// 2**16. An event pulses its input for one cycle and counts from the next cycle on.
+// The timelines that tokens refer to: how many of each event there were since the start. An event
+// pulses its input for one cycle and counts from the next cycle on. No count can wrap (see
+// TOKEN_BITS of model/encoding.py).
 
 `include "assertions.svh"
 
@@ -42,7 +43,7 @@ module token_counters
   assign chunks_loaded_o  = loaded_q;
   assign chunks_freed_o   = freed_q;
 
-  `EYRIE_ASSERT(FreedWereLoaded, 16'(loaded_q - freed_q) < 16'h8000,
-      "more chunks freed than loaded")
+  `EYRIE_ASSERT(FreedWereLoaded, freed_q <= loaded_q, "more chunks freed than loaded")
+  `EYRIE_ASSERT(LoadsWereTransfers, loaded_q <= transfers_q, "more chunks than transfers")
 
 endmodule

@@ -9,7 +9,7 @@
 //
 // A LOAD is done when its last word is in the GLB, a STORE when its last response has come;
 // transfers are done in list order. fault_o.code stays until halt_i, after which nothing new
-// starts.
+// starts. pending_o: the oldest transfer that is not done, started or not.
 
 `include "assertions.svh"
 
@@ -40,17 +40,17 @@ module dma
   input  logic [BUS_WORDS-1:0][63:0] read_data_i,
   input  logic         read_error_i,
 
-  // AXI writer; the tag that comes back is {last row of its transfer, command address}
+  // AXI writer; the tag that comes back says whether the row is the last of its transfer
   output logic         write_valid_o,
   input  logic         write_ready_i,
   input  logic         write_legal_i,
-  output logic [32:0]  write_tag_o,
+  output logic         write_tag_o,
   output logic         write_data_valid_o,
   input  logic         write_data_ready_i,
   output logic [BUS_WORDS-1:0][63:0] write_data_o,
   input  logic         response_valid_i,
   input  logic         response_error_i,
-  input  logic [32:0]  response_tag_i,
+  input  logic         response_tag_i,
 
   // Address and length of the request, for both
   output logic [31:0]  dram_address_o,
@@ -67,30 +67,44 @@ module dma
   output logic         chunk_loaded_o,
   output logic         waiting_o,  // for tokens
   output logic         busy_o,     // a transfer is under way
-  output logic [31:0]  command_o,  // the oldest transfer that waits or is being asked for
+  output pending_t     pending_o,
   output fault_t       fault_o
 );
 
-  localparam int unsigned InFlightWidth = 6;
+  localparam int unsigned InFlight = 64;         // transfers started and not done, at most
   localparam int unsigned Store = 0, Load = 1;  // GLB clients
 
   // Start: tokens, and the same direction as what is under way.
-  logic [InFlightWidth-1:0] in_flight_d, in_flight_q; // transfers
-  logic                     store_q;                  // their direction
-  logic                     reached, start, walker_ready;
+  logic [$clog2(InFlight+1)-1:0] in_flight;      // transfers
+  logic                          store_q;        // their direction
+  logic                          reached, start, walker_ready, flight_ready;
+  logic                          oldest_valid;
+  logic [31:0]                   oldest;         // command of the first of them
 
   assign reached = token_reached(passes_done_i, transfer_i.wait_passes)
                    && token_reached(chunks_freed_i, transfer_i.wait_chunks);
   assign start   = transfer_valid_i && transfer_ready_o;
-  assign transfer_ready_o = walker_ready && reached && !halt_i
-                            && (in_flight_q == '0 || store_q == transfer_i.store);
-  assign in_flight_d = in_flight_q + InFlightWidth'(start) - InFlightWidth'(transfer_done_o);
-  assign waiting_o   = transfer_valid_i && !reached;
-  assign busy_o      = in_flight_q != '0;
+  assign transfer_ready_o = walker_ready && flight_ready && reached && !halt_i
+                            && (in_flight == '0 || store_q == transfer_i.store);
+  assign waiting_o = transfer_valid_i && !reached;
+  assign busy_o    = in_flight != '0;
+  assign pending_o = '{valid:   oldest_valid || transfer_valid_i,
+                       command: oldest_valid ? oldest : transfer_i.command};
+
+  queue #(.WIDTH(32), .DEPTH(InFlight)) u_flight (
+    .clk_i, .rst_ni,
+    .in_valid_i (start),
+    .in_ready_o (flight_ready),
+    .in_data_i  (transfer_i.command),
+    .out_valid_o(oldest_valid),
+    .out_ready_i(transfer_done_o),
+    .out_data_o (oldest),
+    .count_o    (in_flight)
+  );
 
   // Rows: each goes to its AXI port and to its GLB side at once.
   logic        row_valid, row_ready, row_store, row_legal, row_in_glb, row_good;
-  logic [31:0] row_dram;
+  logic [31:0] row_dram, row_command;
   row_t        row;
   logic        load_row_ready, store_row_ready;
 
@@ -104,6 +118,7 @@ module dma
     .row_ready_i(row_ready),
     .row_store_o(row_store),
     .row_dram_o(row_dram),
+    .row_command_o(row_command),
     .row_o(row)
   );
 
@@ -117,12 +132,11 @@ module dma
 
   assign read_valid_o   = row_good && !row_store && load_row_ready;
   assign write_valid_o  = row_good && row_store && store_row_ready;
-  assign write_tag_o    = {row.last, row.command};
+  assign write_tag_o    = row.last;
   assign dram_address_o = row_dram;
   assign dram_words_o   = row.words;
 
-  logic   load_done;
-  fault_t load_fault;
+  logic load_done, load_error;
 
   dma_load #(.BUS_WORDS(BUS_WORDS)) u_load (
     .clk_i,
@@ -139,7 +153,7 @@ module dma
     .glb_request_o(request_o[Load]),
     .done_o(load_done),
     .chunk_o(chunk_loaded_o),
-    .fault_o(load_fault)
+    .error_o(load_error)
   );
 
   dma_store #(.BUS_WORDS(BUS_WORDS)) u_store (
@@ -159,34 +173,26 @@ module dma
   );
 
   logic store_done;
-  assign store_done      = response_valid_i && response_tag_i[32] && !response_error_i;
+  assign store_done      = response_valid_i && response_tag_i && !response_error_i;
   assign transfer_done_o = load_done || store_done;
 
   // What went out first fails first.
   always_comb begin : report
-    fault_o = '{code: ErrorNone, command: row.command};
-    if (load_fault.code != ErrorNone)              fault_o = load_fault;
-    else if (response_valid_i && response_error_i)
-      fault_o = '{code: ErrorAxiResponse, command: response_tag_i[31:0]};
+    fault_o = '{code: ErrorNone, command: row_command};
+    if (load_error || (response_valid_i && response_error_i))
+      fault_o = '{code: ErrorAxiResponse, command: oldest};
     else if (row_valid && !row_legal)              fault_o.code = ErrorDramAddress;
     else if (row_valid && !row_in_glb)             fault_o.code = ErrorGlbAddress;
   end
-  assign command_o = row_valid ? row.command : transfer_i.command;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      in_flight_q <= '0;
-      store_q     <= 1'b0;
-    end else begin
-      in_flight_q <= in_flight_d;
-      if (start) store_q <= transfer_i.store;
-    end
+    if (!rst_ni)    store_q <= 1'b0;
+    else if (start) store_q <= transfer_i.store;
   end
 
-  `EYRIE_ASSERT_WHEN(DoneStarted, transfer_done_o, in_flight_q != '0, "a transfer done twice")
+  `EYRIE_ASSERT_WHEN(DoneStarted, transfer_done_o, oldest_valid, "a transfer done twice")
   `EYRIE_ASSERT(OneDirection, !(load_done && store_done), "LOAD and STORE done at once")
-  `EYRIE_ASSERT_WHEN(CountFits, start, in_flight_q != '1, "too many transfers under way")
-  `EYRIE_COVER(BackToBack, start && in_flight_q > 1)
+  `EYRIE_COVER(BackToBack, start && in_flight > 1)
   `EYRIE_COVER(Turn, transfer_valid_i && reached && busy_o && store_q != transfer_i.store)
 
 endmodule

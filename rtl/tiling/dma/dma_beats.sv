@@ -22,8 +22,7 @@ module dma_beats
   input  logic         beat_ready_i,
   output glb_address_t beat_address_o,
   output logic         beat_last_o,     // of its transfer
-  output logic         beat_chunk_o,
-  output logic [31:0]  beat_command_o
+  output logic         beat_chunk_o
 );
 
   row_t                      row;
@@ -31,7 +30,7 @@ module dma_beats
   logic [15:0]               word_q;    // of the row
   logic [$clog2(ROWS+1)-1:0] unused_count;
 
-  fifo #(.WIDTH($bits(row_t)), .DEPTH(ROWS)) u_rows (
+  queue #(.WIDTH($bits(row_t)), .DEPTH(ROWS)) u_rows (
     .clk_i, .rst_ni,
     .in_valid_i (row_valid_i),
     .in_ready_o (row_ready_o),
@@ -46,7 +45,6 @@ module dma_beats
   assign beat_address_o = row.address + word_q;
   assign beat_last_o    = row_end && row.last;
   assign beat_chunk_o   = row.chunk;
-  assign beat_command_o = row.command;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni)                           word_q <= '0;

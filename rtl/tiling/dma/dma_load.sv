@@ -3,7 +3,8 @@
 // were asked for, in that order.
 //
 // A transfer is done (done_o, with chunk_o where it brought a chunk) in the cycle in which its last
-// word is written. A word that came with an AXI error is not written: fault_o.
+// word is written. A word that came with an AXI error is not written, and stays: error_o, when all
+// words before it have been written, so that it belongs to the oldest transfer not done.
 
 `include "assertions.svh"
 
@@ -11,7 +12,7 @@ module dma_load
   import eyrie_pkg::*;
   import tiling_pkg::*;
 #(
-  parameter int unsigned ROWS = 16,     // asked for and not yet landed
+  parameter int unsigned ROWS = 64,     // asked for and not yet landed
   parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
 ) (
   input  logic         clk_i,
@@ -32,10 +33,11 @@ module dma_load
 
   output logic         done_o,
   output logic         chunk_o,
-  output fault_t       fault_o
+  output logic         error_o
 );
 
   typedef struct packed {
+    logic         error;
     logic         done;
     logic         chunk;
     glb_address_t address;
@@ -44,7 +46,7 @@ module dma_load
 
   logic         beat_valid, beat_last, beat_chunk;
   glb_address_t beat_address;
-  logic         land, landing_ready, landed;
+  logic         land, landing_ready, landing_valid, landed;
   landing_t     landing_in, landing;
 
   dma_beats #(.ROWS(ROWS), .BUS_WORDS(BUS_WORDS)) u_beats (
@@ -54,20 +56,20 @@ module dma_load
     .beat_ready_i  (land),
     .beat_address_o(beat_address),
     .beat_last_o   (beat_last),
-    .beat_chunk_o  (beat_chunk),
-    .beat_command_o(fault_o.command)
+    .beat_chunk_o  (beat_chunk)
   );
 
-  assign data_ready_o = beat_valid && landing_ready && !data_error_i;
+  assign data_ready_o = beat_valid && landing_ready;
   assign land         = data_valid_i && data_ready_o;
   assign landing_in   = '{
+    error:   data_error_i,
     done:    beat_last,
     chunk:   beat_chunk,
     address: beat_address,
     data:    data_i
   };
 
-  // Cuts the path from the AXI port into the GLB, and lets a word that is on its way arrive
+  // Cuts the paths between the AXI port and the GLB, and lets a word that is on its way arrive
   // whatever happens to the port.
   skid_buffer #(.WIDTH($bits(landing_t))) u_landing (
     .clk_i,
@@ -75,8 +77,8 @@ module dma_load
     .in_valid_i(land),
     .in_ready_o(landing_ready),
     .in_data_i(landing_in),
-    .out_valid_o(glb_valid_o),
-    .out_ready_i(glb_ready_i),
+    .out_valid_o(landing_valid),
+    .out_ready_i(glb_ready_i && !landing.error),
     .out_data_o(landing)
   );
 
@@ -87,12 +89,12 @@ module dma_load
     data:    128'(landing.data)
   };
 
+  assign glb_valid_o = landing_valid && !landing.error;
+  assign error_o     = landing_valid && landing.error;
+
   assign landed  = glb_valid_o && glb_ready_i;
   assign done_o  = landed && landing.done;
   assign chunk_o = done_o && landing.chunk;
-
-  assign fault_o.code = (data_valid_i && data_error_i) ? encoding_pkg::ErrorAxiResponse
-                                                       : encoding_pkg::ErrorNone;
 
   `EYRIE_ASSERT_WHEN(DataHasRow, data_valid_i, beat_valid, "data without a row that it belongs to")
   `EYRIE_STABLE(Write, glb_valid_o, glb_ready_i, glb_request_o)

@@ -20,6 +20,7 @@ module dma_rows
   input  logic        row_ready_i,
   output logic        row_store_o,
   output logic [31:0] row_dram_o,
+  output logic [31:0] row_command_o,  // the command's DRAM address
   output row_t        row_o
 );
 
@@ -36,11 +37,11 @@ module dma_rows
   assign row_valid_o = active_q;
   assign row_store_o = transfer_q.store;
   assign row_dram_o  = row_dram_q;
+  assign row_command_o = transfer_q.command;
   assign row_o = '{
-    command: transfer_q.command,
     chunk:   transfer_q.chunk,
     last:    last_row && last_plane,
-    words:   transfer_q.words,
+    words:   transfer_q.address.words,
     address: row_glb_q
   };
 
@@ -92,7 +93,7 @@ module dma_rows
   assign unused_fields = ^{transfer_q.wait_passes, transfer_q.wait_chunks, transfer_q.address};
 
   `EYRIE_ASSERT_WHEN(NotEmpty, transfer_valid_i,
-      transfer_i.words != '0 && transfer_i.rows.count != '0 && transfer_i.planes.count != '0,
+      transfer_i.address.words != '0 && transfer_i.rows.count != '0 && transfer_i.planes.count != '0,
       "a transfer of nothing")
   `EYRIE_STABLE(Row, row_valid_o, row_ready_i, {row_store_o, row_dram_o, row_o})
 

@@ -35,7 +35,6 @@ module dma_store
   logic                  beat_valid, granted, pending_q, words_ready;
   glb_address_t          beat_address;
   logic                  unused_last, unused_chunk;
-  logic [31:0]           unused_command;
   logic [CountWidth-1:0] count;
 
   dma_beats #(.ROWS(ROWS), .BUS_WORDS(BUS_WORDS)) u_beats (
@@ -45,8 +44,7 @@ module dma_store
     .beat_ready_i  (granted),
     .beat_address_o(beat_address),
     .beat_last_o   (unused_last),
-    .beat_chunk_o  (unused_chunk),
-    .beat_command_o(unused_command)
+    .beat_chunk_o  (unused_chunk)
   );
 
   assign glb_valid_o   = beat_valid && count + CountWidth'(pending_q) < CountWidth'(WORDS);
