@@ -57,8 +57,9 @@ class FeatureMap:
 
     @property
     def pitch(self) -> int:
-        """Words of a row of one group; even, because pairs of words are read."""
-        return self.cols + self.cols % 2
+        """Words of a row of one group; even, because pairs of words are read, and where a single column has no second
+        word, because beats of a DRAM port may be two words."""
+        return 1 if self.cols == 1 and self.groups % 2 == 0 else self.cols + self.cols % 2
 
     @property
     def row_words(self) -> int:

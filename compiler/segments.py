@@ -280,7 +280,8 @@ def row_words(shape: tuple[int, int, int]) -> int:
 
 
 def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
-    """Depthwise words, tables, and filters: all of them, or the least, a tile of 8."""
+    """Depthwise words, tables, and filters: all of them; or the least, a tile of 8, and where all pixels of the map are
+    in flight at once, so that each filter is used but once, two chunks of such a tile."""
     words = 0
     if group.depthwise is not None:
         words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
@@ -292,7 +293,10 @@ def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
         taps = group.filters.shape[1] * group.filters.shape[2]
         halves = 1 if group.source.shape[2] <= 4 else 2
         return words + groups * halves * taps * count // 2
-    return words + groups * (count if resident else 8)
+    if resident:
+        return words + groups * count
+    pixels = max(group.images, 1) * group.map_shape[0] * group.map_shape[1]
+    return words + 8 * (min(groups, 2) if pixels <= machine.cols * (machine.pixel_words // 2) else groups)
 
 
 # ---- The choice ----
@@ -371,7 +375,8 @@ def segments_of_images(group: Group, from_dram: bool, last: bool):
         yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
     if group.depthwise is None and not group.pool_count and not last:
         for slices in SLICES:
-            if len(group.filters) % (8 * slices) == 0:
+            blocks = len(group.filters) // 8  # of the whole map, which lies like its slices
+            if len(group.filters) % (8 * slices) == 0 and (group.map_shape[1] > 1 or blocks % 2 or blocks // slices % 2 == 0):
                 yield Segment(network, 0, 1, Way.SLICES, 0, from_dram, True, slices)
 
 

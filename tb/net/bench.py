@@ -41,6 +41,8 @@ BENCHES = [
                     networks=10, macs=12_000_000, slow=True),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits", machine=WIDE),
             parameters={"BUS_WORDS": 2, "FILTER_LANES": 2}),
+    replace(network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers", machine={}),
+            module="tb.net.large_tests"),
     replace(network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8, machine={}),
             module="tb.net.cost_tests"),
     replace(network("cost1", "likewise, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8,
