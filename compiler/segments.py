@@ -16,7 +16,8 @@ from functools import cached_property
 
 from compiler.descriptors import Window
 from compiler.groups import Group
-from compiler.layout import FeatureMap, word_groups
+from compiler.layout import NARROW_GROUPS, FeatureMap, word_groups
+from compiler.limits import most_pixels
 from compiler.mapping import Mapping, mappings, runs_on
 from compiler.placement import DoesNotFit
 from compiler.prices import PJ_PER_DRAM_BYTE
@@ -236,7 +237,7 @@ def _why_unmapped(machine: MachineConfig, group: Group, rows: int) -> str:
         kind, rows = "depthwise" if group.filters is None else "full", 2 * SET_ROWS
         return (f"a {kind} convolution runs on {rows} rows of PEs only, there are {machine.rows}: "
                 f"use rows = {rows}")
-    room = machine.cols * (machine.pixel_words // 2)
+    room = machine.cols * most_pixels(machine)
     if group.pool_count > room:
         return (f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
                 f"there is room for {room}: give the map another size")
@@ -375,8 +376,9 @@ def segments_of_images(group: Group, from_dram: bool, last: bool):
         yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
     if group.depthwise is None and not group.pool_count and not last:
         for slices in SLICES:
-            blocks = len(group.filters) // 8  # of the whole map, which lies like its slices
-            if len(group.filters) % (8 * slices) == 0 and (group.map_shape[1] > 1 or blocks % 2 or blocks // slices % 2 == 0):
+            blocks = len(group.filters) // 8
+            alike = group.map_shape[1] > 1 or blocks < NARROW_GROUPS  # the whole map lies like its slices
+            if len(group.filters) % (8 * slices) == 0 and alike:
                 yield Segment(network, 0, 1, Way.SLICES, 0, from_dram, True, slices)
 
 

@@ -11,6 +11,7 @@ from model.encoding import Stream
 KNOWN = 4  # cycles that are looked ahead at a time
 ASK = 1  # cycles from a stream's going on to a position until it asks for the word: the skid buffer
 READ = 2  # cycles from a grant until a read stream hands the word on: the bank, the stream's queue
+NETWORK = 1  # from there until the array's network offers it to the PEs: multicast_delivery
 
 
 def bank_masks(machine: MachineConfig, address: np.ndarray) -> np.ndarray:

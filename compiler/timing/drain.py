@@ -11,6 +11,8 @@ from model import encoding as enc
 from model.config import SET_ROWS
 from model.encoding import Stream
 
+CHAIN = SET_ROWS + 1  # registers of a set in the sum chain: skid buffer, PEs
+GATHER = 1  # gather_network
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
 PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
 RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
@@ -49,18 +51,18 @@ class Drain:
 
         The transposer holds two units: one goes in when the words of the last but one are out.
         """
-        chain = SET_ROWS * (2 if shape.joined else 1)  # registers of the sum chain
-        latency = chain + PPU_LATENCY + AVERAGE_LATENCY * shape.average
+        chain = CHAIN * (2 if shape.joined else 1)
+        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average
         at = max(self._ready, full + SUMS_FULL)
         for unit in range(shape.tile_beats // UNIT):
             pixel = unit % shape.pixels
             if pixel == 0:
                 if not self._there:
                     self._table()
-                at = max(at, self._there.popleft() - chain)
+                at = max(at, self._there.popleft() - chain - GATHER)
             at = max(at, self._out[0] + 2 - latency) + UNIT
             if pixel == shape.pixels - 1:
-                self._popped.append(at - 1 + chain)
+                self._popped.append(at - 1 + chain + GATHER)
             count = shape.columns if not shape.average else int(pixel == shape.pixels - 1)
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
         self._ready = at
@@ -73,13 +75,13 @@ class Drain:
 
         A pixel's words are two beats, a half of the GLB word each.
         """
-        latency, at = SET_ROWS + RAW_LATENCY, self._ready
+        latency, at = CHAIN + GATHER + RAW_LATENCY, self._ready
         for pixel in range(shape.pixels):
             at = max(at, ready - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
         self._ready = at
-        self.left = at - 1 + SET_ROWS
+        self.left = at - 1 + CHAIN
         self.written = self._out[1]
         return at
 

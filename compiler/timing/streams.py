@@ -4,7 +4,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from compiler.timing.banks import ASK, READ, Banks
+from compiler.timing.banks import ASK, NETWORK, READ, Banks
 from compiler.timing.front import DRAM_LATENCY, Front
 from compiler.timing.shape import PassShape
 from model.config import SET_ROWS, MachineConfig
@@ -12,6 +12,7 @@ from model.encoding import ArrayMode, Stream
 
 STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
 READ_AHEAD = 5  # DEPTH of read_stream
+SKID = 2  # beats in the skid buffer of a network of the array
 NEVER = 1 << 40
 
 
@@ -38,7 +39,7 @@ class Ifmap:
     def take(self, shape: PassShape, first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`. A pointwise pass fills the pixel queues."""
         self._masks, self._fetched = iter(shape.banks_ifmap), deque()
-        self._granted = first - READ - 1
+        self._granted = first - NETWORK - READ - 1
         self.sent = first - 1
         self._beats, self._place, self._left = shape.beats, 0, len(shape.banks_ifmap)
         self.pixels = [[] for _ in self.pops]
@@ -49,7 +50,7 @@ class Ifmap:
         self._waits: tuple[int, int] | None = None  # for a PE to be done with so many words
         self._known = 0  # the next beat is not sent before this cycle
         self.taken = 0  # first cycle in which PEs take words of this pass
-        for _ in range(READ_AHEAD):
+        for _ in range(READ_AHEAD + SKID):
             self._fetch(0)
 
     def arrival(self, pe: int, word: int, make_room: Callable[[int, int], None] | None = None) -> int:
@@ -114,7 +115,7 @@ class Ifmap:
                 at += 1
             self._banks.streams[at] |= mask
         self._granted = at
-        self._fetched.append(at + READ)
+        self._fetched.append(at + READ + NETWORK)
 
 
 class Words:
@@ -127,6 +128,9 @@ class Words:
     def __init__(self, banks: Banks, who: Stream, known: Callable[[int], None],
                  gate: Callable[[int], int | None] = lambda beat: 0) -> None:
         self._banks, self._who, self._known, self._gate = banks, who, known, gate
+        to_array = who != Stream.TABLE  # through a network with a skid buffer; beats are sent when PEs see them
+        self._delay = READ + NETWORK * to_array  # from a grant until the beat can be sent
+        self._ahead = READ_AHEAD + SKID * to_array
         self.sent = -1  # cycle of the last beat
         self.granted: list[int] = []  # cycles in which the beats of the pass were fetched
         self._masks: list[int] = []
@@ -136,9 +140,9 @@ class Words:
     def take(self, masks: list[int], first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`. masks: the banks of each beat."""
         self.sent = max(self.sent, first - 1)
-        self._masks, self.granted, self._last = masks, [], first - READ - 1
+        self._masks, self.granted, self._last = masks, [], first - self._delay - 1
         self._fetched.clear()
-        self._places = deque([self._last - ASK] * READ_AHEAD)
+        self._places = deque([self._last - ASK] * self._ahead)
 
     def next(self, limit: int = NEVER) -> int | None:
         """The first cycle in which the next beat can be sent; None: it is not fetched before `limit`, that is not
@@ -180,7 +184,7 @@ class Words:
         self._places.popleft()
         self._last = at
         self.granted.append(at)
-        self._fetched.append(at + READ)
+        self._fetched.append(at + self._delay)
         return True
 
 

@@ -16,7 +16,7 @@ from tb.net.large_layers import LARGEST_MAP, LAYERS
 from tb.net.random_layers import Layer, compile_layer
 
 
-@pytest.mark.parametrize("machine", [DEFAULT, MachineConfig(**WIDE)], ids=["1", "2"])
+@pytest.mark.parametrize("machine", [DEFAULT, WIDE], ids=["1", "2"])
 @pytest.mark.parametrize("layer", [*LAYERS, LARGEST_MAP], ids=str)
 def test_large_layers(seed: int, tmp_path: Path, layer: Layer, machine: MachineConfig) -> None:
     rng, path = np.random.default_rng(seed), tmp_path / "layer.tflite"

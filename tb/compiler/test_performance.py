@@ -95,7 +95,7 @@ def test_each_layer_fetches_its_constants_and_maps(shipped: dict[int, Stages]) -
     for step, counters in zip(stages.steps, by_layer(stages.image)):
         constants = 8 * step.constant_words(DEFAULT)
         ifmap = 32 * 32 * 8 if step is stages.steps[0] else 0  # three channels take a word
-        ofmap = 2 * 8 if step is stages.steps[-1] else 0  # ten channels take two
+        ofmap = 2 * 2 * 8 if step is stages.steps[-1] else 0  # ten channels take two, of two columns
         filling = counters["DRAM_READ_BYTES"] - constants - ifmap  # to whole beats
         assert 0 <= filling <= 3 * 8, step.group.layer
         assert counters["DRAM_WRITE_BYTES"] == ofmap, step.group.layer

@@ -62,17 +62,15 @@ class Judge:
 
 @cocotb.test()
 async def predicts_layers(dut) -> None:
-    """As many random layers as the argument `layers` says, or EYRIE_COST_LAYERS; then the shipped network. On a
-    machine with the parameters of the argument `machine`."""
+    """As many random layers as the argument `layers` says, or EYRIE_COST_LAYERS; then the shipped network."""
     tb = Testbench(dut)
     board = Scoreboard("cost")
     judge = Judge(dut, board)
-    machine = MachineConfig(**tb.arguments["machine"])
     host = Host(tb, DRAM_BYTES)
     await host.begin()
     count = int(os.environ.get("EYRIE_COST_LAYERS") or tb.arguments["layers"])
     with TemporaryDirectory() as folder:
-        for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", machine):
+        for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", tb.machine):
             if judge.drawn - judge.refused == count:
                 break
             number, judge.drawn = judge.drawn, judge.drawn + 1
@@ -82,7 +80,7 @@ async def predicts_layers(dut) -> None:
                 continue
             await _layer(host, judge, f"layer {number}, {draw.layer}", draw.image, tb.rng)
     judge.refusals()
-    await _network(host, judge, board, machine)
+    await _network(host, judge, board, tb.machine)
     await tb.finish(board, **judge.summary())
 
 

@@ -13,12 +13,10 @@ import numpy as np
 from compiler.program import Block, Command, Config, End, Run, Transfer
 from model import encoding as enc
 from model import streams
-from model.config import DEFAULT
 from model.descriptor import Descriptor
 from model.encoding import ErrorCode, Opcode, Stream
 from tb.net.programs import Network, Program, draw_base, move, place
 
-GLB_WORDS = DEFAULT.glb_words
 ADDRESSES = 1 << 16  # of GLB words
 TOKENS = 100  # at most so many more than there are
 
@@ -67,6 +65,7 @@ class Fault:
 
     def __init__(self, rng: np.random.Generator, network: Network, dram_bytes: int) -> None:
         self.rng, self.network, self.dram_bytes = rng, network, dram_bytes
+        self.glb_words = network.image.machine.glb_words
         self.base = draw_base(rng, network, dram_bytes)
         self.commands: list[Command | Raw] = move(network.commands, self.base)
         self.good = place(network, self.base, self.commands)
@@ -148,10 +147,12 @@ def list_beyond_memory(fault: Fault) -> None:
 def transfer_beyond_glb(fault: Fault) -> None:
     """A transfer that ends beyond the GLB."""
 
-    def first(command: Transfer) -> dict[str, int]:
-        return {"glb_address": int(fault.rng.integers(GLB_WORDS - command.words + 1, ADDRESSES))}
+    words = fault.glb_words
 
-    bad_transfer(fault, first, glb=GLB_WORDS)
+    def first(command: Transfer) -> dict[str, int]:
+        return {"glb_address": int(fault.rng.integers(words - command.words + 1, ADDRESSES))}
+
+    bad_transfer(fault, first, glb=words)
 
 
 def descriptor_of(fault: Fault, index: int) -> Descriptor:
@@ -180,7 +181,7 @@ def stream_beyond_glb(fault: Fault) -> None:
     shadow = descriptor_of(fault, index)
     enabled = [stream for stream in Stream if shadow.stream(stream).options["enable"]]
     stream = enabled[fault.rng.integers(len(enabled))]
-    more = int(fault.rng.integers(GLB_WORDS, ADDRESSES // 2))
+    more = int(fault.rng.integers(fault.glb_words, ADDRESSES // 2))
     wrong_stream(fault, index, stream, row_address=shadow.stream(stream).address["row_address"] + more, ring_size=0)
 
 

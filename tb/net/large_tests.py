@@ -8,7 +8,6 @@ import cocotb
 import numpy as np
 
 from compiler.importers import tflite
-from model.config import MachineConfig
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
@@ -20,16 +19,14 @@ from tb.net.random_layers import compile_layer
 
 @cocotb.test()
 async def runs_large_layers(dut) -> None:
-    """On a machine with the parameters of the argument `machine`."""
     tb = Testbench(dut)
     board = Scoreboard("large")
     host = Host(tb, DRAM_BYTES)
-    machine = MachineConfig(**tb.arguments["machine"])
     await host.begin()
     with TemporaryDirectory() as folder:
         for layer in LAYERS:
             path = Path(folder) / "layer.tflite"
-            draw = compile_layer(layer, tb.rng, path, machine)
+            draw = compile_layer(layer, tb.rng, path, tb.machine)
             assert draw.image is not None, f"{layer}: {draw.reason}"
             graph, image = tflite.load(path), draw.image
             values = tb.rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
