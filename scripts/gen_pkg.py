@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes rtl/encoding_pkg.sv from model/encoding.py, and rtl/machine_check.sv from model/config.py.
+"""Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/machine_check.sv from model/config.py, and
+rtl/pass/descriptor_rules.sv from model/legality.py.
 
 Usage: python scripts/gen_pkg.py [--check]; with --check nothing is written and the exit code says
 whether the files are up to date.
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from model import config, encoding  # noqa: E402
+from scripts.gen_rules import rules_text  # noqa: E402
 
 ENUMS = {
     encoding.Opcode: ("opcode_e", 4, "Op"),
@@ -119,7 +121,8 @@ def check_text() -> str:
     return f"{CHECK_HEAD}{ports}) ();\n\n{checks}\nendmodule\n"
 
 
-FILES = {ROOT / "rtl" / "encoding_pkg.sv": package_text, ROOT / "rtl" / "machine_check.sv": check_text}
+FILES = {ROOT / "rtl" / "encoding_pkg.sv": package_text, ROOT / "rtl" / "machine_check.sv": check_text,
+         ROOT / "rtl" / "pass" / "descriptor_rules.sv": rules_text}
 
 
 def main() -> int:

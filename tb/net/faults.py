@@ -15,9 +15,12 @@ from model import encoding as enc
 from model import streams
 from model.descriptor import Descriptor
 from model.encoding import ErrorCode, Opcode, Stream
+from model.legality import broken_rule
 from tb.net.programs import Network, Program, draw_base, move, place
 
 ADDRESSES = 1 << 16  # of GLB words
+DESCRIPTOR_WORDS = ((enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE), (enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS),
+                    (enc.DRAIN_INDEX, enc.DRAIN), (enc.PPU_INDEX, enc.PPU))
 TOKENS = 100  # at most so many more than there are
 
 
@@ -200,6 +203,22 @@ def odd_pair(fault: Fault) -> None:
     stream_beyond_glb(fault)
 
 
+def illegal_descriptor(fault: Fault) -> None:
+    """A PASS whose descriptor breaks a rule by one field."""
+    index = fault.any_of(Run)
+    before = descriptor_of(fault, index)
+    while True:
+        word, format_ = DESCRIPTOR_WORDS[fault.rng.integers(len(DESCRIPTOR_WORDS))]
+        field = format_.fields[fault.rng.integers(len(format_.fields))]
+        least = -(1 << field.width - 1) if field.signed else 0
+        value = int(fault.rng.integers(least, format_.largest(field.name), endpoint=True))
+        after = Descriptor(before.words)
+        after.set(word, format_, **{**format_.unpack(before.words[word]), field.name: value})
+        if broken_rule(fault.network.image.machine, after):
+            break
+    fault.commands.insert(index, Config(word, (after.words[word],)))
+
+
 def transfer_waits(fault: Fault) -> None:
     """A transfer that waits for more passes, or chunks to be freed, than there are."""
     index, name = fault.any_of(Transfer), str(fault.rng.choice(["wait_passes", "wait_chunks"]))
@@ -233,6 +252,7 @@ FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (
     (transfer_beyond_glb, ErrorCode.GLB_ADDRESS),
     (stream_beyond_glb, ErrorCode.GLB_ADDRESS),
     (odd_pair, ErrorCode.GLB_ADDRESS),
+    (illegal_descriptor, ErrorCode.DESCRIPTOR),
     (transfer_waits, ErrorCode.WATCHDOG),
     (pass_waits, ErrorCode.WATCHDOG),
     (ifmap_waits, ErrorCode.WATCHDOG),
