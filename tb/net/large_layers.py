@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers at the sizes that the machine is made for: 512 columns, 512 rows, 4,096 channels, 32,768 inputs of a fully
-connected layer."""
+connected layer; and maps of thousands of rows or columns, whose coordinates need all their bits."""
 
 from tb.net.random_layers import Layer
 
@@ -18,6 +18,10 @@ LAYERS = [
     Layer("separable", ROWS, 3, 8, 16, 3, 2),
     Layer("depthwise", ROWS, 3, 8, 0, 3, 1),
     Layer("pointwise", ROWS, 2, 8, 16),
+    Layer("pointwise", 1, 2100, 8, 8),  # coordinates of more than 2,047
+    Layer("pointwise", 2500, 1, 8, 8),
+    Layer("convolution", 1, 3000, 8, 8, 3, 1),
+    Layer("separable", 2200, 1, 8, 8, 2, 2),
     Layer("pointwise", 2, 2, CHANNELS, 16),
     Layer("pointwise", 2, 2, 16, CHANNELS),
     Layer("separable", 2, 2, 8, CHANNELS, 3, 1),

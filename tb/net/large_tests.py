@@ -8,6 +8,7 @@ import cocotb
 import numpy as np
 
 from compiler.importers import tflite
+from model.config import DEFAULT
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
@@ -19,6 +20,7 @@ from tb.net.random_layers import compile_layer
 
 @cocotb.test()
 async def runs_large_layers(dut) -> None:
+    """Those that a machine other than the default one refuses are left out."""
     tb = Testbench(dut)
     board = Scoreboard("large")
     host = Host(tb, DRAM_BYTES)
@@ -27,7 +29,9 @@ async def runs_large_layers(dut) -> None:
         for layer in LAYERS:
             path = Path(folder) / "layer.tflite"
             draw = compile_layer(layer, tb.rng, path, tb.machine)
-            assert draw.image is not None, f"{layer}: {draw.reason}"
+            if draw.image is None:
+                assert tb.machine != DEFAULT, f"{layer}: {draw.reason}"
+                continue
             graph, image = tflite.load(path), draw.image
             values = tb.rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
             result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
