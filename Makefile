@@ -9,6 +9,7 @@ JOBS    ?= 2#        at a time: tests of test, machines of machines
 COUNT   ?=#          mutants (20): mutate; machines (40): machines
 BUDGET  ?= 60#       minutes after which no part, mutant or machine begins: bench, mutate, machines
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
+SEEDS   ?= 1#        seeds of random layers for the cost model: bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
@@ -19,7 +20,7 @@ QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
-export TEST SEED CONFIG JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
+export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
@@ -56,8 +57,8 @@ accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [R
 	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10="$$CIFAR10"} \
 	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"}
 
-bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [BUDGET]
-	@$(eyrie) bench $(quiet) --budget="$$BUDGET" $${PARTS:+--parts="$$PARTS"}
+bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [SEEDS] [BUDGET]
+	@$(eyrie) bench $(quiet) --budget="$$BUDGET" --seeds="$$SEEDS" $${PARTS:+--parts="$$PARTS"}
 
 mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
 	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-20}" --budget="$$BUDGET"

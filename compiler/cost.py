@@ -3,7 +3,7 @@
 
 Bytes are exact. Cycles come from a timeline of the machine's units (compiler/timing), which follows channel
 groups and words, not cycles; tb/net/cost_tests.py holds them to the RTL's. The memory is the simulated one,
-with a latency of 30 cycles and a word a cycle.
+with a latency of 30 cycles and a beat a cycle.
 """
 
 from dataclasses import dataclass
@@ -64,14 +64,8 @@ class Prediction:
 
 
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
-    """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes.
-
-    Raises ValueError for a machine with ports of more than 64 bits, which the timeline does not know.
-    """
+    """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes."""
     machine = image.machine
-    if machine.bus_words > 1 or machine.filter_lanes > 1:
-        raise ValueError(f"bus_words = {machine.bus_words}, filter_lanes = {machine.filter_lanes}: "
-                         "the cost model knows ports of one word only")
     counters, passes, cycles = _run(machine, commands_of(image))
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
@@ -87,7 +81,7 @@ def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
 def _run(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
     """Counters without commands, times of the passes, cycles."""
     banks = Banks(machine)
-    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks)
+    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, machine.bus_words)
     array, descriptor = Array(machine, front, banks), Descriptor()
     counters = dict.fromkeys(COUNTERS, 0)
     passes: list[PassTimes] = []

@@ -13,6 +13,9 @@ from model.config import SET_ROWS, WORD_CHANNELS
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 
+NARROW_GROUPS = 1024  # from which on a map of one column does without a second word in its rows: 8 KiB and more
+
+
 def word_groups(channels: int) -> int:
     """GLB words that hold the channels of one pixel."""
     return -(-channels // 8)
@@ -57,8 +60,10 @@ class FeatureMap:
 
     @property
     def pitch(self) -> int:
-        """Words of a row of one group; even, because pairs of words are read."""
-        return self.cols + self.cols % 2
+        """Words of a row of one group; even, because pairs of words are read. A single column of many groups has no
+        second word; the groups are even then, because beats of a DRAM port may be two words."""
+        narrow = self.cols == 1 and self.groups >= NARROW_GROUPS and self.groups % 2 == 0
+        return 1 if narrow else self.cols + self.cols % 2
 
     @property
     def row_words(self) -> int:

@@ -51,11 +51,9 @@ class Layer:
 class Performance:
     """What a run of a compiled network will take.
 
-    estimate  empty; or why the cycles are the planner's estimates, not the cost model's predictions
-    macs      multiplications of the network; energy_uJ: as if none had a zero operand
+    macs: multiplications of the network; energy_uJ: as if none had a zero operand
     """
 
-    estimate: str
     images: int
     clock_hz: int
     cycles: int
@@ -95,7 +93,7 @@ class Performance:
         """The table, and what it comes to."""
         whole = Layer("network", "", self.macs, self.cycles, self.roofline_cycles, "",
                       self.roofline_cycles / self.cycles, self.dram_bytes, self.glb_bytes, "", "", "")
-        heads = ("layer", "kind", "MACs", "estimate" if self.estimate else "cycles", "bound", "by", "share",
+        heads = ("layer", "kind", "MACs", "cycles", "bound", "by", "share",
                  "DRAM bytes", "GLB bytes", "ifmap", "ofmap", "filters")
         rows = [heads, *(_cells(layer) for layer in (*self.layers, whole))]
         widths = [max(map(len, column)) for column in zip(*rows)]
@@ -105,15 +103,14 @@ class Performance:
 
     def _sums(self) -> list[str]:
         images = "an image" if self.images == 1 else f"{self.images} images"
-        about, ratio = "about " if self.estimate else "", self.dram_bytes / self.compulsory_dram_bytes
-        sums = [
-            f"{about}{self.milliseconds:.3f} ms for {images} at {self.clock_hz / 1e6:g} MHz, "
-            f"{about}{self.images_per_second:,.1f} images a second",
+        ratio = self.dram_bytes / self.compulsory_dram_bytes
+        return [
+            f"{self.milliseconds:.3f} ms for {images} at {self.clock_hz / 1e6:g} MHz, "
+            f"{self.images_per_second:,.1f} images a second",
             f"DRAM {self.dram_bytes:,} bytes, {self.command_bytes:,} of them commands; {ratio:.3f} times the "
             f"compulsory {self.compulsory_dram_bytes:,}",
-            f"energy {about}{self.energy_uJ:.2f} uJ, if no multiplication has a zero operand",
+            f"energy {self.energy_uJ:.2f} uJ, if no multiplication has a zero operand",
         ]
-        return [*sums, f"cycles are the planner's estimates ({self.estimate})"] if self.estimate else sums
 
 
 _NUMBERS = {2, 3, 4, 6, 7, 8}  # columns
@@ -130,12 +127,8 @@ def performance(stages: Stages) -> Performance:
     image, machine, steps = stages.image, stages.machine, stages.steps
     counters = by_layer(image)
     window = max(DRAM_BYTES, image.dram.nbytes)
-    try:
-        prediction = predict(image, window)
-        estimate, cycles, spans = "", prediction.cycles, [layer.cycles for layer in prediction.layers]
-    except ValueError as error:  # a machine that the timeline does not know
-        spans = [step.estimate(machine) for step in steps]
-        estimate, cycles = str(error), sum(spans)
+    prediction = predict(image, window)
+    cycles, spans = prediction.cycles, [layer.cycles for layer in prediction.layers]
     layers = tuple(_layer(*parts, stages.plan, image)
                    for parts in zip(steps, image.map["steps"], spans, counters, strict=True))
     total = {name: sum(of[name] for of in counters) for name in counters[0]}
@@ -144,7 +137,7 @@ def performance(stages: Stages) -> Performance:
     glb_read, glb_written = glb_read_bytes(total), glb_write_bytes(total)
     energy = energy_uj(total["MACS"], glb_read + glb_written, read + written, cycles, machine.clock_hz)
     return Performance(
-        estimate, image.images, machine.clock_hz, cycles, roofline_cycles(image),
+        image.images, machine.clock_hz, cycles, roofline_cycles(image),
         milliseconds=round(1e3 * cycles / machine.clock_hz, 6),
         images_per_second=round(image.images * machine.clock_hz / cycles, 3),
         macs=sum(layer.macs for layer in layers), dram_read_bytes=read, dram_write_bytes=written,

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from compiler.descriptors import Window
 from compiler.groups import Group
-from compiler.layout import FeatureMap, word_groups
+from compiler.layout import NARROW_GROUPS, FeatureMap, word_groups
 from compiler.limits import most_pixels
 from compiler.mapping import Mapping, mappings, runs_on
 from compiler.placement import DoesNotFit
@@ -281,7 +281,8 @@ def row_words(shape: tuple[int, int, int]) -> int:
 
 
 def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
-    """Depthwise words, tables, and filters: all of them, or the least, a tile of 8."""
+    """Depthwise words, tables, and filters: all of them; or the least, a tile of 8, and where all pixels of the map are
+    in flight at once, so that each filter is used but once, two chunks of such a tile."""
     words = 0
     if group.depthwise is not None:
         words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
@@ -293,7 +294,10 @@ def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
         taps = group.filters.shape[1] * group.filters.shape[2]
         halves = 1 if group.source.shape[2] <= 4 else 2
         return words + groups * halves * taps * count // 2
-    return words + groups * (count if resident else 8)
+    if resident:
+        return words + groups * count
+    pixels = max(group.images, 1) * group.map_shape[0] * group.map_shape[1]
+    return words + 8 * (min(groups, 2) if pixels <= machine.cols * (machine.pixel_words // 2) else groups)
 
 
 # ---- The choice ----
@@ -372,7 +376,9 @@ def segments_of_images(group: Group, from_dram: bool, last: bool):
         yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
     if group.depthwise is None and not group.pool_count and not last:
         for slices in SLICES:
-            if len(group.filters) % (8 * slices) == 0:
+            blocks = len(group.filters) // 8
+            alike = group.map_shape[1] > 1 or blocks < NARROW_GROUPS  # the whole map lies like its slices
+            if len(group.filters) % (8 * slices) == 0 and alike:
                 yield Segment(network, 0, 1, Way.SLICES, 0, from_dram, True, slices)
 
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from compiler.timing.banks import ASK, NETWORK, READ, Banks
 from compiler.timing.convolution import Convolution
 from compiler.timing.depthwise import Depthwise
+from compiler.timing.drain import CHAIN, GATHER
 from compiler.timing.front import Front, PassCommand
 from compiler.timing.fused import Fused
 from compiler.timing.pointwise import Pointwise
 from compiler.timing.shape import PassShape
-from compiler.timing.streams import CHAIN, GATHER, STREAM_START
+from compiler.timing.streams import STREAM_START
 from compiler.timing.units import Begin, Units
 from model.config import MachineConfig
 from model.encoding import ArrayMode
@@ -58,14 +59,13 @@ class Array:
 
         pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
         ifmap, filters, depthwise, tables, ofmap = _loaded(
-            shape.mode, take(units.ifmap.sent - NETWORK), take(units.filters.sent - NETWORK),
-            take(units.depthwise_sent - NETWORK), take(drain.table_sent), ppu)
+            shape.mode, take(units.ifmap.sent - NETWORK), take(units.filters.stream.sent - NETWORK),
+            take(units.depthwise.sent - NETWORK), take(drain.tables.sent), ppu)
         tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
         units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)
         filters_first = filters + STREAM_START + NETWORK
-        if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE):
-            units.filters.take(filters_first, shape)
-        drain.take(max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
+        units.filters.take(filters_first, shape)
+        drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
         self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START + NETWORK))
         done = drain.written + DONE
         self._front.passes_done.append(done)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which GLB banks the clients of high priority use in each cycle, for those behind them to wait."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from model.config import MachineConfig
 from model.encoding import Stream
 
+KNOWN = 4  # cycles that are looked ahead at a time
 ASK = 1  # cycles from a stream's going on to a position until it asks for the word: the skid buffer
 READ = 2  # cycles from a grant until a read stream hands the word on: the bank, the stream's queue
 NETWORK = 1  # from there until the array's network offers it to the PEs: multicast_delivery
@@ -38,28 +41,30 @@ class Banks:
             self.streams += more
             self.tables += more
 
-    def sweep(self, first: int, address: int, words: int) -> None:
-        """A transfer's words, one a cycle, from cycle `first` on."""
-        self.reach(first + words)
-        for cycle, mask in enumerate(self._masks[address : address + words], first):
-            self.busy[cycle] |= mask
+    def sweep(self, first: int, address: int, words: int, lanes: int) -> None:
+        """A transfer's words, so many a cycle, from cycle `first` on."""
+        self.reach(first + words // lanes)
+        for word, mask in enumerate(self._masks[address : address + words]):
+            self.busy[first + word // lanes] |= mask
 
-    def walk(self, cycle: int, masks: list[int], who: Stream) -> int:
-        """Stream `who` (filters, tables or depthwise) hands on words, one behind the other, after `cycle`.
+    def grant(self, cycle: int, mask: int, who: Stream, known: Callable[[int], None], limit: int) -> int:
+        """The first cycle from `cycle` on in which stream `who` (filters, tables or depthwise) gets its banks;
+        `limit` if that is not before it.
 
-        Words for the array are handed on when they are offered to the PEs. Returns the cycle of the last. A
-        word is granted READ cycles before, and NETWORK more on its way to the array.
+        known(cycle): makes sure that what takes banks before the stream is known before a cycle.
         """
-        delay = READ if who == Stream.TABLE else READ + NETWORK
-        cycle += 1 - delay
-        for mask in masks:
-            self.reach(cycle)
+        seen = cycle
+        while cycle < limit:
+            if cycle >= seen:
+                seen = cycle + KNOWN
+                known(seen)
+                self.reach(seen)
+            taken = self.busy[cycle] | self.streams[cycle]
             if who == Stream.DEPTHWISE:
-                while (self.busy[cycle] | self.streams[cycle] | self.tables[cycle]) & mask:
-                    cycle += 1
-            else:
-                while (self.busy[cycle] | self.streams[cycle]) & mask:
-                    cycle += 1
-                (self.streams if who == Stream.FILTER else self.tables)[cycle] |= mask
+                taken |= self.tables[cycle]
+            if not taken & mask:
+                if who != Stream.DEPTHWISE:
+                    (self.streams if who == Stream.FILTER else self.tables)[cycle] |= mask
+                return cycle
             cycle += 1
-        return cycle - 1 + delay
+        return limit

@@ -5,6 +5,7 @@ through the sum chain."""
 from compiler.timing.fused import Fused
 from compiler.timing.shape import PassShape
 from compiler.timing.units import Begin, Units
+from model.config import SET_ROWS
 
 
 class Depthwise(Fused):
@@ -14,43 +15,26 @@ class Depthwise(Fused):
         super().__init__(units, shape, begin)
         self._work = _Words(units, shape, begin.work)
 
-    def run(self) -> int:
-        """A group's words are written while the next group's ifmap comes, and take their banks first."""
-        units, shape = self._units, self._shape
-        arrived: list[dict[int, int]] = []  # by group
-        pushed = [len(pops) for pops in units.ifmap.pops]
-        for job in range(shape.jobs):
-            if job:
-                self._finish(job - 1)
-            while len(arrived) < min(job + self._held, shape.jobs):
-                units.front.catch_up(units.ifmap.sent)
-                arrived.append(units.ifmap.send_group(shape, pushed))
-            self._multiply(job, arrived[job])
-        self._finish(shape.jobs - 1)
-        units.depthwise_sent = self._stream
-        return self._work.end()
-
 
 class _Words:
     """In place of the pointwise work: between two groups the PEs have nothing to do, and words are drained as
     soon as they are there."""
 
     def __init__(self, units: Units, shape: PassShape, free: int) -> None:
-        self._shape, self._drain, self._free = shape, units.drain, free
+        self._shape, self._drain, self._free = shape, units.drain, [free] * SET_ROWS
         self._groups_held = units.machine.word_buffer_words // shape.pixels
         self._left: list[int] = []  # of groups: when the last word left the buffer
 
-    def interrupt(self, length: int) -> None:
-        """A depthwise group takes the PE for so many cycles."""
-        self._free += length
+    def interrupt(self, begins: list[int], length: int) -> None:
+        """A depthwise group takes the PEs for so many cycles, by row from `begins` on at the earliest."""
+        self._free = [max(free, begin) + length for free, begin in zip(self._free, begins)]
 
-    def run_until(self, limit: int) -> int:
-        """The first cycle from `limit` on in which the PE is free."""
-        self._free = max(self._free, limit)
-        return self._free
+    def run_until(self, limit: int, row: int = 0) -> int:
+        """The first cycle from `limit` on in which the PEs of a row are free."""
+        return max(self._free[row], limit)
 
     def end(self) -> int:
-        return self._free
+        return max(self._free)
 
     def add(self, ready: int) -> None:
         """A group whose last word is there in a cycle."""

@@ -16,7 +16,7 @@ DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of tb/sim/axi_dra
 READ_LATENCY = DRAM_LATENCY + 1  # from a burst's issue in axi_reader to its first beat: the AR register
 READ_BURSTS, READ_BEATS = 28, 256  # of loads under way at most; no new one while more beats are to come (axi_reader)
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter
-PAGE_WORDS = 512  # a burst stays in 4 KiB
+PAGE_WORDS = 512  # a burst stays in 4 KiB: 64-bit words
 LANDED = 2  # from a load's last beat to its count: skid buffer of dma_load, token_counters
 FIRST_ASK = 2  # StClear, then started_q of command_fetch
 STORE_START = 6  # from a store's start to its first beat: dma_rows, splitter, offer, GLB read, queue, W register
@@ -62,13 +62,14 @@ class ReadPort:
         return self._starts[burst] + number - before - 1
 
 
-def bursts(address: int, words: int):
-    """Beats of the bursts of a stretch of words."""
-    word = address // 8
-    while words:
-        beats = min(words, BURST_BEATS, PAGE_WORDS - word % PAGE_WORDS)
+def bursts(address: int, words: int, bus_words: int):
+    """Beats of the bursts of a stretch of words on a port of so many words."""
+    beat, left = address // 8 // bus_words, words // bus_words
+    page = PAGE_WORDS // bus_words
+    while left:
+        beats = min(left, BURST_BEATS, page - beat % page)
         yield beats
-        word, words = word + beats, words - beats
+        beat, left = beat + beats, left - beats
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,9 @@ class Front:
     passes are done and when chunks are freed. The rows of a block count as one behind the other.
     """
 
-    def __init__(self, commands: list[Command], ids: range, banks: Banks) -> None:
-        """ids: indices of the descriptor's ID words."""
-        self._port, self._banks = ReadPort(), banks
+    def __init__(self, commands: list[Command], ids: range, banks: Banks, bus_words: int) -> None:
+        """ids: indices of the descriptor's ID words; bus_words: in a beat of the DRAM port."""
+        self._port, self._banks, self._bus_words = ReadPort(), banks, bus_words
         self._taken: list[int] = []  # cycle in which the decoder takes each word
         self._fetched: list[int] = []  # cycle in which each word is at its input
         self._asked = 0  # chunks
@@ -226,8 +227,8 @@ class Front:
         return self._taken[needed - 1] + 1 if needed <= len(self._taken) else None
 
     def _ask(self) -> None:
-        start = self._port.issue(self._ask_time() + 1, FETCH_WORDS, urgent=True)
-        self._fetched += range(start + 1, start + 1 + FETCH_WORDS)
+        start = self._port.issue(self._ask_time() + 1, FETCH_WORDS // self._bus_words, urgent=True)
+        self._fetched += [start + 1 + word // self._bus_words for word in range(FETCH_WORDS)]
         self._asked += 1
 
     def _start_time(self) -> int | None:
@@ -252,7 +253,7 @@ class Front:
         block = transfer.block
         rows = block.rows * block.planes if block else 1
         if transfer.load:
-            self._pending = list(bursts(transfer.dram_address, transfer.words)) * rows
+            self._pending = list(bursts(transfer.dram_address, transfer.words, self._bus_words)) * rows
             self._row_taken, self._moved = max(at + 1, self._splitter_free), 0
             return
         for _ in range(rows):
@@ -265,8 +266,9 @@ class Front:
         beats = self._pending.pop(0)
         start = self._port.issue(self._row_taken + 1, beats)
         transfer = self._queue[len(self._started) - 1][0]
-        self._banks.sweep(start + LANDED - 1, transfer.glb_address + self._moved, beats)
-        self._moved += beats
+        words = beats * self._bus_words
+        self._banks.sweep(start + LANDED - 1, transfer.glb_address + self._moved, words, self._bus_words)
+        self._moved += words
         if not self._pending:
             self._splitter_free = self._port.issued
             self.transfers_done.append(start + beats - 1 + LANDED)
@@ -275,7 +277,7 @@ class Front:
 
     def _store_row(self, transfer: Transfer) -> int:
         first = max(self._row_taken + STORE_START - 1, self._store_free)
-        self._banks.sweep(first - STORE_READ, transfer.glb_address, transfer.words)
-        self._store_free = first + transfer.words
+        self._banks.sweep(first - STORE_READ, transfer.glb_address, transfer.words, self._bus_words)
+        self._store_free = first + transfer.words // self._bus_words
         self._splitter_free = self._row_taken + 1
         return self._store_free - 1 + STORED

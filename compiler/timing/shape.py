@@ -87,8 +87,8 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         drain["block"] * drain["blocks"] * shape["pixels"], bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns), _pair_banks(machine, ifmap, at),
-        *(_word_banks(machine, descriptor.stream(s))
-          for s in (Stream.FILTER, Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP)))
+        _word_banks(machine, filters, machine.filter_lanes),
+        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP)))
 
 
 def _lanes(stream: StreamDescriptor, at: Positions) -> tuple[np.ndarray, np.ndarray]:
@@ -119,8 +119,10 @@ def _pair_banks(machine: MachineConfig, stream: StreamDescriptor, at: Positions)
     return masks.tolist()
 
 
-def _word_banks(machine: MachineConfig, stream: StreamDescriptor) -> list[int]:
+def _word_banks(machine: MachineConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:
     if not stream.options["enable"]:
         return []
     at = positions(stream)
+    if lanes == 2:
+        return _pair_banks(machine, stream, at)
     return np.where(inside(stream, at), bank_masks(machine, at.address), 0).tolist()

@@ -89,7 +89,7 @@ def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, P
 
 
 def _predicted(image: Image) -> list | None:
-    """When each pass begins and ends by the cost model; None for a machine that it does not know."""
+    """When each pass begins and ends by the cost model; None without a command list."""
     try:
         return predict(image).passes
     except ValueError:

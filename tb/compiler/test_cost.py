@@ -5,7 +5,6 @@ published prices.
 tb/net/cost_tests.py holds its cycles, and the GLB bytes of every client, to the RTL.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from compiler.image import Image
 from compiler.pipeline import compile_network
 from compiler.prices import energy_uj
 from compiler.traffic import FETCH_AHEAD, FETCH_WORDS
-from model.config import DEFAULT
+from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.compiler.test_networks import network
 
@@ -24,30 +23,31 @@ NETWORKS = 20
 MOVED = ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES")
 
 
-def compiled(seed: int, number: int, path: Path) -> Image | None:
+def compiled(seed: int, number: int, path: Path, machine: MachineConfig = DEFAULT) -> Image | None:
     """A random network's image; None if the compiler refuses it."""
     model, _ = network(np.random.default_rng([seed, number]))
     path.write_bytes(model)
     try:
-        return compile_network(path, effort=8).image
+        return compile_network(path, machine, effort=8).image
     except ValueError:
         return None
 
 
-def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path) -> None:
-    images = [compiled(seed, number, tmp_path / "net.tflite") for number in range(NETWORKS)]
+@pytest.mark.parametrize("machine", [DEFAULT, MachineConfig(bus_words=2, filter_lanes=2)], ids=["1", "2"])
+def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path, machine: MachineConfig) -> None:
+    images = [compiled(seed, number, tmp_path / "net.tflite", machine) for number in range(NETWORKS)]
     images = [image for image in images if image]
     assert len(images) > NETWORKS // 2
     for image in images:
-        machine = Machine(image.dram.copy())
-        machine.run(image.program)
+        run = Machine(image.dram.copy(), machine)
+        run.run(image.program)
         cost = predict(image)
         for name in MOVED:
-            assert cost.counters[name] == machine.counters[name], name
-        loaded = machine.counters["DRAM_READ_BYTES"] - machine.counters["COMMAND_BYTES"]
+            assert cost.counters[name] == run.counters[name], name
+        loaded = run.counters["DRAM_READ_BYTES"] - run.counters["COMMAND_BYTES"]
         assert cost.counters["DRAM_READ_BYTES"] - cost.counters["COMMAND_BYTES"] == loaded
-        assert 0 <= cost.counters["COMMAND_BYTES"] - machine.counters["COMMAND_BYTES"] <= 8 * FETCH_AHEAD * FETCH_WORDS
-        assert len(cost.passes) == machine.counters["PASSES"]
+        assert 0 <= cost.counters["COMMAND_BYTES"] - run.counters["COMMAND_BYTES"] <= 8 * FETCH_AHEAD * FETCH_WORDS
+        assert len(cost.passes) == run.counters["PASSES"]
 
 
 def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:
@@ -69,14 +69,6 @@ def test_a_list_whose_end_is_decoded_with_its_last_pass(tmp_path: Path) -> None:
     """The words of the last pass and END come into reach in one step: that is no list that waits for itself."""
     image = compiled(626772, 1, tmp_path / "net.tflite")
     assert predict(image).cycles > 0
-
-
-def test_wide_ports_are_refused(tmp_path: Path) -> None:
-    image = next(i for i in (compiled(1, n, tmp_path / "net.tflite") for n in range(NETWORKS)) if i)
-    wide = replace(image, map=image.map | {"machine": replace(DEFAULT, bus_words=2).as_dict()})
-    with pytest.raises(ValueError) as caught:
-        predict(wide)
-    assert str(caught.value) == "bus_words = 2, filter_lanes = 1: the cost model knows ports of one word only"
 
 
 def test_prices_are_those_of_the_baseline() -> None:

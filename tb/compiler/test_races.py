@@ -23,7 +23,7 @@ from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from tb.compiler.any_timing import Program, Timing, holding, random_choice
 from tb.compiler.test_networks import MACHINES, late_network, network
-from tb.net.random_layers import CHANNELS, FILTERS, KINDS, random_model
+from tb.net.random_layers import draw_layer
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, separable, weights
 
 COUNT = int(os.environ.get("EYRIE_RACES", "24"))
@@ -43,8 +43,7 @@ def draw_model(rng: np.random.Generator) -> bytes:
     draw = rng.integers(3)
     if draw < 2:
         return (network, late_network)[draw](rng)[0]
-    shape = (*rng.integers(1, 33, 2).tolist(), int(rng.choice(CHANNELS)))
-    return random_model(rng, str(rng.choice(KINDS)), shape, int(rng.choice(FILTERS)))[0]
+    return draw_layer(rng).model(rng)
 
 
 def draw_programs(seed: int, path: Path) -> Iterator[Compiled]:

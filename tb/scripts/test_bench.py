@@ -119,3 +119,26 @@ def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> Non
     assert capsys.readouterr().out == "bad: no reason\n"
     assert bench.run_parts(["good"], base, soon - 61) == {}
     assert capsys.readouterr().out == "good: skipped, the budget is used up\n"
+
+
+def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """All seeds count, one that fails says why; none but the first begins when the budget is used up."""
+    def run(out: object, name: str, seed: int) -> dict:
+        share = 0.5 if name == "cost0" else 1.25
+        return {"test": name, "seed": seed, "status": "pass" if share < 1 else "fail", "reason": "too far",
+                "layers": 60, "within": 60 - (share > 1), "worst_share_of_bound": share, "missed": [], "drawn": 63,
+                "refused": 3}
+
+    monkeypatch.setattr(bench, "cost_run", run)
+    monkeypatch.setattr(bench, "predict", lambda image: SimpleNamespace(layers=[SimpleNamespace(name="a", cycles=99)]))
+    base = SimpleNamespace(out=None, image=None, summary={"layers": [{"cycles": 100}]}, seeds=3,
+                           end=time.monotonic() + 60)
+    section = bench.cost_model(base)
+    assert (section["layers"], section["within"], section["drawn"], section["refused"]) == (360, 357, 378, 18)
+    assert section["worst_share_of_bound"] == 1.25 and not section["match"]
+    seeds = [run["seed"] for run in section["runs"]]
+    assert len(set(seeds)) == 3 and [run["test"] for run in section["runs"]] == ["cost0", "cost1"] * 3
+    assert section["reason"] == f"cost1, seed {seeds[0]}: too far"
+    base.end -= 61
+    assert len(bench.cost_model(base)["runs"]) == 2
+    assert "the budget is used up after 1 of 3 seeds" in capsys.readouterr().out

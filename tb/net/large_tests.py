@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers of the largest sizes on the whole machine, every pass and the result against the model."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cocotb
+import numpy as np
+
+from compiler.importers import tflite
+from model.config import DEFAULT
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.host import Host
+from tb.net.large_layers import LAYERS
+from tb.net.net_tests import compare_passes
+from tb.net.random_layers import compile_layer
+
+
+@cocotb.test()
+async def runs_large_layers(dut) -> None:
+    """Those that a machine other than the default one refuses are left out."""
+    tb = Testbench(dut)
+    board = Scoreboard("large")
+    host = Host(tb, DRAM_BYTES)
+    await host.begin()
+    with TemporaryDirectory() as folder:
+        for layer in LAYERS:
+            path = Path(folder) / "layer.tflite"
+            draw = compile_layer(layer, tb.rng, path, tb.machine)
+            if draw.image is None:
+                assert tb.machine != DEFAULT, f"{layer}: {draw.reason}"
+                continue
+            graph, image = tflite.load(path), draw.image
+            values = tb.rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
+            result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
+            board.compare(0, int(result.error), f"{layer}: error code")
+            compare_passes(board, image, values, result)
+            golden = graph.run(values[None])[graph.output.name][0]
+            board.compare(golden.tolist(), image.output(host.memory).tolist(), f"{layer}: result")
+            dut._log.info("%s: %d cycles, %d passes", layer, result.counters["CYCLES"], len(result.passes))
+    await tb.finish(board)
