@@ -26,7 +26,6 @@ from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 
 
-
 @dataclass(frozen=True)
 class Case:
     """A pass ready to run.

@@ -12,7 +12,6 @@ import numpy as np
 from model.config import SET_ROWS, WORD_CHANNELS
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
-
 NARROW_GROUPS = 1024  # from which on a map of one column does without a second word in its rows: 8 KiB and more
 
 

@@ -170,7 +170,7 @@ class Segment:
 
     def cycles(self, machine: MachineConfig) -> int:
         """Estimate: the array's cycles, or the transfers', whichever are more."""
-        total, before = 0, None
+        total, before, drain = 0, None, 0
         for job in self.jobs:
             group = sliced(self.network[job.group], self.slices)
             mapping = self._mapping(machine, group, job.last - job.first)
