@@ -288,6 +288,7 @@ class ErrorCode(IntEnum):
     AXI_RESPONSE = 3
     WATCHDOG = 4
     GLB_ADDRESS = 5  # a transfer beyond the GLB, or a stream, or an odd pair: then the address is the last PASS's
+    DESCRIPTOR = 6  # of a PASS: one that the machine does not run (model.legality)
 
 
 class Register(IntEnum):

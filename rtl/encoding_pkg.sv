@@ -43,7 +43,8 @@ package encoding_pkg;
     ErrorDramAddress = 4'd2,
     ErrorAxiResponse = 4'd3,
     ErrorWatchdog = 4'd4,
-    ErrorGlbAddress = 4'd5
+    ErrorGlbAddress = 4'd5,
+    ErrorDescriptor = 4'd6
   } error_code_e;
 
   localparam int unsigned WordBits = 64;

@@ -50,11 +50,15 @@ module eyrie_core
   logic [Units-1:0] taken;
   logic             drain_done, ofmap_done, drain_epoch, ppu_epoch;
 
-  pass_controller #(.ROWS(ROWS), .COLS(COLS), .UNITS(Units)) u_pass_controller (
+  pass_controller #(
+    .ROWS(ROWS), .COLS(COLS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES), .UNITS(Units)
+  ) u_pass_controller (
     .clk_i, .rst_ni, .control_i,
     .config_ready_o(status_o.config_ready),
     .pass_ready_o  (status_o.pass_ready),
     .pass_done_o   (status_o.pass_done),
+    .illegal_o     (status_o.illegal_pass),
     .pass_o        (pass),
     .wait_passes_o (wait_passes),
     .scan_o        (scan),

@@ -328,7 +328,8 @@ package eyrie_pkg;
 
   // Back: pass_done and chunk_freed pulse, at most once a cycle. wants_chunk: a pass waits for a
   // filter chunk and for nothing else that has to come; progress: something moved: for the watchdog.
-  // glb_error: an access beyond the GLB.
+  // glb_error: an access beyond the GLB. illegal_pass: the pass that is offered has a descriptor
+  // that the machine does not run.
   typedef struct packed {
     logic config_ready;
     logic pass_ready;
@@ -337,6 +338,7 @@ package eyrie_pkg;
     logic wants_chunk;
     logic progress;
     logic glb_error;
+    logic illegal_pass;
   } pass_status_t;
 
   // What the tiling controller does in a cycle, for the counters.

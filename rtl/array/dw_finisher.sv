@@ -6,7 +6,8 @@
 // docs/machine.md) is taken from the table stream beforehand, two of them kept. A word's space is
 // reserved (reserve_o) before its first channel enters the requantizer; full_i holds that back.
 //
-// A channel's first cycle reads its table entry, its second hands sum and entry to the requantizer.
+// A channel's first cycle reads its table entry and selects its sum, its second hands both to the
+// requantizer.
 
 `include "assertions.svh"
 
@@ -44,6 +45,7 @@ module dw_finisher
   logic [1:0]         channel_q;
   logic [8:0]         pixel_q;
   logic               begins, second_q, word_issued, group_issued, table_valid;
+  logic signed [DwSumWidth-1:0] sum_q;
   sum_t               bias;
   logic signed [31:0] multiplier;
   logic signed [7:0]  shift;
@@ -70,6 +72,10 @@ module dw_finisher
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (begins) sum_q <= sums_i[channel_q];
+  end
+
   table_buffer #(.CHANNELS(WordChannels)) u_table (
     .clk_i, .rst_ni, .table_valid_i, .table_ready_o,
     .table_i     (table_data_i),
@@ -88,7 +94,7 @@ module dw_finisher
     .enable_i    (1'b1),
     .valid_i     (second_q),
     .tag_i       (channel_q),
-    .sums_i      (32'($signed(sums_i[channel_q]))),
+    .sums_i      (sum_t'(sum_q)),
     .biases_i    (bias),
     .multiplier_i(multiplier),
     .shift_i     (shift),

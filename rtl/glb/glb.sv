@@ -13,8 +13,8 @@
 //
 // A request beyond the last word is granted, reads 0, writes nothing and pulses error_o.
 //
-// error_o, bytes_o (bytes that each client's strobes accessed) and conflicts_o (clients that waited)
-// are those of the cycle before: they are registers.
+// error_o, bytes_o (bytes that each client's strobes accessed) and conflicts_o (clients that
+// waited) are those of the cycle before: they are registers.
 //
 // Timing: a client's request should come from registers: from there it is decoded, compared with
 // those of the clients before it, all at once, and goes to its banks.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands.
 //
-// What the units take at once, the row IDs and which streams are used, are registers; column IDs and
-// the streams' words are in a memory that is read two words at a time, an even one and the next, a
-// cycle after read_i. Words that were never written are 0: after a reset the memory is cleared,
+// What the units take at once, the row IDs and which streams are used, are registers; column IDs
+// and the streams' words are in a memory that is read two words at a time, an even one and the next,
+// a cycle after read_i. Words that were never written are 0: after a reset the memory is cleared,
 // while ready_o is low.
 
 `include "assertions.svh"
@@ -120,7 +120,8 @@ module descriptor
   `EYRIE_STATIC(PairsWhole,
       ColumnIdsIndex % 2 == 0 && StreamsIndex % 2 == 0 && StreamWords % 2 == 0,
       "IDs or streams begin within a pair of words")
-  `EYRIE_ASSERT_WHEN(WrittenCleared, write_i || read_i, ready_o, "a descriptor before it is cleared")
+  `EYRIE_ASSERT_WHEN(WrittenCleared, write_i || read_i, ready_o,
+      "a descriptor that is not cleared is used")
   `EYRIE_ASSERT(NotBoth, !(write_i && read_i), "a descriptor that is taken is written")
 
 endmodule

@@ -10,7 +10,11 @@
 // every reachable sum if reciprocal and shift are those of model.arithmetic.average_reciprocal; at
 // most 1024 values are summed. Configuration holds still while values are in flight.
 //
-// Stages: 1 sums over columns, 2 sums over pixels, 3 product, 4 shift and sign.
+// Totals of the pixels so far wait in a RAM, a word per channel, which is read beside stage 1. The
+// total of the beat just before is not in it yet and goes around it.
+//
+// Stages: 1 sums over columns, 2 sums over pixels, magnitude and half the count, 3 product, 4 shift
+// and sign.
 `include "assertions.svh"
 
 module average_pool
@@ -40,10 +44,14 @@ module average_pool
   localparam int unsigned RowWidth = 8 + $clog2(COLS);  // sum of COLS int8 values
   localparam int unsigned TotalWidth = 18;              // sum of 1024 int8 values
   localparam int unsigned FractionBits = 17;
+  localparam int unsigned QuotientWidth = TotalWidth + 18 - FractionBits;
+  localparam int unsigned Rows = 10;                    // base-4 digits of a magnitude
 
-  logic [Latency:1]              valid_q;
-  drain_beat_t                   beat_q [1:Latency];
-  logic                          first_q;  // first pixel of a block
+  logic [Latency:1]                valid_q;
+  drain_beat_t                     beat_q [1:Latency];
+  logic                            first_q;  // first pixel of a block
+  logic                            again_q;  // the beat behind stage 1 is of the channel before it
+  logic [COLS-1:0][TotalWidth-1:0] totals, stored;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -61,17 +69,28 @@ module average_pool
   always_ff @(posedge clk_i) begin
     if (enable_i) begin
       beat_q[1] <= beat_i;
+      again_q   <= valid_q[1] && beat_i.channel == beat_q[1].channel;
       for (int unsigned stage = 2; stage <= Latency; stage++) beat_q[stage] <= beat_q[stage-1];
     end
   end
 
+  ram_1r1w #(.WORDS(BlockChannels), .WIDTH(COLS * TotalWidth)) u_totals (
+    .clk_i,
+    .write_i        (enable_i && valid_q[1]),
+    .write_address_i(beat_q[1].channel),
+    .write_data_i   (totals),
+    .read_i         (enable_i && valid_i),
+    .read_address_i (beat_i.channel),
+    .read_data_o    (stored)
+  );
+
   for (genvar run = 0; run < int'(COLS); run++) begin : gen_runs
     logic signed [RowWidth-1:0]   row, row_q;
-    logic signed [TotalWidth-1:0] totals_q [BlockChannels];
-    logic signed [TotalWidth-1:0] total, total_q;
-    logic [TotalWidth-1:0]        magnitude;
-    logic [TotalWidth+17:0]       product_q, quotient;
-    logic                         negative_q;
+    logic signed [TotalWidth-1:0] so_far, total, total_q;
+    logic [TotalWidth-1:0]        magnitude_q;
+    logic signed [2*Rows+32:0]    product;
+    logic [QuotientWidth-1:0]     product_q, quotient;
+    logic                         negative, negative_q;
     logic [7:0]                   value_q;
 
     always_comb begin : sum_columns
@@ -83,25 +102,35 @@ module average_pool
       end
     end
 
-    assign total     = TotalWidth'(row_q) + (first_q ? '0 : totals_q[beat_q[1].channel]);
-    assign magnitude = (total_q[TotalWidth-1] ? -total_q : total_q) + TotalWidth'(count_i[10:1]);
-    assign quotient  = product_q >> (5'(FractionBits) + 5'(shift_i));
+    assign so_far      = again_q ? total_q : $signed(stored[run]);
+    assign total       = TotalWidth'(row_q) + (first_q ? '0 : so_far);
+    assign totals[run] = total;
+    assign negative    = total[TotalWidth-1];
+    assign quotient    = product_q >> shift_i;
+
+    booth_step #(.ROWS(Rows)) u_product (  // twice the product
+      .value_i     (32'(reciprocal_i)),
+      .multiplier_i({(2 * Rows)'(magnitude_q), 1'b0}),
+      .addend_i    ('0),
+      .sum_o       (product)
+    );
 
     always_ff @(posedge clk_i) begin
       if (enable_i) begin
-        row_q      <= row;
-        total_q    <= total;
-        product_q  <= (TotalWidth + 18)'(magnitude) * (TotalWidth + 18)'(reciprocal_i);
-        negative_q <= total_q[TotalWidth-1];
-        value_q    <= negative_q ? -quotient[7:0] : quotient[7:0];
-        if (valid_q[1]) totals_q[beat_q[1].channel] <= total;
+        row_q       <= row;
+        total_q     <= total;
+        magnitude_q <= (total ^ {TotalWidth{negative}}) + TotalWidth'(negative) +
+                       TotalWidth'(count_i[10:1]);
+        product_q   <= QuotientWidth'(product >>> (FractionBits + 1));
+        negative_q  <= total_q[TotalWidth-1];
+        value_q     <= negative_q ? -quotient[7:0] : quotient[7:0];
       end
     end
 
     assign values_o[run] = value_q;
 
     `EYRIE_ASSERT_WHEN(QuotientIsInt8, enable_i && valid_q[3],
-        quotient <= (negative_q ? 36'd128 : 36'd127), "reciprocal does not fit the count")
+        quotient <= (negative_q ? QuotientWidth'(128) : QuotientWidth'(127)), "reciprocal does not fit the count")
   end
 
   assign valid_o = valid_q[Latency];

@@ -52,6 +52,7 @@ module max_pool #(
     if (take && !odd_q) kept_q[channel_i] <= pairs;
   end
 
+  `EYRIE_STATIC(PairOfColumns, COLS >= 2, "less than a pair of columns")
   `EYRIE_ASSERT_WHEN(PixelPairs, take && pixel_last_i,
       odd_q, "a block with an odd number of pixels")
 

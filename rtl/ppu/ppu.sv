@@ -295,6 +295,7 @@ module ppu
     .word_last_o
   );
 
+  `EYRIE_STATIC(ColsLegal, COLS >= 2 && COLS <= 16, "COLS is not 2 to 16")
   `EYRIE_STABLE(BeatStable, sums_valid_i, sums_ready_o, beat_i)
   for (genvar column = 0; column < int'(COLS); column++) begin : gen_sums_check
     `EYRIE_STABLE(SumStable, sums_valid_i && state_q == StRun && 5'(column) < cfg_q.columns,

@@ -10,8 +10,8 @@
 //   addend = round((q - zero_point) * 2^20 * multiplier / 2^31) rounded-shifted right
 //   output = requantize(first + second)
 //
-// Stages: product, rounded to its high part; right shift; those of the requantizer. The low half's
-// results wait for those of the high half.
+// Stages: difference to the zero point; product, rounded to its high part; right shift; those of
+// the requantizer. The low half's results wait for those of the high half.
 `include "assertions.svh"
 
 module residual_add
@@ -39,6 +39,7 @@ module residual_add
 );
 
   localparam int unsigned Lanes = BlockChannels / 2;
+  localparam int unsigned Stages = 3;             // before the requantizer
   localparam int unsigned LeftShift = 20;
   localparam int unsigned Drop = 31 - LeftShift;  // bits of (q - zero_point) * multiplier dropped
   localparam int unsigned Rows = 5;               // base-4 digits of a difference of 9 bits
@@ -51,8 +52,8 @@ module residual_add
 
   logic                  move, take, both;
   logic                  high_q;  // the half that is taken next
-  logic [2:1]            valid_q;
-  tag_t                  tag_q [1:2];
+  logic [Stages:1]       valid_q;
+  tag_t                  tag_q [1:Stages];
   logic                  lanes_valid;
   tag_t                  lanes_tag;
   logic [Lanes-1:0][7:0] lane_result, low_q;
@@ -75,14 +76,14 @@ module residual_add
       valid_q <= '0;
     end else if (move) begin
       if (take) high_q <= !high_q;
-      valid_q <= {valid_q[1], take};
+      valid_q <= {valid_q[Stages-1:1], take};
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (move) begin
       tag_q[1] <= '{high: high_q, last: word_last_i};
-      tag_q[2] <= tag_q[1];
+      for (int unsigned stage = 2; stage <= Stages; stage++) tag_q[stage] <= tag_q[stage-1];
       if (lanes_valid) low_q <= lane_result;
     end
   end
@@ -91,7 +92,7 @@ module residual_add
     for (genvar side = 0; side < 2; side++) begin : gen_addends
       encoding_pkg::ppu_addend_t     parameters;
       logic [1:0][7:0]               values;  // of the two halves
-      logic signed [8:0]             difference;
+      logic signed [8:0]             difference_q;
       logic signed [2*Rows+32:0]     product;
       logic signed [HighWidth-1:0]   high_part_q;
       logic signed [HighWidth:0]     shifted;
@@ -101,12 +102,11 @@ module residual_add
         assign values[half] = (side == 0) ? word_i[8*(lane+half*Lanes) +: 8]
                                           : residual_i[8*(lane+half*Lanes) +: 8];
       end
-      assign difference = 9'($signed(values[high_q])) - 9'(parameters.zero_point);
 
       // Twice the product; one half of what is dropped is added: rounding to the nearest.
       booth_step #(.ROWS(Rows)) u_product (
         .value_i     ({1'b0, parameters.multiplier}),
-        .multiplier_i({difference[8], difference, 1'b0}),
+        .multiplier_i({difference_q[8], difference_q, 1'b0}),
         .addend_i    (33'(1) << Drop),
         .sum_o       (product)
       );
@@ -119,6 +119,7 @@ module residual_add
 
       always_ff @(posedge clk_i) begin
         if (move) begin
+          difference_q         <= 9'($signed(values[high_q])) - 9'(parameters.zero_point);
           high_part_q          <= HighWidth'(product >>> (Drop + 1));
           addend_q[side][lane] <= sum_t'(shifted);
         end
@@ -136,8 +137,8 @@ module residual_add
     .zero_point_i(result_i.zero_point),
     .act_min_i   (result_i.act_min),
     .act_max_i   (result_i.act_max),
-    .valid_i     (valid_q[2]),
-    .tag_i       (tag_q[2]),
+    .valid_i     (valid_q[Stages]),
+    .tag_i       (tag_q[Stages]),
     .sums_i      (addend_q[0]),
     .biases_i    (addend_q[1]),
     .multiplier_i({1'b0, result_i.multiplier}),

@@ -4,9 +4,9 @@
 //
 // A pass is on offer when offer_i.epoch has changed. It is taken (take_o) when the pass before has
 // been walked through and free_i: at once, if the stream is not used in it; else wanted_o asks for
-// the words of its descriptor, and it is taken in the cycle in which the last of them come. The walk
-// starts then: running_o from the next cycle on; step_i goes on by one position; last_o marks the
-// last one. cfg_o is the descriptor in use.
+// the words of its descriptor, and it is taken in the cycle in which the last of them come. The
+// walk starts then: running_o from the next cycle on; step_i goes on by one position; last_o marks
+// the last one. cfg_o is the descriptor in use.
 
 `include "assertions.svh"
 

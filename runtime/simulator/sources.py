@@ -13,6 +13,7 @@ from pathlib import Path
 from runtime.folders import ROOT
 
 _WORD = re.compile(r"\w+")
+_PARAMETER = re.compile(r"^\s*parameter\b[^=]*?(\w+)\s*=", re.MULTILINE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -71,9 +72,22 @@ def closure(top: str) -> list[Path]:
     return list(order)
 
 
+def parameters(top: str) -> list[str]:
+    """The names of the parameters of module `top`, in order. Raises SourceError as `closure` does."""
+    return _PARAMETER.findall(code(_locate(top)))
+
+
 def arguments(files: list[Path]) -> list[str]:
     """Files as Verilator's and slang's arguments: the headers' folders, then the sources."""
     folders = dict.fromkeys(path.parent for path in files if path.suffix == ".svh")
     return [f"+incdir+{folder}" for folder in folders] + [
         str(path) for path in files if path.suffix == ".sv"
     ]
+
+
+def file_list(top: str) -> str:
+    """A command file for tools that read SystemVerilog (`-f`): what module `top` needs, by paths from the repository's
+    root. Raises SourceError."""
+    files = [path.relative_to(ROOT) for path in closure(top)]
+    return "\n".join(["// SPDX-License-Identifier: Apache-2.0",
+                      "// Written by scripts/gen_file_list.py: do not edit here.", *arguments(files), ""])

@@ -2,6 +2,7 @@
 """The register file's simulation test. The AXI ports are tested with the tiling controller."""
 
 from runtime.simulator.bench import Bench
+from tb.sim.dram import SOURCES
 
 BENCHES = [
     Bench(
@@ -17,5 +18,14 @@ BENCHES = [
         "tb_registers",
         "tb.bus.bus_tests",
         "counters",
+    ),
+    Bench(
+        "pins0",
+        "whole machine: no output follows an AXI or AXI-Lite input within a cycle",
+        "tb_pins",
+        "tb.bus.pins_tests",
+        "cut",
+        sources=SOURCES,
+        cycles=100_000,
     ),
 ]

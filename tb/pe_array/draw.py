@@ -13,6 +13,15 @@ from tb.common import layers
 PADS = [(1, 1, 1, 1), (0, 0, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1)]
 
 
+def why_not(options: dict, machine: MachineConfig) -> str | None:
+    """Why the array takes no layer of these options; None: it does."""
+    try:
+        draw(np.random.default_rng(0), options, machine)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tuple[str, layers.Layer]:
     """A layer of a kind, "convolution", "fused", "pointwise", "depthwise" or "connected": (what it is,
     the layer). What the options leave open is drawn."""
@@ -33,7 +42,7 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
     pads = (0, 0, 0, 0) if kind == "pointwise" else fitting[rng.integers(len(fitting))]
     kernel = (1, 1) if kind == "pointwise" else (3, 3)
     size = output_size((shape["rows"], shape["cols"]), Window(kernel, stride, pads))
-    blocks = pointwise_blocks(*size, machine, stride)
+    blocks = pointwise_blocks(*size, machine, None if kind == "pointwise" else stride)
     if blocks.pixels * stride % 2:
         inner = 1  # blocks begin at even columns: a map of one column has one
     blocks = replace(blocks, inner=inner, along=-(-blocks.along // inner))

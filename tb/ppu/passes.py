@@ -68,7 +68,7 @@ def draw_pass(
     pixels = pixels or int(rng.choice([1, 2, 3, 4, 4, 4, 9, 32]))
     blocks = blocks or int(rng.integers(1, 7))
     if pool == "max":
-        columns, pixels = 2 * ((columns + 1) // 2), 2 * ((pixels + 1) // 2)
+        columns, pixels = 2 * max(1, columns // 2), 2 * ((pixels + 1) // 2)
     low, high = sorted(int(v) for v in rng.integers(-128, 128, 2))
     if rng.random() < 0.6:
         low, high = -128, 127

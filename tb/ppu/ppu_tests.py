@@ -12,7 +12,7 @@ from tb.ppu.passes import KINDS, Pass, draw_pass
 PASSES = 24
 RATES = (0.0, 0.0, 0.2, 0.6, 0.9)  # idle and stall probabilities
 # Cycles from the last beat of a block to its first word, and between its words.
-LATENCIES = {"plain": 5, "raw": 2, "average": 9, "max": 5, "residual": 11}
+LATENCIES = {"plain": 5, "raw": 2, "average": 9, "max": 5, "residual": 12}
 PERIODS = {"residual": 2}
 
 
