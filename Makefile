@@ -2,11 +2,12 @@
 # Knobs: make TARGET KNOB=value
 
 TEST    ?=#          test name (make list): sim, golden
-SEED    ?=#          seed; sim draws one, test takes one from the sources, mutate 1
+SEED    ?=#          seed; sim draws one, test takes one from the sources, mutate and machines 1
+CONFIG  ?=#          JSON file with machine parameters: sim, demo
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
-JOBS    ?= 2#        tests at a time: test
-COUNT   ?= 20#       mutants: mutate
-BUDGET  ?= 60#       minutes after which no part or mutant begins: bench, mutate
+JOBS    ?= 2#        at a time: tests of test, machines of machines
+COUNT   ?=#          mutants (20): mutate; machines (40): machines
+BUDGET  ?= 60#       minutes after which no part, mutant or machine begins: bench, mutate, machines
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
@@ -16,7 +17,7 @@ QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
-export TEST SEED JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL PYTHON
+export TEST SEED CONFIG JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
@@ -24,14 +25,14 @@ eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test lint golden accuracy bench mutate clean help
+.PHONY: demo sim list check test lint golden accuracy bench mutate machines clean help
 
-demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE]
-	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"}
+demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE] [CONFIG]
+	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${CONFIG:+--config="$$CONFIG"}
 
-sim: $(ready) ## Runs one simulation test: TEST [SEED] [WAVES]
+sim: $(ready) ## Runs one simulation test: TEST [SEED] [CONFIG] [WAVES]
 	@$(eyrie) sim $(quiet) $(if $(filter 1,$(WAVES)),--waves) $${SEED:+--seed="$$SEED"} \
-	  $${TEST:+-- "$$TEST"}
+	  $${CONFIG:+--config="$$CONFIG"} $${TEST:+-- "$$TEST"}
 
 list: $(ready) ## Prints the simulation tests
 	@$(eyrie) list
@@ -56,7 +57,10 @@ bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PAR
 	@$(eyrie) bench $(quiet) --budget="$$BUDGET" $${PARTS:+--parts="$$PARTS"}
 
 mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
-	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$$COUNT" --budget="$$BUDGET"
+	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-20}" --budget="$$BUDGET"
+
+machines: $(ready) ## Draws machines of any size: the legal ones have to work: [SEED] [COUNT] [BUDGET] [JOBS]
+	@$(eyrie) machines $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-40}" --budget="$$BUDGET" --jobs="$$JOBS"
 
 clean: ## Removes build/; .venv stays
 	@rm -rf build

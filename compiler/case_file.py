@@ -106,7 +106,7 @@ def default_mappings(case: CaseFile, machine: MachineConfig) -> Iterator[dict[st
     channels, what columns are left take other filters. Then those that need less of the GLB."""
     filters, channels, _, taps = case.filters.shape
     e = min(case.shape[1], machine.cols)
-    p = min(WORD_CHANNELS, filters, machine.filter_words // 2 // taps)
+    p = min(WORD_CHANNELS, filters, max(1, machine.filter_words // 2 // taps))  # a group in use, one to come
     r = min(2, machine.sets) if channels > WORD_CHANNELS else 1
     down = min(machine.sets // r, -(-filters // p))
     across = min(machine.cols // e, NO_FILTER_COLUMN, -(-filters // (p * down)))

@@ -9,14 +9,22 @@ import numpy as np
 
 from compiler import layout
 from compiler.convolution import Convolution, convolution_descriptor, convolution_groups, convolution_sets
-from compiler.descriptors import Blocks, Filters, Output, Pass, Window, output_size, pass_descriptor
+from compiler.descriptors import (
+    Blocks,
+    Filters,
+    Output,
+    Pass,
+    Window,
+    output_size,
+    pass_descriptor,
+)
 from compiler.layout import FeatureMap
+from compiler.limits import most_filters, most_pixels
 from model import encoding as enc
 from model.array import drain_beats
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 
-MAX_STEP = 127  # columns or rows that a stream goes on at once
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,7 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
     if channels != ifmap.shape[0]:
         raise ValueError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
-    pixels = min(width, max(1, machine.psum_words // p), MAX_STEP // window.stride)
+    pixels = min(width, max(1, machine.psum_words // p))
     if -(-width // pixels) > 1 and pixels * window.stride % 2:
         pixels -= 1
     blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
@@ -105,10 +113,10 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     tiles = -(-m // (p * t))
     draft = Convolution(placed, window, blocks, zero_point, p, q, r, t, tiles, 0)
     sets = convolution_sets(machine, draft)
-    packed = layout.pack_convolution(filters, q, p, sets.across, sets.pairs, split=sets.split or not sets.by_set)
+    packed = layout.pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
     if sets.by_set and not sets.split:
         packed = packed[:, : convolution_groups(draft)[0]]
-    filter_address = memory.place(packed)
+    filter_address = memory.place(layout.pad_runs(packed, machine.filter_lanes))
     final = Convolution(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address)
     places = _convolution_places(machine, final, (m, height, width))
     if ipsum is not None:
@@ -188,17 +196,25 @@ def _convolution_places(machine: MachineConfig, c: Convolution, shape: tuple[int
 def _pack_ipsum(ipsum: np.ndarray, places: np.ndarray, descriptor: Descriptor) -> np.ndarray:
     """int32 [M, E, F] -> uint64, two columns a word, in drain order."""
     columns = descriptor.drain["columns"]
-    m, y, x = np.moveaxis(places[:, :, : columns + columns % 2], -1, 0)
+    even = np.pad(places[:, :, :columns], ((0, 0), (0, 0), (0, columns % 2), (0, 0)), constant_values=-1)
+    m, y, x = np.moveaxis(even, -1, 0)
     values = np.where(m >= 0, ipsum[m, y, x], 0).astype(np.int32)
     return np.ascontiguousarray(values).view(np.uint64)
 
 
-def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: int = 1) -> Blocks:
-    """Blocks of pixels for a map: up to 4 pixels a column, as many rows as there are."""
-    pixels = min(4, width + width % 2 if width > 1 else 1)
+def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: int | None = None,
+                     pixels: int = 4) -> Blocks:
+    """Blocks of pixels for a map: up to so many pixels a column, as many rows as there are. stride: of depthwise work;
+    None: pointwise."""
+    most = min(pixels, most_pixels(machine, stride))
+    stride = stride or 1
+    if most % 2 and stride == 1:
+        most -= 1
+    pixels = min(most, width + width % 2 if width > 1 else 1)
     rows = min(height, machine.cols)
     cols = min(machine.cols // rows, -(-width // pixels))
-    while pixels > 2 and cols * 2 * rows <= machine.cols and cols * pixels >= width:
+    while (pixels > 2 and pixels // 2 * stride % 2 == 0 and cols * 2 * rows <= machine.cols
+           and cols * pixels >= width):
         pixels, cols = pixels // 2, cols * 2
     if cols * pixels < width and pixels * stride % 2:
         pixels += 1
@@ -233,7 +249,7 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
     """
     window = window if depthwise is not None else Window((1, 1), 1, (0, 0, 0, 0))
     height, width = output_size(ifmap.shape[1:], window)
-    blocks = blocks or pointwise_blocks(height, width, machine, window.stride)
+    blocks = blocks or pointwise_blocks(height, width, machine, None if depthwise is None else window.stride)
     memory = Allocator(machine.glb_words)
     placed = _place_map(memory, ifmap.transpose(1, 2, 0))
     depthwise_address = filters = None
@@ -295,7 +311,7 @@ def fused_cases(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: n
     # The SUPERs keep depthwise words for all tiles of a pass: one tile where they cannot.
     words = -(-len(ifmap) // 8) * pixels * (2 if machine.sets == 1 else 1)
     count = len(pointwise)
-    most = count if words <= machine.word_buffer_words else _most_filters(pixels, machine)
+    most = count if words <= machine.word_buffer_words else most_filters(machine, pixels)
     parts = []
     for first in range(0, count, most):
         filters = slice(first, min(count, first + most))
@@ -305,13 +321,8 @@ def fused_cases(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: n
 
 def _tile(filters: int, pixels: int, machine: MachineConfig) -> int:
     """Filters of a tile: as many as the psum buffers hold, evenly spread, in blocks of 8."""
-    tiles = -(-filters // _most_filters(pixels, machine))
+    tiles = -(-filters // most_filters(machine, pixels))
     return -(-filters // (tiles * 8)) * 8
-
-
-def _most_filters(pixels: int, machine: MachineConfig) -> int:
-    """Filters whose sums the psum buffers of a set hold, in blocks of 8."""
-    return 3 * (machine.psum_words // pixels) // 8 * 8
 
 
 def _block_places(machine: MachineConfig, p: Pass, descriptor: Descriptor,

@@ -197,7 +197,7 @@ def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
         return layout.pack_pointwise(group.filters, tile)
     groups = layout.word_groups(group.source.shape[2]) * (1 if group.source.shape[2] <= 4 else 2)
     filters = group.filters.transpose(0, 3, 1, 2)
-    return layout.pack_convolution(filters, 4, tile // machine.sets, 1, 1, split=False)[:, :groups]
+    return layout.pack_convolution(filters, 4, tile // machine.sets, 1, machine.sets, split=False)[:, :groups]
 
 
 def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space,

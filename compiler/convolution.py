@@ -63,12 +63,13 @@ class Sets:
 
     @property
     def pairs(self) -> int:
-        return max(1, self.down // (1 if self.split else 2))
+        """Pairs of sets with filters of their own; of an odd number of stacked sets the last has no partner."""
+        return -(-self.down // (1 if self.split else 2))
 
 
 def convolution_sets(machine: MachineConfig, c: Convolution) -> Sets:
     folds = -(-c.blocks.rows // machine.cols)
-    down = min(c.t, machine.sets // c.r) if folds == 1 else 1
+    down = max(1, min(c.t, machine.sets // c.r)) if folds == 1 else 1
     return Sets(folds, down, c.t // down, c.r > 1, c.r * down > 1)
 
 
@@ -88,7 +89,7 @@ def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor
     groups, halves = convolution_groups(c)
     for what, demand, bound in (
         ("channels of a PE", c.q, WORD_CHANNELS),
-        ("filter words of a PE", c.p * taps, machine.filter_words // 2),
+        ("filter words of a PE", c.p * taps, machine.filter_words),
         ("partial sums of a PE", c.p * blocks.pixels, machine.psum_words),
     ):
         if demand > bound:
@@ -126,18 +127,18 @@ def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: 
                              halves: int) -> None:
     """Order: tile, group, set across, pair of sets and row, filter, tap."""
     rows, taps = c.window.kernel
-    run = c.p * taps
-    pair_words = rows * run
+    run, lanes = c.p * taps, machine.filter_lanes
+    run_words = -(-run // lanes) * lanes
+    pair_words = rows * run_words
     across_words = sets.pairs * pair_words
     group_words = sets.across * across_words
     # Words by set pair hold one group for each half; others hold both halves' groups.
     twice = 1 if sets.by_set else halves
     stored = c.ifmap.groups * halves // twice
-    lanes = machine.filter_lanes
     stream = linear_stream(
         c.filter_address,
-        Level(-(-run // lanes), lanes),
-        Level(rows, run, tag=enc.TAG.pack(row=1)),
+        Level(run_words // lanes, lanes),
+        Level(rows, run_words, tag=enc.TAG.pack(row=1)),
         Level(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
         Level(sets.across, across_words, tag=enc.TAG.pack(column=1)),
         Level(twice, tag=enc.TAG.pack(half=1)),
@@ -157,7 +158,7 @@ def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) 
     descriptor.set(
         enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
         heads=heads, head_sets=c.r, fold=int(fold), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
-        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None),
+        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), ln=descriptor.drain["ln"],
     )
     beats = blocks.outer * c.tiles * (heads if fold else 1) * blocks.pixels * block
     if c.ipsum_address is not None:

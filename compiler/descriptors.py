@@ -9,10 +9,11 @@ are listed innermost first; the loops are those of docs/machine.md.
 from dataclasses import dataclass, field
 
 from compiler.layout import FeatureMap
+from compiler.limits import dealt_filters, most_pixels
 from compiler.scan_ids import ScanIds, block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
-from model.config import SET_ROWS, MachineConfig
+from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
 
@@ -251,12 +252,6 @@ def _filter_stream(machine: MachineConfig, p: "Pass") -> StreamDescriptor:
     )
 
 
-def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:
-    """Filters of a tile for each row of a set: dealt in turn, as many at a time as come in a cycle."""
-    lanes = machine.filter_lanes
-    return tuple(lanes * -(-(count // lanes - row) // SET_ROWS) for row in range(SET_ROWS))
-
-
 def linear_stream(address: int, *levels: Level, **options: int) -> StreamDescriptor:
     """A stream that is nowhere outside."""
     return StreamDescriptor({"offset": address}, {"rows": 1, "cols": 1}, options, levels)
@@ -273,7 +268,8 @@ def set_array(machine: MachineConfig, descriptor: Descriptor, ids: ScanIds, mode
         filters_0=filters[0], filters_1=filters[1], filters_2=filters[2],
     )
     descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=groups, inner=blocks.inner, tiles=tiles,
-                   outer=blocks.outer, ln=ids.ln)
+                   outer=blocks.outer)
+    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, ln=ids.ln)
 
 
 def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
@@ -340,14 +336,13 @@ def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: Pass) -> N
 
 
 def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel_blocks: int) -> None:
+    joined = descriptor.drain["ln"]
     if p.filters:
-        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7,
+        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7, "ln": joined,
                  "pairs": int(machine.filter_lanes == 2)}
     else:  # the words of both sets, which are the halves of a GLB word
-        drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1}
-        loops = descriptor.loops
-        loops["ln"] &= ~(1 << (SET_ROWS - 1))
-        descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, **loops)
+        drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1,
+                 "ln": joined & ~(1 << (SET_ROWS - 1))}
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=p.blocks.columns,
                    to_ppu=int(p.ofmap is not None), **drain)
     reciprocal, shift = average_reciprocal(p.pool_count)
@@ -359,9 +354,9 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel
 def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
     """Raises ValueError, naming demand and bound, where a pass does not fit the PEs."""
     blocks, stride = p.blocks, p.window.stride
-    limits = [("pixels of a column", blocks.pixels, machine.pixel_words // 2)]
+    limits = [("pixels of a column", blocks.pixels, most_pixels(machine))]
     if mode != ArrayMode.POINTWISE:
-        limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + 3, machine.ifmap_words))
+        limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, machine.ifmap_words))
     if p.filters:
         dealt = max(dealt_filters(machine, p.filters.count))
         limits.append(("partial sums of a PE", dealt * blocks.pixels, machine.psum_words))
@@ -371,7 +366,7 @@ def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
     for what, demand, bound in limits:
         if demand > bound:
             raise ValueError(f"{what}: needs {demand}, has {bound}")
-    if mode == ArrayMode.DEPTHWISE and machine.sets != 2:
+    if mode == ArrayMode.DEPTHWISE and machine.sets < 2:
         raise ValueError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
     if blocks.images:
         images = blocks.images * blocks.inner

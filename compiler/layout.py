@@ -139,23 +139,31 @@ def pack_pointwise(filters: np.ndarray, tile: int) -> np.ndarray:
     return np.ascontiguousarray(padded.reshape(tiles, tile, -1).transpose(0, 2, 1))
 
 
-def pack_convolution(filters: np.ndarray, q: int, p: int, across: int, pairs: int, split: bool) -> np.ndarray:
+def pack_convolution(filters: np.ndarray, q: int, p: int, across: int, down: int, split: bool) -> np.ndarray:
     """int8 [M, C, R, S] -> uint64 [tiles, groups, across, pairs, R, p, S].
 
-    A tile is p filters for each of `across` x `pairs` x (1 or 2) PE sets. split: the two sets of a pair
-    take the two channel halves of the same filters, and a group is 2q channels. Otherwise they take
-    the same q channels of two runs of p filters: with half_by_set words of filters (m, m + p).
+    A tile is p filters for each of `across` x `down` PE sets. split: each of them is a pair of sets that take the two
+    channel halves of the same filters, and a group is 2q channels. Otherwise the sets of a pair take the same q
+    channels of two runs of p filters: with half_by_set words of filters (m, m + p), and zeros where the last set of an
+    odd number of them has no partner.
     """
     count, channels, rows, taps = filters.shape
-    per_pair = p if split else 2 * p
-    tile = across * pairs * per_pair
+    tile = across * down * p
     tiles, words = -(-count // tile), -(-channels // (2 * q))
     padded = np.zeros((tiles * tile, rows, taps, channels), np.int8)
     padded[:count] = filters.transpose(0, 2, 3, 1)
     values = split_channels(padded, q)  # [M, R, S, words, 8]
+    values = values.reshape(tiles, across, down, p, rows, taps, words, 8)
     if split:
-        values = values.reshape(tiles, across, pairs, p, rows, taps, words, 8)
         return words_of(values.transpose(0, 6, 1, 2, 4, 3, 5, 7))
-    halves = values.reshape(tiles, across, pairs, 2, p, rows, taps, words * 2, WORD_CHANNELS)
+    values = np.pad(values, [(0, down % 2 if axis == 2 else 0) for axis in range(values.ndim)])
+    halves = values.reshape(tiles, across, -(-down // 2), 2, p, rows, taps, words * 2, WORD_CHANNELS)
     ordered = halves.transpose(0, 7, 1, 2, 5, 4, 6, 3, 8)  # [t, group, across, pair, R, p, S, set, lane]
     return words_of(ordered.reshape(*ordered.shape[:-2], 8))
+
+
+def pad_runs(packed: np.ndarray, lanes: int) -> np.ndarray:
+    """Packed filters of a convolution, uint64 [..., p, S] -> [..., words]: each run of p x S words begins where a port
+    of so many words reads."""
+    runs = packed.reshape(*packed.shape[:-2], -1)
+    return np.pad(runs, [(0, 0)] * (runs.ndim - 1) + [(0, -runs.shape[-1] % lanes)])

@@ -3,13 +3,13 @@
 
 from dataclasses import dataclass
 
-from compiler.descriptors import Blocks, dealt_filters
+from compiler.descriptors import Blocks
 from compiler.groups import Group
 from compiler.layout import word_groups
-from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from compiler.limits import dealt_filters, most_pixels
+from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
 
 CONVOLUTION_FILTERS = 4  # p
-DEPTHWISE_TAPS = 3
 CONFLICTS = 8  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
 
 
@@ -80,9 +80,7 @@ def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int):
 
 def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     groups = word_groups(group.source.shape[2])
-    most = machine.pixel_words // 2
-    if group.depthwise is not None:
-        most = min(most, (machine.ifmap_words - DEPTHWISE_TAPS) // group.window.stride + 1)
+    most = most_pixels(machine, None if group.depthwise is None else group.window.stride)
     found = []
     for blocks in _blocks(machine, group, rows, most):
         if group.pool_count and (blocks.rows, blocks.width) != (rows, group.map_shape[1]):

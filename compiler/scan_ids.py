@@ -36,6 +36,8 @@ def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows:
     plus 3 for each pair of sets with filters of their own; filter column ID: which of the sets side by
     side. Raises ValueError where the mapping does not fit.
     """
+    if r > 2:
+        raise ValueError(f"r = {r}: at most 2 sets share the channels, each takes half of a GLB word")
     folds = -(-e // machine.cols)
     width = min(e * blocks, machine.cols)
     down = min(t, machine.sets // r) if folds == 1 else 1

@@ -17,6 +17,7 @@ from functools import cached_property
 from compiler.descriptors import Window
 from compiler.groups import Group
 from compiler.layout import FeatureMap, word_groups
+from compiler.limits import most_pixels
 from compiler.mapping import Mapping, mappings, runs_on
 from compiler.placement import DoesNotFit
 from compiler.prices import PJ_PER_DRAM_BYTE
@@ -236,7 +237,7 @@ def _why_unmapped(machine: MachineConfig, group: Group, rows: int) -> str:
         kind, rows = "depthwise" if group.filters is None else "full", 2 * SET_ROWS
         return (f"a {kind} convolution runs on {rows} rows of PEs only, there are {machine.rows}: "
                 f"use rows = {rows}")
-    room = machine.cols * (machine.pixel_words // 2)
+    room = machine.cols * most_pixels(machine)
     if group.pool_count > room:
         return (f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
                 f"there is room for {room}: give the map another size")

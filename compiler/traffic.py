@@ -8,7 +8,7 @@ from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import Axis, Stream
 
 FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
-FETCH_AHEAD = 2  # chunks that have place in its queue: DEPTH / CHUNK
+FETCH_AHEAD = 4  # chunks that have place in its queue: DEPTH / CHUNK
 
 READ_CLIENTS = {
     Stream.IFMAP: "GLB_IFMAP_BYTES", Stream.FILTER: "GLB_FILTER_BYTES",

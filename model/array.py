@@ -181,7 +181,7 @@ class ArrayModel:
         """For each set, the set at which its chain starts."""
         start = [0]
         for set_ in range(1, self.config.sets):
-            joined = self.loops["ln"] >> (set_ * SET_ROWS - 1) & 1
+            joined = self.descriptor.drain["ln"] >> (set_ * SET_ROWS - 1) & 1
             start.append(start[-1] if joined else set_)
         return start
 

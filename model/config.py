@@ -1,85 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machine parameters: the sizes that can differ from one Eyrie to another.
+"""Machine parameters: the sizes that can differ from one Eyrie to another, and which of them are legal.
 
-Every RTL parameter of the same name is given its value from here; the widths of command and
-configuration fields do not depend on them and live in `model/encoding.py`.
+MachineConfig is the only place where they stand. `scripts/gen_pkg.py` writes the same bounds as
+`rtl/machine_check.sv`, which refuses at elaboration what MachineConfig refuses; docs/machine.md shows them as a
+table; tests hold the three equal. The widths of command and configuration fields do not depend on them and live in
+`model/encoding.py`.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from model.messages import about, unknown
 from model.reading import read_json
 
 SET_ROWS = 3  # rows of a PE set, in every size: one filter row each
-MAX_ROWS, MAX_PES = 15, 176  # that the descriptor has IDs for
-MAX_GLB_WORDS = 1 << 16  # that an address reaches
-MIN_WORD_BUFFER = 8  # words: a group of four pixels, twice
-MAX_PE_WORDS = 1 << 16  # of any buffer in the array: far more than an index reaches
 WORD_CHANNELS = 4  # int8 channels in the 32-bit word that a PE consumes
 GLB_WORD_BYTES = 8  # a GLB word holds 8 channels of one pixel, or of one filter tap
+MAX_GLB_WORDS = 1 << 16  # that an address reaches
+GLB_WORDS = range(1 << 11, MAX_GLB_WORDS + 1)  # legal: 16 to 512 KiB
+DEPTHWISE_TAPS = 3  # columns of a depthwise kernel in the array; a smaller one has taps of zero
+
+
+@dataclass(frozen=True)
+class Size:
+    """What there is to know of a parameter: which values are legal, what it is, why the values end there."""
+
+    values: range | tuple[int, ...]
+    meaning: str
+    reason: str
+
+    @property
+    def rule(self) -> str:
+        """Of the values, in words."""
+        if isinstance(self.values, range) and self.values.step == 1:
+            return f"{self.values[0]} to {self.values[-1]}"
+        *others, last = self.values
+        return f"{', '.join(map(str, others))} or {last}"
+
+
+def _size(default: int, values: range | tuple[int, ...], meaning: str, reason: str) -> int:
+    """A field of MachineConfig that is a parameter of the RTL, too."""
+    return field(default=default, metadata={"size": Size(values, meaning, reason)})
+
+
+def _to(low: int, high: int) -> range:
+    return range(low, high + 1)
 
 
 @dataclass(frozen=True)
 class MachineConfig:
-    """Sizes of one machine.
+    """Sizes of one machine; docs/machine.md has them as a table.
 
-    rows, cols          PEs; rows is a multiple of 3
-    multipliers         per PE: 4 (a word in one cycle) or 1 (a word in four)
-    glb_banks           single-port banks, a power of two; word addresses are interleaved over them
-    glb_bank_words      64-bit words in a bank
-    psum_words          32-bit partial sums in one half of a PE's psum buffer
-    filter_words        32-bit filter words a PE holds (two copies of 4 filters x 3 taps)
-    ifmap_words         32-bit ifmap words a PE prefetches for depthwise and convolution
-    pixel_words         32-bit ifmap words a PE holds for pointwise work (4 in use, 4 in the shadow)
-    word_buffer_words   32-bit depthwise results a SUPER keeps, a power of two
-    bus_words           64-bit words in a beat of the DRAM port: 1 or 2
-    filter_lanes        filter words that the GLB gives to the array in a cycle: 1 or 2
-    clock_hz            nominal clock, for time and energy
+    Raises ValueError, in one line, for a size that is not legal. clock_hz is nominal, for time and energy: no parameter
+    of the RTL.
     """
 
-    rows: int = 6
-    cols: int = 8
-    multipliers: int = 4
-    glb_banks: int = 8
-    glb_bank_words: int = 1024
-    psum_words: int = 128
-    filter_words: int = 24
-    ifmap_words: int = 9
-    pixel_words: int = 8
-    word_buffer_words: int = 256
-    bus_words: int = 1
-    filter_lanes: int = 1
+    rows: int = _size(
+        6, range(SET_ROWS, 16, SET_ROWS), "PE rows, in sets of three",
+        "a set has a row for each row of a kernel; IDs and joints of the sum chain end at 15 rows")
+    cols: int = _size(
+        8, _to(2, 16), "PE columns",
+        "an ipsum word is two columns; tags and the drain's column count end at 16")
+    multipliers: int = _size(
+        4, (1, WORD_CHANNELS), "multipliers of a PE", "a word of 4 channels takes 4 cycles, or one")
+    glb_banks: int = _size(
+        8, (4, 8, 16), "single-port banks of the GLB",
+        "the bank is digits of the address; with fewer a port of two words leaves nobody a place, more are more than "
+        "the ports ask for")
+    glb_bank_words: int = _size(
+        1024, _to(128, 1 << 14), "64-bit words of a bank", "any number that makes a GLB of 16 to 512 KiB")
+    psum_words: int = _size(
+        128, _to(32, 256), "32-bit sums in a half of a PE's psum buffer",
+        "a tile has 8 filters at least: 4 of 4 pixels in a row, twice; an index of the sum chain is 8 bits")
+    filter_words: int = _size(
+        24, _to(3, 32), "32-bit words of a PE's filter queue", "a convolution holds at least one filter: three taps")
+    ifmap_words: int = _size(
+        9, _to(4, 32), "32-bit words of a PE's ifmap queue",
+        "a depthwise group is there as a whole: two pixels at stride 1, since blocks begin at even columns")
+    pixel_words: int = _size(
+        8, _to(2, 32), "32-bit words of a PE's pixel queue",
+        "a pointwise group is there as a whole: two pixels, since blocks begin at even columns")
+    word_buffer_words: int = _size(
+        256, _to(64, 1024), "32-bit depthwise words that a SUPER keeps",
+        "64 hold four pixels of 128 channels; an index of a word is 10 bits")
+    bus_words: int = _size(
+        1, (1, 2), "64-bit words in a beat of the DRAM port", "the DMA's ports to the GLB have two lanes")
+    filter_lanes: int = _size(
+        1, (1, 2), "filter words that the GLB gives to the array in a cycle", "the filter port has two lanes")
     clock_hz: int = 200_000_000
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if value < 1:
-                raise ValueError(f"{name} = {value}: must be at least 1")
-        if self.rows % SET_ROWS or self.rows < SET_ROWS:
-            raise ValueError(f"rows = {self.rows}: must be a positive multiple of {SET_ROWS}")
-        if self.multipliers not in (1, WORD_CHANNELS):
-            raise ValueError(f"multipliers = {self.multipliers}: must be 1 or {WORD_CHANNELS}")
-        for name in ("bus_words", "filter_lanes"):
-            if getattr(self, name) not in (1, 2):
-                raise ValueError(f"{name} = {getattr(self, name)}: must be 1 or 2")
-        for name, least in (("glb_banks", 2), ("glb_bank_words", 2), ("word_buffer_words", MIN_WORD_BUFFER)):
-            value = getattr(self, name)
-            if value < least or value & (value - 1):
-                raise ValueError(f"{name} = {value}: must be a power of two, at least {least}")
-        for name in ("psum_words", "filter_words", "ifmap_words", "pixel_words", "word_buffer_words"):
-            value = getattr(self, name)
-            if value > MAX_PE_WORDS:
-                raise ValueError(f"{name} = {value}: must be at most {MAX_PE_WORDS}")
-        if self.rows > MAX_ROWS:
-            raise ValueError(f"rows = {self.rows}: must be at most {MAX_ROWS}")
-        if self.rows * self.cols > MAX_PES:
-            raise ValueError(f"rows x cols = {self.rows * self.cols}: must be at most {MAX_PES}")
-        if self.glb_words > MAX_GLB_WORDS:
-            raise ValueError(
-                f"glb_banks x glb_bank_words = {self.glb_words}: must be at most {MAX_GLB_WORDS}")
+        for name, size in sizes().items():
+            if getattr(self, name) not in size.values:
+                raise ValueError(f"{name} = {getattr(self, name)}: must be {size.rule}")
+        if self.glb_words not in GLB_WORDS:
+            raise ValueError(f"glb_banks x glb_bank_words = {self.glb_words}: must be {GLB_RULE}")
+        if self.clock_hz < 1:
+            raise ValueError(f"clock_hz = {self.clock_hz}: must be at least 1")
 
     @property
     def sets(self) -> int:
@@ -125,5 +144,16 @@ class MachineConfig:
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
 
+    @property
+    def parameters(self) -> dict[str, int]:
+        """Of the RTL, by the names they have there."""
+        return {name.upper(): getattr(self, name) for name in sizes()}
 
+
+def sizes() -> dict[str, Size]:
+    """The parameters of the RTL by the names of their fields, in order."""
+    return {item.name: item.metadata["size"] for item in fields(MachineConfig) if item.metadata}
+
+
+GLB_RULE = f"{GLB_WORDS[0]} to {GLB_WORDS[-1]}"
 DEFAULT = MachineConfig()

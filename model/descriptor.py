@@ -39,6 +39,41 @@ class StreamDescriptor:
         return int(np.prod([level.count for level in self.levels], dtype=np.int64))
 
 
+def wrapped_stride(stride: int) -> int:
+    """A stride as its field holds it: addresses count modulo 2**16.
+
+    Raises ValueError for one that goes beyond all addresses.
+    """
+    size = 1 << enc.GLB_ADDRESS_BITS
+    if not -size < stride < size:
+        raise ValueError(f"StreamLevel.stride = {stride}: a GLB has at most {size} words")
+    return (stride + size // 2) % size - size // 2
+
+
+def _level(fields: dict[str, int], ring_size: int) -> Level:
+    """A loop from the fields of its word."""
+    axis, stride = Axis(fields["axis"]), fields["stride"]
+    if ring_size and axis == Axis.ROW:  # goes forward
+        stride %= 1 << enc.GLB_ADDRESS_BITS
+    return Level(fields["last"] + 1, stride, axis, fields["step"], fields["tag"])
+
+
+def _check_walk(name: str, program: StreamDescriptor) -> None:
+    """Raises ValueError where a generator would lose its way: coordinates that come round, rings left behind."""
+    for axis, start in ((Axis.ROW, "y"), (Axis.COLUMN, "x")):
+        first = program.range.get(start, 0)
+        reaches = [(v.count - 1) * v.step for v in program.levels if v.axis == axis]
+        low, high = first + sum(min(r, 0) for r in reaches), first + sum(max(r, 0) for r in reaches)
+        # Beyond the largest coordinate they are negative, which is outside of the map as well.
+        least, most = -(1 << enc.COORDINATE_BITS - 1), (1 << enc.COORDINATE_BITS) - 2
+        if low < least or high > most:
+            raise ValueError(f"{name}: {start} = {low} to {high}: must be in {least} to {most}")
+    if size := program.address.get("ring_size", 0):
+        for v in program.levels:
+            if v.axis == Axis.ROW and v.count > 1 and not 0 <= v.stride <= size:
+                raise ValueError(f"{name}: a stride of {v.stride} words in a ring of {size}")
+
+
 class Descriptor:
     """`encoding.CONFIG_WORDS` words; reads and writes them by meaning."""
 
@@ -96,29 +131,44 @@ class Descriptor:
         ]
 
     def set_stream(self, stream: Stream, program: StreamDescriptor) -> None:
+        stream = Stream(stream)
         if len(program.levels) > enc.LEVELS:
             raise ValueError(f"stream {stream.name}: {len(program.levels)} loops, {enc.LEVELS} there are")
+        _check_walk(f"stream {stream.name}", program)
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         options = {"enable": 1, **program.options}
-        self.set(base + enc.STREAM_ADDRESS_OFFSET, enc.STREAM_ADDRESS, **program.address)
+        address = dict(program.address)
+        end, size = address.pop("ring_end", 0), address.pop("ring_size", 0)
+        if size and size < 1 << enc.GLB_ADDRESS_BITS:  # a ring of all addresses is none
+            address |= {"ring_last": end - 1, "ring_size": size}
+        self.set(base + enc.STREAM_ADDRESS_OFFSET, enc.STREAM_ADDRESS, **address)
         self.set(base + enc.STREAM_RANGE_OFFSET, enc.STREAM_RANGE, **program.range)
         self.set(base + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS, **options)
         for n in range(enc.LEVELS):
             level = program.levels[n] if n < len(program.levels) else Level(1)
-            values = dict(vars(level))
-            self.set(base + enc.STREAM_LEVELS_OFFSET + n, enc.STREAM_LEVEL, **values)
+            if level.count == 1:  # which goes nowhere
+                level = Level(1)
+            self.set(base + enc.STREAM_LEVELS_OFFSET + n, enc.STREAM_LEVEL, last=level.count - 1, axis=level.axis,
+                     stride=wrapped_stride(level.stride), step=level.step, tag=level.tag)
+
+    def uses(self, stream: Stream) -> bool:
+        """Whether a pass uses a stream."""
+        options = self.words[enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET]
+        return bool(enc.STREAM_OPTIONS.unpack(options)["enable"])
 
     def stream(self, stream: Stream) -> StreamDescriptor:
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
+        address = enc.STREAM_ADDRESS.unpack(self.words[base + enc.STREAM_ADDRESS_OFFSET])
+        last, size = address.pop("ring_last"), address["ring_size"]
         levels = (
             enc.STREAM_LEVEL.unpack(self.words[base + enc.STREAM_LEVELS_OFFSET + n])
             for n in range(enc.LEVELS)
         )
         return StreamDescriptor(
-            enc.STREAM_ADDRESS.unpack(self.words[base + enc.STREAM_ADDRESS_OFFSET]),
+            {**address, "ring_end": last + 1 if size else 0},
             enc.STREAM_RANGE.unpack(self.words[base + enc.STREAM_RANGE_OFFSET]),
             enc.STREAM_OPTIONS.unpack(self.words[base + enc.STREAM_OPTIONS_OFFSET]),
-            tuple(Level(**{**level, "axis": Axis(level["axis"])}) for level in levels),
+            tuple(_level(level, size) for level in levels),
         )
 
     def changes(self, before: "Descriptor") -> dict[int, int]:

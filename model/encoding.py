@@ -31,6 +31,11 @@ class Word:
         if sum(field.width for field in self.fields) > WORD_BITS:
             raise ValueError(f"{self.name} has more than {WORD_BITS} bits")
 
+    def largest(self, name: str) -> int:
+        """The largest value of a field."""
+        field = next(field for field in self.fields if field.name == name)
+        return (1 << field.width - field.signed) - 1
+
     def pack(self, **values: int) -> int:
         """The word with the given field values; fields not given are zero.
 
@@ -132,24 +137,23 @@ class PoolMode(IntEnum):
 ARRAY_SHAPE = Word(
     "ArrayShape",
     _fields(
-        "mode:2 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:8 "
-        "filters_0:8 filters_1:8 filters_2:8"
+        "mode:2 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:9 "
+        "filters_0:9 filters_1:9 filters_2:9"
     ),
 )
 # A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups.
-# ln: bit i joins the sum chain of row i to row i + 1.
-ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:12 inner:12 tiles:12 outer:12 ln:15"))
+ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:14 inner:14 tiles:14 outer:14"))
 DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
 # block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words:
 # channel groups); set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per
 # chain; fold: chains hold different pixels, not filters;
 # columns: in use, from column 0; rows: of a set, that take part; pairs: pointwise filters are dealt over the
-# rows of a set two at a time.
+# rows of a set two at a time; ln: bit i joins the sum chain of row i to row i + 1.
 DRAIN = Word(
     "Drain",
     _fields(
-        "mode:2 block:4 blocks:8 set_filters:3 heads:3 head_sets:3 fold:1 "
-        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1"
+        "mode:2 block:4 blocks:11 set_filters:4 heads:3 head_sets:3 fold:1 "
+        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 ln:14"
     ),
 )
 # pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is
@@ -187,7 +191,7 @@ PPU_ADD_SECOND_INDEX = 6
 PPU_ADD_RESULT_INDEX = 7
 ROW_IDS_INDEX = 8
 COLUMN_IDS_INDEX = 10
-STREAMS_INDEX = 32
+STREAMS_INDEX = 40
 STREAM_WORDS = 12
 CONFIG_WORDS = 128
 
@@ -204,6 +208,8 @@ class Stream(IntEnum):
     RESIDUAL = 6  # second operand of the PPU's addition, in the order of the ofmap words
 
 
+GLB_ADDRESS_BITS = 16  # of a GLB word
+COORDINATE_BITS = 13  # of y and x, signed
 LEVELS = 8  # nested loops of an address generator, level 0 innermost
 
 
@@ -215,12 +221,12 @@ class Axis(IntEnum):
     COLUMN = 2  # adds `step` to x and `stride` to the offset
 
 
-# A GLB word address is row_address + offset. The row address wraps: where it reaches ring_end,
-# ring_size is subtracted (ring_size 0: no ring).
-STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_end:16 ring_size:16"))
-# (y, x) is inside where 0 <= y < rows and 0 <= x < cols. A tag whose row and column bits, as one
+# A GLB word address is row_address + offset, modulo 2**16. The row address wraps: beyond ring_last, the last
+# word of the ring, ring_size is subtracted (ring_size 0: no ring).
+STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_last:16 ring_size:16"))
+# (y, x) is inside where 0 <= y < rows and 0 <= x < cols; both count modulo 2**13. A tag whose row and column bits, as one
 # number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
-STREAM_RANGE = Word("StreamRange", _fields("y:s12 x:s12 rows:12 cols:12 tag_wrap:11"))
+STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:11"))
 # chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes
 # through inner blocks, which use the same chunks again: its first iteration waits for each chunk, its last
 # one frees them.
@@ -237,7 +243,8 @@ STREAM_OPTIONS = Word(
         "half_by_set:1 last_strobe:8 pair_level:2"
     ),
 )
-STREAM_LEVEL = Word("StreamLevel", _fields("count:12 stride:s16 step:s8 axis:2 tag:11"))
+# last: iterations less one. stride: in GLB words, modulo 2**16.
+STREAM_LEVEL = Word("StreamLevel", _fields("last:14 stride:s16 step:s13 axis:2 tag:11"))
 TAG = Word("Tag", _fields("column:6 row:4 half:1"))
 
 OFMAP_BLOCK_LEVEL = 3
@@ -281,6 +288,7 @@ class ErrorCode(IntEnum):
     AXI_RESPONSE = 3
     WATCHDOG = 4
     GLB_ADDRESS = 5  # a transfer beyond the GLB, or a stream, or an odd pair: then the address is the last PASS's
+    DESCRIPTOR = 6  # of a PASS: one that the machine does not run (model.legality)
 
 
 class Register(IntEnum):

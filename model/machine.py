@@ -16,6 +16,7 @@ from model import streams
 from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ErrorCode, Opcode, Stream
+from model.legality import broken_rule
 from model.passes import PassTrace, run_pass
 
 
@@ -154,7 +155,10 @@ class Machine:
             raise MachineError(ErrorCode.WATCHDOG, address, "the pass waits for transfers behind it")
         if self.counters["PASSES"] < command["wait_passes"]:
             raise MachineError(ErrorCode.WATCHDOG, address, "the pass waits for passes behind it")
-        self._pass, self._pass_command = self._execute(Descriptor(self._shadow.words)), address
+        descriptor = Descriptor(self._shadow.words)
+        if broken := broken_rule(self.config, descriptor):
+            raise MachineError(ErrorCode.DESCRIPTOR, address, broken)
+        self._pass, self._pass_command = self._execute(descriptor), address
         self._resume()
 
     def _finish_pass(self) -> None:

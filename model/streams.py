@@ -33,6 +33,12 @@ class Positions:
     digits: np.ndarray
 
 
+def coordinate(value: np.ndarray) -> np.ndarray:
+    """A coordinate as the generators have it: signed, modulo 2**COORDINATE_BITS."""
+    size = 1 << enc.COORDINATE_BITS
+    return (value + size // 2) % size - size // 2
+
+
 def positions(stream: StreamDescriptor) -> Positions:
     """Walks through the loops of a descriptor."""
     counts = [level.count for level in stream.levels]
@@ -58,8 +64,8 @@ def positions(stream: StreamDescriptor) -> Positions:
     half = walk(0, [v.tag & _HALF for v in stream.levels])
     return Positions(
         address=(row + offset) & 0xFFFF,
-        x=walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels]),
-        y=walk(stream.range["y"], [v.step * on for v, on in zip(stream.levels, on_row)]),
+        x=coordinate(walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels])),
+        y=coordinate(walk(stream.range["y"], [v.step * on for v, on in zip(stream.levels, on_row)])),
         tag=(place & _PLACE) | (half & _HALF),
         first_pair=digits[:, pair] == 0,
         last_pair=digits[:, pair] == counts[pair] - 1,
@@ -88,7 +94,7 @@ class Beats:
 
 def inside(stream: StreamDescriptor, at: Positions, lane: int = 0) -> np.ndarray:
     """bool per position: whether the word of a lane lies inside the tensor."""
-    x = at.x + lane
+    x = coordinate(at.x + lane)
     return (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
 
 

@@ -43,7 +43,8 @@ package encoding_pkg;
     ErrorDramAddress = 4'd2,
     ErrorAxiResponse = 4'd3,
     ErrorWatchdog = 4'd4,
-    ErrorGlbAddress = 4'd5
+    ErrorGlbAddress = 4'd5,
+    ErrorDescriptor = 4'd6
   } error_code_e;
 
   localparam int unsigned WordBits = 64;
@@ -61,9 +62,11 @@ package encoding_pkg;
   localparam int unsigned PpuAddResultIndex = 7;
   localparam int unsigned RowIdsIndex = 8;
   localparam int unsigned ColumnIdsIndex = 10;
-  localparam int unsigned StreamsIndex = 32;
+  localparam int unsigned StreamsIndex = 40;
   localparam int unsigned StreamWords = 12;
   localparam int unsigned ConfigWords = 128;
+  localparam int unsigned GlbAddressBits = 16;
+  localparam int unsigned CoordinateBits = 13;
   localparam int unsigned Levels = 8;
   localparam int unsigned OfmapBlockLevel = 3;
   localparam int unsigned OfmapTileLevel = 5;
@@ -185,12 +188,12 @@ package encoding_pkg;
     logic signed [31:0] dram_stride;
   } transfer_planes_t;
 
-  localparam int unsigned ArrayShapeWidth = 39;
+  localparam int unsigned ArrayShapeWidth = 43;
   typedef struct packed {
-    logic [7:0] filters_2;
-    logic [7:0] filters_1;
-    logic [7:0] filters_0;
-    logic [7:0] pixels;
+    logic [8:0] filters_2;
+    logic [8:0] filters_1;
+    logic [8:0] filters_0;
+    logic [8:0] pixels;
     logic word_offset;
     logic ifmap_offset;
     logic stride_2;
@@ -198,13 +201,12 @@ package encoding_pkg;
     logic [1:0] mode;
   } array_shape_t;
 
-  localparam int unsigned ArrayLoopsWidth = 63;
+  localparam int unsigned ArrayLoopsWidth = 56;
   typedef struct packed {
-    logic [14:0] ln;
-    logic [11:0] outer;
-    logic [11:0] tiles;
-    logic [11:0] inner;
-    logic [11:0] groups;
+    logic [13:0] outer;
+    logic [13:0] tiles;
+    logic [13:0] inner;
+    logic [13:0] groups;
   } array_loops_t;
 
   localparam int unsigned DepthwiseOutputWidth = 24;
@@ -214,8 +216,9 @@ package encoding_pkg;
     logic signed [7:0] zero_point;
   } depthwise_output_t;
 
-  localparam int unsigned DrainWidth = 35;
+  localparam int unsigned DrainWidth = 53;
   typedef struct packed {
+    logic [13:0] ln;
     logic pairs;
     logic to_ppu;
     logic ipsum;
@@ -224,8 +227,8 @@ package encoding_pkg;
     logic fold;
     logic [2:0] head_sets;
     logic [2:0] heads;
-    logic [2:0] set_filters;
-    logic [7:0] blocks;
+    logic [3:0] set_filters;
+    logic [10:0] blocks;
     logic [3:0] block;
     logic [1:0] mode;
   } drain_t;
@@ -275,18 +278,18 @@ package encoding_pkg;
   localparam int unsigned StreamAddressWidth = 64;
   typedef struct packed {
     logic [15:0] ring_size;
-    logic [15:0] ring_end;
+    logic [15:0] ring_last;
     logic [15:0] offset;
     logic [15:0] row_address;
   } stream_address_t;
 
-  localparam int unsigned StreamRangeWidth = 59;
+  localparam int unsigned StreamRangeWidth = 61;
   typedef struct packed {
     logic [10:0] tag_wrap;
     logic [11:0] cols;
     logic [11:0] rows;
-    logic signed [11:0] x;
-    logic signed [11:0] y;
+    logic signed [12:0] x;
+    logic signed [12:0] y;
   } stream_range_t;
 
   localparam int unsigned StreamOptionsWidth = 27;
@@ -303,13 +306,13 @@ package encoding_pkg;
     logic enable;
   } stream_options_t;
 
-  localparam int unsigned StreamLevelWidth = 49;
+  localparam int unsigned StreamLevelWidth = 56;
   typedef struct packed {
     logic [10:0] tag;
     logic [1:0] axis;
-    logic signed [7:0] step;
+    logic signed [12:0] step;
     logic signed [15:0] stride;
-    logic [11:0] count;
+    logic [13:0] last;
   } stream_level_t;
 
   localparam int unsigned TagWidth = 11;

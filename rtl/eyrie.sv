@@ -79,6 +79,13 @@ module eyrie
 
   localparam int unsigned IncrementWidth = 16;
 
+  machine_check #(
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
+    .GLB_BANK_WORDS(GLB_BANK_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .IFMAP_WORDS(IFMAP_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
+    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
+  ) u_machine_check ();
+
   // ---- Pins ----
 
   lite_request_t  lite_request;

@@ -45,17 +45,25 @@ module eyrie_core
   pass_config_t     pass;
   count_t           wait_passes;
   id_scan_t         scan;
+  logic [Streams-1:0] streams_want;
+  stream_load_t     stream_load;
   logic [Units-1:0] taken;
   logic             drain_done, ofmap_done, drain_epoch, ppu_epoch;
 
-  pass_controller #(.ROWS(ROWS), .COLS(COLS), .UNITS(Units)) u_pass_controller (
+  pass_controller #(
+    .ROWS(ROWS), .COLS(COLS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES), .UNITS(Units)
+  ) u_pass_controller (
     .clk_i, .rst_ni, .control_i,
     .config_ready_o(status_o.config_ready),
     .pass_ready_o  (status_o.pass_ready),
     .pass_done_o   (status_o.pass_done),
+    .illegal_o     (status_o.illegal_pass),
     .pass_o        (pass),
     .wait_passes_o (wait_passes),
     .scan_o        (scan),
+    .streams_want_i(streams_want),
+    .stream_load_o (stream_load),
     .taken_i       (taken),
     .drain_done_i  (drain_done),
     .ofmap_done_i  (ofmap_done)
@@ -77,8 +85,10 @@ module eyrie_core
 
   stream_set #(.FILTER_LANES(FILTER_LANES)) u_stream_set (
     .clk_i, .rst_ni,
-    .cfg_i            (pass.streams),
-    .cfg_epoch_i      (pass.epoch),
+    .offer_epoch_i    (pass.epoch),
+    .offer_used_i     (pass.streams),
+    .wanted_o         (streams_want),
+    .load_i           (stream_load),
     .wait_passes_i    (wait_passes),
     .taken_o          (taken[UnitStreams]),
     .passes_done_i    (control_i.passes_done),

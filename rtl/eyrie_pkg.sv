@@ -16,6 +16,7 @@ package eyrie_pkg;
   typedef logic [31:0] word_t;        // 4 channels, channel 0 in the low byte
   typedef logic [63:0] glb_word_t;    // 8 channels, channel 0 in the low byte
   typedef logic [15:0] glb_address_t; // in GLB words
+  typedef logic signed [encoding_pkg::CoordinateBits-1:0] coordinate_t;  // y or x in a map
   typedef logic signed [31:0] sum_t;
   typedef logic [WordChannels-1:0][DwSumWidth-1:0] dw_sums_t;
   typedef logic [7:0] psum_index_t;   // of a sum in a half of a PE's psum buffer
@@ -206,14 +207,27 @@ package eyrie_pkg;
     array_config_t                                array;
     encoding_pkg::drain_t                         drain;
     ppu_pass_t                                    post;
-    stream_config_t [encoding_pkg::Streams-1:0]   streams;
+    logic [encoding_pkg::Streams-1:0]             streams;  // that are used
   } pass_config_t;
+
+  // Words of the descriptor: its index, pairs of an even word and the next.
+  localparam int unsigned ConfigIndexWidth = $clog2(encoding_pkg::ConfigWords);
+  typedef logic [ConfigIndexWidth-1:0] config_index_t;
+  typedef logic [ConfigIndexWidth-2:0] config_pair_t;
+  typedef logic [2:0]                  stream_pair_t;  // within a stream's words
+
+  // Words for the stream whose bit of `valid` is set; pair 0 comes last.
+  typedef struct packed {
+    logic [encoding_pkg::Streams-1:0] valid;
+    stream_pair_t                     pair;
+    glb_word_t [1:0]                  words;
+  } stream_load_t;
 
   // Where a stream stands in its loops. inner_first[l], inner_last[l]: all levels below l are in
   // their first, last iteration; at_first[l], at_last[l]: level l is.
   typedef struct packed {
     glb_address_t                       address;
-    logic signed [11:0]                 x;
+    coordinate_t                        x;
     logic                               y_inside;  // 0 <= y < rows
     encoding_pkg::tag_t                 tag;
     logic [encoding_pkg::Levels:0]      inner_first;
@@ -304,7 +318,8 @@ package eyrie_pkg;
 
   // Back: pass_done and chunk_freed pulse, at most once a cycle. wants_chunk: a pass waits for a
   // filter chunk and for nothing else that has to come; progress: something moved: for the watchdog.
-  // glb_error: an access beyond the GLB.
+  // glb_error: an access beyond the GLB. illegal_pass: the pass that is offered has a descriptor
+  // that the machine does not run.
   typedef struct packed {
     logic config_ready;
     logic pass_ready;
@@ -313,6 +328,7 @@ package eyrie_pkg;
     logic wants_chunk;
     logic progress;
     logic glb_error;
+    logic illegal_pass;
   } pass_status_t;
 
   // What the tiling controller does in a cycle, for the counters.

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import ExifTags, Image, ImageCms, ImageOps, TiffImagePlugin, UnidentifiedImageError
+from PIL import (
+    ExifTags,
+    Image,
+    ImageCms,
+    ImageOps,
+    TiffImagePlugin,
+    UnidentifiedImageError,
+)
 
 from model.reading import read_file
 

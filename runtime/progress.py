@@ -66,7 +66,13 @@ def task(name: str, unit: str = "") -> Iterator[Task]:
 def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
     """One line that moves; of work that took long a line stays, with the time taken."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[text]}"),
                TimeElapsedColumn())

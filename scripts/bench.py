@@ -110,7 +110,7 @@ def mult48(base: Run) -> dict:
 
 def bus128(base: Run) -> dict:
     """The network on a machine with a DRAM port and a filter port of 128 bits."""
-    run = run_network(base.out, "bus128", MachineConfig(**WIDE))
+    run = run_network(base.out, "bus128", WIDE)
     print_run("128-bit ports", run)
     return run.summary
 

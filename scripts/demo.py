@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classifies a photo on the simulated chip.
 
-    eyrie demo [--image photo.png]
+    eyrie demo [--image photo.png] [--config FILE]
 
-Runs the shipped MobileNetV1 on the RTL, and prints the class, the float model's and the golden model's answers, the
-counters, and a table per layer. Leaves build/demo: summary.json, report.html and the log. The exit code is 1 unless
+Runs the shipped MobileNetV1 on the RTL, of the default machine or of one with the sizes of FILE, and prints the class,
+the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo: summary.json, report.html and the log. The exit code is 1 unless
 RTL and golden model agree.
 """
 
@@ -28,11 +28,14 @@ SEED = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--image", type=file_name, default=PHOTO, help="any picture, the shipped one by default")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
 
 
 def run(options: argparse.Namespace) -> int:
+    from model.config import DEFAULT, MachineConfig
     from runtime.pictures import read_photo
 
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
     photo = read_photo(options.image, SIZE)
     from compiler.importers import tflite
     from runtime.figures import layer_table
@@ -45,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     for note in photo.notes:
         print(f"{options.image.name}: {note}")
     model, values = NET / "mobilenetv1_cifar10.tflite", preprocess(photo.pixels[None])
-    program = compiled(model)
+    program = compiled(model, machine)
     graph = tflite.load(model)
     golden = graph.run(values)[graph.output.name]
     with replacing(BUILD / "demo", keep=RunFailed) as folder:

@@ -35,6 +35,7 @@ COMMANDS = {
     "check": "scripts.check",
     "lint": "scripts.lint",
     "mutate": "scripts.mutate",
+    "machines": "scripts.machines",
     "cifar10": "scripts.fetch_cifar10",
     "train": "scripts.train",
     "quantize": "scripts.quantize",

@@ -8,12 +8,10 @@ gets, for each pass of each layer, an .npz and the same as .hex, and a README.md
 
 import argparse
 import hashlib
-import importlib
 import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +26,13 @@ from runtime.folders import BUILD, locked_folder, replacing
 from runtime.simulator.bench import Bench
 from scripts.eyrie import main
 from tb.catalogue import benches
+from tb.common import pass_layers
 from tb.common.layers import Layer
+from tb.pe_array import beats
+from tb.pe_array.draw import draw
 
-BLOCKS = {"pass_tb": "tb.pass.pass_tests", "pe_array_tb": "tb.pe_array.draw"}  # by top: what draws
+TOPS = ("pass_tb", "pe_array_tb")  # of the tests that there are golden data of
 DEFAULT_TESTS = [f"pass{n}" for n in range(4)] + [f"array{n}" for n in range(6)]
-PASS_LAYERS = 6
 OURS = re.compile(r"layer\d+_(pass\d+_\w+\.hex|pass\d+\.npz|result\.npz)|README\.md")
 
 README = """# Golden data of {test}, seed {seed}
@@ -59,16 +59,15 @@ output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {
 
 
 def find(name: str) -> Bench:
-    known = {bench.name: bench for bench in benches().values() if bench.top in BLOCKS}
+    known = {bench.name: bench for bench in benches().values() if bench.top in TOPS}
     if name not in known:
         raise ValueError(unknown("pass or array test", name, known))
     return known[name]
 
 
 def machine_of(bench: Bench) -> MachineConfig:
-    machine = MachineConfig(**bench.arguments.get("machine", {}))
     # The array's benches run without a GLB: theirs holds any layer in one pass.
-    return replace(machine, glb_bank_words=8192) if bench.top == "pe_array_tb" else machine
+    return beats.behind_any_glb(bench.machine) if bench.top == "pe_array_tb" else bench.machine
 
 
 def generator(bench: Bench, seed: int) -> np.random.Generator:
@@ -79,16 +78,15 @@ def generator(bench: Bench, seed: int) -> np.random.Generator:
 
 def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
     """What the bench draws from this seed."""
-    rng, module = generator(bench, seed), importlib.import_module(BLOCKS[bench.top])
-    machine = machine_of(bench)
+    rng, machine = generator(bench, seed), machine_of(bench)
     if bench.top == "pass_tb":
-        for _ in range(bench.arguments.get("layers", PASS_LAYERS)):
-            layer, about = module.draw(rng, bench.arguments["kind"])
+        kinds = bench.arguments["kinds"]
+        for number in range(bench.arguments["layers"]):
+            layer, about = pass_layers.draw(rng, kinds[number % len(kinds)], machine)
             yield about, layer
         return
-    beats = importlib.import_module("tb.pe_array.beats")
     for options in bench.arguments["layers"]:
-        about, layer = module.draw(rng, options, machine)
+        about, layer = draw(rng, options, machine)
         yield about, layer
         for case, *_ in layer.parts:
             beats.pass_beats(machine, case, rng)  # draws, too

@@ -61,7 +61,7 @@ def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: in
         (
             "--p times --kernel, filter words of a PE",
             m["p"] * m["kernel"],
-            machine.filter_words // 2,
+            machine.filter_words,
         ),
     ):
         if demand > bound:

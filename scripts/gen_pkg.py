@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes rtl/encoding_pkg.sv from model/encoding.py.
+"""Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/machine_check.sv from model/config.py, and
+rtl/pass/descriptor_rules.sv from model/legality.py.
 
 Usage: python scripts/gen_pkg.py [--check]; with --check nothing is written and the exit code says
-whether the file is up to date.
+whether the files are up to date.
 """
 
 import re
@@ -13,9 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from model import encoding  # noqa: E402
+from model import config, encoding  # noqa: E402
+from scripts.gen_rules import rules_text  # noqa: E402
 
-TARGET = ROOT / "rtl" / "encoding_pkg.sv"
 ENUMS = {
     encoding.Opcode: ("opcode_e", 4, "Op"),
     encoding.ArrayMode: ("array_mode_e", 2, "Array"),
@@ -80,15 +81,59 @@ def package_text() -> str:
     return "\n".join(parts) + "\nendpackage\n"
 
 
+CHECK_HEAD = """// SPDX-License-Identifier: Apache-2.0
+// Written by scripts/gen_pkg.py from model/config.py, which says why the values end there: do not
+// edit here.
+//
+// Refuses a machine that is not legal, at elaboration, in simulation and synthesis. No logic.
+
+`include "assertions.svh"
+
+module machine_check #(
+"""
+
+
+def legal_text(name: str, values: range | tuple[int, ...]) -> str:
+    """The condition that a parameter has one of the values."""
+    if isinstance(values, tuple):
+        return " || ".join(f"{name} == {value}" for value in values)
+    step = f" && {name} % {values.step} == {values[0] % values.step}" if values.step > 1 else ""
+    return f"{name} >= {values[0]} && {name} <= {values[-1]}{step}"
+
+
+def static_text(name: str, value: str, said: str, condition: str, rule: str) -> str:
+    return (f"  `EYRIE_STATIC({name},\n      {condition},\n"
+            f"      $sformatf(\"{said} = %0d: must be {rule}\", {value}))\n")
+
+
+def check_text() -> str:
+    sizes, default = config.sizes(), config.DEFAULT
+    last = list(sizes)[-1]
+    ports = "".join(
+        f"  parameter int unsigned {name.upper()} = {getattr(default, name)}{'' if name == last else ','}"
+        f"  // {size.meaning}\n" for name, size in sizes.items())
+    checks = "".join(
+        static_text(f"{camel(name)}Legal", name.upper(), name.upper(), legal_text(name.upper(), size.values), size.rule)
+        for name, size in sizes.items())
+    product = "GLB_BANKS * GLB_BANK_WORDS"
+    checks += static_text("GlbLegal", product, "GLB_BANKS x GLB_BANK_WORDS", legal_text(product, config.GLB_WORDS),
+                          config.GLB_RULE)
+    return f"{CHECK_HEAD}{ports}) ();\n\n{checks}\nendmodule\n"
+
+
+FILES = {ROOT / "rtl" / "encoding_pkg.sv": package_text, ROOT / "rtl" / "machine_check.sv": check_text,
+         ROOT / "rtl" / "pass" / "descriptor_rules.sv": rules_text}
+
+
 def main() -> int:
-    text = package_text()
-    if "--check" in sys.argv[1:]:
-        if TARGET.read_text() != text:
-            print(f"{TARGET}: not what model/encoding.py says; run scripts/gen_pkg.py", file=sys.stderr)
-            return 1
-        return 0
-    TARGET.write_text(text)
-    return 0
+    check, stale = "--check" in sys.argv[1:], []
+    for path, text in FILES.items():
+        if not check:
+            path.write_text(text())
+        elif not path.exists() or path.read_text() != text():
+            stale.append(path)
+            print(f"{path}: not what model/ says; run scripts/gen_pkg.py", file=sys.stderr)
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

@@ -19,8 +19,12 @@ from scripts.eyrie import main
 
 WAIVERS = Path(__file__).with_name("lint.vlt")
 MACHINE = "eyrie"
-SIZES = [(3, 4), (6, 8), (12, 14)]  # rows, columns beside the default
-VARIANTS = ({"BUS_WORDS": 2, "FILTER_LANES": 2}, {"MULTIPLIERS": 1})
+SIZES = [(3, 2), (9, 5), (12, 14)]  # rows, columns beside the default
+VARIANTS = (
+    {"BUS_WORDS": 2, "FILTER_LANES": 2, "GLB_BANKS": 4, "GLB_BANK_WORDS": 513, "PSUM_WORDS": 256, "IFMAP_WORDS": 32},
+    {"MULTIPLIERS": 1, "GLB_BANKS": 16, "GLB_BANK_WORDS": 4096, "PSUM_WORDS": 32, "IFMAP_WORDS": 4, "FILTER_WORDS": 3,
+     "PIXEL_WORDS": 2, "WORD_BUFFER_WORDS": 64},
+)
 
 # Two of slang's extra warnings contradict the house style: lowRISC asks for a default in every
 # case, `unique` or not; and a cast to a parameter's width does nothing for one of its values only.

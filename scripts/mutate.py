@@ -34,7 +34,7 @@ from scripts.eyrie import main
 from scripts.mutations import Candidate, apply, candidates
 
 COPIED = ("rtl", "model", "compiler", "runtime", "tb", "scripts", "data")
-GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv"}
+GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "machine_check.sv"}
 
 _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
 _SUPER = "super2 super0 super1"

@@ -38,6 +38,7 @@ from compiler.case_file import load, parts
 from compiler.cases import Part
 from compiler.command_line import file_name
 from compiler.files import check_file, whole_file
+from model.config import DEFAULT, MachineConfig
 from model.messages import about, array
 from runtime.folders import BUILD, replacing
 from runtime.simulator.bench import Bench
@@ -46,7 +47,7 @@ from scripts.eyrie import main
 
 TARGET = BUILD / "run_case"
 BENCH = Bench(
-    "run_case", "passes from a file", "pass_tb", "tb.pass.case_tests", "runs_cases", cycles=10**12
+    "run_case", "passes from a file", "pass_tb", "tb.pass.case_tests", "runs_cases", cycles=10**12, machine=DEFAULT
 )
 
 
@@ -57,23 +58,26 @@ class CaseFailed(ValueError):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("case", type=file_name, metavar="CASE.npz")
     parser.add_argument("out", type=file_name, metavar="OUT.npz")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
 
 
 def run(options: argparse.Namespace) -> None:
     check_file(options.out)
-    case = load(options.case)
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    case = load(options.case, machine)
     with about(options.case):
-        passes = parts(case)
+        passes = parts(case, machine)
     if case.fused and case.mapping:
         print("the mapping of a fused case is fixed: e, p, q, r, t are not used", file=sys.stderr)
-    opsum, cycles = on_rtl(passes, case.shape)
+    opsum, cycles = on_rtl(passes, case.shape, machine)
     with whole_file(options.out) as file:
         np.savez(file, opsum=opsum, cycles=np.int64(cycles))
     print(f"{options.out}: opsum {array(opsum)}, {cycles} cycles, "
           f"{len(passes)} pass(es)")
 
 
-def on_rtl(passes: list[Part], shape: tuple[int, int, int]) -> tuple[np.ndarray, int]:
+def on_rtl(passes: list[Part], shape: tuple[int, int, int],
+           machine: MachineConfig = DEFAULT) -> tuple[np.ndarray, int]:
     """Sums int32 [M, E, F] and cycles of a layer's passes. Raises CaseFailed."""
     with replacing(TARGET, keep=CaseFailed) as folder:
         arrays = {}
@@ -83,7 +87,7 @@ def on_rtl(passes: list[Part], shape: tuple[int, int, int]) -> tuple[np.ndarray,
                 f"descriptor_{n}": np.array(case.descriptor.words, np.uint64),
             }
         np.savez(folder / "cases.npz", **arrays)
-        result = simulate_in(folder, BENCH, seed=1)
+        result = simulate_in(folder, BENCH.on(machine), seed=1)
         if result["status"] != "pass":
             raise CaseFailed(f"{result['reason']}: see {TARGET / 'log.txt'}")
         opsum, cycles = np.zeros(shape, np.int32), 0

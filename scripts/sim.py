@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs simulation tests by name, with their logs.
 
-    eyrie sim TEST ... [--seed N] [--waves]
+    eyrie sim TEST ... [--seed N] [--config FILE] [--waves]
 
 A run leaves build/TEST: log.txt, summary.json and, with waves, dump.vcd.
 """
@@ -9,14 +9,16 @@ A run leaves build/TEST: log.txt, summary.json and, with waves, dump.vcd.
 import argparse
 import random
 import sys
+from pathlib import Path
 
-from compiler.command_line import whole_number
+from compiler.command_line import file_name, whole_number
 from scripts.eyrie import main
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tests", nargs="+", metavar="TEST", help="eyrie list names them")
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), help="random and printed by default")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
     parser.add_argument("--waves", action="store_true", help="write build/TEST/dump.vcd")
 
 
@@ -24,6 +26,11 @@ def run(options: argparse.Namespace) -> int:
     from tb.catalogue import find
 
     wanted = [find(name) for name in options.tests]
+    if options.config:
+        from model.config import MachineConfig
+
+        machine = MachineConfig.load(options.config)
+        wanted = [bench.on(machine) for bench in wanted]
     from runtime import progress
     from runtime.simulator.simulate import SEED_LIMIT, simulate
 
@@ -35,12 +42,12 @@ def run(options: argparse.Namespace) -> int:
             progress.show(moving=False)  # the log is printed beside it
         show = None if options.quiet else lambda line, task: print(line, end="", flush=True)
         result = simulate(bench, seed, options.waves, on_line=show)
-        _report(bench, result)
+        _report(bench, result, options.config)
         passed &= result["status"] == "pass"
     return 0 if passed else 1
 
 
-def _report(bench, result: dict) -> None:
+def _report(bench, result: dict, config: Path | None) -> None:
     """One line for a run, and if it failed two more: why, and what repeats it."""
     from runtime.simulator.simulate import rerun_line
 
@@ -49,7 +56,7 @@ def _report(bench, result: dict) -> None:
           f"{result['comparisons']} comparisons, {result['mismatches']} mismatches, "
           f"{result['seconds']:.1f} s, {speed:.0f} kcycles/s")
     if result["status"] != "pass":
-        print(f"{result['reason']}\nagain, with waves: {rerun_line(bench, result['seed'])}")
+        print(f"{result['reason']}\nagain, with waves: {rerun_line(bench, result['seed'], config)}")
 
 
 if __name__ == "__main__":

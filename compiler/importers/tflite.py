@@ -14,6 +14,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from compiler.graph import Graph, Node, Tensor
 from compiler.importers.file import ImportFailure, read_model
+from model.encoding import STREAM_LEVEL, STREAM_RANGE
 from model.messages import times
 from model.operators import NO_PADS, Quantization, requantization, same_pads
 
@@ -25,9 +26,8 @@ _ACTIVATION_NAMES = {value: name for name, value in vars(schema.ActivationFuncti
                      if isinstance(value, int)}
 _TYPES = {schema.TensorType.INT8: np.int8, schema.TensorType.INT32: np.int32}
 _SAME = 0
-# Rows, columns and channels of a map. Coordinates are signed numbers of 12 bits, and blocks may begin inside
-# a map and end outside; channels are a field of the address generators.
-_LARGEST = (2040, 2040, 4095)
+# Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
+_LARGEST = (STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols"), 4 * (STREAM_LEVEL.largest("last") + 1))
 _SUPPORTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D", "PAD", "RESHAPE")
 
 

@@ -6,23 +6,26 @@ PEs of the two sets get the same words at the same time: the first set stands fo
 
 from dataclasses import dataclass
 
-from compiler.timing.banks import READ, Banks
+from compiler.timing.banks import ASK, NETWORK, READ, Banks
 from compiler.timing.convolution import Convolution
 from compiler.timing.depthwise import Depthwise
 from compiler.timing.front import Front, PassCommand
 from compiler.timing.fused import Fused
 from compiler.timing.pointwise import Pointwise
 from compiler.timing.shape import PassShape
-from compiler.timing.streams import STREAM_START
+from compiler.timing.streams import CHAIN, GATHER, STREAM_START
 from compiler.timing.units import Begin, Units
-from model.config import SET_ROWS, MachineConfig
+from model.config import MachineConfig
 from model.encoding import ArrayMode
 
 OFFER = 2  # pass_controller: from a PASS at the head of the queue to the new epoch: StOffer, epoch
-SCANNED = 1  # id_scanner: cycles beside one for each PE
+SCANNED = 2  # id_scanner: cycles beside one for each PE
+CLEARED = 66  # descriptor: from the start to the first CONFIG word
+LOAD = 7  # stream_loader: from a stream's choice to its last words
+LOADS = 6  # likewise, to the next stream's choice
 TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
 PPU_OPEN = 2  # ppu: from its take to the first beat
-DONE = 2  # from the last ofmap word to the pass being counted: pass_controller, token_counters
+DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, token_counters
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Array:
     def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
         self._machine, self._front = machine, front
         self._units = Units(machine, front, banks)
-        self._idle = 0  # first cycle in which CONFIG is taken
+        self._idle = CLEARED  # first cycle in which CONFIG is taken
         self._pe_free = 0  # first cycle in which the PEs have nothing to do
 
     def run(self, command: PassCommand, shape: PassShape) -> PassTimes:
@@ -53,19 +56,20 @@ class Array:
             """The cycle in which a unit takes the pass, its work on the one before ending in cycle `last`."""
             return max(offered, last + 1)
 
-        pes, ifmap, filters = take(self._pe_free - 1), take(units.ifmap.sent), take(units.filters.sent)
-        depthwise, tables = take(units.depthwise_sent), take(drain.table_sent)
-        drains, ppu = take(drain.left), take(drain.written)
-        tokens = self._front.passes_done[command.wait_passes - 1] + READ if command.wait_passes else 0
-        units.ifmap.take(shape, max(ifmap + STREAM_START, tokens))
-        filters_first = filters + STREAM_START
+        pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
+        ifmap, filters, depthwise, tables, ofmap = _loaded(
+            shape.mode, take(units.ifmap.sent - NETWORK), take(units.filters.sent - NETWORK),
+            take(units.depthwise_sent - NETWORK), take(drain.table_sent), ppu)
+        tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
+        units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)
+        filters_first = filters + STREAM_START + NETWORK
         if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE):
             units.filters.take(filters_first, shape)
-        drain.take(max(drains + 1, ppu + PPU_OPEN - SET_ROWS), tables + STREAM_START)
-        self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START))
+        drain.take(max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
+        self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START + NETWORK))
         done = drain.written + DONE
         self._front.passes_done.append(done)
-        self._idle = max(pes, ifmap, filters, depthwise, tables, drains, ppu) + TAKEN
+        self._idle = max(pes, ifmap, filters, depthwise, tables, ofmap, drains, ppu) + TAKEN
         return PassTimes(offered, pes + 1, self._pe_free, done)
 
     def _walk(self, shape: PassShape, begin: Begin) -> int:
@@ -89,3 +93,19 @@ class Array:
             at += self._machine.rows * self._machine.cols + SCANNED
         left.append(at + OFFER - 1)
         return at + OFFER
+
+
+def _loaded(mode: ArrayMode, *wanted: int) -> list[int]:
+    """When the ifmap, filter, depthwise, table and ofmap stream take a pass that each wants from a cycle on.
+
+    A stream that the pass does not use takes it at once; the others get their words one after the other.
+    """
+    used = (True, mode != ArrayMode.DEPTHWISE, mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE),
+            mode != ArrayMode.DEPTHWISE, True)
+    taken, waiting, free = list(wanted), [n for n, is_used in enumerate(used) if is_used], 0
+    while waiting:
+        at = max(free, min(wanted[n] for n in waiting))
+        stream = next(n for n in waiting if wanted[n] <= at)
+        waiting.remove(stream)
+        taken[stream], free = at + LOAD, at + LOADS
+    return taken

@@ -6,7 +6,9 @@ import numpy as np
 from model.config import MachineConfig
 from model.encoding import Stream
 
+ASK = 1  # cycles from a stream's going on to a position until it asks for the word: the skid buffer
 READ = 2  # cycles from a grant until a read stream hands the word on: the bank, the stream's queue
+NETWORK = 1  # from there until the array's network offers it to the PEs: multicast_delivery
 
 
 def bank_masks(machine: MachineConfig, address: np.ndarray) -> np.ndarray:
@@ -45,9 +47,11 @@ class Banks:
     def walk(self, cycle: int, masks: list[int], who: Stream) -> int:
         """Stream `who` (filters, tables or depthwise) hands on words, one behind the other, after `cycle`.
 
-        Returns the cycle of the last. A word is granted READ cycles before.
+        Words for the array are handed on when they are offered to the PEs. Returns the cycle of the last. A
+        word is granted READ cycles before, and NETWORK more on its way to the array.
         """
-        cycle += 1 - READ
+        delay = READ if who == Stream.TABLE else READ + NETWORK
+        cycle += 1 - delay
         for mask in masks:
             self.reach(cycle)
             if who == Stream.DEPTHWISE:
@@ -58,4 +62,4 @@ class Banks:
                     cycle += 1
                 (self.streams if who == Stream.FILTER else self.tables)[cycle] |= mask
             cycle += 1
-        return cycle - 1 + READ
+        return cycle - 1 + delay

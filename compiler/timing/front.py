@@ -14,7 +14,7 @@ from compiler.traffic import FETCH_AHEAD, FETCH_WORDS
 
 DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of tb/sim/axi_dram.sv)
 READ_LATENCY = DRAM_LATENCY + 1  # from a burst's issue in axi_reader to its first beat: the AR register
-READ_BURSTS, READ_BEATS = 16, 64  # under way at most; no new burst while more beats are to come (axi_reader)
+READ_BURSTS, READ_BEATS = 28, 256  # of loads under way at most; no new one while more beats are to come (axi_reader)
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter
 PAGE_WORDS = 512  # a burst stays in 4 KiB
 LANDED = 2  # from a load's last beat to its count: skid buffer of dma_load, token_counters
@@ -35,9 +35,10 @@ class ReadPort:
     _ends: list[int] = field(default_factory=list)  # beats up to and with each burst
     _starts: list[int] = field(default_factory=list)  # cycle of its first beat
 
-    def issue(self, ready: int, beats: int) -> int:
-        """Issues a burst as soon as it may be, from `ready` on; returns the cycle of its first beat."""
-        self.issued = self.earliest(ready)
+    def issue(self, ready: int, beats: int, urgent: bool = False) -> int:
+        """Issues a burst as soon as it may be, from `ready` on; returns the cycle of its first beat. urgent: it is of
+        commands, which wait for nothing."""
+        self.issued = max(ready, self.issued + 1) if urgent else self.earliest(ready)
         start = max(self.free, self.issued + READ_LATENCY)
         self.free = start + beats
         self._ends.append((self._ends[-1] if self._ends else 0) + beats)
@@ -45,7 +46,7 @@ class ReadPort:
         return start
 
     def earliest(self, ready: int) -> int:
-        """When a burst that is there from `ready` on can be issued."""
+        """When a burst of a load that is there from `ready` on can be issued."""
         at = max(ready, self.issued + 1)
         count = self._ends[-1] if self._ends else 0
         if count > READ_BEATS:
@@ -225,7 +226,7 @@ class Front:
         return self._taken[needed - 1] + 1 if needed <= len(self._taken) else None
 
     def _ask(self) -> None:
-        start = self._port.issue(self._ask_time() + 1, FETCH_WORDS)
+        start = self._port.issue(self._ask_time() + 1, FETCH_WORDS, urgent=True)
         self._fetched += range(start + 1, start + 1 + FETCH_WORDS)
         self._asked += 1
 

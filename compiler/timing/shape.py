@@ -84,7 +84,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"],
-        drain["block"] * drain["blocks"] * shape["pixels"], bool(loops["ln"] >> (SET_ROWS - 1) & 1),
+        drain["block"] * drain["blocks"] * shape["pixels"], bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns), _pair_banks(machine, ifmap, at),
         *(_word_banks(machine, descriptor.stream(s))

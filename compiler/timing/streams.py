@@ -3,16 +3,18 @@
 
 from collections import deque
 
-from compiler.timing.banks import READ, Banks
+from compiler.timing.banks import ASK, NETWORK, READ, Banks
 from compiler.timing.front import Front
 from compiler.timing.shape import PassShape
 from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.encoding import Stream
 
-STREAM_START = 3  # read_stream: from the take of a pass to the first beat: first request, GLB, queue
-READ_AHEAD = 4  # DEPTH of read_stream
+STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
+READ_AHEAD = 5 + 2  # DEPTH of read_stream; skid buffer of the network
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
+CHAIN = SET_ROWS + 1  # registers of a set in the sum chain: skid buffer, PEs
+GATHER = 1  # gather_network
 PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
 RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
 HALVES = 2  # beats of raw words
@@ -23,7 +25,7 @@ UNIT = 8  # beats of a block of filters and a pixel, which make a word of each c
 
 
 class Ifmap:
-    """The ifmap stream: beats are fetched some ahead of their sending, and sent in order."""
+    """The ifmap stream: beats are fetched some ahead of their sending, and sent in order: offered to the PEs."""
 
     def __init__(self, machine: MachineConfig, banks: Banks) -> None:
         self._banks = banks
@@ -34,7 +36,7 @@ class Ifmap:
     def take(self, shape: PassShape, first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`."""
         self._masks, self._fetched = iter(shape.banks_ifmap), deque()
-        self._granted = first - READ - 1
+        self._granted = first - READ - NETWORK - 1
         self.sent = first - 1
         for _ in range(READ_AHEAD):
             self._fetch(0)
@@ -44,14 +46,14 @@ class Ifmap:
         mask = next(self._masks, None)
         if mask is None:
             return
-        at, busy = max(self._granted, at) + 1, self._banks.busy
+        at, busy = max(self._granted, at + ASK) + 1, self._banks.busy
         if mask:
             self._banks.reach(at)
             while busy[at] & mask:
                 at += 1
             self._banks.streams[at] |= mask
         self._granted = at
-        self._fetched.append(at + READ)
+        self._fetched.append(at + READ + NETWORK)
 
     def next(self) -> int:
         """The first cycle in which the next beat can be sent, as far as the stream is concerned."""
@@ -124,7 +126,7 @@ class Filters:
             at = max(at, self._used[place])
         if self._needs_chunk():
             self._chunks += 1
-            at = max(at, self._front.chunk(self._chunks) + READ - 1)
+            at = max(at, self._front.chunk(self._chunks) + ASK + READ + NETWORK - 1)
         rows = sum(self._filter < filters for filters in shape.filters)
         masks = shape.banks_filter[self._word : self._word + rows]
         at = self._banks.walk(at, masks[:1], Stream.FILTER)
@@ -146,7 +148,7 @@ class Filters:
         inner, group = divmod(self._turn % (shape.inner * shape.groups), shape.groups)
         self._turn, self._filter = self._turn + 1, 0
         if shape.chunk_groups and (group + 1) % shape.chunk_groups == 0 and inner == shape.inner - 1:
-            self._front.chunks_freed.append(self.sent + 1)
+            self._front.chunks_freed.append(self.sent + 1 - NETWORK)
 
 
 class Drain:
@@ -176,18 +178,18 @@ class Drain:
 
         The transposer holds two units: one goes in when the words of the last but one are out.
         """
-        chain = SET_ROWS * (2 if shape.joined else 1)  # registers of the sum chain
-        latency = chain + PPU_LATENCY + AVERAGE_LATENCY * shape.average
+        chain = CHAIN * (2 if shape.joined else 1)
+        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average
         at = max(self._ready, full + SUMS_FULL)
         for unit in range(shape.tile_beats // UNIT):
             pixel = unit % shape.pixels
             if pixel == 0:
                 if not self._there:
                     self._fetch_table(shape)
-                at = max(at, self._there.popleft() - chain)
+                at = max(at, self._there.popleft() - chain - GATHER)
             at = max(at, self._out[0] + 2 - latency) + UNIT
             if pixel == shape.pixels - 1:
-                self._popped.append(at - 1 + chain)
+                self._popped.append(at - 1 + chain + GATHER)
             count = shape.columns if not shape.average else int(pixel == shape.pixels - 1)
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
         self._ready = at
@@ -200,13 +202,13 @@ class Drain:
 
         A pixel's words are two beats, a half of the GLB word each.
         """
-        latency, at = SET_ROWS + RAW_LATENCY, self._ready
+        latency, at = CHAIN + GATHER + RAW_LATENCY, self._ready
         for pixel in range(shape.pixels):
             at = max(at, ready - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
         self._ready = at
-        self.left = at - 1 + SET_ROWS
+        self.left = at - 1 + CHAIN
         self.written = self._out[1]
         return at
 

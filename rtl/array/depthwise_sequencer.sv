@@ -43,14 +43,14 @@ module depthwise_sequencer
   } state_e;
 
   state_e     state_d, state_q;
-  logic [7:0] pixel_q;
+  logic [8:0] pixel_q;
   logic [1:0] tap_q;
   logic [9:0] group_words_q;  // ifmap words of a group
   logic       pixel_last;
 
   always_ff @(posedge clk_i) begin
     if (take_i) begin
-      group_words_q <= (10'(shape_next_i.pixels - 8'd1) << shape_next_i.stride_2) +
+      group_words_q <= (10'(shape_next_i.pixels - 9'd1) << shape_next_i.stride_2) +
                        10'(shape_next_i.taps);
     end
   end
@@ -60,7 +60,7 @@ module depthwise_sequencer
   assign busy_o       = state_q == StGroup;
   assign first_o      = tap_q == '0;
   assign last_o       = tap_q == shape_i.taps - 2'd1;
-  assign pixel_last   = pixel_q == shape_i.pixels - 8'd1;
+  assign pixel_last   = pixel_q == shape_i.pixels - 9'd1;
   assign group_last_o = last_o && pixel_last;
 
   assign ifmap_offset_o = IfmapWidth'(tap_q);
@@ -91,7 +91,7 @@ module depthwise_sequencer
       state_q <= state_d;
       if (step_i) begin
         tap_q <= last_o ? '0 : tap_q + 2'd1;
-        if (last_o) pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
+        if (last_o) pixel_q <= pixel_last ? '0 : pixel_q + 9'd1;
       end
     end
   end

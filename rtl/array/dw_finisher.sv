@@ -18,7 +18,7 @@ module dw_finisher
   input  logic              clk_i,
   input  logic              rst_ni,
   input  depthwise_output_t cfg_i,
-  input  logic [7:0]        pixels_i,
+  input  logic [8:0]        pixels_i,
   input  logic              enable_i,
   output logic              group_issued_o, // a group's last sum is on its way
   output logic              busy_o,         // words are on their way to the buffer
@@ -43,7 +43,7 @@ module dw_finisher
   // ---- A channel into the requantizer ----
 
   logic [1:0]         channel_q;
-  logic [7:0]         pixel_q;
+  logic [8:0]         pixel_q;
   logic               begins, second_q, word_issued, group_issued, table_valid;
   logic signed [DwSumWidth-1:0] sum_q;
   sum_t               bias;
@@ -56,7 +56,7 @@ module dw_finisher
   assign begins       = enable_i && sums_valid_i && table_valid && !second_q &&
                         (channel_q != '0 || !full_i);
   assign word_issued  = second_q && channel_q == LastChannel;
-  assign group_issued = word_issued && pixel_q == pixels_i - 8'd1;
+  assign group_issued = word_issued && pixel_q == pixels_i - 9'd1;
   assign reserve_o    = begins && channel_q == '0;
   assign sums_ready_o = word_issued;
 
@@ -68,7 +68,7 @@ module dw_finisher
     end else begin
       second_q <= begins;
       if (second_q) channel_q <= channel_q + 2'd1;
-      if (word_issued) pixel_q <= group_issued ? '0 : pixel_q + 8'd1;
+      if (word_issued) pixel_q <= group_issued ? '0 : pixel_q + 9'd1;
     end
   end
 

@@ -67,9 +67,37 @@ module pe_array
   logic [ROWS-1:0][COLS-1:0][5:0] next_ifmap_ids;
   logic [ROWS-1:0][COLS-1:0][1:0] next_filter_ids;
 
+  // A beat as it reaches the PEs: of each word a PE takes one half, as `half` says for odd and even
+  // sets.
+  typedef struct packed {
+    glb_word_t [1:0] data;
+    logic [1:0]      lanes;
+    logic            to_pixels;
+    logic [1:0]      half;
+  } ifmap_words_t;
+  typedef struct packed {
+    glb_word_t [FILTER_LANES-1:0] data;
+    logic [FILTER_LANES-1:0]      lanes;
+    logic [1:0]                   half;
+  } filter_words_t;
+  typedef struct packed {
+    glb_word_t  data;
+    logic [1:0] half;
+  } depthwise_word_t;
+
+  // Where sets split a word, odd ones take the high half.
+  function automatic logic [1:0] halves(logic by_set, logic half);
+    return by_set ? 2'b10 : {2{half}};
+  endfunction
+
+  ifmap_words_t    ifmap;
+  filter_words_t   filter;
+  depthwise_word_t depthwise;
+
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(scan_i.row.ifmap)), .COLUMN_ID_WIDTH($bits(scan_i.column.ifmap))
+    .ROW_ID_WIDTH($bits(scan_i.row.ifmap)), .COLUMN_ID_WIDTH($bits(scan_i.column.ifmap)),
+    .WIDTH($bits(ifmap_words_t))
   ) u_ifmap_network (
     .clk_i, .rst_ni,
     .row_scan_i       (scan_i.row_valid),
@@ -82,13 +110,17 @@ module pe_array
     .ready_o          (ifmap_ready_o),
     .row_tag_i        (ifmap_i.tag.row),
     .column_tag_i     (ifmap_i.tag.column),
+    .data_i           ({ifmap_i.data, ifmap_i.lanes, ifmap_i.to_pixels,
+                        halves(ifmap_i.half_by_set, ifmap_i.tag.half)}),
     .target_valid_o   (ifmap_valid),
-    .target_ready_i   (ifmap_ready)
+    .target_ready_i   (ifmap_ready),
+    .data_o           (ifmap)
   );
 
   multicast_network #(
     .ROWS(ROWS), .COLS(COLS),
-    .ROW_ID_WIDTH($bits(scan_i.row.filter)), .COLUMN_ID_WIDTH($bits(scan_i.column.filter))
+    .ROW_ID_WIDTH($bits(scan_i.row.filter)), .COLUMN_ID_WIDTH($bits(scan_i.column.filter)),
+    .WIDTH($bits(filter_words_t))
   ) u_filter_network (
     .clk_i, .rst_ni,
     .row_scan_i       (scan_i.row_valid),
@@ -101,8 +133,11 @@ module pe_array
     .ready_o          (filter_ready_o),
     .row_tag_i        (filter_i.tag.row),
     .column_tag_i     (filter_i.tag.column[1:0]),
+    .data_i           ({filter_i.data[FILTER_LANES-1:0], filter_i.lanes[FILTER_LANES-1:0],
+                        halves(filter_i.half_by_set, filter_i.tag.half)}),
     .target_valid_o   (filter_valid),
-    .target_ready_i   (filter_ready)
+    .target_ready_i   (filter_ready),
+    .data_o           (filter)
   );
 
   for (genvar row = 0; row < ROWS; row++) begin : gen_takes_part
@@ -111,17 +146,21 @@ module pe_array
     end
   end
 
-  depthwise_network #(.ROWS(ROWS), .COLS(COLS)) u_depthwise_network (
+  depthwise_network #(
+    .ROWS(ROWS), .COLS(COLS), .WIDTH($bits(depthwise_word_t))
+  ) u_depthwise_network (
     .clk_i, .rst_ni,
     .swap_i       (depthwise_i.swap),
     .takes_part_i (takes_part),
     .valid_i      (depthwise_i.valid),
     .ready_o      (depthwise_ready_o),
     .row_tag_i    (depthwise_i.tag.row),
+    .data_i       ({depthwise_i.data[0], halves(depthwise_i.half_by_set, depthwise_i.tag.half)}),
     .tap_valid_o  (tap_valid),
     .tap_ready_i  (tap_ready),
     .table_valid_o(table_valid),
-    .table_ready_i(table_ready)
+    .table_ready_i(table_ready),
+    .data_o       (depthwise)
   );
 
   // ---- Sets ----
@@ -133,20 +172,27 @@ module pe_array
 
   for (genvar set = 0; set < Sets; set++) begin : gen_set
     localparam int unsigned Top = set * SetRows;   // its first row
-    localparam bit SetOdd = set % 2 == 1;  // takes the high half of a word, where sets split it
+    localparam int unsigned Odd = set % 2;
 
-    word_t [1:0] ifmap_words, filter_words;
-    word_t       tap_word;
-    logic        ifmap_half, filter_half, tap_half;
+    ifmap_offer_t  ifmap_offer;  // the set's words, offered to each PE by the network
+    filter_offer_t filter_offer;
+    word_offer_t   tap_offer;
+    table_offer_t  table_offer;
 
-    assign ifmap_half  = ifmap_i.half_by_set ? SetOdd : ifmap_i.tag.half;
-    assign filter_half = filter_i.half_by_set ? SetOdd : filter_i.tag.half;
-    assign tap_half    = depthwise_i.half_by_set ? SetOdd : depthwise_i.tag.half;
-    assign tap_word    = tap_half ? depthwise_i.data[0][63:32] : depthwise_i.data[0][31:0];
-    for (genvar lane = 0; lane < 2; lane++) begin : gen_lane
-      assign ifmap_words[lane]  = ifmap_half ? ifmap_i.data[lane][63:32] : ifmap_i.data[lane][31:0];
-      assign filter_words[lane] =
-          filter_half ? filter_i.data[lane][63:32] : filter_i.data[lane][31:0];
+    always_comb begin : take_halves
+      ifmap_offer  = '{valid: 1'b0, lanes: ifmap.lanes, to_pixels: ifmap.to_pixels, data: '0};
+      filter_offer = '{valid: 1'b0, lanes: 2'(filter.lanes), data: '0};
+      tap_offer    = '{valid: 1'b0, data: depthwise.data[31:0]};
+      table_offer  = '{valid: 1'b0, half: depthwise.half[Odd], data: depthwise.data};
+      for (int unsigned lane = 0; lane < 2; lane++) begin
+        ifmap_offer.data[lane] =
+            ifmap.half[Odd] ? ifmap.data[lane][63:32] : ifmap.data[lane][31:0];
+      end
+      for (int unsigned lane = 0; lane < FILTER_LANES; lane++) begin
+        filter_offer.data[lane] =
+            filter.half[Odd] ? filter.data[lane][63:32] : filter.data[lane][31:0];
+      end
+      if (depthwise.half[Odd]) tap_offer.data = depthwise.data[63:32];
     end
 
     for (genvar col = 0; col < COLS; col++) begin : gen_column
@@ -154,21 +200,21 @@ module pe_array
       operands_t       [SetRows-1:0] operands;
       operands_ready_t [SetRows-1:0] operands_ready;
       pe_activity_t    [SetRows-1:0] set_activity;
+      table_offer_t                  set_table;
+
+      always_comb begin : offer_to_set
+        set_table       = table_offer;
+        set_table.valid = table_valid[set][col];
+        for (int unsigned n = 0; n < SetRows; n++) begin
+          operands[n]              = '{ifmap: ifmap_offer, filter: filter_offer, tap: tap_offer};
+          operands[n].ifmap.valid  = ifmap_valid[Top+n][col];
+          operands[n].filter.valid = filter_valid[Top+n][col];
+          operands[n].tap.valid    = tap_valid[Top+n][col];
+        end
+      end
 
       for (genvar n = 0; n < SetRows; n++) begin : gen_row
-        assign enable[n]            = takes_part[Top+n][col];
-        assign operands[n].ifmap    = '{
-          valid:     ifmap_valid[Top+n][col],
-          lanes:     ifmap_i.lanes,
-          to_pixels: ifmap_i.to_pixels,
-          data:      ifmap_words
-        };
-        assign operands[n].filter   = '{
-          valid: filter_valid[Top+n][col],
-          lanes: filter_i.lanes,
-          data:  filter_words
-        };
-        assign operands[n].tap      = '{valid: tap_valid[Top+n][col], data: tap_word};
+        assign enable[n]                = takes_part[Top+n][col];
         assign ifmap_ready[Top+n][col]  = operands_ready[n].ifmap;
         assign filter_ready[Top+n][col] = operands_ready[n].filter;
         assign tap_ready[Top+n][col]    = operands_ready[n].tap;
@@ -185,11 +231,7 @@ module pe_array
         .taken_o         (set_taken[set][col]),
         .operands_i      (operands),
         .operands_ready_o(operands_ready),
-        .table_i         ('{
-          valid: table_valid[set][col],
-          half:  tap_half,
-          data:  depthwise_i.data[0]
-        }),
+        .table_i         (set_table),
         .table_ready_o   (table_ready[set][col]),
         .chain_i         (chain_in[set][col]),
         .chain_ready_o   (chain_in_ready[set][col]),

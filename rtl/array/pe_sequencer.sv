@@ -73,7 +73,7 @@ module pe_sequencer
 
   array_shape_t shape_q;
   array_loops_t loops_q;
-  logic [7:0]   filters_q, filters_next;
+  logic [8:0]   filters_q, filters_next;
   logic         running_q, epoch_q, dw_done_q, half_q;
   logic         take, start, issue, step, work_last;
   op_e          op;

@@ -3,7 +3,7 @@
 // them: the depthwise lane down to the SUPER, the words up from it, the sum chain.
 //
 // Depthwise sums of a pixel leave the queues of all rows at once, when each has its own and the
-// SUPER takes their sum. The chain enters at row 0 and leaves at the SUPER.
+// SUPER takes their sum. The chain enters at row 0, through a skid buffer, and leaves at the SUPER.
 
 `include "assertions.svh"
 
@@ -52,8 +52,16 @@ module pe_set
   chain_beat_t [Super:0]     chain;       // into each row
   logic        [Super:0]     chain_ready;
 
-  assign chain[0]      = chain_i;
-  assign chain_ready_o = chain_ready[0];
+  // Readiness goes no further up than the set: a column may be many sets long.
+  skid_buffer #(.WIDTH($bits(chain_phase_t) + $bits(sum_t))) u_chain_in (
+    .clk_i, .rst_ni,
+    .in_valid_i (chain_i.valid),
+    .in_ready_o (chain_ready_o),
+    .in_data_i  ({chain_i.phase, chain_i.sum}),
+    .out_valid_o(chain[0].valid),
+    .out_ready_i(chain_ready[0]),
+    .out_data_o ({chain[0].phase, chain[0].sum})
+  );
 
   // The rows above the SUPER give their sums together.
   always_comb begin : join_upper_rows

@@ -21,7 +21,7 @@ module psum_sequencer
   input  logic                   clk_i,
   input  logic                   rst_ni,
   input  array_shape_t           shape_i,
-  input  logic [7:0]             filters_i,      // of this PE
+  input  logic [8:0]             filters_i,      // of this PE
 
   input  logic [IfmapWidth-1:0]  ifmap_count_i,
   output logic [IfmapWidth-1:0]  ifmap_offset_o,
@@ -50,7 +50,7 @@ module psum_sequencer
   } state_e;
 
   state_e                 state_d, state_q;
-  logic [7:0]             pixel_q, filter_q;
+  logic [8:0]             pixel_q, filter_q;
   logic [1:0]             tap_q;
   logic [FilterWidth-1:0] filter_offset_q;
   psum_index_t            index_q;
@@ -62,8 +62,8 @@ module psum_sequencer
   assign window      = IfmapWidth'(shape_i.taps);
   assign stride      = shape_i.stride_2 ? IfmapWidth'(2) : IfmapWidth'(1);
   assign tap_last    = tap_q == shape_i.taps - 2'd1;
-  assign pixel_last  = pixel_q == shape_i.pixels - 8'd1;
-  assign filter_last = filter_q == filters_i - 8'd1;
+  assign pixel_last  = pixel_q == shape_i.pixels - 9'd1;
+  assign filter_last = filter_q == filters_i - 9'd1;
 
   // ---- Operands ----
 
@@ -71,7 +71,7 @@ module psum_sequencer
   assign ifmap_there    = ifmap_count_i >= window && (pixel_last || ifmap_count_i >= stride);
   assign filter_there_o = filter_count_i > filter_offset_o;
   assign there_o        = filter_there_o && (ifmap_there || !convolution);
-  assign ready_o        = convolution || 8'(pixel_count_i) >= shape_i.pixels;
+  assign ready_o        = convolution || 9'(pixel_count_i) >= shape_i.pixels;
 
   assign ifmap_offset_o  = IfmapWidth'(tap_q);
   assign filter_offset_o = convolution ? filter_offset_q : '0;
@@ -117,17 +117,17 @@ module psum_sequencer
         tap_q           <= tap_last ? '0 : tap_q + 2'd1;
         filter_offset_q <= filter_offset_q + FilterWidth'(1);
         if (tap_last) begin
-          filter_q <= filter_last ? '0 : filter_q + 8'd1;
-          index_q  <= index_q + shape_i.pixels;
+          filter_q <= filter_last ? '0 : filter_q + 9'd1;
+          index_q  <= index_q + psum_index_t'(shape_i.pixels);
           if (filter_last) begin
             filter_offset_q <= '0;
-            pixel_q         <= pixel_last ? '0 : pixel_q + 8'd1;
-            index_q         <= pixel_last ? '0 : pixel_q + 8'd1;
+            pixel_q         <= pixel_last ? '0 : pixel_q + 9'd1;
+            index_q         <= pixel_last ? '0 : psum_index_t'(pixel_q + 9'd1);
           end
         end
       end else if (step_i) begin
-        pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
-        if (pixel_last) filter_q <= filter_last ? '0 : filter_q + 8'd1;
+        pixel_q <= pixel_last ? '0 : pixel_q + 9'd1;
+        if (pixel_last) filter_q <= filter_last ? '0 : filter_q + 9'd1;
         index_q <= group_last_o ? '0 : index_q + 8'd1;
       end
     end

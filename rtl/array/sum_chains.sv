@@ -105,7 +105,10 @@ module sum_chains
     end
   end
 
-  gather_network #(.SETS(Sets), .COLS(COLS)) u_gather (
+  // As many as a chain through all rows holds where nothing stalls, and some more.
+  localparam int unsigned Beats = 2 * ROWS + 4;
+
+  gather_network #(.SETS(Sets), .COLS(COLS), .BEATS(Beats)) u_gather (
     .clk_i, .rst_ni,
     .note_valid_i (beat_valid && fork_done),
     .note_ready_o (note_ready),

@@ -17,7 +17,7 @@ module word_sender
   input  logic               clk_i,
   input  logic               rst_ni,
   input  array_loops_t       loops_i,
-  input  logic [7:0]         pixels_i,
+  input  logic [8:0]         pixels_i,
   input  logic               to_chain_i,
   input  logic               start_i,
   output logic               busy_o,
@@ -37,7 +37,7 @@ module word_sender
 
   logic         reading_q;  // there are words left to read
   logic         held_q;     // a word that was read has not been taken
-  logic [7:0]   pixel_q;
+  logic [8:0]   pixel_q;
   logic         fork_ready, taken, group_read, block_read;
   logic         group_first, group_last, replay_last, tile_last, outer_last;
   array_loops_t loops;
@@ -45,12 +45,12 @@ module word_sender
   // Depthwise words alone are made for no filter tiles.
   always_comb begin : select_loops
     loops = loops_i;
-    if (to_chain_i) loops.tiles = 12'd1;
+    if (to_chain_i) loops.tiles = 1;
   end
 
   assign taken      = held_q && (to_chain_i ? chain_ready_i : fork_ready);
   assign read_o     = reading_q && available_i && (!held_q || taken);
-  assign group_read = read_o && pixel_q == pixels_i - 8'd1;
+  assign group_read = read_o && pixel_q == pixels_i - 9'd1;
   assign block_read = group_read && replay_last;
   assign free_o     = read_o && tile_last;
   assign rewind_o   = block_read && !tile_last;
@@ -91,7 +91,7 @@ module word_sender
       else if (block_read && tile_last && outer_last) reading_q <= 1'b0;
       if (read_o) held_q <= 1'b1;
       else if (taken) held_q <= 1'b0;
-      if (read_o) pixel_q <= group_read ? '0 : pixel_q + 8'd1;
+      if (read_o) pixel_q <= group_read ? '0 : pixel_q + 9'd1;
     end
   end
 

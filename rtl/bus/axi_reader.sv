@@ -6,9 +6,12 @@
 // data_valid_o says whose word data_o is. A requester should ask only for what it can take: one
 // that does not stops the port for all.
 //
-// In flight are at most BURSTS bursts, and no new one starts while more than BEATS beats are still
-// to come: that keeps the port busy up to a latency of about BEATS cycles, and bounds the time that
-// an urgent requester waits behind the others.
+// In flight are at most BURSTS bursts. The first requester, which asks for little and urgently, may
+// always start one; the others leave URGENT_BURSTS of them to it, and start none while more than
+// BEATS beats are still to come: that keeps the port busy up to a latency of about BEATS cycles, and
+// bounds the time that the first one waits behind the others. There is no buffer for what comes: a requester takes
+// each word as it comes, or lets the port wait. r_ready_o depends on registers only if its data_ready_i
+// does.
 //
 // data_error_o: RRESP of this word was not OKAY. halt_i: nothing new is issued, what comes is
 // swallowed; idle_o once all has come. beat_o: a beat for this requester arrived, swallowed or not.
@@ -17,11 +20,12 @@
 module axi_reader
   import bus_pkg::*;
 #(
-  parameter int unsigned BUS_WORDS = 1,    // 64-bit words in a beat: 1 or 2
-  parameter int unsigned REQUESTERS = 2,   // the first has priority
-  parameter int unsigned BURSTS = 16,      // under way at a time
-  parameter int unsigned BEATS = 64,       // still to come, where a burst may start
-  parameter int unsigned MAX_BEATS = 64    // of a burst
+  parameter int unsigned BUS_WORDS = 1,     // 64-bit words in a beat: 1 or 2
+  parameter int unsigned REQUESTERS = 2,    // the first has priority
+  parameter int unsigned BURSTS = 32,       // under way at a time
+  parameter int unsigned URGENT_BURSTS = 4, // of these, only for the first requester
+  parameter int unsigned BEATS = 256,       // still to come, where another's burst may start
+  parameter int unsigned MAX_BEATS = 64     // of a burst
 ) (
   input  logic                        clk_i,
   input  logic                        rst_ni,
@@ -47,7 +51,8 @@ module axi_reader
   input  axi_response_t               axi_i
 );
 
-  localparam int unsigned BeatsWidth = $clog2(BEATS + MAX_BEATS + 1);
+  localparam int unsigned BeatsWidth = $clog2(BEATS + (URGENT_BURSTS + 1) * MAX_BEATS + 1);
+  localparam int unsigned FlightWidth = $clog2(BURSTS + 1);
   localparam int unsigned OwnerWidth = REQUESTERS > 1 ? $clog2(REQUESTERS) : 1;
   typedef logic [OwnerWidth-1:0] owner_t;
 
@@ -84,15 +89,22 @@ module axi_reader
   logic [BeatsWidth-1:0] beats_d, beats_q;     // asked for and not yet there
   axi_address_t          ar_d, ar_q;
 
+  logic                   room, wanted;        // room: for another than the first
+  logic [FlightWidth-1:0] flights;
+  assign room = beats_q <= BeatsWidth'(BEATS) && flights < FlightWidth'(BURSTS - URGENT_BURSTS);
+
   always_comb begin : choose
     issuer = '0;
+    wanted = 1'b0;
     for (int unsigned r = REQUESTERS; r > 0; r--) begin
-      if (burst_valid[r-1]) issuer = owner_t'(r - 1);
+      if (burst_valid[r-1] && (r == 1 || room)) begin
+        issuer = owner_t'(r - 1);
+        wanted = 1'b1;
+      end
     end
   end
 
-  assign issue = (burst_valid != '0) && flight_ready && beats_q <= BeatsWidth'(BEATS)
-                 && (!ar_q.valid || axi_i.ar_ready);
+  assign issue = wanted && flight_ready && (!ar_q.valid || axi_i.ar_ready);
 
   always_comb begin : issue_burst
     burst_ready = '0;
@@ -109,7 +121,6 @@ module axi_reader
   end
 
   // Whose data comes next.
-  logic [$clog2(BURSTS+1)-1:0] unused_count;
   fifo #(.WIDTH(OwnerWidth), .DEPTH(BURSTS)) u_flight (
     .clk_i,
     .rst_ni,
@@ -119,7 +130,7 @@ module axi_reader
     .out_valid_o(flight_valid),
     .out_ready_i(beat && axi_i.r_last),
     .out_data_o(owner),
-    .count_o(unused_count)
+    .count_o(flights)
   );
 
   assign beat         = axi_i.r_valid && r_ready_o;
@@ -150,6 +161,7 @@ module axi_reader
   logic unused_axi; // the writer's
   assign unused_axi = ^axi_i;
 
+  `EYRIE_STATIC(BurstsForAll, URGENT_BURSTS < BURSTS, "no bursts for others than the first")
   `EYRIE_STABLE(Address, ar_o.valid, axi_i.ar_ready, {ar_o.address, ar_o.length})
   `EYRIE_ASSERT_WHEN(DataExpected, axi_i.r_valid, flight_valid, "data that nobody asked for")
   `EYRIE_ASSERT_WHEN(BeatsCounted, beat, beats_q != '0, "more beats than asked for")

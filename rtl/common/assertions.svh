@@ -2,7 +2,8 @@
 // Assertion macros. They expect clk_i and rst_ni in scope and are off during reset. Their bodies
 // are what Verilator checks with --assert and without --timing (no ##N), and what Yosys reads to
 // prove them (read_slang -U SYNTHESIS): no |->, no |=>. A violation ends the simulation with the
-// message; the benches assert0 to assert2, assert5 and assert6 prove it. SYNTHESIS removes them.
+// message; the benches assert0 to assert2, assert5 and assert6 prove it. SYNTHESIS removes all but
+// EYRIE_STATIC.
 // There is none that says "never X": Verilator has two states, and starts with random ones instead.
 `ifndef EYRIE_ASSERTIONS_SVH
 `define EYRIE_ASSERTIONS_SVH
@@ -33,12 +34,6 @@
 `define EYRIE_COVER(name_, condition_)                                                             \
   name_: cover property (@(posedge clk_i) disable iff (!rst_ni) (condition_));
 
-// `condition_` holds for the parameters: checked once, before the first cycle.
-`define EYRIE_STATIC(name_, condition_, message_)                                                  \
-  if (!(condition_)) begin : name_                                                                 \
-    $error("%s", message_);                                                                    \
-  end
-
 `else
 
 `define EYRIE_ASSERT(name_, condition_, message_)
@@ -46,7 +41,13 @@
 `define EYRIE_ASSERT_NEXT(name_, before_, after_, message_)
 `define EYRIE_STABLE(name_, valid_, ready_, data_)
 `define EYRIE_COVER(name_, condition_)
-`define EYRIE_STATIC(name_, condition_, message_)
 
 `endif
+
+// `condition_` holds for the parameters: checked at elaboration, in synthesis too.
+`define EYRIE_STATIC(name_, condition_, message_)                                                  \
+  if (!(condition_)) begin : name_                                                                 \
+    $error("%s", message_);                                                                    \
+  end
+
 `endif

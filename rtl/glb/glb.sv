@@ -13,7 +13,11 @@
 //
 // A request beyond the last word is granted, reads 0, writes nothing and pulses error_o.
 //
-// bytes_o: bytes that each client's strobes accessed in this cycle; conflicts_o: clients that wait.
+// error_o, bytes_o (bytes that each client's strobes accessed) and conflicts_o (clients that
+// waited) are those of the cycle before: they are registers.
+//
+// Timing: a client's request should come from registers: from there it is decoded, compared with
+// those of the clients before it, all at once, and goes to its banks.
 `include "assertions.svh"
 
 module glb
@@ -144,15 +148,28 @@ module glb
     end
   end
 
+  logic [Clients-1:0][4:0] bytes;
+  logic [3:0]              conflicts;
+
   always_comb begin : count
-    conflicts_o = '0;
+    conflicts = '0;
     for (int unsigned c = 0; c < Clients; c++) begin
-      bytes_o[c]  = (granted[c] && !outside[c]) ? 5'($countones(request_i[c].strobe)) : '0;
-      conflicts_o += 4'(request_valid_i[c] && !request_ready_o[c]);
+      bytes[c]  = (granted[c] && !outside[c]) ? 5'($countones(request_i[c].strobe)) : '0;
+      conflicts += 4'(request_valid_i[c] && !request_ready_o[c]);
     end
   end
 
-  assign error_o = |(granted & outside);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      error_o     <= 1'b0;
+      bytes_o     <= '0;
+      conflicts_o <= '0;
+    end else begin
+      error_o     <= |(granted & outside);
+      bytes_o     <= bytes;
+      conflicts_o <= conflicts;
+    end
+  end
 
   for (genvar c = 0; c < Clients; c++) begin : gen_check
     `EYRIE_STABLE(Request, request_valid_i[c], request_ready_o[c], request_i[c])

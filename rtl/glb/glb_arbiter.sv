@@ -3,7 +3,9 @@
 //
 // banks_i[c]: the banks that client c's request needs (none for a request that touches no bank,
 // which is then always granted). grant_o[c] does not depend on valid_i[c]: it says that no client
-// before c takes one of its banks. Purely combinational.
+// before c wants one of its banks, whether that one gets it or not: so no grant waits for another,
+// and the order is no chain. Purely combinational.
+
 module glb_arbiter
   import eyrie_pkg::*;
 #(
@@ -29,12 +31,12 @@ module glb_arbiter
   };
 
   always_comb begin : grant_in_order
-    logic [BANKS-1:0] taken;
-    taken   = '0;
+    logic [BANKS-1:0] wanted;  // by the clients before
+    wanted  = '0;
     grant_o = '0;
     for (int unsigned place = 0; place < Clients; place++) begin
-      grant_o[Order[place]] = (banks_i[Order[place]] & taken) == '0;
-      if (valid_i[Order[place]] && grant_o[Order[place]]) taken |= banks_i[Order[place]];
+      grant_o[Order[place]] = (banks_i[Order[place]] & wanted) == '0;
+      if (valid_i[Order[place]]) wanted |= banks_i[Order[place]];
     end
   end
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands,
-// and the views of them that the units take.
+// The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands.
+//
+// What the units take at once, the row IDs and which streams are used, are registers; column IDs
+// and the streams' words are in a memory that is read two words at a time, an even one and the next,
+// a cycle after read_i. Words that were never written are 0: after a reset the memory is cleared,
+// while ready_o is low.
 
 `include "assertions.svh"
 
@@ -11,42 +15,63 @@ module descriptor
   parameter int unsigned ROWS = 6,  // of PEs, in sets of three
   parameter int unsigned COLS = 8   // of PEs
 ) (
-  input  logic                       clk_i,
-  input  logic                       rst_ni,
-  input  logic                       write_i,
-  input  logic [6:0]                 index_i,
-  input  logic [63:0]                data_i,
-  output logic                       ids_written_o,  // this write changes IDs
+  input  logic               clk_i,
+  input  logic               rst_ni,
 
-  input  logic                       epoch_i,
-  output pass_config_t               pass_o,
-  output row_id_t [ROWS-1:0]         row_ids_o,
-  output column_id_t [ROWS*COLS-1:0] column_ids_o
+  output logic               ready_o,
+  input  logic               write_i,
+  input  config_index_t      index_i,
+  input  logic [63:0]        data_i,
+  output logic               ids_written_o,  // this write changes IDs
+
+  input  logic               epoch_i,
+  output pass_config_t       pass_o,
+  output row_id_t [ROWS-1:0] row_ids_o,
+
+  input  logic               read_i,
+  input  config_pair_t       read_pair_i,
+  output glb_word_t [1:0]    read_words_o
 );
 
-  logic [63:0] words_q [ConfigWords];
+  // ---- Registers ----
+
+  logic [63:0]        words_q [ColumnIdsIndex];
+  logic [Streams-1:0] used_q;
+  drain_t             drain;
+  stream_options_t    options;  // if they are what is written
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      for (int unsigned word = 0; word < ConfigWords; word++) words_q[word] <= '0;
+      for (int unsigned word = 0; word < ColumnIdsIndex; word++) words_q[word] <= '0;
+      used_q <= '0;
     end else if (write_i) begin
-      words_q[index_i] <= data_i;
+      for (int unsigned word = 0; word < ColumnIdsIndex; word++) begin
+        if (32'(index_i) == word) words_q[word] <= data_i;
+      end
+      for (int unsigned stream = 0; stream < Streams; stream++) begin
+        if (32'(index_i) == StreamsIndex + stream * StreamWords + StreamOptionsOffset) begin
+          used_q[stream] <= options.enable;
+        end
+      end
     end
   end
 
+  logic unused_options;
+  assign options        = stream_options_t'(data_i);
+  assign unused_options = ^options;
+
   assign ids_written_o = write_i && index_i >= 7'(RowIdsIndex) && index_i < 7'(StreamsIndex);
 
-  drain_t drain;
-
-  assign drain        = drain_t'(words_q[DrainIndex]);
-  assign pass_o.epoch = epoch_i;
-  assign pass_o.drain = drain;
-  assign pass_o.array = '{
+  assign pass_o.epoch   = epoch_i;
+  assign pass_o.streams = used_q;
+  assign pass_o.array   = '{
     shape:     array_shape_t'(words_q[ArrayShapeIndex]),
     loops:     array_loops_t'(words_q[ArrayLoopsIndex]),
     depthwise: depthwise_output_t'(words_q[DepthwiseIndex])
   };
-  assign pass_o.post = '{
+  assign drain        = drain_t'(words_q[DrainIndex]);
+  assign pass_o.drain = drain;
+  assign pass_o.post  = '{
     finish:     ppu_config_t'(words_q[PpuIndex]),
     add_first:  ppu_addend_t'(words_q[PpuAddFirstIndex]),
     add_second: ppu_addend_t'(words_q[PpuAddSecondIndex]),
@@ -57,19 +82,34 @@ module descriptor
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
     assign row_ids_o[row] = words_q[RowIdsIndex+row/IdsPerWord][8*(row%IdsPerWord) +: 8];
   end
-  for (genvar pe = 0; pe < ROWS * COLS; pe++) begin : gen_column
-    assign column_ids_o[pe] = words_q[ColumnIdsIndex+pe/IdsPerWord][8*(pe%IdsPerWord) +: 8];
+
+  // ---- Memory: even words and odd ones ----
+
+  logic         clearing_q;
+  config_pair_t clear_q;
+
+  assign ready_o = !clearing_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      clearing_q <= 1'b1;
+      clear_q    <= '0;
+    end else if (clearing_q) begin
+      clearing_q <= clear_q != '1;
+      clear_q    <= clear_q + 1'b1;
+    end
   end
 
-  for (genvar stream = 0; stream < Streams; stream++) begin : gen_stream
-    localparam int unsigned First = StreamsIndex + stream * StreamWords;
-    assign pass_o.streams[stream].address = stream_address_t'(words_q[First+StreamAddressOffset]);
-    assign pass_o.streams[stream].range   = stream_range_t'(words_q[First+StreamRangeOffset]);
-    assign pass_o.streams[stream].options = stream_options_t'(words_q[First+StreamOptionsOffset]);
-    for (genvar level = 0; level < Levels; level++) begin : gen_level
-      assign pass_o.streams[stream].levels[level] =
-          stream_level_t'(words_q[First+StreamLevelsOffset+level]);
-    end
+  for (genvar odd = 0; odd < 2; odd++) begin : gen_memory
+    ram_1r1w #(.WORDS(ConfigWords / 2), .WIDTH(64)) u_words (
+      .clk_i,
+      .write_i        (clearing_q || (write_i && index_i[0] == (odd == 1))),
+      .write_address_i(clearing_q ? clear_q : index_i[$high(index_i):1]),
+      .write_data_i   (clearing_q ? '0 : data_i),
+      .read_i,
+      .read_address_i (read_pair_i),
+      .read_data_o    (read_words_o[odd])
+    );
   end
 
   `EYRIE_STATIC(RowIdsFit, RowIdsIndex * IdsPerWord + ROWS <= ColumnIdsIndex * IdsPerWord,
@@ -77,5 +117,11 @@ module descriptor
   `EYRIE_STATIC(ColumnIdsFit,
       ColumnIdsIndex * IdsPerWord + ROWS * COLS <= StreamsIndex * IdsPerWord,
       "more PEs than the descriptor has IDs for")
+  `EYRIE_STATIC(PairsWhole,
+      ColumnIdsIndex % 2 == 0 && StreamsIndex % 2 == 0 && StreamWords % 2 == 0,
+      "IDs or streams begin within a pair of words")
+  `EYRIE_ASSERT_WHEN(WrittenCleared, write_i || read_i, ready_o,
+      "a descriptor that is not cleared is used")
+  `EYRIE_ASSERT(NotBoth, !(write_i && read_i), "a descriptor that is taken is written")
 
 endmodule

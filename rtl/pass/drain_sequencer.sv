@@ -23,7 +23,7 @@ module drain_sequencer
 
   input  drain_t              cfg_i,
   input  array_loops_t        loops_i,
-  input  logic [7:0]          pixels_i,
+  input  logic [8:0]          pixels_i,
   input  logic                cfg_epoch_i,
   output logic                cfg_epoch_o,
   output logic                done_o,
@@ -39,7 +39,7 @@ module drain_sequencer
 
   drain_t       cfg_q;
   array_loops_t loops_q, tile_loops;
-  logic [7:0]   pixels_q;
+  logic [8:0]   pixels_q;
   logic         epoch_q, take, sent, valid;
   chain_phase_t phase;
   drain_beat_t  beat;
@@ -94,22 +94,23 @@ module drain_sequencer
 
   // ---- Loops: tile, (chain,) block, pixel, filter of the block ----
 
-  logic [7:0] block_q, pixel_q;
+  logic [10:0] block_q;
+  logic [8:0] pixel_q;
   logic [3:0] slot_q;           // filter, or set, within the block
   logic [2:0] chain_q;          // outer loop where chains hold different pixels
   logic       slot_last, pixel_last, block_last, chain_last, tile_end;
   logic       group_first, group_last, replay_last, tile_last, outer_last;
 
   assign slot_last  = slot_q == cfg_q.block - 4'd1;
-  assign pixel_last = pixel_q == pixels_q - 8'd1;
-  assign block_last = block_q == cfg_q.blocks - 8'd1;
+  assign pixel_last = pixel_q == pixels_q - 9'd1;
+  assign block_last = block_q == cfg_q.blocks - 11'd1;
   assign chain_last = !cfg_q.fold || chain_q == cfg_q.heads - 3'd1;
   assign tile_end   = slot_last && pixel_last && block_last && chain_last;
 
   // A tile's sums are finished once per pass through its groups.
   always_comb begin : tiles_only
     tile_loops        = loops_q;
-    tile_loops.groups = 12'd1;
+    tile_loops.groups = 14'd1;
   end
 
   pass_loops u_loops (
@@ -129,8 +130,8 @@ module drain_sequencer
       {chain_q, block_q, pixel_q, slot_q} <= '0;
     end else if (sent) begin
       slot_q <= slot_last ? '0 : slot_q + 4'd1;
-      if (slot_last) pixel_q <= pixel_last ? '0 : pixel_q + 8'd1;
-      if (slot_last && pixel_last) block_q <= block_last ? '0 : block_q + 8'd1;
+      if (slot_last) pixel_q <= pixel_last ? '0 : pixel_q + 9'd1;
+      if (slot_last && pixel_last) block_q <= block_last ? '0 : block_q + 11'd1;
       if (slot_last && pixel_last && block_last) chain_q <= chain_last ? '0 : chain_q + 3'd1;
     end
   end
@@ -139,8 +140,8 @@ module drain_sequencer
 
   logic [2:0] head;         // chain the beat goes into
   logic [1:0] row_q, row_start_q;        // pointwise: filters are dealt in turn over the rows
-  psum_index_t base_q, base_start_q;     // of the filter's first pixel
-  logic [2:0] set_filter_q;              // convolution: filter within its set
+  psum_index_t base_q, base_start_q;     // psum index of the filter's first pixel
+  logic [3:0] set_filter_q;              // convolution: filter within its set
   logic [2:0] head_q;
   logic [1:0] next_row;
   psum_index_t next_base;
@@ -150,16 +151,16 @@ module drain_sequencer
   // first of the next goes back to where the pair began, but for a row that begins anew.
   always_comb begin : deal
     next_row  = (row_q == 2'(SetRows - 1)) ? '0 : row_q + 2'd1;
-    next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q : base_q;
+    next_base = (row_q == 2'(SetRows - 1)) ? base_q + pixels_q[7:0] : base_q;
     if (cfg_q.pairs && !slot_q[0]) begin
       next_row  = row_q;
-      next_base = base_q + pixels_q;
+      next_base = base_q + pixels_q[7:0];
     end else if (cfg_q.pairs && row_q != 2'(SetRows - 1)) begin
-      next_base = base_q - pixels_q;
+      next_base = base_q - pixels_q[7:0];
     end
   end
 
-  assign head_filter_last = set_filter_q == cfg_q.set_filters - 3'd1;
+  assign head_filter_last = set_filter_q == cfg_q.set_filters - 4'd1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -185,8 +186,8 @@ module drain_sequencer
           end
         end
         default: begin
-          set_filter_q <= head_filter_last ? '0 : set_filter_q + 3'd1;
-          base_q       <= head_filter_last ? '0 : base_q + pixels_q;
+          set_filter_q <= head_filter_last ? '0 : set_filter_q + 4'd1;
+          base_q       <= head_filter_last ? '0 : base_q + pixels_q[7:0];
           if (slot_last) head_q <= '0;
           else if (head_filter_last) head_q <= head_q + 3'd1;
         end
@@ -198,7 +199,7 @@ module drain_sequencer
 
   always_comb begin : build_phase
     phase       = '0;
-    phase.index = base_q + pixel_q;
+    phase.index = base_q + pixel_q[7:0];
     unique case (cfg_q.mode)
       DrainPointwise: begin
         phase.add[row_q] = 1'b1;
@@ -255,12 +256,12 @@ module drain_sequencer
     set:     set,
     phase:   phase,
     beat:    beat,
-    ln:      loops_q.ln[MaxRows-2:0],
+    ln:      cfg_q.ln,
     columns: columns
   };
 
   logic unused_signals;
-  assign unused_signals = ^{group_first, group_last, loops_q.ln};
+  assign unused_signals = ^{group_first, group_last};
 
   `EYRIE_STABLE(Beat, valid, ready_i, {drain_o, sums_o})
   `EYRIE_ASSERT_WHEN(WithinBlock, valid,

@@ -4,8 +4,9 @@
 //
 // A PASS scans changed IDs, then toggles pass_o.epoch; every unit takes the pass when it is done
 // with the one before (docs/machine.md, "Passes overlap"): taken_i, in each unit's bit, says that
-// it has. CONFIG words are taken only while no pass is on offer. pass_done_o: the sums of a pass
-// have been drained and its ofmap is written.
+// it has. A PASS whose descriptor breaks a rule is not offered: illegal_o, until a reset. CONFIG
+// words are taken only while no pass is on offer. pass_done_o: the sums of a pass have been drained
+// and its ofmap is written.
 
 `include "assertions.svh"
 
@@ -13,9 +14,14 @@ module pass_controller
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
-  parameter int unsigned COLS = 8,  // of PEs
-  parameter int unsigned UNITS = 4  // that take passes
+  parameter int unsigned ROWS = 6,           // of PEs, in sets of three
+  parameter int unsigned COLS = 8,           // of PEs
+  parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
+  parameter int unsigned FILTER_LANES = 1,   // filter words a cycle: 1 or 2
+  parameter int unsigned UNITS = 4           // that take passes
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -24,11 +30,14 @@ module pass_controller
   output logic             config_ready_o,
   output logic             pass_ready_o,
   output logic             pass_done_o,
+  output logic             illegal_o,
 
   // To the units, and back.
   output pass_config_t     pass_o,
   output count_t           wait_passes_o,  // of the pass on offer: its ifmap's tokens
   output id_scan_t         scan_o,
+  input  logic [Streams-1:0] streams_want_i,  // words of the descriptor
+  output stream_load_t     stream_load_o,
   input  logic [UNITS-1:0] taken_i,
   input  logic             drain_done_i,
   input  logic             ofmap_done_i
@@ -36,16 +45,20 @@ module pass_controller
 
   // ---- Descriptor and offer ----
 
-  typedef enum logic [1:0] {StIdle, StScan, StOffer, StTaking} state_e;
+  typedef enum logic [2:0] {StIdle, StScan, StOffer, StTaking, StIllegal} state_e;
 
   state_e                     state_d, state_q;
   logic                       epoch_q, ids_changed_q, ids_written, scan_start, scan_busy, all_taken;
+  logic                       illegal, illegal_q;
   count_t                     wait_passes_q;
+  logic                       cleared, scan_read, load_read;
   row_id_t [ROWS-1:0]         row_ids;
-  column_id_t [ROWS*COLS-1:0] column_ids;
+  config_pair_t               scan_pair, load_pair;
+  glb_word_t [1:0]            words;
 
   descriptor #(.ROWS(ROWS), .COLS(COLS)) u_descriptor (
     .clk_i, .rst_ni,
+    .ready_o      (cleared),
     .write_i      (control_i.config_valid && config_ready_o),
     .index_i      (control_i.config_index),
     .data_i       (control_i.config_data),
@@ -53,7 +66,9 @@ module pass_controller
     .epoch_i      (epoch_q),
     .pass_o,
     .row_ids_o    (row_ids),
-    .column_ids_o (column_ids)
+    .read_i       (scan_read || load_read),
+    .read_pair_i  (scan_read ? scan_pair : load_pair),
+    .read_words_o (words)
   );
 
   assign all_taken = taken_i == '1;
@@ -63,19 +78,21 @@ module pass_controller
     scan_start = 1'b0;
     unique case (state_q)
       StIdle: begin
-        if (control_i.pass_valid) begin
+        if (control_i.pass_valid && cleared) begin
           scan_start = ids_changed_q;
           state_d    = ids_changed_q ? StScan : StOffer;
         end
       end
       StScan:  if (!scan_busy) state_d = StOffer;
-      StOffer: state_d = StTaking;
+      StOffer: state_d = illegal_q ? StIllegal : StTaking;
+      StIllegal: state_d = StIllegal;
       default: if (all_taken) state_d = StIdle;
     endcase
   end
 
-  assign config_ready_o = state_q == StIdle;
-  assign pass_ready_o   = state_q == StOffer;
+  assign config_ready_o = state_q == StIdle && cleared;
+  assign pass_ready_o   = state_q == StOffer && !illegal_q;
+  assign illegal_o      = state_q == StIllegal;
   assign wait_passes_o  = wait_passes_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -85,7 +102,7 @@ module pass_controller
       ids_changed_q <= 1'b0;
     end else begin
       state_q <= state_d;
-      if (state_q == StOffer) epoch_q <= !epoch_q;
+      if (pass_ready_o) epoch_q <= !epoch_q;
       if (ids_written) ids_changed_q <= 1'b1;
       else if (scan_start) ids_changed_q <= 1'b0;
     end
@@ -95,13 +112,41 @@ module pass_controller
     if (control_i.pass_valid && pass_ready_o) wait_passes_q <= control_i.wait_passes;
   end
 
+  // ---- Rules: looked at a cycle after the last CONFIG, which is two before an offer ----
+
+  descriptor_rules #(
+    .ROWS(ROWS), .COLS(COLS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES)
+  ) u_rules (
+    .pass_i   (pass_o),
+    .illegal_o(illegal)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) illegal_q <= 1'b0;
+    else         illegal_q <= illegal;
+  end
+
+  // ---- IDs and streams ----
+
   id_scanner #(.ROWS(ROWS), .COLS(COLS)) u_id_scanner (
     .clk_i, .rst_ni,
     .start_i     (scan_start),
     .busy_o      (scan_busy),
+    .read_o      (scan_read),
+    .read_pair_o (scan_pair),
+    .read_words_i(words),
     .row_ids_i   (row_ids),
-    .column_ids_i(column_ids),
     .scan_o
+  );
+
+  stream_loader u_stream_loader (
+    .clk_i, .rst_ni,
+    .wanted_i    (streams_want_i),
+    .read_o      (load_read),
+    .read_pair_o (load_pair),
+    .read_words_i(words),
+    .load_o      (stream_load_o)
   );
 
   // ---- Passes done ----
@@ -124,6 +169,9 @@ module pass_controller
   logic unused_signals;  // tokens of the streams
   assign unused_signals = ^{control_i.passes_done, control_i.chunks_loaded};
 
+  `EYRIE_ASSERT_WHEN(RulesSettled, state_q == StOffer, illegal_q == illegal,
+      "a descriptor that was not looked at yet is offered")
+  `EYRIE_ASSERT(OneReads, !(scan_read && load_read), "IDs and streams are read at once")
   `EYRIE_ASSERT_WHEN(OffersTaken, state_q == StOffer, all_taken,
       "a pass was offered before the last one was taken")
   `EYRIE_ASSERT(NoDoneOverflow,

@@ -23,18 +23,17 @@ module pass_loops
   output logic         outer_last_o
 );
 
-  logic [11:0] group_q, inner_q, tile_q, outer_q;
+  typedef logic [$bits(loops_i.groups)-1:0] loop_count_t;
+
+  loop_count_t group_q, inner_q, tile_q, outer_q;
   logic        inner_last;
 
   assign group_first_o = group_q == '0;
-  assign group_last_o  = group_q == loops_i.groups - 12'd1;
-  assign inner_last    = inner_q == loops_i.inner - 12'd1;
+  assign group_last_o  = group_q == loops_i.groups - 1'b1;
+  assign inner_last    = inner_q == loops_i.inner - 1'b1;
   assign replay_last_o = group_last_o && inner_last;
-  assign tile_last_o   = !TILES || tile_q == loops_i.tiles - 12'd1;
-  assign outer_last_o  = outer_q == loops_i.outer - 12'd1;
-
-  logic unused_ln;  // joins sum chains, see pe_array
-  assign unused_ln = ^loops_i.ln;
+  assign tile_last_o   = !TILES || tile_q == loops_i.tiles - 1'b1;
+  assign outer_last_o  = outer_q == loops_i.outer - 1'b1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -42,10 +41,10 @@ module pass_loops
     end else if (start_i) begin
       {outer_q, tile_q, inner_q, group_q} <= '0;
     end else if (step_i) begin
-      group_q <= group_last_o ? '0 : group_q + 12'd1;
-      if (group_last_o) inner_q <= inner_last ? '0 : inner_q + 12'd1;
-      if (replay_last_o) tile_q <= tile_last_o ? '0 : tile_q + 12'd1;
-      if (replay_last_o && tile_last_o) outer_q <= outer_last_o ? '0 : outer_q + 12'd1;
+      group_q <= group_last_o ? '0 : group_q + 1'b1;
+      if (group_last_o) inner_q <= inner_last ? '0 : inner_q + 1'b1;
+      if (replay_last_o) tile_q <= tile_last_o ? '0 : tile_q + 1'b1;
+      if (replay_last_o && tile_last_o) outer_q <= outer_last_o ? '0 : outer_q + 1'b1;
     end
   end
 

@@ -6,8 +6,12 @@
 // iteration started, and restarts all levels inside. A tag's row and column are added as one
 // number, less tag_wrap where they reach it; its half bit is added by itself and not wrapped.
 //
-// start_i loads the first position; step_i goes on by one. Counts are numbers of iterations, at
-// least 1. position_o is the present position.
+// start_i loads the first position, from address_i and range_i, which are in cfg_i from the next
+// cycle on; step_i goes on by one. position_o is the present position.
+//
+// Timing: from registers to registers a step is the choice of the level, of its increments and its
+// base, one addition, and the choice whether to wrap: what a sum would be with the wrap is computed
+// beside the sum, and counters count down, so that their ends are flags.
 
 `include "assertions.svh"
 
@@ -18,86 +22,131 @@ module address_generator
   input  logic             clk_i,
   input  logic             rst_ni,
   input  stream_config_t   cfg_i,
+  input  stream_address_t  address_i,  // where it starts
+  input  stream_range_t    range_i,    // likewise
   input  logic             start_i,
   input  logic             step_i,
   output stream_position_t position_o
 );
 
+  localparam int unsigned PlaceWidth = TagWidth - 1;  // of a tag's row and column
+
   typedef struct packed {
-    logic [15:0]        row_address;
-    logic [15:0]        offset;
-    logic signed [11:0] y;
-    logic signed [11:0] x;
-    tag_t               tag;
+    glb_address_t row_address;
+    glb_address_t offset;
+    coordinate_t  y;
+    coordinate_t  x;
+    tag_t         tag;
   } position_t;
+
+  typedef logic [$bits(cfg_i.levels[0].last)-1:0] loop_count_t;
 
   position_t         base_q [Levels];   // where the present iteration of a level started
   position_t         from, next, first;
-  logic [11:0]       count_q [Levels];
-  logic [2:0]        level;             // the innermost one that is not in its last iteration
-  stream_level_t     go;
-  tag_t              go_tag;
+  loop_count_t       left_q [Levels];   // iterations of a level behind the present one
+  logic [Levels-1:0] at_first_q, at_last_q;
+  logic [Levels-1:0] go;                // the innermost level that is not in its last iteration
+  stream_level_t     by;                // its increments
+  tag_t              by_tag;
   logic [Levels:0]   inner_first, inner_last;
-  logic [Levels-1:0] at_first, at_last;
 
   assign first = '{
-    row_address: cfg_i.address.row_address,
-    offset:      cfg_i.address.offset,
-    y:           cfg_i.range.y,
-    x:           cfg_i.range.x,
+    row_address: address_i.row_address,
+    offset:      address_i.offset,
+    y:           range_i.y,
+    x:           range_i.x,
     tag:         '0
   };
 
   assign inner_first[0] = 1'b1;
   assign inner_last[0]  = 1'b1;
-
-  for (genvar l = 0; l < Levels; l++) begin : gen_compare
-    assign at_first[l]      = count_q[l] == '0;
-    assign at_last[l]       = count_q[l] == cfg_i.levels[l].count - 12'd1;
-    assign inner_first[l+1] = inner_first[l] && at_first[l];
-    assign inner_last[l+1]  = inner_last[l] && at_last[l];
+  for (genvar l = 0; l < Levels; l++) begin : gen_inner
+    assign inner_first[l+1] = &at_first_q[l:0];
+    assign inner_last[l+1]  = &at_last_q[l:0];
+    assign go[l]            = inner_last[l] && !at_last_q[l];
   end
 
-  always_comb begin : find_level
-    level = '0;
-    for (int l = Levels - 1; l >= 0; l--) begin
-      if (!at_last[l]) level = 3'(l);
+  // At most one level goes: the choice is an OR of ANDs.
+  always_comb begin : choose
+    by   = '0;
+    from = '0;
+    for (int unsigned l = 0; l < Levels; l++) begin
+      by   |= go[l] ? cfg_i.levels[l] : '0;
+      from |= go[l] ? base_q[l] : '0;
     end
   end
+  assign by_tag = by.tag;
 
-  assign go     = cfg_i.levels[level];
-  assign go_tag = go.tag;
-  assign from   = base_q[level];
+  // ---- Sums, and what they are beyond the end of a ring ----
+
+  logic [16:0]         row_sum, row_wrapped, row_excess;
+  logic [PlaceWidth:0] place_sum, place_wrapped;
+  logic                row_wraps, place_wraps;
+  logic                place_carry_unused;
+  logic [1:0]          row_carries_unused;
+
+  // A sum of three as one addition: the bits' sums and their carries.
+  assign row_sum     = 17'(from.row_address) + 17'(by.stride[15:0]);
+  assign row_wrapped = less(17'(from.row_address), 17'(by.stride[15:0]),
+                            17'(cfg_i.address.ring_size), 1'b0);
+  // Not negative, once the sum is beyond ring_last.
+  assign row_excess  = less(17'(from.row_address), 17'(by.stride[15:0]),
+                            17'(cfg_i.address.ring_last), 1'b1);
+  assign row_wraps   = cfg_i.address.ring_size != '0 && !row_excess[16];
+
+  assign place_sum     = (PlaceWidth + 1)'({from.tag.row, from.tag.column}) +
+                         (PlaceWidth + 1)'({by_tag.row, by_tag.column});
+  assign place_wrapped = (PlaceWidth + 1)'(
+      less(17'({from.tag.row, from.tag.column}), 17'({by_tag.row, by_tag.column}),
+           17'(cfg_i.range.tag_wrap), 1'b0));
+  assign place_wraps   = cfg_i.range.tag_wrap != '0 && !place_wrapped[PlaceWidth];
+
+  // a + b - c, less one where `one`.
+  function automatic logic [16:0] less(logic [16:0] a, logic [16:0] b, logic [16:0] c, logic one);
+    return (a ^ b ^ ~c) +
+           {(a[15:0] & b[15:0]) | (a[15:0] & ~c[15:0]) | (b[15:0] & ~c[15:0]), !one};
+  endfunction
 
   always_comb begin : next_position
-    logic [15:0] row_address;
-    logic [10:0] place;  // of the tag: row and column, with a carry
-    next        = from;
-    row_address = from.row_address + go.stride;
-    if (go.axis == AxisRow) begin
-      next.y           = from.y + 12'($signed(go.step));
-      next.row_address = row_address;
-      if (cfg_i.address.ring_size != '0 && row_address >= cfg_i.address.ring_end) begin
-        next.row_address = row_address - cfg_i.address.ring_size;
+    next = from;
+    unique case (by.axis)
+      AxisRow: begin
+        next.row_address = row_wraps ? row_wrapped[15:0] : row_sum[15:0];
+        next.y           = from.y + by.step;
       end
-    end else begin
-      next.offset = from.offset + go.stride;
-      if (go.axis == AxisColumn) next.x = from.x + 12'($signed(go.step));
-    end
-    place = 11'({from.tag.row, from.tag.column}) + 11'({go_tag.row, go_tag.column});
-    if (cfg_i.range.tag_wrap != '0 && place >= cfg_i.range.tag_wrap) place -= cfg_i.range.tag_wrap;
-    next.tag = {from.tag.half ^ go_tag.half, place[9:0]};
+      AxisColumn: begin
+        next.offset = from.offset + by.stride;
+        next.x      = from.x + by.step;
+      end
+      default: next.offset = from.offset + by.stride;
+    endcase
+    next.tag = {from.tag.half ^ by_tag.half,
+                place_wraps ? place_wrapped[PlaceWidth-1:0] : place_sum[PlaceWidth-1:0]};
   end
+
+  assign place_carry_unused = place_sum[PlaceWidth];
+  assign row_carries_unused = {row_sum[16], row_wrapped[16]};
+
+  // ---- Levels: those inside of the one that goes start anew, where it stands ----
 
   always_ff @(posedge clk_i) begin
     for (int unsigned l = 0; l < Levels; l++) begin
       if (start_i) begin
-        base_q[l]  <= first;
-        count_q[l] <= '0;
+        base_q[l]     <= first;
+        left_q[l]     <= cfg_i.levels[l].last;
+        at_first_q[l] <= 1'b1;
+        at_last_q[l]  <= cfg_i.levels[l].last == '0;
       end else if (step_i) begin
-        if (l <= 32'(level)) base_q[l] <= next;
-        if (l < 32'(level)) count_q[l] <= '0;
-        else if (l == 32'(level)) count_q[l] <= count_q[l] + 12'd1;
+        if (inner_last[l]) base_q[l] <= next;
+        if (inner_last[l+1]) begin
+          left_q[l]     <= cfg_i.levels[l].last;
+          at_first_q[l] <= 1'b1;
+          at_last_q[l]  <= cfg_i.levels[l].last == '0;
+        end else if (inner_last[l]) begin
+          left_q[l]     <= left_q[l] - 1'b1;
+          at_first_q[l] <= 1'b0;
+          at_last_q[l]  <= left_q[l] == loop_count_t'(1);
+        end
       end
     end
   end
@@ -105,17 +154,18 @@ module address_generator
   assign position_o = '{
     address:     base_q[0].row_address + base_q[0].offset,
     x:           base_q[0].x,
-    y_inside:    !base_q[0].y[11] && base_q[0].y < $signed(cfg_i.range.rows),
+    y_inside:    !base_q[0].y[$high(base_q[0].y)] &&
+                 base_q[0].y < coordinate_t'({1'b0, cfg_i.range.rows}),
     tag:         base_q[0].tag,
     inner_first: inner_first,
     inner_last:  inner_last,
-    at_first:    at_first,
-    at_last:     at_last
+    at_first:    at_first_q,
+    at_last:     at_last_q
   };
 
-  // The streams use their options themselves; an iteration's end is at_last's.
+  // The streams use their options and columns themselves; an iteration's end is at_last_q's.
   logic unused_fields;
-  assign unused_fields = ^{cfg_i.options, go.count};
+  assign unused_fields = ^{cfg_i, address_i, range_i, by.last, row_excess};
 
   `EYRIE_ASSERT_WHEN(NoStepBeyondEnd, step_i && !start_i, !inner_last[Levels],
       "step beyond the last position")

@@ -5,6 +5,10 @@
 // Words outside of the tensor (y or x out of range) are the pad value, without a GLB access.
 // Reading runs ahead of the consumer by DEPTH beats.
 //
+// Timing: requests leave through a skid buffer, so that neither the way from a position to a bank
+// nor the way back from a grant to the next position is one path; from a position's request to its
+// beat are three cycles, which is why fewer than 4 beats ahead would not be a beat a cycle.
+//
 // A pass's descriptor is taken when all beats of the pass before have been handed on; swap_o marks
 // that cycle, for the IDs of the network behind. Then the stream waits for go_i (tokens), and at
 // each new chunk (options.chunk) until another filter chunk has been loaded; chunk_freed_o: one has
@@ -17,14 +21,18 @@ module read_stream
   import encoding_pkg::*;
 #(
   parameter int unsigned LANES = 1,  // words a beat: 1 or 2
-  parameter int unsigned DEPTH = 4   // beats read ahead
+  parameter int unsigned DEPTH = 5   // beats read ahead, at least 4
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
 
-  input  stream_config_t        cfg_i,
-  input  logic                  cfg_epoch_i,
-  output logic                  cfg_epoch_o,
+  input  logic                  offer_epoch_i,  // see stream_walker
+  input  logic                  offer_used_i,
+  output logic                  epoch_o,
+  output logic                  wanted_o,
+  input  logic                  load_valid_i,
+  input  stream_pair_t          load_pair_i,
+  input  glb_word_t [1:0]       load_words_i,
   output logic                  swap_o,
   input  logic                  go_i,
   input  count_t                chunks_loaded_i,
@@ -58,7 +66,8 @@ module read_stream
   logic             running, step, last, beats_empty;
 
   stream_walker u_walker (
-    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .cfg_epoch_o,
+    .clk_i, .rst_ni, .offer_epoch_i, .offer_used_i, .epoch_o, .wanted_o,
+    .load_valid_i, .load_pair_i, .load_words_i,
     .free_i    (beats_empty),
     .take_o    (swap_o),
     .cfg_o     (cfg),
@@ -90,37 +99,55 @@ module read_stream
 
   // ---- Request, or pad ----
 
-  beat_t beat, head;
-  logic  beat_valid, beat_ready, need_read, active;
-  logic [2:0] pair_level;
+  localparam int unsigned RequestWidth = $bits(glb_address_t) + LANES;
+
+  beat_t            beat, head;
+  logic             beat_ready, active, ready_to_ask;
+  logic [2:0]       pair_level;
+  logic [LANES-1:0] x_inside, ask;
+  logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
+
+  // x + 1 is not formed: it lies inside where x does, but for the ends.
+  assign beyond      = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
+  assign x_inside[0] = !at.x[$high(at.x)] && beyond[$high(beyond)];
+  if (LANES > 1) begin : gen_second
+    assign x_inside[1] = (!at.x[$high(at.x)] || &at.x) &&
+                         beyond[$high(beyond)] && !(&beyond);
+  end
 
   assign pair_level = {1'b0, cfg.options.pair_level};
 
   always_comb begin : place_lanes
     beat.tag = at.tag;
     for (int signed lane = 0; lane < LANES; lane++) begin
-      logic signed [11:0] lane_x;
-      lane_x = at.x + 12'(lane);
       beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg.options.trim_first &&
                              at.at_first[pair_level]) &&
                            !(lane == 1 && cfg.options.trim_last && at.at_last[pair_level]);
-      beat.fetched[lane] = beat.lanes[lane] && at.y_inside && !lane_x[11] &&
-                           lane_x < $signed(cfg.range.cols);
+      beat.fetched[lane] = beat.lanes[lane] && at.y_inside && x_inside[lane];
     end
   end
 
-  assign waiting_o       = running && (!go_i || chunk_missing);
-  assign active          = running && go_i && !chunk_missing;
-  assign need_read       = beat.fetched != '0;
-  assign request_valid_o = active && need_read && beat_ready;
-  assign step            = active && beat_ready && (!need_read || request_ready_i);
-  assign beat_valid      = step;
+  assign waiting_o = running && (!go_i || chunk_missing);
+  assign active    = running && go_i && !chunk_missing;
+  assign step      = active && beat_ready && ready_to_ask;
 
-  always_comb begin : build_request
-    request_o         = '0;
-    request_o.address = at.address;
-    for (int unsigned lane = 0; lane < LANES; lane++) begin
-      request_o.strobe[lane] = {8{beat.fetched[lane]}};
+  skid_buffer #(.WIDTH(RequestWidth)) u_request (
+    .clk_i, .rst_ni,
+    .in_valid_i (active && beat_ready && beat.fetched != '0),
+    .in_ready_o (ready_to_ask),
+    .in_data_i  ({at.address, beat.fetched}),
+    .out_valid_o(request_valid_o),
+    .out_ready_i(request_ready_i),
+    .out_data_o ({request_o.address, ask})
+  );
+
+  assign request_o.write = 1'b0;
+  assign request_o.data  = '0;
+  for (genvar lane = 0; lane < 2; lane++) begin : gen_strobe
+    if (lane < LANES) begin : gen_asked
+      assign request_o.strobe[lane] = {8{ask[lane]}};
+    end else begin : gen_none
+      assign request_o.strobe[lane] = '0;
     end
   end
 
@@ -132,7 +159,7 @@ module read_stream
 
   fifo #(.WIDTH($bits(beat_t)), .DEPTH(DEPTH)) u_beats (
     .clk_i, .rst_ni,
-    .in_valid_i (beat_valid),
+    .in_valid_i (step),
     .in_ready_o (beat_ready),
     .in_data_i  (beat),
     .out_valid_o(head_valid),
@@ -163,8 +190,9 @@ module read_stream
   end
 
   logic unused_signals;
-  assign unused_signals = ^{cfg, at, last, read_data_i};
+  assign unused_signals = ^{cfg, at, last, beyond, read_data_i};
 
+  `EYRIE_STATIC(DepthFits, DEPTH >= 4, "a stream that reads ahead less than its latency")
   `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "data without a place")
   `EYRIE_STABLE(Beat, valid_o, ready_i, {data_o, lanes_o, tag_o})
 

@@ -17,8 +17,10 @@ module stream_set
   input  logic                         clk_i,
   input  logic                         rst_ni,
 
-  input  stream_config_t [Streams-1:0] cfg_i,
-  input  logic                         cfg_epoch_i,
+  input  logic                         offer_epoch_i,
+  input  logic [Streams-1:0]           offer_used_i,
+  output logic [Streams-1:0]           wanted_o,        // words of the descriptor
+  input  stream_load_t                 load_i,
   input  count_t                       wait_passes_i,
   output logic                         taken_o,
   input  count_t                       passes_done_i,
@@ -54,7 +56,7 @@ module stream_set
 
   logic [Streams-1:0] epoch;
 
-  assign taken_o = epoch == {Streams{cfg_epoch_i}};
+  assign taken_o = epoch == {Streams{offer_epoch_i}};
 
   // ---- Streams that read ----
 
@@ -81,9 +83,13 @@ module stream_set
 
       read_stream #(.LANES(Lanes)) u_stream (
         .clk_i, .rst_ni, .chunks_loaded_i,
-        .cfg_i          (cfg_i[s]),
-        .cfg_epoch_i,
-        .cfg_epoch_o    (epoch[s]),
+        .offer_epoch_i,
+        .offer_used_i   (offer_used_i[s]),
+        .epoch_o        (epoch[s]),
+        .wanted_o       (wanted_o[s]),
+        .load_valid_i   (load_i.valid[s]),
+        .load_pair_i    (load_i.pair),
+        .load_words_i   (load_i.words),
         .swap_o         (swap[s]),
         .go_i           (s != StreamIfmap || ifmap_go),
         .chunk_freed_o  (freed[s]),
@@ -105,9 +111,13 @@ module stream_set
     end else begin : gen_write
       write_stream u_stream (
         .clk_i, .rst_ni,
-        .cfg_i          (cfg_i[s]),
-        .cfg_epoch_i,
-        .cfg_epoch_o    (epoch[s]),
+        .offer_epoch_i,
+        .offer_used_i   (offer_used_i[s]),
+        .epoch_o        (epoch[s]),
+        .wanted_o       (wanted_o[s]),
+        .load_valid_i   (load_i.valid[s]),
+        .load_pair_i    (load_i.pair),
+        .load_words_i   (load_i.words),
         .done_o         (ofmap_done_o),
         .word_i         (ofmap_i),
         .word_ready_o   (ofmap_ready_o),

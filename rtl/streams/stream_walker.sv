@@ -2,9 +2,11 @@
 // What all streams do alike: takes the descriptor of the pass on offer, and walks through its
 // loops.
 //
-// A descriptor is taken (take_o) when the pass before has been walked through and free_i. With
-// options.enable the walk starts then: running_o from the next cycle on; step_i goes on by one
-// position; last_o marks the last one. cfg_o is the descriptor in use.
+// A pass is on offer when offer_i.epoch has changed. It is taken (take_o) when the pass before has
+// been walked through and free_i: at once, if the stream is not used in it; else wanted_o asks for
+// the words of its descriptor, and it is taken in the cycle in which the last of them come. The
+// walk starts then: running_o from the next cycle on; step_i goes on by one position; last_o marks
+// the last one. cfg_o is the descriptor in use.
 
 `include "assertions.svh"
 
@@ -15,9 +17,13 @@ module stream_walker
   input  logic             clk_i,
   input  logic             rst_ni,
 
-  input  stream_config_t   cfg_i,
-  input  logic             cfg_epoch_i,
-  output logic             cfg_epoch_o,
+  input  logic             offer_epoch_i,
+  input  logic             offer_used_i,
+  output logic             epoch_o,
+  output logic             wanted_o,
+  input  logic             load_valid_i,
+  input  stream_pair_t     load_pair_i,
+  input  glb_word_t [1:0]  load_words_i,
 
   input  logic             free_i,    // the descriptor in use is not needed
   output logic             take_o,
@@ -28,41 +34,66 @@ module stream_walker
   output stream_position_t position_o
 );
 
-  stream_config_t cfg_q;
-  logic           epoch_q, running_q, start;
+  localparam int unsigned LevelPair = StreamLevelsOffset / 2;
 
-  assign take_o      = !running_q && cfg_epoch_i != epoch_q && free_i;
-  assign start       = take_o && cfg_i.options.enable;
-  assign last_o      = position_o.inner_last[Levels];
-  assign cfg_epoch_o = epoch_q;
-  assign cfg_o       = cfg_q;
-  assign running_o   = running_q;
+  stream_config_t  cfg_q;
+  stream_address_t first_address;
+  stream_range_t   first_range;
+  logic            epoch_q, running_q, offered, start;
+
+  assign offered   = !running_q && offer_epoch_i != epoch_q && free_i;
+  assign wanted_o  = offered && offer_used_i;
+  assign start     = load_valid_i && load_pair_i == '0;
+  assign take_o    = offered && (start || !offer_used_i);
+  assign last_o    = position_o.inner_last[Levels];
+  assign epoch_o   = epoch_q;
+  assign cfg_o     = cfg_q;
+  assign running_o = running_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       epoch_q   <= 1'b0;
       running_q <= 1'b0;
     end else begin
-      if (take_o) epoch_q <= cfg_epoch_i;
+      if (take_o) epoch_q <= offer_epoch_i;
       if (start) running_q <= 1'b1;
       else if (step_i && last_o) running_q <= 1'b0;
     end
   end
 
+  assign first_address = stream_address_t'(load_words_i[StreamAddressOffset]);
+  assign first_range   = stream_range_t'(load_words_i[StreamRangeOffset]);
+
   always_ff @(posedge clk_i) begin
-    if (take_o) cfg_q <= cfg_i;
+    if (load_valid_i) begin
+      if (load_pair_i == '0) begin
+        cfg_q.address <= first_address;
+        cfg_q.range   <= first_range;
+      end
+      if (load_pair_i == stream_pair_t'(StreamOptionsOffset / 2)) begin
+        cfg_q.options <= stream_options_t'(load_words_i[StreamOptionsOffset%2]);
+      end
+      for (int unsigned level = 0; level < Levels; level++) begin
+        if (load_pair_i == stream_pair_t'(LevelPair + level / 2)) begin
+          cfg_q.levels[level] <= stream_level_t'(load_words_i[level%2]);
+        end
+      end
+    end
   end
 
   address_generator u_generator (
     .clk_i, .rst_ni,
-    .cfg_i     (start ? cfg_i : cfg_q),
-    .start_i   (start),
-    .step_i    (step_i && !last_o),
+    .cfg_i    (cfg_q),
+    .address_i(first_address),
+    .range_i  (first_range),
+    .start_i  (start),
+    .step_i   (step_i && !last_o),
     .position_o
   );
 
   `EYRIE_ASSERT_WHEN(StepsRunning, step_i, running_q, "a step of a stream without a pass")
-  `EYRIE_ASSERT_NEXT(OfferStands, cfg_epoch_i != epoch_q, $stable(cfg_epoch_i),
+  `EYRIE_ASSERT_WHEN(LoadsWanted, load_valid_i, wanted_o, "words for a stream that walks")
+  `EYRIE_ASSERT_NEXT(OfferStands, offer_epoch_i != epoch_q, $stable(offer_epoch_i),
       "a pass was offered before the one before was taken")
 
 endmodule

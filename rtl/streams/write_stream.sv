@@ -2,8 +2,11 @@
 // Writes the PPU's words into the GLB, each where the descriptor says; words outside of the ofmap
 // (ragged edges) are dropped.
 //
-// done_o: the last word of a pass has been written; a pass without ofmap is done as soon as it is
-// taken.
+// done_o: the last word of a pass has been written; a pass without ofmap is done when those before
+// it are.
+//
+// Timing: requests leave through a skid buffer, those of dropped words and of the end of a pass
+// without ofmap too, without being asked for: so passes are done in order.
 
 `include "assertions.svh"
 
@@ -11,29 +14,43 @@ module write_stream
   import eyrie_pkg::*;
   import encoding_pkg::*;
 (
-  input  logic           clk_i,
-  input  logic           rst_ni,
+  input  logic            clk_i,
+  input  logic            rst_ni,
 
-  input  stream_config_t cfg_i,
-  input  logic           cfg_epoch_i,
-  output logic           cfg_epoch_o,
-  output logic           done_o,
+  input  logic            offer_epoch_i,  // see stream_walker
+  input  logic            offer_used_i,
+  output logic            epoch_o,
+  output logic            wanted_o,
+  input  logic            load_valid_i,
+  input  stream_pair_t    load_pair_i,
+  input  glb_word_t [1:0] load_words_i,
+  output logic            done_o,
 
-  input  word_feed_t     word_i,
-  output logic           word_ready_o,
+  input  word_feed_t      word_i,
+  output logic            word_ready_o,
 
-  output logic           request_valid_o,
-  input  logic           request_ready_i,
-  output glb_request_t   request_o
+  output logic            request_valid_o,
+  input  logic            request_ready_i,
+  output glb_request_t    request_o
 );
+
+  typedef struct packed {
+    logic         last;     // of its pass
+    logic         dropped;
+    glb_address_t address;
+    logic [7:0]   strobe;
+    glb_word_t    data;
+  } write_t;
 
   stream_config_t   cfg;
   stream_position_t at;
-  logic             running, take, step, last, in_range;
+  write_t           into, out;
+  logic             running, take, step, last, skip, into_ready, out_valid, out_ready;
 
   stream_walker u_walker (
-    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .cfg_epoch_o,
-    .free_i    (1'b1),
+    .clk_i, .rst_ni, .offer_epoch_i, .offer_used_i, .epoch_o, .wanted_o,
+    .load_valid_i, .load_pair_i, .load_words_i,
+    .free_i    (into_ready),
     .take_o    (take),
     .cfg_o     (cfg),
     .running_o (running),
@@ -42,23 +59,47 @@ module write_stream
     .position_o(at)
   );
 
-  assign done_o          = (take && !cfg_i.options.enable) || (step && last);
-  assign in_range        = at.y_inside && !at.x[11] && at.x < $signed(cfg.range.cols);
-  assign request_valid_o = running && word_i.valid && in_range;
-  assign word_ready_o    = running && (!in_range || request_ready_i);
-  assign step            = word_i.valid && word_ready_o;
+  assign skip         = take && !offer_used_i;
+  assign word_ready_o = running && into_ready;
+  assign step         = word_i.valid && word_ready_o;
+
+  assign into = '{
+    last:    skip || last,
+    dropped: skip || !(at.y_inside && !at.x[$high(at.x)] &&
+                       at.x < coordinate_t'({1'b0, cfg.range.cols})),
+    address: at.address,
+    strobe:  (at.at_last[OfmapBlockLevel] && at.at_last[OfmapTileLevel])
+                 ? cfg.options.last_strobe : '1,
+    data:    word_i.word
+  };
+
+  skid_buffer #(.WIDTH($bits(write_t))) u_request (
+    .clk_i, .rst_ni,
+    .in_valid_i (skip || step),
+    .in_ready_o (into_ready),
+    .in_data_i  (into),
+    .out_valid_o(out_valid),
+    .out_ready_i(out_ready),
+    .out_data_o (out)
+  );
+
+  assign request_valid_o = out_valid && !out.dropped;
+  assign out_ready       = out.dropped || request_ready_i;
+  assign done_o          = out_valid && out_ready && out.last;
 
   always_comb begin : build_request
     request_o           = '0;
     request_o.write     = 1'b1;
-    request_o.address   = at.address;
-    request_o.data[0]   = word_i.word;
-    request_o.strobe[0] = (at.at_last[OfmapBlockLevel] && at.at_last[OfmapTileLevel])
-        ? cfg.options.last_strobe : '1;
+    request_o.address   = out.address;
+    request_o.data[0]   = out.data;
+    request_o.strobe[0] = out.strobe;
   end
 
   logic unused_signals;
   assign unused_signals = ^{cfg, at};
 
   `EYRIE_STABLE(Request, request_valid_o, request_ready_i, request_o)
+  `EYRIE_ASSERT_WHEN(SkipFits, skip, into_ready, "the end of a pass is lost")
+  `EYRIE_ASSERT(SkipOrStep, !(skip && step), "a pass ends and goes on in one cycle")
+
 endmodule

@@ -58,7 +58,8 @@ module tiling_controller
   count_t                     chunks_freed;
   logic [31:0]                command, pass_command;
   pending_t                   pass_pending, transfer_pending;
-  fault_t                     command_fault, dma_fault, stream_fault, watchdog_fault, fault;
+  fault_t                     command_fault, dma_fault, stream_fault, pass_fault, watchdog_fault;
+  fault_t                     fault;
 
   command_processor #(.BUS_WORDS(BUS_WORDS)) u_commands (
     .clk_i,
@@ -88,6 +89,7 @@ module tiling_controller
     .pending_o       (pass_pending),
     .command_o       (command),
     .pass_command_o  (pass_command),
+    .pass_fault_o    (pass_fault),
     .fault_o         (command_fault)
   );
 
@@ -227,13 +229,13 @@ module tiling_controller
   assign stream_fault = '{code:    pass_i.glb_error ? ErrorGlbAddress : ErrorNone,
                           command: pass_command};
 
-  run_control #(.FAULTS(4), .SETTLE_CYCLES(ActivityDelay + 2)) u_control (
+  run_control #(.FAULTS(5), .SETTLE_CYCLES(ActivityDelay + 2)) u_control (
     .clk_i, .rst_ni,
     .start_i     (control_i.start),
     .soft_reset_i(control_i.soft_reset),
     .finished_i  (commands_done && !activity_o.dma_busy),
     .axi_idle_i  (reader_idle && writer_idle),
-    .fault_i     ({watchdog_fault, command_fault, stream_fault, dma_fault}),
+    .fault_i     ({watchdog_fault, command_fault, pass_fault, stream_fault, dma_fault}),
     .unit_rst_no (unit_rst_n),
     .clear_o     (status_o.clear),
     .run_o       (run),

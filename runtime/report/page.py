@@ -58,7 +58,13 @@ def write(folder: Path, title: str, image: Image, figures: dict, passes: list[di
 
 def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, Plot], dict[str, bytes]]:
     """The plots by name, and their files by file name."""
-    from runtime.report import canvas, glb_map, layers, roofline, timeline  # slow: matplotlib
+    from runtime.report import (  # slow: matplotlib
+        canvas,
+        glb_map,
+        layers,
+        roofline,
+        timeline,
+    )
 
     predicted = _predicted(image)
     drawings: dict[str, tuple[str, str, Callable]] = {

@@ -2,8 +2,10 @@
 """What a simulation is made of."""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from model.config import MachineConfig
 
 
 @dataclass(frozen=True)
@@ -15,12 +17,15 @@ class Bench:
     top           the wrapper module (file <top>.sv anywhere under tb/ or rtl/)
     module        the cocotb module, tb.<block>.<block>_tests
     testcase      the cocotb test in it
-    parameters    of the wrapper; each set is one Verilator model
+    parameters    of the wrapper beside the machine's; each set is one Verilator model
     arguments     anything JSON holds, for the test: Testbench.arguments
     sources       files beside the SystemVerilog ones (C++ for DPI), relative to the repository
     expect_fail   if set, the simulation has to fail with this text in its log
     assertions    whether the design's assertions are checked
     cycles        clock cycles after which the test has failed
+    machine       the machine that it tests, or a part of: gives the wrapper's parameters of those names; None: no
+                  size of the machine matters to it
+    unfit         why it cannot run on a machine, in one line; None: it can
     """
 
     name: str
@@ -34,8 +39,18 @@ class Bench:
     expect_fail: str | None = None
     assertions: bool = True
     cycles: int = 5_000_000
+    machine: MachineConfig | None = None
+    unfit: Callable[[MachineConfig], str | None] = lambda machine: None
 
     def seed(self, seed: int) -> int:
         """What cocotb's generators start from, for a run's seed: benches of one test draw differently."""
         digest = hashlib.sha256(f"{self.name} {seed}".encode()).digest()
         return int.from_bytes(digest[:4]) >> 1
+
+    def on(self, machine: MachineConfig) -> "Bench":
+        """The bench on another machine. Raises ValueError, in one line, where it cannot run on that."""
+        if self.machine is None:
+            raise ValueError(f"{self.name}: no size of the machine matters to it: leave the configuration out")
+        if reason := self.unfit(machine):
+            raise ValueError(f"{self.name}: cannot run on this machine: {reason}")
+        return replace(self, machine=machine)

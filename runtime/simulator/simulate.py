@@ -7,6 +7,7 @@ run has ended: runs of one test at the same time do not meet.
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -17,11 +18,13 @@ from xml.etree import ElementTree
 import find_libpython
 from cocotb_tools import config
 
+from model.config import MachineConfig
 from runtime import progress
 from runtime.folders import BUILD, ROOT, replacing
 from runtime.simulator import summary
 from runtime.simulator.bench import Bench
 from runtime.simulator.processes import process
+from runtime.simulator.sources import parameters
 from runtime.simulator.verilate import build_model
 
 SEED_LIMIT = 2**31 - 1  # Verilator's largest
@@ -53,7 +56,8 @@ def simulate_in(
     of the test's environment. The status is "fail" if the test failed, ended early, or compared
     nothing; "reason" then says why. Raises BuildError and SourceError.
     """
-    model = build_model(bench.top, bench.parameters, bench.sources, waves, assertions=bench.assertions)
+    sizes = {} if bench.machine is None else sizes_of(bench.top, bench.machine)
+    model = build_model(bench.top, sizes | bench.parameters, bench.sources, waves, assertions=bench.assertions)
     # To Verilator, seed 0 is the request to choose one.
     command = [str(model), f"+verilator+seed+{seed + 1}", "+verilator+rand+reset+2"]
     if waves:
@@ -76,9 +80,15 @@ def simulate_in(
     return summary.complete(folder / "summary.json", **entries, seconds=round(seconds, 2))
 
 
-def rerun_line(bench: Bench, seed: int) -> str:
-    """The command that repeats a run exactly, with waves."""
-    return f"make sim TEST={bench.name} SEED={seed} WAVES=1"
+def sizes_of(top: str, machine: MachineConfig) -> dict[str, int]:
+    """Of a machine's parameters those that module `top` has. Raises SourceError."""
+    known = parameters(top)
+    return {name: value for name, value in machine.parameters.items() if name in known}
+
+
+def rerun_line(bench: Bench, seed: int, config: Path | None = None) -> str:
+    """The command that repeats a run exactly, with waves; config: the file of its machine, if it is not its own."""
+    return f"make sim TEST={bench.name} SEED={seed}{f' CONFIG={shlex.quote(str(config))}' if config else ''} WAVES=1"
 
 
 def _environment(bench: Bench, seed: int, folder: Path) -> dict[str, str]:
@@ -98,6 +108,7 @@ def _environment(bench: Bench, seed: int, folder: Path) -> dict[str, str]:
         "GPI_LOG_LEVEL": "WARNING",
         summary.VARIABLE: str(folder / "summary.json"),
         "EYRIE_ARGUMENTS": json.dumps(dict(bench.arguments)),
+        "EYRIE_MACHINE": json.dumps(bench.machine and bench.machine.as_dict()),
         "EYRIE_CYCLES": str(bench.cycles),
     }
 

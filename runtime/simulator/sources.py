@@ -13,6 +13,7 @@ from pathlib import Path
 from runtime.folders import ROOT
 
 _WORD = re.compile(r"\w+")
+_PARAMETER = re.compile(r"^\s*parameter\b[^=]*?(\w+)\s*=", re.MULTILINE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -69,6 +70,11 @@ def closure(top: str) -> list[Path]:
 
     visit(top)
     return list(order)
+
+
+def parameters(top: str) -> list[str]:
+    """The names of the parameters of module `top`, in order. Raises SourceError as `closure` does."""
+    return _PARAMETER.findall(code(_locate(top)))
 
 
 def arguments(files: list[Path]) -> list[str]:

@@ -22,6 +22,7 @@ from cocotb.handle import Immediate, SimHandleBase
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import ClockCycles, Timer
 
+from model.config import MachineConfig
 from runtime.simulator import summary
 from tb.common.scoreboard import Scoreboard
 
@@ -35,6 +36,7 @@ class Testbench:
     clock       its clk_i
     rng         numpy Generator, seeded with the run's seed: the only source of randomness
     arguments   the Bench entry's arguments
+    machine     the Bench entry's machine
     """
 
     def __init__(self, dut: SimHandleBase) -> None:
@@ -42,6 +44,8 @@ class Testbench:
         self.clock = dut.clk_i
         self.rng = np.random.default_rng(cocotb.RANDOM_SEED)
         self.arguments: dict = json.loads(os.environ.get("EYRIE_ARGUMENTS", "{}"))
+        sizes = json.loads(os.environ.get("EYRIE_MACHINE", "null"))
+        self.machine = None if sizes is None else MachineConfig.of(sizes)
         self._start_ns = 0.0
         # At once, before the design is evaluated for the first time: its inputs start at random,
         # and a clock that starts high is an edge, out of reset if that starts high too.

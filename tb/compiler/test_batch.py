@@ -18,7 +18,7 @@ from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
-SMALL = replace(DEFAULT, glb_bank_words=128, word_buffer_words=32)  # an eighth of the GLB and the word buffer
+SMALL = replace(DEFAULT, glb_bank_words=256, word_buffer_words=64)  # the smallest GLB and word buffer
 IMAGES = 4
 EFFORT = 200
 

@@ -99,10 +99,7 @@ def test_refused_when_loaded(fused: bool, change: dict, message: str, tmp_path) 
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
-        (
-            dict(e=8, p=5, q=4, r=1, t=2),
-            "filter words of a PE: needs 15, has 12; change e, p, q, r, t",
-        ),
+        (dict(e=16, p=4, q=4, r=1, t=2), "e = 16, r = 1, t = 2 does not fit 6 x 8 PEs"),
         (dict(e=8, p=4, q=4, r=2, t=2), "e = 8, r = 2, t = 2 does not fit 6 x 8 PEs"),
         (dict(e=12, p=4, q=4, r=1, t=1), "e = 12 is folded over the rows: must be a multiple of 8"),
     ],

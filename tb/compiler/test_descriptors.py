@@ -138,7 +138,7 @@ def test_words_hold_what_was_set() -> None:
 @pytest.mark.parametrize(
     ("mapping", "kernel", "message"),
     [
-        (dict(e=8, p=5, q=4, r=1, t=2), 3, "filter words of a PE: needs 15, has 12"),
+        (dict(e=8, p=9, q=4, r=1, t=2), 3, "filter words of a PE: needs 27, has 24"),
         (dict(e=8, p=4, q=4, r=1, t=3), 3, "e = 8, r = 1, t = 3 does not fit 6 x 8 PEs"),
     ],
 )

@@ -184,12 +184,12 @@ def test_refusals(kind: str, message: str, seed: int, tmp_path: Path) -> None:
 def test_average_that_the_word_buffers_do_not_hold(seed: int, tmp_path: Path) -> None:
     """Nine pixels could be in flight: the reason is another."""
     rng, path, net = np.random.default_rng(seed), tmp_path / "net.tflite", TfliteBuilder("average")
-    x = layer(rng, net, "a", net.input("image", (1, 3, 3, 64), INPUT), "pointwise", 64)
+    x = layer(rng, net, "a", net.input("image", (1, 3, 3, 64), INPUT), "pointwise", 256)
     out = Quant(0.05, -128)
-    x = net.depthwise("d", x, weights(rng, 1, 3, 3, 64), scales(rng, 64), bias(rng, 64), out)
-    x = net.conv("c", x, weights(rng, 512, 1, 1, 64), scales(rng, 512), bias(rng, 512), out)
+    x = net.depthwise("d", x, weights(rng, 1, 3, 3, 256), scales(rng, 256), bias(rng, 256), out)
+    x = net.conv("c", x, weights(rng, 512, 1, 1, 256), scales(rng, 512), bias(rng, 512), out)
     path.write_bytes(net.build([net.average_pool("pool", x, 3, 3)]))
     assert compiled(path)
-    reason = "^group block1: no mapping of 3 output rows fits the PEs: .*word_buffer_words = 8: use"
+    reason = "^group block1: no mapping of 3 output rows fits the PEs: .*word_buffer_words = 64: use"
     with pytest.raises(DoesNotFit, match=reason):
-        compile_network(path, replace(DEFAULT, word_buffer_words=8), effort=8)
+        compile_network(path, replace(DEFAULT, word_buffer_words=64), effort=8)

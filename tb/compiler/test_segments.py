@@ -14,7 +14,7 @@ from compiler.segments import Segment, Way, _needs_slack_too_late, _segments_fro
 from model.config import DEFAULT, MachineConfig
 
 NETWORKS = 12
-SMALL = replace(DEFAULT, glb_bank_words=128)
+SMALL = replace(DEFAULT, glb_bank_words=256)
 
 
 def network(rng: np.random.Generator, count: int) -> list[Group]:

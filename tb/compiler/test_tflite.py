@@ -53,8 +53,8 @@ def shorten_filters(model: schema.ModelT) -> None:
 EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
     "rank": (set_shape(0, "inputs", [1, 2, 8, 8, 3]),
              "operator #0: tensor image is 1 x 2 x 8 x 8 x 3, must be 1 x H x W x C"),
-    "wide": (set_shape(0, "inputs", [1, 8, 2041, 3]),
-             "operator #0: tensor image is 1 x 8 x 2041 x 3, must be 1 x H x W x C, at most 1 x 2040 x "),
+    "wide": (set_shape(0, "inputs", [1, 8, 4096, 3]),
+             "operator #0: tensor image is 1 x 8 x 4096 x 3, must be 1 x H x W x C, at most 1 x 4095 x "),
     "channels": (set_shape(0, "inputs", [1, 8, 8, 4]),
                  "operator #0: filters of 16 x 3 x 3 x 3 do not go with a map of 8 x 8 x 4 and one of "),
     "map": (set_shape(0, "outputs", [1, 4, 4, 16]), "operator #0: makes a map of 8 x 8, its output is 4 x 4"),

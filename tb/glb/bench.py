@@ -1,26 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GLB's simulation tests."""
 
+from model.config import DEFAULT, MachineConfig
 from runtime.simulator.bench import Bench
 
-_MODULE = "tb.glb.glb_tests"
+
+def _glb(name: str, about: str, testcase: str, machine: MachineConfig = DEFAULT) -> Bench:
+    return Bench(name, about, "tb_glb", "tb.glb.glb_tests", testcase, machine=machine)
+
 
 BENCHES = [
-    Bench(
-        "glb0",
-        "GLB: random clients against a model: arbitration, strobes, pairs, errors, counters",
-        "tb_glb",
-        _MODULE,
-        "random_clients",
-    ),
-    Bench(
-        "glb1",
-        "GLB of 4 banks, likewise",
-        "tb_glb",
-        _MODULE,
-        "random_clients",
-        {"BANKS": 4, "BANK_WORDS": 128},
-        {"banks": 4, "words": 512},
-    ),
-    Bench("glb2", "GLB: clients that go along rows, columns or channels leave others their cycles", "tb_glb", _MODULE, "sweeps"),
+    _glb("glb0", "GLB: random clients against a model: arbitration, strobes, pairs, errors, counters",
+         "random_clients"),
+    _glb("glb1", "GLB of 4 banks, likewise", "random_clients", MachineConfig(glb_banks=4, glb_bank_words=513)),
+    _glb("glb2", "GLB: clients that go along rows, columns or channels leave others their cycles", "sweeps"),
 ]

@@ -18,7 +18,9 @@ PRIORITY = [
     *[Stream.RESIDUAL, Stream.TABLE, Stream.DEPTHWISE, Stream.IPSUM],
 ]
 CYCLES = 3000
-PHASES = [(0.1, 512), (0.5, 512), (0.9, 40), (0.95, 520)]  # chance of a request, address range
+NEAR = 512  # words in which clients meet often
+# Chance of a request, and its address range as a share of the GLB and so many words.
+PHASES = [(0.1, 1, 0), (0.5, 0, NEAR), (0.9, 0, 40), (0.95, 1, 8)]
 STROBES = [0x0000, 0x00FF, 0xFF00, 0xFFFF]
 
 
@@ -44,7 +46,7 @@ class Model:
         self.memory = np.zeros((words, 8), np.uint8)
 
     def grants(self, requests: list[Request | None]) -> list[bool]:
-        taken: set[int] = set()
+        wanted: set[int] = set()  # by the clients before
         granted = [False] * CLIENTS
         for client in PRIORITY:
             request = requests[client]
@@ -52,9 +54,8 @@ class Model:
                 continue
             digits = sum(request.address // self.banks**n for n in range(3))
             banks = {(digits + lane) % self.banks for lane in request.lanes() if self.inside(request)}
-            granted[client] = not banks & taken
-            if granted[client]:
-                taken |= banks
+            granted[client] = not banks & wanted
+            wanted |= banks
         return granted
 
     def inside(self, request: Request) -> bool:
@@ -117,20 +118,22 @@ def draw(rng: np.random.Generator, reach: int) -> Request:
 @cocotb.test()
 async def random_clients(dut):
     tb = Testbench(dut)
-    model = Model(tb.arguments.get("banks", 8), tb.arguments.get("words", 512))
+    model = Model(tb.machine.glb_banks, tb.machine.glb_words)
     board = Scoreboard("glb")
     ports = Ports(tb)
     await tb.reset()
     requests: list[Request | None] = [None] * CLIENTS
     reads: dict[int, bytes] = {}  # due in this cycle
     fill = [Request(True, place, 0xFFFF, tb.rng.bytes(16)) for place in range(0, model.words, 2)]
-    waits = 0
-    for cycle in range(CYCLES + len(fill)):
+    waits, begin = 0, len(fill)
+    before = False, [0] * CLIENTS, 0  # error, bytes and conflicts of the cycle before
+    for cycle in range(CYCLES + begin):
         if fill:  # start values are random: write every word first
             requests = [None] * CLIENTS
             requests[LOAD] = fill.pop()
         else:
-            chance, reach = PHASES[cycle * len(PHASES) // (CYCLES + 600) % len(PHASES)]
+            chance, share, words = PHASES[(cycle - begin) * len(PHASES) // CYCLES]
+            reach = share * model.words + words
             for client in range(CLIENTS):
                 if requests[client] is None and tb.rng.random() < chance:
                     requests[client] = draw(tb.rng, reach)
@@ -166,10 +169,11 @@ async def random_clients(dut):
                     reads[client] = result
         conflicts = sum(request is not None for request in requests) - sum(granted)
         waits += conflicts
-        board.expect((outside, counted, conflicts), f"{where}: error, bytes, conflicts")
+        board.expect(before, f"{where}: error, bytes, conflicts")
         board.observe(
             (bool(dut.error_o.value), ports.fields("bytes_o", 5), int(dut.conflicts_o.value))
         )
+        before = outside, counted, conflicts
         requests = [None if granted[c] else requests[c] for c in range(CLIENTS)]
     assert waits > CYCLES // 10, "too few conflicts to call this a test"
     await tb.finish(board)
@@ -183,7 +187,8 @@ async def sweeps(dut):
     board = Scoreboard("sweeps")
     ports = Ports(tb)
     await tb.reset()
-    banks, words, cycles = 8, 512, 400
+    banks, cycles = tb.machine.glb_banks, 400
+    words = min(tb.machine.glb_words, 8 * banks**2)
     for step in (1, banks, banks**2):
         place = {Stream.OFMAP: int(tb.rng.integers(words)), Stream.FILTER: int(tb.rng.integers(words))}
         steps, granted = {Stream.OFMAP: step, Stream.FILTER: 1}, dict.fromkeys(place, 0)

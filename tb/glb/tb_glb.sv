@@ -3,8 +3,8 @@
 module tb_glb
   import eyrie_pkg::*;
 #(
-  parameter int unsigned BANKS = 8,
-  parameter int unsigned BANK_WORDS = 64
+  parameter int unsigned GLB_BANKS = 8,
+  parameter int unsigned GLB_BANK_WORDS = 1024
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
@@ -28,7 +28,7 @@ module tb_glb
                            data: data_i[c]};
   end
 
-  glb #(.BANKS(BANKS), .BANK_WORDS(BANK_WORDS)) u_dut (
+  glb #(.BANKS(GLB_BANKS), .BANK_WORDS(GLB_BANK_WORDS)) u_dut (
     .clk_i,
     .rst_ni,
     .request_i(requests),

@@ -40,8 +40,8 @@ def test_fields_have_bits_of_their_own(word: enc.Word) -> None:
 def test_values_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^ArrayShape.taps = 4: must be in 0 to 3$"):
         enc.ARRAY_SHAPE.pack(taps=4)
-    with pytest.raises(ValueError, match=r"^StreamRange.x = -2049: must be in -2048 to 2047$"):
-        enc.STREAM_RANGE.pack(x=-2049)
+    with pytest.raises(ValueError, match=r"^StreamRange.x = -4097: must be in -4096 to 4095$"):
+        enc.STREAM_RANGE.pack(x=-4097)
     with pytest.raises(ValueError, match=r"^TagWrong has more than 64 bits$"):
         enc.Word("TagWrong", (enc.Field("a", 65),))
     with pytest.raises(ValueError, match=r"^Tag has no field nothing$"):
@@ -50,7 +50,7 @@ def test_values_that_do_not_fit_are_refused() -> None:
 
 def test_indices_leave_room() -> None:
     """The words of a descriptor do not overlap, for the largest array."""
-    rows, pes = 12, 12 * 14
+    rows, pes = 15, 15 * 16
     assert enc.ROW_IDS_INDEX + -(-rows // enc.IDS_PER_WORD) <= enc.COLUMN_IDS_INDEX
     assert enc.COLUMN_IDS_INDEX + -(-pes // enc.IDS_PER_WORD) <= enc.STREAMS_INDEX
     assert enc.STREAMS_INDEX + len(enc.Stream) * enc.STREAM_WORDS <= enc.CONFIG_WORDS

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, Event, FallingEdge, RisingEdge
-from pyuvm import ConfigDB, uvm_analysis_port, uvm_driver, uvm_monitor, uvm_sequence_item
+from pyuvm import (
+    ConfigDB,
+    uvm_analysis_port,
+    uvm_driver,
+    uvm_monitor,
+    uvm_sequence_item,
+)
 
 from model.encoding import Counter, Register
 from tb.common.bench import Testbench

@@ -60,12 +60,12 @@ async def predicts_layers(dut) -> None:
     with TemporaryDirectory() as folder:
         for number in range(count):
             rng = np.random.default_rng([cocotb.RANDOM_SEED, number])
-            about, image = random_layer(rng, Path(folder) / "layer.tflite")
+            about, image = random_layer(rng, Path(folder) / "layer.tflite", tb.machine)
             values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
             prediction, result = await _run(host, image, values)
             judge.bytes(about, prediction, result)
             judge.cycles(f"layer {number}, {about}", prediction.cycles, result.counters["CYCLES"])
-    _, image = demo_network()
+    _, image = demo_network(tb.machine)
     prediction, result = await _run(host, image, demo_input())
     judge.bytes("network", prediction, result)
     judge.cycles("network", prediction.cycles, result.counters["CYCLES"])

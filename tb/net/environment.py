@@ -10,11 +10,17 @@ from pyuvm import ConfigDB, uvm_component, uvm_env, uvm_subscriber
 
 from model.encoding import ErrorCode
 from tb.common.scoreboard import Scoreboard
-from tb.net.agents import DramAgent, InterruptMonitor, PassMonitor, RegisterAgent, StartMonitor
+from tb.net.agents import (
+    DramAgent,
+    InterruptMonitor,
+    PassMonitor,
+    RegisterAgent,
+    StartMonitor,
+)
 from tb.net.reference import Outcome, PassEnd
 
 START_LATENCY = 5  # cycles: from a start to the first that counts, and from the last one to the interrupt
-FETCHED_AHEAD = 32  # command words at most
+FETCHED_AHEAD = 64  # command words at most
 
 
 class PassBoard(uvm_subscriber):

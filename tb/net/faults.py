@@ -13,13 +13,14 @@ import numpy as np
 from compiler.program import Block, Command, Config, End, Run, Transfer
 from model import encoding as enc
 from model import streams
-from model.config import DEFAULT
 from model.descriptor import Descriptor
 from model.encoding import ErrorCode, Opcode, Stream
+from model.legality import broken_rule
 from tb.net.programs import Network, Program, draw_base, move, place
 
-GLB_WORDS = DEFAULT.glb_words
 ADDRESSES = 1 << 16  # of GLB words
+DESCRIPTOR_WORDS = ((enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE), (enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS),
+                    (enc.DRAIN_INDEX, enc.DRAIN), (enc.PPU_INDEX, enc.PPU))
 TOKENS = 100  # at most so many more than there are
 
 
@@ -67,6 +68,7 @@ class Fault:
 
     def __init__(self, rng: np.random.Generator, network: Network, dram_bytes: int) -> None:
         self.rng, self.network, self.dram_bytes = rng, network, dram_bytes
+        self.glb_words = network.image.machine.glb_words
         self.base = draw_base(rng, network, dram_bytes)
         self.commands: list[Command | Raw] = move(network.commands, self.base)
         self.good = place(network, self.base, self.commands)
@@ -148,10 +150,12 @@ def list_beyond_memory(fault: Fault) -> None:
 def transfer_beyond_glb(fault: Fault) -> None:
     """A transfer that ends beyond the GLB."""
 
-    def first(command: Transfer) -> dict[str, int]:
-        return {"glb_address": int(fault.rng.integers(GLB_WORDS - command.words + 1, ADDRESSES))}
+    words = fault.glb_words
 
-    bad_transfer(fault, first, glb=GLB_WORDS)
+    def first(command: Transfer) -> dict[str, int]:
+        return {"glb_address": int(fault.rng.integers(words - command.words + 1, ADDRESSES))}
+
+    bad_transfer(fault, first, glb=words)
 
 
 def descriptor_of(fault: Fault, index: int) -> Descriptor:
@@ -180,7 +184,7 @@ def stream_beyond_glb(fault: Fault) -> None:
     shadow = descriptor_of(fault, index)
     enabled = [stream for stream in Stream if shadow.stream(stream).options["enable"]]
     stream = enabled[fault.rng.integers(len(enabled))]
-    more = int(fault.rng.integers(GLB_WORDS, ADDRESSES // 2))
+    more = int(fault.rng.integers(fault.glb_words, ADDRESSES // 2))
     wrong_stream(fault, index, stream, row_address=shadow.stream(stream).address["row_address"] + more, ring_size=0)
 
 
@@ -197,6 +201,22 @@ def odd_pair(fault: Fault) -> None:
             wrong_stream(fault, index, Stream.IFMAP, **odd)
             return
     stream_beyond_glb(fault)
+
+
+def illegal_descriptor(fault: Fault) -> None:
+    """A PASS whose descriptor breaks a rule by one field."""
+    index = fault.any_of(Run)
+    before = descriptor_of(fault, index)
+    while True:
+        word, format_ = DESCRIPTOR_WORDS[fault.rng.integers(len(DESCRIPTOR_WORDS))]
+        field = format_.fields[fault.rng.integers(len(format_.fields))]
+        least = -(1 << field.width - 1) if field.signed else 0
+        value = int(fault.rng.integers(least, format_.largest(field.name), endpoint=True))
+        after = Descriptor(before.words)
+        after.set(word, format_, **{**format_.unpack(before.words[word]), field.name: value})
+        if broken_rule(DEFAULT, after):
+            break
+    fault.commands.insert(index, Config(word, (after.words[word],)))
 
 
 def transfer_waits(fault: Fault) -> None:
@@ -232,6 +252,7 @@ FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (
     (transfer_beyond_glb, ErrorCode.GLB_ADDRESS),
     (stream_beyond_glb, ErrorCode.GLB_ADDRESS),
     (odd_pair, ErrorCode.GLB_ADDRESS),
+    (illegal_descriptor, ErrorCode.DESCRIPTOR),
     (transfer_waits, ErrorCode.WATCHDOG),
     (pass_waits, ErrorCode.WATCHDOG),
     (ifmap_waits, ErrorCode.WATCHDOG),

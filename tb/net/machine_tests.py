@@ -9,7 +9,14 @@ from tb.net.bench import DRAM_BYTES
 from tb.net.environment import MachineEnvironment
 from tb.net.faults import FAULTS, draw_fault
 from tb.net.programs import Network, Program, draw_base, draw_networks, move, place
-from tb.net.sequences import FaultSequence, Pace, ProgramSequence, ResetSequence, RunSequence, draw_pace
+from tb.net.sequences import (
+    FaultSequence,
+    Pace,
+    ProgramSequence,
+    ResetSequence,
+    RunSequence,
+    draw_pace,
+)
 
 
 class MachineTest(uvm_test):
@@ -23,7 +30,7 @@ class MachineTest(uvm_test):
         self.env = MachineEnvironment("env", self)
         self.programs = 0
         # From a generator of its own: benches of one seed run the same networks.
-        self.networks = draw_networks(cocotb.RANDOM_SEED, self.tb.arguments["macs"])
+        self.networks = draw_networks(cocotb.RANDOM_SEED, self.tb.arguments["macs"], self.tb.machine)
 
     async def run_phase(self) -> None:
         self.raise_objection()

@@ -8,7 +8,6 @@ import cocotb
 import numpy as np
 
 from compiler.image import Image
-from model.config import MachineConfig
 from model.encoding import glb_write_bytes
 from model.machine import Machine
 from runtime.figures import figures as network_figures
@@ -45,12 +44,12 @@ def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: 
 
 @cocotb.test()
 async def runs_network(dut) -> None:
-    """The shipped network on the demo photo, on a machine with the parameters of the argument `machine`."""
+    """The shipped network on the demo photo."""
     tb = Testbench(dut)
     board = Scoreboard("net")
     host = Host(tb, DRAM_BYTES)
     await host.begin()
-    graph, image = demo_network(MachineConfig(**tb.arguments.get("machine", {})))
+    graph, image = demo_network(tb.machine)
     values = demo_input()
     result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
     board.compare(0, int(result.error), "error code")

@@ -13,11 +13,12 @@ from compiler.image import Image
 from compiler.pipeline import compile_network
 from compiler.placement import DoesNotFit
 from compiler.program import Command, Transfer, assemble, disassemble
-from model.config import GLB_WORD_BYTES
+from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from tb.compiler.test_networks import draw_images, late_network
 from tb.compiler.test_networks import network as random_model
 
 EFFORT = 8  # of the compiler's search for places
+FIRST = 20  # networks that are drawn to see whether any runs on a machine
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Network:
         return outputs if several else outputs[0]
 
 
-def draw_networks(seed: int, macs: int) -> Iterator[Network]:
-    """Random networks that the compiler takes, of at most so many multiplications each, without end."""
+def draw_networks(seed: int, macs: int, machine: MachineConfig = DEFAULT) -> Iterator[Network]:
+    """Random networks that the compiler takes for a machine, of at most so many multiplications each, without end."""
     number = -1
     while True:
         number += 1
@@ -54,9 +55,10 @@ def draw_networks(seed: int, macs: int) -> Iterator[Network]:
             path = Path(folder) / "net.tflite"
             path.write_bytes(model)
             try:
-                stages = compile_network(path, effort=EFFORT, images=draw_images(rng))
+                stages = compile_network(path, machine, effort=EFFORT, images=draw_images(rng))
             except ValueError as error:
-                assert isinstance(error, DoesNotFit) or "an average needs" in str(error), error
+                smaller = machine != DEFAULT  # which refuses more
+                assert smaller or isinstance(error, DoesNotFit) or "an average needs" in str(error), error
                 continue
         steps = stages.image.map["steps"]
         if sum(step["macs"] for step in steps) <= macs:
@@ -65,6 +67,23 @@ def draw_networks(seed: int, macs: int) -> Iterator[Network]:
             values = rng.integers(-128, 128, several).astype(np.int8)
             layers = ", ".join(step["name"] for step in steps)
             yield Network(f"draw {number}: {several}, {layers}", stages.graph, stages.image, values)
+
+
+def why_none(machine: MachineConfig) -> str | None:
+    """Why the first networks that are drawn do not compile for a machine; None: one of them does."""
+    reason = ""
+    for number in range(FIRST):
+        rng = np.random.default_rng([0, number])
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "net.tflite"
+            path.write_bytes(random_model(rng)[0])
+            try:
+                compile_network(path, machine, effort=EFFORT)
+            except ValueError as error:
+                reason = str(error)
+            else:
+                return None
+    return f"none of {FIRST} random networks compiles, the last one because {reason}"
 
 
 @dataclass(frozen=True)

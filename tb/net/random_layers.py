@@ -7,7 +7,16 @@ import numpy as np
 
 from compiler.image import Image
 from compiler.pipeline import compile_network
-from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
+from model.config import DEFAULT, MachineConfig
+from tb.scripts.small_nets import (
+    INPUT,
+    VALID,
+    Quant,
+    TfliteBuilder,
+    bias,
+    scales,
+    weights,
+)
 
 KINDS = ("convolution", "separable", "pointwise", "fully connected")
 CHANNELS = (3, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
@@ -41,7 +50,7 @@ def random_model(rng: np.random.Generator, kind: str, shape: tuple[int, int, int
     return net.build([x]), about
 
 
-def random_layer(rng: np.random.Generator, path: Path) -> tuple[str, Image]:
+def random_layer(rng: np.random.Generator, path: Path, machine: MachineConfig = DEFAULT) -> tuple[str, Image]:
     """A layer that the compiler accepts: what it is, and its image. path: for the model's file.
 
     Maps of 1 x 1 to 32 x 32, up to 256 channels; a fully connected one is a pointwise one on 1 x 1.
@@ -55,7 +64,7 @@ def random_layer(rng: np.random.Generator, path: Path) -> tuple[str, Image]:
         model, about = random_model(rng, kind, (rows, cols, channels), filters)
         path.write_bytes(model)
         try:
-            stages = compile_network(path, effort=EFFORT)
+            stages = compile_network(path, machine, effort=EFFORT)
         except ValueError:
             continue
         return about, stages.image

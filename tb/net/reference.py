@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from model import streams
-from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ErrorCode, Stream
 from model.machine import Machine, MachineError
@@ -59,8 +59,7 @@ def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
     return GLB_WORD_BYTES * words
 
 
-def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator,
-              config: MachineConfig = DEFAULT) -> Outcome:
+def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator, config: MachineConfig) -> Outcome:
     """Runs a program on copies of the memory (uint8), with random words in the GLB and with their inverse:
     nothing but unwritten bytes may depend on them."""
     glb = rng.integers(0, 1 << 64, config.glb_words, np.uint64)

@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from compiler.image import Image
-from model.config import DEFAULT
 from runtime import progress
 from runtime.results import network_summary, write_page
 from runtime.simulator.simulate import simulate_in
 from runtime.simulator.summary import write_summary
 from tb.net.bench import LATENCY, PASS_DONE, TRACED_PASSES, network
 
-ARRAY = ("rows", "cols", "multipliers", "bus_words", "filter_lanes")  # what tb_top has as parameters
 _PASS_DONE = re.compile(PASS_DONE.replace("%d", r"(\d+)"))
 
 
@@ -38,14 +36,17 @@ class RtlRun:
 
 
 def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, latency: int = LATENCY) -> RtlRun:
-    """Runs the network of the folder `program` on inputs int8 [N, H, W, C] in an existing `folder` of the caller's
-    own, which gets the log and the summary of the simulation. latency: of the DRAM, in cycles.
+    """Runs the network of the folder `program`, on the machine that it was compiled for, on inputs int8 [N, H, W, C],
+    in an existing `folder` of the caller's own, which gets the log and the summary of the simulation. latency: of the
+    DRAM, in cycles.
 
     Raises RunFailed if the simulation failed, ValueError if it cannot run the network, BuildError, SourceError.
     """
     image = Image.load(program)
+    if (count := sum(len(step["passes"]) for step in image.map["steps"])) > TRACED_PASSES:
+        raise ValueError(f"the network takes {count} passes, the bench keeps account of {TRACED_PASSES}")
     bench = replace(network("network", "a compiled network on given inputs", "runs_requests"),
-                    parameters=_parameters(image), arguments={"latency": latency},
+                    machine=image.machine, arguments={"latency": latency},
                     assertions=False)  # these are the tests' business
     np.save(folder / "input.npy", inputs)
     requests = {"EYRIE_NET": str(program.resolve()), "EYRIE_INPUT": str(folder / "input.npy"),
@@ -83,15 +84,3 @@ class _Passes:
             if self.runs > 1:
                 detail = f"run {run} of {self.runs}, {detail}"
             task.at((run - 1) * len(self.names) + done, self.runs * len(self.names), detail)
-
-
-def _parameters(image: Image) -> dict[str, int]:
-    """Of tb_top, for the machine that the network was compiled for. Raises ValueError in one line."""
-    if (count := sum(len(step["passes"]) for step in image.map["steps"])) > TRACED_PASSES:
-        raise ValueError(f"the network takes {count} passes, the bench keeps account of {TRACED_PASSES}")
-    for name, value in image.map["machine"].items():
-        if name not in (*ARRAY, "clock_hz") and value > getattr(DEFAULT, name):
-            raise ValueError(f"the network was compiled for {name} = {value}, the RTL in simulation has "
-                             f"{getattr(DEFAULT, name)}: compile it for that")
-    sizes = {name: image.map["machine"][name] for name in ARRAY}
-    return {name.upper(): value for name, value in sizes.items() if value != getattr(DEFAULT, name)}

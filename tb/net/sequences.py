@@ -15,7 +15,17 @@ from tb.net.faults import Faulty
 from tb.net.programs import Network, Program
 from tb.net.reference import Outcome, run_model
 from tb.pe_array.agents import OneItem
-from tb.tiling.registers import BUS_WAITS, BUSY, CLEAR_INTERRUPT, DONE, ERROR, INTERRUPT, OKAY, SOFT_RESET, START
+from tb.tiling.registers import (
+    BUS_WAITS,
+    BUSY,
+    CLEAR_INTERRUPT,
+    DONE,
+    ERROR,
+    INTERRUPT,
+    OKAY,
+    SOFT_RESET,
+    START,
+)
 
 CYCLE_LIMIT = 3_000_000
 IDLE_LIMIT = 200  # reads of STATUS until a machine that was reset is idle
@@ -120,7 +130,7 @@ class RunSequence(ProgramSequence):
     async def body(self) -> None:
         env = self.env
         await self.load(self.program)
-        self.outcome: Outcome = run_model(self.program, env.memory, self.rng)
+        self.outcome: Outcome = run_model(self.program, env.memory, self.rng, env.tb.machine)
         assert self.outcome.code == ErrorCode.NONE, f"{self.program.about}: the model fails"
         env.expect(self.program.about, self.outcome)
         await self.start_program()
@@ -149,10 +159,10 @@ class FaultSequence(ProgramSequence):
     async def body(self) -> None:
         env, program = self.env, self.program
         await self.load(self.faulty.good)
-        good = run_model(self.faulty.good, env.memory, self.rng)
+        good = run_model(self.faulty.good, env.memory, self.rng, env.tb.machine)
         await self.load(program)
         before = env.memory.copy()
-        outcome = run_model(program, before, self.rng)
+        outcome = run_model(program, before, self.rng, env.tb.machine)
         right = self.faulty.passes_right
         env.expect(program.about, good if right else outcome, loose=not right)
         env.compare(self.faulty.code.name, outcome.code.name, "error code of the model")
@@ -185,7 +195,7 @@ class ResetSequence(ProgramSequence):
         env = self.env
         await self.load(self.program)
         before = env.memory.copy()
-        outcome = run_model(self.program, before, self.rng)
+        outcome = run_model(self.program, before, self.rng, env.tb.machine)
         env.expect(f"{self.program.about}, reset after {self.cycles} cycles", outcome)
         await self.start_program()
         await ClockCycles(env.tb.clock, self.cycles)

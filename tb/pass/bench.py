@@ -1,20 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole passes: pass controller, array, PPU and GLB."""
 
+from model.config import DEFAULT, MachineConfig
 from runtime.simulator.bench import Bench
+from tb.common.pass_layers import KINDS, why_not
 
 _MODULE = "tb.pass.pass_tests"
 
 
-def _pass(name: str, about: str, stall: int = 0, **arguments: object) -> Bench:
-    return Bench(name, about, "pass_tb", _MODULE, "runs_layers", arguments={"stall": stall, **arguments})
+def _pass(name: str, about: str, *kinds: str, stall: int = 0, layers: int = 6) -> Bench:
+    def unfit(machine: MachineConfig) -> str | None:
+        reasons = [why_not(kind, machine) for kind in kinds]
+        return reasons[0] if all(reasons) else None
+
+    arguments = {"stall": stall, "kinds": kinds, "layers": layers}
+    return Bench(name, about, "pass_tb", _MODULE, "runs_layers", arguments=arguments, machine=DEFAULT, unfit=unfit)
 
 
 BENCHES = [
-    _pass("pass0", "fused depthwise-separable passes", kind="fused"),
-    _pass("pass1", "pointwise passes", kind="pointwise"),
-    _pass("pass2", "depthwise passes", kind="depthwise"),
-    _pass("pass3", "convolutions with the standard mappings, with ipsum", kind="convolution"),
-    _pass("pass4", "fused passes, random DMA traffic on the GLB", stall=200, kind="fused"),
-    _pass("pass5", "convolutions, random DMA traffic on the GLB", stall=200, kind="convolution"),
+    _pass("pass0", "fused depthwise-separable passes", "fused"),
+    _pass("pass1", "pointwise passes", "pointwise"),
+    _pass("pass2", "depthwise passes", "depthwise"),
+    _pass("pass3", "convolutions with the standard mappings, with ipsum", "standard"),
+    _pass("pass4", "fused passes, random DMA traffic on the GLB", "fused", stall=200),
+    _pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200),
+    _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=12),
+    Bench("rules0", "descriptors that the machine does not run", "descriptor_rules_tb", "tb.pass.rules_tests",
+          "agrees_on_descriptors", machine=DEFAULT),
 ]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Core and GLB around one pass at a time. start_i begins a pass with the GLB words of image.hex and the
-// descriptor of config.hex; when done_o rises, sums.hex holds the sums that left the array (a line per
-// beat, column 0 first) and dump.hex the GLB. Files lie in the simulation's folder.
+// Core and GLB around one pass at a time. start_i begins a pass with the GLB words of image.hex (the first
+// words_i of the GLB) and the descriptor of config.hex; when done_o rises, sums.hex holds the sums that left
+// the array (a line per beat, column 0 first) and dump.hex these words of the GLB. Files lie in the
+// simulation's folder.
 //
 // The streams' GLB clients are held back by other traffic: in stall_i of 256 cycles each side of the DMA, which
 // comes before them, reads a pair of words at a random address.
@@ -14,11 +15,20 @@ module pass_tb
 #(
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
-  parameter int unsigned MULTIPLIERS = 4
+  parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned GLB_BANKS = 8,
+  parameter int unsigned GLB_BANK_WORDS = 1024,
+  parameter int unsigned IFMAP_WORDS = 9,
+  parameter int unsigned FILTER_WORDS = 24,
+  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned WORD_BUFFER_WORDS = 256,
+  parameter int unsigned FILTER_LANES = 1
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        start_i,
+  input  logic [16:0] words_i,
   input  logic [7:0]  stall_i,
   output logic        done_o,
   output logic        error_o,
@@ -27,7 +37,7 @@ module pass_tb
   output logic [127:0] waits_o
 );
 
-  localparam int unsigned GlbWords = 8192;
+  localparam int unsigned GlbWords = GLB_BANKS * GLB_BANK_WORDS;
 
   logic            load_valid, load_ready, store_valid, store_ready, read_valid;
   glb_request_t    load, store;
@@ -38,7 +48,7 @@ module pass_tb
 
   typedef enum logic [2:0] {StIdle, StLoad, StConfig, StPass, StRun, StSettle, StDump, StDone} state_e;
   state_e      state_q;
-  logic [15:0] index_q, returned_q;
+  logic [16:0] index_q, returned_q;
   logic [63:0] image [GlbWords];
   logic [63:0] descriptor [ConfigWords];
   int          sums_file, dump_file;
@@ -62,15 +72,15 @@ module pass_tb
           cycles_o   <= '0;
         end
         StLoad: if (load_ready) begin
-          index_q <= index_q + 16'd1;
-          if (index_q == 16'(GlbWords - 1)) begin
+          index_q <= index_q + 17'd1;
+          if (index_q == words_i - 17'd1) begin
             state_q <= StConfig;
             index_q <= '0;
           end
         end
         StConfig: if (status.config_ready) begin
-          index_q <= index_q + 16'd1;
-          if (index_q == 16'(ConfigWords - 1)) begin
+          index_q <= index_q + 17'd1;
+          if (index_q == 17'(ConfigWords - 1)) begin
             state_q <= StPass;
             index_q <= '0;
           end
@@ -82,11 +92,11 @@ module pass_tb
         end
         StSettle: if (busy_q == '0) state_q <= StDump;
         StDump: begin
-          if (store_valid && store_ready) index_q <= index_q + 16'd1;
+          if (store_valid && store_ready) index_q <= index_q + 17'd1;
           if (read_valid) begin
             $fwrite(dump_file, "%h\n", read_data[0]);
-            returned_q <= returned_q + 16'd1;
-            if (returned_q == 16'(GlbWords - 1)) begin
+            returned_q <= returned_q + 17'd1;
+            if (returned_q == words_i - 17'd1) begin
               state_q <= StDone;
               $fclose(dump_file);
               $fclose(sums_file);
@@ -137,16 +147,16 @@ module pass_tb
       load_valid     = 1'b1;
       load           = '0;
       load.write     = 1'b1;
-      load.address   = index_q;
+      load.address   = index_q[15:0];
       load.strobe[0] = '1;
-      load.data[0]   = image[index_q[12:0]];
+      load.data[0]   = image[index_q[$clog2(GlbWords)-1:0]];
     end
     store_valid = busy_q[1];
     store       = traffic_q[1];
     if (state_q == StDump) begin
-      store_valid     = index_q < 16'(GlbWords);
+      store_valid     = index_q < words_i;
       store           = '0;
-      store.address   = index_q;
+      store.address   = index_q[15:0];
       store.strobe[0] = '1;
     end
   end
@@ -162,7 +172,19 @@ module pass_tb
   };
   assign error_o = status.glb_error;
 
-  eyrie_core #(.ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS)) u_core (
+  machine_check #(
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
+    .GLB_BANK_WORDS(GLB_BANK_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .IFMAP_WORDS(IFMAP_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
+    .FILTER_LANES(FILTER_LANES)
+  ) u_machine_check ();
+
+  eyrie_core #(
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
+    .GLB_BANK_WORDS(GLB_BANK_WORDS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
+    .FILTER_LANES(FILTER_LANES)
+  ) u_core (
     .clk_i, .rst_ni,
     .control_i         (control),
     .status_o          (status),

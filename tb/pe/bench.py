@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PE alone, against a model of its own."""
 
+from model.config import MachineConfig
 from runtime.simulator.bench import Bench
 
 _ALL = ("CONVOLUTION", "POINTWISE", "FUSED", "DEPTHWISE")
 
 
 def _pe(name: str, about: str, *modes: str, multipliers: int = 4, **arguments: object) -> Bench:
-    return Bench(name, about, "pe_tb", "tb.pe.pe_tests", "runs_passes", {"MULTIPLIERS": multipliers},
-                 {"modes": modes, **arguments})
+    return Bench(name, about, "pe_tb", "tb.pe.pe_tests", "runs_passes", arguments={"modes": modes, **arguments},
+                 machine=MachineConfig(multipliers=multipliers))
 
 
 BENCHES = [

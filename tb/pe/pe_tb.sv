@@ -4,7 +4,12 @@ module pe_tb
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4
+  parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned IFMAP_WORDS = 9,
+  parameter int unsigned FILTER_WORDS = 24,
+  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned FILTER_LANES = 1
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -22,7 +27,8 @@ module pe_tb
   input  logic [63:0] ifmap_data_i,
   input  logic        filter_valid_i,
   output logic        filter_ready_o,
-  input  logic [31:0] filter_data_i,
+  input  logic [32*FILTER_LANES-1:0] filter_data_i,
+  input  logic [FILTER_LANES-1:0] filter_lanes_i,
   input  logic        tap_valid_i,
   output logic        tap_ready_o,
   input  logic [31:0] tap_data_i,
@@ -61,7 +67,7 @@ module pe_tb
   assign cfg.depthwise   = '0;
   assign operands.ifmap  = '{valid: ifmap_valid_i, lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i,
                              data: ifmap_data_i};
-  assign operands.filter = '{valid: filter_valid_i, lanes: 2'b01, data: 64'(filter_data_i)};
+  assign operands.filter = '{valid: filter_valid_i, lanes: 2'(filter_lanes_i), data: 64'(filter_data_i)};
   assign operands.tap    = '{valid: tap_valid_i, data: tap_data_i};
   assign ifmap_ready_o   = operands_ready.ifmap;
   assign filter_ready_o  = operands_ready.filter;
@@ -72,7 +78,10 @@ module pe_tb
   assign out_phase_o     = chain.phase;
   assign out_sum_o       = chain.sum;
 
-  pe #(.MULTIPLIERS(MULTIPLIERS), .ROW(2'd1)) u_dut (
+  pe #(
+    .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES), .ROW(2'd1)
+  ) u_dut (
     .clk_i, .rst_ni,
     .cfg_i           (cfg),
     .cfg_epoch_i, .cfg_epoch_o, .enable_i,

@@ -15,7 +15,7 @@ from tb.pe import reference as ref
 ROW = 1  # of the wrapper's PE
 FIELDS = {
     "ifmap": ("lanes", "to_pixels", "data"),
-    "filter": ("data",),
+    "filter": ("lanes", "data"),
     "tap": ("data",),
     "word": ("data",),
     "chain": ("phase", "sum"),
@@ -73,7 +73,7 @@ class PeBench:
         if operands.ifmap is not None:
             drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.ifmap, False))
         if operands.filters is not None:
-            drivers["filter"].extend(ref.words(operands.filters))
+            drivers["filter"].extend(ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
         if shape.mode == ArrayMode.POINTWISE:
             drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.pixels, True))
         elif shape.mode == ArrayMode.FUSED:
@@ -102,7 +102,7 @@ async def runs_passes(dut) -> None:
     await tb.reset()
     for n in range(tb.arguments.get("passes", 10)):
         mode = ArrayMode[str(tb.rng.choice(tb.arguments["modes"]))]
-        shape = ref.draw_shape(tb.rng, mode)
+        shape = ref.draw_shape(tb.rng, mode, tb.machine)
         bench.paces()
         enable = tb.rng.random() < 0.85
         if enable:

@@ -8,12 +8,11 @@ from itertools import product
 import numpy as np
 
 from model import encoding as enc
+from model.config import MachineConfig
 from model.encoding import ArrayMode
 
 CHANNELS = 4
-PSUM_WORDS = 128
-IFMAP_WORDS = 9
-PIXEL_WORDS = 8
+INDICES = 256  # that a beat of the sum chain can name
 DW_SUM_BITS = 20
 
 
@@ -62,21 +61,24 @@ class Shape:
             mode=self.mode, taps=self.taps, stride_2=self.stride - 1, ifmap_offset=self.ifmap_offset,
             word_offset=self.word_offset, pixels=self.pixels, **dealt)
         return shape, enc.ARRAY_LOOPS.pack(
-            groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer, ln=3)
+            groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
 
 
-def draw_shape(rng: np.random.Generator, mode: ArrayMode, max_filters: int = 20) -> Shape:
+def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig, max_filters: int = 20) -> Shape:
+    """A pass that a PE of the machine takes."""
     def up_to(limit: int) -> int:
         return int(rng.integers(1, limit + 1))
 
     convolution = mode == ArrayMode.CONVOLUTION
     taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
     stride = up_to(2)
-    filters = up_to(4) if convolution else up_to(max_filters)
-    pixels = up_to(min(20, PSUM_WORDS // filters))
+    filters = up_to(min(4, machine.filter_words // taps)) if convolution else up_to(min(max_filters, machine.psum_words))
+    pixels = up_to(min(20, machine.psum_words // filters))
     if not convolution:
         # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.
-        pixels = min(pixels, up_to(4) if rng.random() < 0.7 else (IFMAP_WORDS - taps) // stride + 1, PIXEL_WORDS)
+        if mode != ArrayMode.POINTWISE:
+            pixels = min(pixels, (machine.ifmap_words - taps) // stride + 1)
+        pixels = min(pixels, machine.pixel_words, up_to(4) if rng.random() < 0.7 else pixels)
     return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), pixels, filters,
                  up_to(2), up_to(3) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5))
 
@@ -201,12 +203,24 @@ class Chain:
             order = rng.permutation(tile.size).tolist()
             for n, index in enumerate(order):
                 while rng.random() < 0.2:
-                    self.beat(rng, row, None, int(rng.integers(PSUM_WORDS)), False)
+                    self.beat(rng, row, None, int(rng.integers(INDICES)), False)
                 last = n == len(order) - 1
                 apart = last and rng.random() < 0.5  # the half goes back with a beat that adds nothing
                 self.beat(rng, row, int(tile.ravel()[index]), index, last and not apart)
                 if apart:
-                    self.beat(rng, row, None, int(rng.integers(PSUM_WORDS)), True)
+                    self.beat(rng, row, None, int(rng.integers(INDICES)), True)
+
+
+def filter_beats(rng: np.random.Generator, values: np.ndarray, lanes: int) -> list[dict[str, int]]:
+    """Beats of up to `lanes` words each, from lane 0 on, none across groups."""
+    beats = []
+    for group in values:
+        left = words(group)
+        while left:
+            count = int(rng.integers(1, min(lanes, len(left)) + 1))
+            data = sum(left.pop(0) << 32 * lane for lane in range(count))
+            beats.append({"lanes": (1 << count) - 1, "data": data})
+    return beats
 
 
 def ifmap_beats(rng: np.random.Generator, values: np.ndarray, to_pixels: bool) -> list[dict[str, int]]:

@@ -26,7 +26,8 @@ from tb.common.bench import Testbench
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 
 IFMAP = ("data", "lanes", "to_pixels", "half_by_set", "tag")
-WORDS = ("data", "half_by_set", "tag")
+FILTER = ("data", "lanes", "half_by_set", "tag")
+DEPTHWISE = ("data", "half_by_set", "tag")
 DRAIN = ("set", "add", "free", "index", "word", "note", "sums")
 
 
@@ -62,7 +63,7 @@ class OneItem(uvm_sequence):
 class BeatDriver(uvm_driver):
     """Sends beats into a network, after its IDs have been swapped."""
 
-    fields: tuple[str, ...] = WORDS
+    fields: tuple[str, ...] = DEPTHWISE
 
     def build_phase(self) -> None:
         self.tb: Testbench = ConfigDB().get(self, "", "tb")
@@ -96,6 +97,12 @@ class IfmapDriver(BeatDriver):
     fields = IFMAP
 
 
+class FilterDriver(BeatDriver):
+    """One or two words a beat, as the machine has it."""
+
+    fields = FILTER
+
+
 class DrainDriver(BeatDriver):
     """Sends beats into the sum chains, whose joints change only while they are empty."""
 
@@ -106,7 +113,7 @@ class DrainDriver(BeatDriver):
         await edge
         while not dut.drain_empty_o.value:
             await edge
-        dut.drain_ln_i.value = item.descriptor.loops["ln"] & (1 << len(dut.drain_ln_i)) - 1
+        dut.drain_ln_i.value = item.descriptor.drain["ln"] & (1 << len(dut.drain_ln_i)) - 1
         dut.drain_columns_i.value = (1 << item.descriptor.drain["columns"]) - 1
 
 
@@ -185,6 +192,10 @@ class Agent(uvm_agent):
 
 class IfmapAgent(Agent):
     driver_type = IfmapDriver
+
+
+class FilterAgent(Agent):
+    driver_type = FilterDriver
 
 
 class DrainAgent(Agent):

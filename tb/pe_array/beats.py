@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one pass sends into the PE array and what has to leave it, as the golden model says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,14 +38,19 @@ class PassBeats:
     macs: int
 
 
+def behind_any_glb(machine: MachineConfig) -> MachineConfig:
+    """The machine's array, behind a GLB that holds any layer in one pass."""
+    return replace(machine, glb_banks=8, glb_bank_words=8192)
+
+
 def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> PassBeats:
     """All beats of a case; notes and the start sums that must not matter are random."""
     glb = np.zeros(machine.glb_words, np.uint64)
     glb[: len(case.glb)] = case.glb
     descriptor = case.descriptor
     read = {
-        stream: _stream_beats(descriptor, stream, glb)
-        for stream in (Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE)
+        stream: _stream_beats(descriptor, stream, glb, lanes)
+        for stream, lanes in ((Stream.IFMAP, 2), (Stream.FILTER, machine.filter_lanes), (Stream.DEPTHWISE, 1))
     }
     starts = _start_sums(machine, descriptor, glb, case.places.shape[:3], rng)
     notes = rng.integers(0, 256, starts.shape[:2])
@@ -55,20 +60,18 @@ def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> 
                      descriptor.drain["columns"], multiplications(machine, descriptor))
 
 
-def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray) -> list[Beat]:
+def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray, lanes: int) -> list[Beat]:
     program = descriptor.stream(stream)
     if not program.options["enable"]:
         return []
-    beats = streams.read(program, glb, 2 if stream == Stream.IFMAP else 1)
+    beats = streams.read(program, glb, lanes)
     common = {"half_by_set": int(beats.half_by_set)}
     if stream == Stream.IFMAP:
         common["to_pixels"] = program.options["to_pixels"]
     items = []
-    for data, lanes, tag in zip(beats.data.tolist(), beats.lanes.tolist(), beats.tag.tolist()):
+    for data, sent, tag in zip(beats.data.tolist(), beats.lanes.tolist(), beats.tag.tolist()):
         item = {"data": sum(word << 64 * lane for lane, word in enumerate(data)), "tag": tag, **common}
-        if stream == Stream.IFMAP:
-            item["lanes"] = lanes[0] | lanes[1] << 1
-        items.append(item)
+        items.append(item | {"lanes": sum(bit << lane for lane, bit in enumerate(sent))})
     return items
 
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PE array: whole passes on its streams, without the machine around it."""
 
+from model.config import MachineConfig
 from runtime.simulator.bench import Bench
+from tb.pe_array.draw import why_not
 
 _MODULE = "tb.pe_array.pe_array_tests"
 
 
 def _array(name: str, about: str, *layers: dict[str, object], **machine: int) -> Bench:
-    arguments = {"layers": list(layers), "machine": machine}
-    parameters = {key.upper(): value for key, value in machine.items()}
-    return Bench(name, about, "pe_array_tb", _MODULE, "runs_layers", parameters, arguments)
+    def unfit(machine: MachineConfig) -> str | None:
+        return next(filter(None, (why_not(options, machine) for options in layers)), None)
+
+    return Bench(name, about, "pe_array_tb", _MODULE, "runs_layers", arguments={"layers": list(layers)},
+                 machine=MachineConfig(**machine), unfit=unfit)
 
 
 def _convolution(width: int, e: int, p: int, q: int, r: int, t: int, **options: object) -> dict[str, object]:

@@ -12,6 +12,7 @@ from tb.pe_array.agents import (
     ConfigAgent,
     ConfigItem,
     DrainAgent,
+    FilterAgent,
     IfmapAgent,
     OneItem,
     StreamItem,
@@ -50,7 +51,7 @@ class ArrayEnvironment(uvm_env):
     """Agents by stream name, `config`, `monitor` and `sums`."""
 
     def build_phase(self) -> None:
-        kinds = {"ifmap": IfmapAgent, "filter": Agent, "depthwise": Agent, "drain": DrainAgent}
+        kinds = {"ifmap": IfmapAgent, "filter": FilterAgent, "depthwise": Agent, "drain": DrainAgent}
         self.streams: dict[str, Agent] = {name: kinds[name](name, self) for name in STREAMS}
         self.config = ConfigAgent("config", self)
         self.monitor = SumsMonitor("monitor", self)

@@ -8,6 +8,12 @@ module pe_array_tb
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
   parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned IFMAP_WORDS = 9,
+  parameter int unsigned FILTER_WORDS = 24,
+  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned WORD_BUFFER_WORDS = 256,
+  parameter int unsigned FILTER_LANES = 1,
   localparam int unsigned Sets = ROWS / SetRows,
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1
 ) (
@@ -37,7 +43,8 @@ module pe_array_tb
   input  logic                filter_swap_i,
   input  logic                filter_valid_i,
   output logic                filter_ready_o,
-  input  logic [63:0]         filter_data_i,
+  input  logic [64*FILTER_LANES-1:0] filter_data_i,
+  input  logic [FILTER_LANES-1:0] filter_lanes_i,
   input  logic                filter_half_by_set_i,
   input  logic [10:0]         filter_tag_i,
 
@@ -83,8 +90,8 @@ module pe_array_tb
   assign scan = '{row_valid: row_scan_i, row: row_id_i, column_valid: column_scan_i, column: column_id_i};
   assign ifmap = '{swap: ifmap_swap_i, valid: ifmap_valid_i, data: ifmap_data_i, lanes: ifmap_lanes_i,
                    to_pixels: ifmap_to_pixels_i, half_by_set: ifmap_half_by_set_i, tag: ifmap_tag_i};
-  assign filter = '{swap: filter_swap_i, valid: filter_valid_i, data: 128'(filter_data_i), lanes: 2'b01,
-                    half_by_set: filter_half_by_set_i, tag: filter_tag_i};
+  assign filter = '{swap: filter_swap_i, valid: filter_valid_i, data: 128'(filter_data_i),
+                    lanes: 2'(filter_lanes_i), half_by_set: filter_half_by_set_i, tag: filter_tag_i};
   assign depthwise = '{swap: depthwise_swap_i, valid: depthwise_valid_i, data: 128'(depthwise_data_i),
                        lanes: 2'b01, half_by_set: depthwise_half_by_set_i, tag: depthwise_tag_i};
   assign drain = '{
@@ -96,7 +103,11 @@ module pe_array_tb
     columns: MaxCols'(drain_columns_i)
   };
 
-  pe_array #(.ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS)) u_dut (
+  pe_array #(
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
+    .FILTER_WORDS(FILTER_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
+    .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
+  ) u_dut (
     .clk_i, .rst_ni,
     .cfg_i        (cfg),
     .cfg_epoch_i, .taken_o,

@@ -1,26 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PE array against the golden model: every beat of sums that leaves, and the layer they make."""
 
-from dataclasses import replace
-
 import cocotb
 import numpy as np
 from pyuvm import ConfigDB, uvm_root, uvm_test
 
-from model.config import MachineConfig
 from tb.common import layers
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.pe_array.beats import PassBeats, pass_beats
+from tb.pe_array.beats import PassBeats, behind_any_glb, pass_beats
 from tb.pe_array.draw import draw
 from tb.pe_array.environment import ArrayEnvironment, PassesSequence
 
 BEATS_LIMIT = 400_000  # cycles
-
-
-def machine_of(tb: Testbench) -> MachineConfig:
-    """The bench's array, behind a GLB that holds any layer in one pass."""
-    return replace(MachineConfig(**tb.arguments.get("machine", {})), glb_bank_words=8192)
 
 
 class LayersTest(uvm_test):
@@ -28,7 +20,7 @@ class LayersTest(uvm_test):
 
     def build_phase(self) -> None:
         self.tb = Testbench(cocotb.top)
-        self.machine = machine_of(self.tb)
+        self.machine = behind_any_glb(self.tb.machine)
         ConfigDB().set(None, "*", "tb", self.tb)
         ConfigDB().set(None, "*", "machine", self.machine)
         self.env = ArrayEnvironment("env", self)

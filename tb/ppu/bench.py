@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PPU's simulation tests."""
 
+from model.config import MachineConfig
 from runtime.simulator.bench import Bench
 
 
-def _bench(name: str, about: str, testcase: str, columns: int = 8, **arguments: object) -> Bench:
+def _bench(name: str, about: str, testcase: str, cols: int = 8, **arguments: object) -> Bench:
     return Bench(
         name=name,
         about=about,
         top="tb_ppu",
         module="tb.ppu.ppu_tests",
         testcase=testcase,
-        parameters={"COLS": columns},
         arguments=arguments,
+        machine=MachineConfig(cols=cols),
     )
 
 
@@ -22,7 +23,7 @@ BENCHES = [
     _bench("ppu2", "raw words of a depthwise layer", "mix", kinds=["raw"]),
     _bench("ppu3", "2x2 max pooling", "mix", kinds=["max"]),
     _bench("ppu4", "residual addition after everything else", "mix", kinds=["residual"]),
-    _bench("ppu5", "all kinds of passes in turn, 4 columns", "mix", columns=4),
-    _bench("ppu6", "all kinds of passes in turn, 14 columns", "mix", columns=14),
+    _bench("ppu5", "all kinds of passes in turn, 4 columns", "mix", cols=4),
+    _bench("ppu6", "all kinds of passes in turn, 14 columns", "mix", cols=14),
     _bench("ppu7", "one beat and one word per cycle, latency", "throughput"),
 ]

@@ -145,7 +145,7 @@ def _networks(folder: Path) -> None:
         "negative": lambda m: m["output"].update(address=-64),
         "buffer": lambda m: m["buffers"][0].update(address=65_536),
         "list": lambda m: m.update(input=[1, 2]),
-        "large_psums": lambda m: m["machine"].update(psum_words=256),
+        "large_psums": lambda m: m["machine"].update(psum_words=512),
     }.items():
         contents = json.loads(json.dumps(good))
         change(contents)
@@ -211,7 +211,7 @@ def _cases(folder: Path, rng: np.random.Generator) -> None:
         "ipsum": good | {"ipsum": np.zeros((9, 6, 6), np.int32)},
         "mapping_part": good | {"e": 4, "p": 4},
         "mapping_e": good | mapping | {"e": 0},
-        "mapping_p": good | mapping | {"p": 5, "e": 8, "t": 2},
+        "mapping_t": good | mapping | {"e": 16, "t": 2},
         "shifts": fused | {"dw_shift": np.zeros(4, int)},
         "limits": fused | {"dw_min": 101},
         "text": good | {"stride": np.array("one")},
@@ -242,7 +242,7 @@ def _machines(folder: Path) -> None:
         "words3": '{"word_buffer_words": 3}',
         "pixels": '{"pixel_words": 1000000000}',
         "large": '{"glb_bank_words": 16384}',
-        "small": '{"glb_bank_words": 16}',
+        "small": '{"glb_bank_words": 255}',
         "rows3": '{"rows": 3}',
         "nested": "[" * 100_000,
         "digits": '{"rows": ' + 9 * "1234567890" * 100 + "}",

@@ -72,7 +72,7 @@ def test_blocks_strides_and_sizes(arguments: str, lines: list[str]) -> None:
         ("--e 0", "--e 0: must be at least 1; see --help"),
         ("--e 9", "e = 9 is folded over the rows: must be a multiple of 8"),
         ("--e 16 --t 2", "e = 16, r = 1, t = 2 does not fit 6 x 8 PEs"),
-        ("--e 8 --p 5", "--p times --kernel, filter words of a PE: needs 15, has 12; reduce it"),
+        ("--e 8 --p 9", "--p times --kernel, filter words of a PE: needs 27, has 24; reduce it"),
         ("--e 4 --stride 3", "--stride 3: must be 1 or 2"),
         (
             "--e 42 --rows 12 --cols 14 --stride 2",
@@ -82,7 +82,7 @@ def test_blocks_strides_and_sizes(arguments: str, lines: list[str]) -> None:
         ("--block-rows 2 --block-cols 2 --images 2", "--images takes the place of --block-cols; leave one out"),
         ("--block-rows 3 --images 3", "3 x 3 images do not fit 8 columns"),
         ("--block-rows 3 --block-cols 3", "3 x 3 blocks do not fit 8 columns"),
-        ("--e 4 --rows 5", "rows = 5: must be a positive multiple of 3"),
+        ("--e 4 --rows 5", "rows = 5: must be 3, 6, 9, 12 or 15"),
     ],
 )
 def test_refusals(arguments: str, message: str) -> None:

@@ -15,6 +15,7 @@ from compiler.image import Image
 from compiler.layout import FeatureMap
 from model.config import GLB_WORD_BYTES
 from model.encoding import Counter, ErrorCode, Register, counter_register
+from runtime.simulator.simulate import sizes_of
 from runtime.simulator.verilate import build_model
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, LATENCY
 from tb.net.host import settings
@@ -34,11 +35,11 @@ class NativeRun:
 
 
 def run(image: Image, values: np.ndarray, folder: Path, seed: int = 1) -> NativeRun:
-    """Runs a network, compiled for the default machine, on int8 [H, W, C]; files go to `folder`.
+    """Runs a network, on the machine that it was compiled for, on int8 [H, W, C]; files go to `folder`.
 
     Raises BuildError and SourceError, and ValueError, in one line, if the simulation failed.
     """
-    model = build_model("tb_top", sources=SOURCES, main=MAIN, assertions=False)
+    model = build_model("tb_top", sizes_of("tb_top", image.machine), SOURCES, main=MAIN, assertions=False)
     dram, output = folder / "dram.bin", folder / "output.bin"
     contents = image.with_input(values)
     contents.tofile(dram)

@@ -15,6 +15,13 @@ module tb_top
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
   parameter int unsigned MULTIPLIERS = 4,
+  parameter int unsigned GLB_BANKS = 8,
+  parameter int unsigned GLB_BANK_WORDS = 1024,
+  parameter int unsigned IFMAP_WORDS = 9,
+  parameter int unsigned FILTER_WORDS = 24,
+  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PSUM_WORDS = 128,
+  parameter int unsigned WORD_BUFFER_WORDS = 256,
   parameter int unsigned BUS_WORDS = 1,
   parameter int unsigned FILTER_LANES = 1,
   parameter int unsigned PASSES = 8192
@@ -67,7 +74,10 @@ module tb_top
   logic        axi_awvalid, axi_awready, axi_wlast, axi_wvalid, axi_wready, axi_bvalid, axi_bready;
 
   eyrie #(
-    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
+    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
+    .GLB_BANK_WORDS(GLB_BANK_WORDS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
+    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
+    .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
   ) u_eyrie (
     .clk_i, .rst_ni, .interrupt_o,
     .reg_awaddr_i, .reg_awvalid_i, .reg_awready_o, .reg_wdata_i, .reg_wstrb_i, .reg_wvalid_i,
@@ -172,7 +182,7 @@ module tb_top
   end
 
   // A counter is some cycles behind what it counts: so is this.
-  localparam int unsigned Behind = ActivityDelay + 1;
+  localparam int unsigned Behind = ActivityDelay + 2;  // the bytes of the GLB are one late, too
 
   logic [Behind-1:0]      ends_q;
   logic [PlaceWidth-1:0]  passes_seen_q;

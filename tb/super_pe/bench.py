@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SUPER PE alone, against a model of its own."""
 
+from model.config import DEFAULT
 from runtime.simulator.bench import Bench
 
 
 def _super(name: str, about: str, *modes: str, **arguments: object) -> Bench:
     return Bench(name, about, "super_pe_tb", "tb.super_pe.super_pe_tests", "runs_passes",
-                 arguments={"modes": modes, **arguments})
+                 arguments={"modes": modes, **arguments}, machine=DEFAULT)
 
 
 BENCHES = [

@@ -10,6 +10,7 @@ from cocotb.triggers import RisingEdge
 from compiler.layout import pack_tables
 from model import encoding as enc
 from model.arithmetic import multiply_by_quantized_multiplier, wrap_int32
+from model.config import MachineConfig
 from model.encoding import ArrayMode
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
@@ -17,10 +18,9 @@ from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 from tb.pe import reference as ref
 
 ROW = 2  # of the SUPER in its set
-BUFFER_WORDS = 256
 FIELDS = {
     "ifmap": ("lanes", "to_pixels", "data"),
-    "filter": ("data",),
+    "filter": ("lanes", "data"),
     "tap": ("data",),
     "table": ("data", "half"),
     "above": ("sums",),
@@ -51,12 +51,12 @@ def finish_words(rng: np.random.Generator, sums: np.ndarray) -> tuple[np.ndarray
     return words, beats, enc.DEPTHWISE.pack(zero_point=zero_point, act_min=low, act_max=high)
 
 
-def draw_shape(rng: np.random.Generator, mode: ArrayMode) -> ref.Shape:
+def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig) -> ref.Shape:
     """A pass whose words fit the word buffer, at times just so."""
-    shape = ref.draw_shape(rng, mode, max_filters=12)
+    shape = ref.draw_shape(rng, mode, machine, max_filters=12)
     if rng.random() < 0.2:
         shape = replace(shape, outer=1, tiles=min(shape.tiles, 2), filters=min(shape.filters, 4))
-        groups = BUFFER_WORDS // (shape.inner * shape.pixels)
+        groups = machine.word_buffer_words // (shape.inner * shape.pixels)
         return replace(shape, groups=groups)
     return shape
 
@@ -118,7 +118,7 @@ class SuperBench:
                     chain.beat(rng, ROW, None, 0, False)
                 chain.beat(rng, ROW, None, 0, False, word)
         else:
-            drivers["filter"].extend(ref.words(operands.filters))
+            drivers["filter"].extend(ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
             chain.tiles(rng, ROW, ref.partial_sums(shape, operands, self.activity))
         if shape.mode == ArrayMode.FUSED:
             for name in ("top", "middle"):
@@ -137,7 +137,7 @@ async def runs_passes(dut) -> None:
     await tb.reset()
     for n in range(tb.arguments.get("passes", 8)):
         mode = ArrayMode[str(tb.rng.choice(tb.arguments["modes"]))]
-        shape = draw_shape(tb.rng, mode)
+        shape = draw_shape(tb.rng, mode, tb.machine)
         bench.paces()
         enable, depthwise = tb.rng.random() < 0.85, 0
         if enable:

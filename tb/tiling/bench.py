@@ -77,4 +77,5 @@ BENCHES = [
             ("tile12", "tiling: rst_ni at random moments", "resets", {"runs": 12}),
         )
     ),
+    _bench("tile13", "tiling: LOADs fill the port at a latency of 200", "transfer_rates", latency=200),
 ]

@@ -12,8 +12,23 @@ from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamMonitor
 from tb.sim import dram
-from tb.tiling.programs import CHUNK_WORDS, RING, RING_BASE, Pass, Program, RandomProgram, perform
-from tb.tiling.registers import BUS_WAITS, CLEAR_INTERRUPT, DONE, SOFT_RESET, START, Registers
+from tb.tiling.programs import (
+    CHUNK_WORDS,
+    RING,
+    RING_BASE,
+    Pass,
+    Program,
+    RandomProgram,
+    perform,
+)
+from tb.tiling.registers import (
+    BUS_WAITS,
+    CLEAR_INTERRUPT,
+    DONE,
+    SOFT_RESET,
+    START,
+    Registers,
+)
 
 DRAM_WORDS = (1 << 20) // 8
 GLB_WORDS = 8192
@@ -153,7 +168,7 @@ class Machine:
         )
         spare = counts[Counter.COMMAND_BYTES] // 8 - len(program.words)
         board.expect(True, f"{what}: command words fetched in vain: {spare}")
-        board.observe(0 <= spare <= 32)
+        board.observe(0 <= spare <= 64)
 
     def _on_config(self, item: dict[str, int]) -> None:
         self.handed.observe(("config", item["index"], item["data"]))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brings depthwise filters and tables to the columns that take part: taps with row tag 0 to 2 to
-// that row of every set, words with a higher row tag (the requantisation table) to the SUPERs.
+// that row of every set, words with a higher row tag (the requantisation table) to the SUPERs; in
+// the next cycle at the earliest.
 
 `include "assertions.svh"
 
@@ -9,6 +10,7 @@ module depthwise_network
 #(
   parameter int unsigned ROWS = 6,  // of PEs, in sets of three
   parameter int unsigned COLS = 8,  // of PEs
+  parameter int unsigned WIDTH = 66,  // bits of a beat's data
   localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                      clk_i,
@@ -19,11 +21,13 @@ module depthwise_network
   input  logic                      valid_i,
   output logic                      ready_o,
   input  logic [3:0]                row_tag_i,
+  input  logic [WIDTH-1:0]          data_i,
 
   output logic [ROWS-1:0][COLS-1:0] tap_valid_o,
   input  logic [ROWS-1:0][COLS-1:0] tap_ready_i,
   output logic [Sets-1:0][COLS-1:0] table_valid_o,
-  input  logic [Sets-1:0][COLS-1:0] table_ready_i
+  input  logic [Sets-1:0][COLS-1:0] table_ready_i,
+  output logic [WIDTH-1:0]          data_o
 );
 
   logic [ROWS-1:0][COLS-1:0] takes_part_q, tap_target;
@@ -42,14 +46,14 @@ module depthwise_network
         (row_tag_i >= 4'(SetRows)) ? takes_part_q[set*SetRows+SetRows-1] : '0;
   end
 
-  multicast_fork #(.TARGETS((ROWS + Sets) * COLS)) u_fork (
-    .clk_i, .rst_ni, .valid_i, .ready_o,
-    .targets_i({table_target, tap_target}),
-    .valid_o  ({table_valid_o, tap_valid_o}),
-    .ready_i  ({table_ready_i, tap_ready_i})
+  multicast_delivery #(.TARGETS((ROWS + Sets) * COLS), .WIDTH(WIDTH)) u_delivery (
+    .clk_i, .rst_ni, .valid_i, .ready_o, .data_i, .data_o,
+    .targets_i     ({table_target, tap_target}),
+    .target_valid_o({table_valid_o, tap_valid_o}),
+    .target_ready_i({table_ready_i, tap_ready_i})
   );
 
-  `EYRIE_STABLE(Beat, valid_i, ready_o, row_tag_i)
+  `EYRIE_STABLE(Beat, valid_i, ready_o, {row_tag_i, data_i})
   `EYRIE_ASSERT(SwapBetweenBeats, !(swap_i && valid_i), "columns swapped under a beat")
 
 endmodule

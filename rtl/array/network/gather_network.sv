@@ -12,7 +12,7 @@ module gather_network
 #(
   parameter int unsigned SETS = 2,    // of rows
   parameter int unsigned COLS = 8,    // sums in a beat
-  parameter int unsigned BEATS = 16,  // that can be on their way
+  parameter int unsigned BEATS = 16,  // that can be in the chains
   localparam int unsigned SetWidth = (SETS > 1) ? $clog2(SETS) : 1
 ) (
   input  logic                       clk_i,
@@ -22,7 +22,7 @@ module gather_network
   output logic                       note_ready_o,
   input  logic [SetWidth-1:0]        note_set_i,
   input  drain_beat_t                note_beat_i,
-  output logic                       empty_o,   // no beat is on its way
+  output logic                       empty_o,   // no beat is in the chains
 
   input  logic [COLS-1:0]            columns_i,
   input  logic [SETS-1:0][COLS-1:0]  chain_valid_i,
@@ -38,6 +38,8 @@ module gather_network
   logic                note_valid;
   logic [$clog2(BEATS+1)-1:0] unused_count;
   logic [SetWidth-1:0] set;
+  logic                gathered_valid, gathered_ready;
+  drain_beat_t         gathered_beat;
 
   fifo #(.WIDTH(SetWidth + $bits(drain_beat_t)), .DEPTH(BEATS)) u_notes (
     .clk_i, .rst_ni,
@@ -45,24 +47,32 @@ module gather_network
     .in_ready_o (note_ready_o),
     .in_data_i  ({note_set_i, note_beat_i}),
     .out_valid_o(note_valid),
-    .out_ready_i(sums_valid_o && sums_ready_i),
-    .out_data_o ({set, beat_o}),
+    .out_ready_i(gathered_valid && gathered_ready),
+    .out_data_o ({set, gathered_beat}),
     .count_o    (unused_count)
   );
 
-  assign empty_o      = !note_valid;
-  assign sums_valid_o = note_valid && (chain_valid_i[set] | ~columns_i) == '1;
-  assign sums_o       = chain_sum_i[set];
+  assign empty_o        = !note_valid;
+  assign gathered_valid = note_valid && (chain_valid_i[set] | ~columns_i) == '1;
 
   // A column may leave only when all of them can: the beat is one.
   always_comb begin : accept
     chain_ready_o = '0;
-    if (sums_valid_o && sums_ready_i) chain_ready_o[set] = '1;
+    if (gathered_valid && gathered_ready) chain_ready_o[set] = '1;
   end
 
-  `EYRIE_STABLE(Beat, sums_valid_o, sums_ready_i, beat_o)
-  for (genvar col = 0; col < COLS; col++) begin : gen_check
-    `EYRIE_STABLE(Sum, sums_valid_o && columns_i[col], sums_ready_i, sums_o[col])
-  end
+  skid_buffer #(.WIDTH(COLS * $bits(sum_t) + $bits(drain_beat_t))) u_out (
+    .clk_i, .rst_ni,
+    .in_valid_i (gathered_valid),
+    .in_ready_o (gathered_ready),
+    .in_data_i  ({chain_sum_i[set], gathered_beat}),
+    .out_valid_o(sums_valid_o),
+    .out_ready_i(sums_ready_i),
+    .out_data_o ({sums_o, beat_o})
+  );
+
+  `EYRIE_STABLE(Beat, sums_valid_o, sums_ready_i, {sums_o, beat_o})
+  `EYRIE_ASSERT(ChainsNoted, note_valid || chain_valid_i == '0,
+      "a beat at the end of a chain that nobody sent")
 
 endmodule

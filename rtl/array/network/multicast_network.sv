@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivers a beat to every PE whose row ID and column ID equal the beat's tag.
-//
-// A beat without targets is dropped.
+// Delivers a beat to every PE whose row ID and column ID equal the beat's tag when it enters, in the
+// next cycle at the earliest. A beat without targets is dropped.
 //
 // The column IDs form one scan chain, row by row: the first ID shifted in ends up at the last PE.
 // The row IDs form another.
@@ -12,7 +11,8 @@ module multicast_network #(
   parameter int unsigned ROWS = 6,            // of PEs, in sets of three
   parameter int unsigned COLS = 8,            // of PEs
   parameter int unsigned ROW_ID_WIDTH = 4,    // bits of a row ID
-  parameter int unsigned COLUMN_ID_WIDTH = 6  // bits of a column ID
+  parameter int unsigned COLUMN_ID_WIDTH = 6, // bits of a column ID
+  parameter int unsigned WIDTH = 64           // bits of a beat's data
 ) (
   input  logic                                     clk_i,
   input  logic                                     rst_ni,
@@ -28,9 +28,11 @@ module multicast_network #(
   output logic                                     ready_o,
   input  logic [ROW_ID_WIDTH-1:0]                  row_tag_i,
   input  logic [COLUMN_ID_WIDTH-1:0]               column_tag_i,
+  input  logic [WIDTH-1:0]                         data_i,
 
   output logic [ROWS-1:0][COLS-1:0]                target_valid_o,
-  input  logic [ROWS-1:0][COLS-1:0]                target_ready_i
+  input  logic [ROWS-1:0][COLS-1:0]                target_ready_i,
+  output logic [WIDTH-1:0]                         data_o
 );
 
   logic [ROWS:0][ROW_ID_WIDTH-1:0]         row_chain;
@@ -69,14 +71,12 @@ module multicast_network #(
   logic unused_chain_end;
   assign unused_chain_end = ^row_chain[ROWS];
 
-  multicast_fork #(.TARGETS(ROWS * COLS)) u_fork (
-    .clk_i, .rst_ni, .valid_i, .ready_o,
-    .targets_i(target),
-    .valid_o  (target_valid_o),
-    .ready_i  (target_ready_i)
+  multicast_delivery #(.TARGETS(ROWS * COLS), .WIDTH(WIDTH)) u_delivery (
+    .clk_i, .rst_ni, .valid_i, .ready_o, .data_i, .target_valid_o, .target_ready_i, .data_o,
+    .targets_i(target)
   );
 
-  `EYRIE_STABLE(Beat, valid_i, ready_o, {row_tag_i, column_tag_i})
+  `EYRIE_STABLE(Beat, valid_i, ready_o, {row_tag_i, column_tag_i, data_i})
   `EYRIE_ASSERT(SwapBetweenBeats, !(swap_i && valid_i), "IDs swapped under a beat")
 
 endmodule

@@ -14,7 +14,7 @@
 module command_fetch
   import encoding_pkg::*;
 #(
-  parameter int unsigned DEPTH = 32,    // words read ahead
+  parameter int unsigned DEPTH = 64,    // words read ahead
   parameter int unsigned CHUNK = 16,    // words asked for at a time
   parameter int unsigned BUS_WORDS = 1  // 64-bit words in a beat of the AXI port: 1 or 2
 ) (

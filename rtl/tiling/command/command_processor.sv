@@ -7,7 +7,7 @@
 // done_o: END has been reached, and nothing of the list is left to start or, of the passes, to end.
 // moved_o: a word of the list or an entry of the pass queue went on. pending_o: the oldest PASS that
 // is not done, handed over or not. command_o, pass_command_o: the DRAM addresses of the command
-// being decoded and of the last PASS handed over.
+// being decoded and of the last PASS handed over. pass_fault_o: the PASS on offer cannot be run.
 
 `include "assertions.svh"
 
@@ -55,6 +55,7 @@ module command_processor
   output pending_t      pending_o,
   output logic [31:0]   command_o,
   output logic [31:0]   pass_command_o,
+  output fault_t        pass_fault_o,
   output fault_t        fault_o
 );
 
@@ -179,6 +180,8 @@ module command_processor
   assign moved_o        = word_ready || (entry_valid && entry_ready);
   assign pending_o      = '{valid: given || waits, command: given ? oldest : pass.command};
   assign pass_command_o = pass_command_q;
+  assign pass_fault_o   = '{code:    pass_i.illegal_pass ? ErrorDescriptor : ErrorNone,
+                            command: pass.command};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni)   pass_command_q <= '0;

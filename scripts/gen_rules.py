@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of model/legality.py as rtl/pass/descriptor_rules.sv; scripts/gen_pkg.py writes it."""
+
+import ast
+
+from model.legality import PARAMETERS, RULES
+
+_FIELDS = {"shape": "pass_i.array.shape", "loops": "pass_i.array.loops", "middle": "pass_i.array.depthwise",
+           "drain": "pass_i.drain", "ppu": "pass_i.post.finish", "add": "pass_i.post.add_result"}
+_ENUMS = {"ArrayMode": "Array", "DrainMode": "Drain", "PoolMode": "Pool"}
+_COMPARES = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.RShift: ">>"}
+
+_HEAD = """// SPDX-License-Identifier: Apache-2.0
+// Written by scripts/gen_pkg.py from model/legality.py, which says what each rule is for: do not
+// edit here.
+//
+// Whether the descriptor on offer breaks a rule. Combinational.
+
+module descriptor_rules
+  import eyrie_pkg::*;
+  import encoding_pkg::*;
+#(
+%s
+) (
+  input  pass_config_t pass_i,
+  output logic         illegal_o
+);
+
+  localparam int unsigned SETS = ROWS / SetRows;
+
+  function automatic int unsigned joints_within();
+    joints_within = 0;
+    for (int unsigned row = 0; row < ROWS - 1; row++) begin
+      if (row %% SetRows != SetRows - 1) joints_within |= 1 << row;
+    end
+  endfunction
+  localparam int unsigned LN_WITHIN = joints_within();
+
+  logic [%d:0] broken;
+
+"""
+_TAIL = """
+  assign illegal_o = broken != '0;
+
+  logic unused_fields;
+  assign unused_fields = ^pass_i;
+
+endmodule
+"""
+_ABOUT = {
+    "ROWS": "of PEs, in sets of three", "COLS": "of PEs", "IFMAP_WORDS": "words of a PE's ifmap queue",
+    "FILTER_WORDS": "words of a PE's filter queue", "PIXEL_WORDS": "words of a PE's pixel queue",
+    "PSUM_WORDS": "sums in each half of a PE", "FILTER_LANES": "filter words a cycle: 1 or 2",
+}
+_DEFAULTS = {"ROWS": 6, "COLS": 8, "IFMAP_WORDS": 9, "FILTER_WORDS": 24, "PIXEL_WORDS": 8, "PSUM_WORDS": 128,
+             "FILTER_LANES": 1}
+
+
+def truth(node: ast.expr) -> str:
+    """A rule's expression in SystemVerilog, as a bit."""
+    match node:
+        case ast.BoolOp():
+            return f"({(' && ' if isinstance(node.op, ast.And) else ' || ').join(map(truth, node.values))})"
+        case ast.UnaryOp(op=ast.Not()):
+            return f"!{truth(node.operand)}"
+        case ast.Compare(ops=[operation], comparators=[right]):
+            return f"({number(node.left)} {_COMPARES[type(operation)]} {number(right)})"
+        case ast.Attribute(value=ast.Name(id="used")):
+            return f"pass_i.streams[Stream{node.attr.capitalize()}]"
+    return f"({number(node)} != 32'd0)"
+
+
+def number(node: ast.expr) -> str:
+    """A rule's expression in SystemVerilog, as a number of 32 bits with the field's sign."""
+    match node:
+        case ast.BinOp():
+            return f"({number(node.left)} {_OPERATORS[type(node.op)]} {number(node.right)})"
+        case ast.IfExp():
+            return f"({truth(node.test)} ? {number(node.body)} : {number(node.orelse)})"
+        case ast.Constant():
+            return f"32'd{node.value}"
+        case ast.Name():
+            return node.id
+        case ast.Attribute(value=ast.Name(id=name)) if name in _ENUMS:
+            return f"32'({_ENUMS[name]}{node.attr.capitalize()})"
+        case ast.Attribute(value=ast.Name(id=name)) if name in _FIELDS:
+            return f"32'({_FIELDS[name]}.{node.attr})"
+        case ast.BoolOp() | ast.UnaryOp() | ast.Compare() | ast.Attribute():
+            return f"32'({truth(node)})"
+    raise ValueError(f"a rule's expression that has no translation: {ast.dump(node)}")
+
+
+def _lines(number: int, text: str) -> str:
+    """An assignment in lines of at most 100 columns."""
+    lines, line = [], f"  assign broken[{number}] ="
+    for word in f"!{text};".split(" "):
+        if len(line) + 1 + len(word) > 100:
+            lines.append(line)
+            line = "     "
+        line += f" {word}"
+    return "\n".join([*lines, line]) + "\n"
+
+
+def rules_text() -> str:
+    comma = {name: "," for name in PARAMETERS[:-1]}
+    parameters = "\n".join(f"  parameter int unsigned {name} = {_DEFAULTS[name]}{comma.get(name, '')}  // {_ABOUT[name]}"
+                           for name in PARAMETERS)
+    rules = "".join(
+        f"  // {rule.message}\n{_lines(n, truth(ast.parse(rule.holds, mode='eval').body))}"
+        for n, rule in enumerate(RULES))
+    return _HEAD % (parameters, len(RULES) - 1) + rules + _TAIL

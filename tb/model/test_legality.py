@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of descriptors: what passes of every kind look like is legal, and each kind of nonsense is named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model import encoding as enc
+from model.config import DEFAULT
+from model.descriptor import Descriptor
+from model.encoding import Stream
+from model.legality import RULES, broken_rule
+from tb.common import layers
+
+KINDS = ("fused", "pointwise", "depthwise", "convolution")
+
+
+def descriptor(kind: str) -> Descriptor:
+    rng = np.random.default_rng(1)
+    if kind == "convolution":
+        layer = layers.convolution(rng, dict(e=8, p=4, q=4, r=1, t=2), 8)
+    else:
+        layer = layers.separable(rng, kind, 20, 30, 6, 7)
+    return layer.parts[0][0].descriptor
+
+
+SHAPE, LOOPS = (enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE), (enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS)
+DRAIN, PPU = (enc.DRAIN_INDEX, enc.DRAIN), (enc.PPU_INDEX, enc.PPU)
+MIDDLE = (enc.DEPTHWISE_INDEX, enc.DEPTHWISE)
+PLANTED = (
+    ("fused", SHAPE, {"pixels": 0}, "a pass of no pixels"),
+    ("fused", LOOPS, {"tiles": 0}, "a loop of none"),
+    ("convolution", SHAPE, {"pixels": 33}, "sums of row 0 of a set do not fit a psum half"),
+    ("pointwise", SHAPE, {"pixels": 9, "filters_0": 1, "filters_1": 1, "filters_2": 1},
+     "pixels do not fit the pixel queue"),
+    ("fused", SHAPE, {"taps": 2}, "depthwise work has three taps"),
+    ("depthwise", SHAPE, {"pixels": 8}, "a depthwise group does not fit the ifmap queue"),
+    ("convolution", SHAPE, {"pixels": 1, "filters_0": 9}, "filters of row 0 of a set do not fit the filter queue"),
+    ("convolution", SHAPE, {"taps": 0}, "a convolution of no taps"),
+    ("fused", MIDDLE, {"act_min": 5, "act_max": -5}, "an empty clamp of depthwise words"),
+    ("fused", SHAPE, {"mode": enc.ArrayMode.DEPTHWISE}, "the drain takes other sums than the array makes"),
+    ("fused", DRAIN, {"columns": 9}, "columns that there are not"),
+    ("pointwise", DRAIN, {"columns": 0}, "columns that there are not"),
+    ("fused", DRAIN, {"block": 9}, "a block of none, or of more than 8"),
+    ("convolution", DRAIN, {"heads": 3, "head_sets": 1}, "a chain at a set that there is not"),
+    ("convolution", DRAIN, {"heads": 1}, "a block of more filters than its chains have"),
+    ("convolution", DRAIN, {"rows": 3}, "row 2 of a set has other filters than the drain takes"),
+    ("convolution", DRAIN, {"blocks": 2}, "a convolution drains block by block"),
+    ("fused", DRAIN, {"blocks": 3}, "the drain takes other filters than the array has"),
+    ("fused", DRAIN, {"pairs": 1}, "filters are not dealt as they come"),
+    ("depthwise", DRAIN, {"block": 1}, "words are halves without ipsum"),
+    ("fused", DRAIN, {"ln": 0b01011}, "a chain is cut within a set"),
+    ("fused", PPU, {"raw": 1}, "the PPU gets other words than it takes"),
+    ("fused", PPU, {"pool": 3}, "a pooling that there is not"),
+    ("depthwise", PPU, {"pool": enc.PoolMode.MAX}, "raw words are not pooled"),
+    ("fused", PPU, {"act_min": 1, "act_max": 0}, "an empty clamp"),
+    ("fused", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 0}, "an average over none, or over more than 1024 pixels"),
+    ("fused", (enc.PPU_ADD_RESULT_INDEX, enc.PPU_ADD_RESULT), {"enable": 1}, "a residual without use, or none"),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_passes_are_legal(kind: str) -> None:
+    assert broken_rule(DEFAULT, descriptor(kind)) is None
+
+
+@pytest.mark.parametrize(("kind", "word", "fields", "message"), PLANTED)
+def test_nonsense_is_named(kind: str, word: tuple[int, enc.Word], fields: dict[str, int], message: str) -> None:
+    index, format_ = word
+    wrong = Descriptor(descriptor(kind).words)
+    wrong.set(index, format_, **{**format_.unpack(wrong.words[index]), **fields})
+    assert broken_rule(DEFAULT, wrong) == message
+
+
+@pytest.mark.parametrize(("kind", "stream", "message"), [
+    ("fused", Stream.IFMAP, "a pass without ifmap"), ("fused", Stream.FILTER, "filters without use, or none"),
+    ("depthwise", Stream.FILTER, "filters without use, or none"),
+    ("pointwise", Stream.DEPTHWISE, "depthwise filters without use, or none"),
+    ("fused", Stream.TABLE, "tables without use, or none"), ("fused", Stream.IPSUM, "an ipsum without use, or none"),
+    ("fused", Stream.OFMAP, "an ofmap without words, or none"),
+    ("fused", Stream.RESIDUAL, "a residual without use, or none"),
+])
+def test_streams_go_with_the_work(kind: str, stream: Stream, message: str) -> None:
+    wrong = Descriptor(descriptor(kind).words)
+    wrong.words[enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET] ^= 1
+    assert broken_rule(DEFAULT, wrong) == message
+
+
+def test_rules_have_messages_of_their_own() -> None:
+    assert len({rule.message for rule in RULES}) == len(RULES)
+
+
+def test_sizes_count() -> None:
+    """What a smaller machine has no room for is illegal there."""
+    small = replace(DEFAULT, cols=4)
+    assert broken_rule(small, descriptor("convolution")) == "columns that there are not"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which descriptors the machine runs: the RTL's rules and the model's give the same verdict; bench.py lists it."""
+
+import cocotb
+import numpy as np
+from cocotb.triggers import ClockCycles, FallingEdge
+
+from model import encoding as enc
+from model.descriptor import Descriptor
+from model.encoding import Stream
+from model.legality import broken_rule
+from tb.common import layers
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+
+FORMATS = {enc.ARRAY_SHAPE_INDEX: enc.ARRAY_SHAPE, enc.ARRAY_LOOPS_INDEX: enc.ARRAY_LOOPS,
+           enc.DEPTHWISE_INDEX: enc.DEPTHWISE, enc.DRAIN_INDEX: enc.DRAIN, enc.PPU_INDEX: enc.PPU,
+           enc.PPU_ADD_RESULT_INDEX: enc.PPU_ADD_RESULT}
+OPTIONS = [enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET for stream in Stream]
+CLEAR_CYCLES = 80  # until the descriptor takes words
+MUTANTS = 3000
+
+
+def legal(rng: np.random.Generator) -> list[Descriptor]:
+    """Descriptors of passes of every kind."""
+    made = [layers.separable(rng, kind, 20, 30, 6, 7, 1, (1, 1, 1, 1)) for kind in ("fused", "pointwise", "depthwise")]
+    made += [layers.convolution(rng, dict(e=8, p=4, q=q, r=r, t=t), 8) for q, r, t in ((4, 1, 2), (4, 2, 1))]
+    return [case.descriptor for layer in made for case, _, _ in layer.parts]
+
+
+def mutate(rng: np.random.Generator, descriptor: Descriptor) -> Descriptor:
+    """One or two fields changed: to an end of its range, by one, or to anything."""
+    words = list(descriptor.words)
+    for _ in range(rng.integers(1, 3)):
+        if rng.random() < 0.2:
+            words[rng.choice(OPTIONS)] ^= enc.STREAM_OPTIONS.pack(enable=1)
+            continue
+        index = int(rng.choice(list(FORMATS)))
+        values = FORMATS[index].unpack(words[index])
+        field = FORMATS[index].fields[rng.integers(len(FORMATS[index].fields))]
+        least, most = (-(1 << field.width - 1) if field.signed else 0), FORMATS[index].largest(field.name)
+        choices = (least, most, values[field.name] - 1, values[field.name] + 1,
+                   int(rng.integers(least, most, endpoint=True)))
+        values[field.name] = min(max(choices[rng.integers(len(choices))], least), most)
+        words[index] = FORMATS[index].pack(**values)
+    return Descriptor(words)
+
+
+@cocotb.test()
+async def agrees_on_descriptors(dut) -> None:
+    """Random changes of legal descriptors: the verdict of the RTL is the model's."""
+    tb = Testbench(dut)
+    board = Scoreboard("rules")
+    dut.write_i.value = 0
+    await tb.reset()
+    await ClockCycles(tb.clock, CLEAR_CYCLES)
+    originals = legal(tb.rng)
+    verdicts: dict[str | None, int] = {}
+    written = [0] * enc.CONFIG_WORDS
+    for number in range(MUTANTS):
+        original = originals[number % len(originals)]
+        descriptor = original if number < len(originals) else mutate(tb.rng, original)
+        for index in (*FORMATS, *OPTIONS):
+            if descriptor.words[index] != written[index]:
+                await FallingEdge(dut.clk_i)
+                dut.write_i.value, dut.index_i.value, dut.data_i.value = 1, index, descriptor.words[index]
+                written[index] = descriptor.words[index]
+        await FallingEdge(dut.clk_i)
+        dut.write_i.value = 0
+        await FallingEdge(dut.clk_i)
+        broken = broken_rule(tb.machine, descriptor)
+        board.compare(broken is not None, bool(dut.illegal_o.value), f"descriptor {number}: {broken}")
+        verdicts[broken] = verdicts.get(broken, 0) + 1
+    assert verdicts[None] > MUTANTS // 20 and len(verdicts) > 20, f"too few kinds of verdicts: {verdicts}"
+    await tb.finish(board)
