@@ -13,19 +13,22 @@ IMAGE   ?=#          picture to classify, the shipped one by default: demo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
 RTL     ?=#          number of images to run on the RTL too: accuracy
+BLOCKS  ?=#          blocks, by comma, all by default: synth
+LIBERTY ?=#          cell library to map to, yosys's own gates by default: synth
 QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
-export TEST SEED CONFIG JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL PYTHON
+export TEST SEED CONFIG JOBS COUNT BUDGET PARTS IMAGE CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
+synthesis := .venv/.synth
 eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test lint golden accuracy bench mutate machines clean help
+.PHONY: demo sim list check test lint golden accuracy bench mutate machines synth clean help
 
 demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${CONFIG:+--config="$$CONFIG"}
@@ -62,6 +65,9 @@ mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each:
 machines: $(ready) ## Draws machines of any size: the legal ones have to work: [SEED] [COUNT] [BUDGET] [JOBS]
 	@$(eyrie) machines $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-40}" --budget="$$BUDGET" --jobs="$$JOBS"
 
+synth: $(synthesis) ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
+	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
+
 clean: ## Removes build/; .venv stays
 	@rm -rf build
 
@@ -73,3 +79,6 @@ help: ## Prints this
 
 $(ready): requirements.txt scripts/setup_venv.sh
 	@scripts/setup_venv.sh
+
+$(synthesis): requirements-synth.txt scripts/setup_synth.sh $(ready)
+	@scripts/setup_synth.sh

@@ -68,6 +68,8 @@ def _check_walk(name: str, program: StreamDescriptor) -> None:
         least, most = -(1 << enc.COORDINATE_BITS - 1), (1 << enc.COORDINATE_BITS) - 2
         if low < least or high > most:
             raise ValueError(f"{name}: {start} = {low} to {high}: must be in {least} to {most}")
+    if program.options.get("chunk_level", 0) >= enc.LEVELS - 1:
+        raise ValueError(f"{name}: chunks are iterations of level {program.options['chunk_level']}, the last one")
     if size := program.address.get("ring_size", 0):
         for v in program.levels:
             if v.axis == Axis.ROW and v.count > 1 and not 0 <= v.stride <= size:

@@ -28,6 +28,16 @@ package eyrie_pkg;
     encoding_pkg::depthwise_output_t depthwise;
   } array_config_t;
 
+  typedef logic [10:0] group_words_t;  // ifmap words of a depthwise group
+
+  // The pass on offer, and the configurations of both epochs: a PE or SUPER is at that of its own.
+  typedef struct packed {
+    logic                       epoch;  // of the offer
+    encoding_pkg::array_shape_t offer;
+    array_config_t [1:0]        held;
+    group_words_t [1:0]         group_words;
+  } array_passes_t;
+
   // A beat of the sum chain: which rows of the set add the sum at `index`, and which rows are
   // drained with it. `word`: the SUPER at the end of the chain replaces the sum by a depthwise
   // word.

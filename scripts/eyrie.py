@@ -34,6 +34,7 @@ COMMANDS = {
     "sim": "scripts.sim",
     "check": "scripts.check",
     "lint": "scripts.lint",
+    "synth": "scripts.synth",
     "mutate": "scripts.mutate",
     "machines": "scripts.machines",
     "cifar10": "scripts.fetch_cifar10",

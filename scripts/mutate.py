@@ -61,7 +61,7 @@ BLOCKS = {
     "ppu": {"ppu/*.sv": f"{_PPU} pass1",
             "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1"},
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
-    "bus": {"host/register_file.sv": "reg0 reg1", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
+    "bus": {"host/register_file.sv": "reg0 reg1 pins0", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
     "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/ram_fifo.sv": "fifo4 fifo7 fifo5 fifo6",
                "common/queue.sv": "fifo6", "common/skid_buffer.sv": "skid0 skid1"},

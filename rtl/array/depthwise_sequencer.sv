@@ -2,8 +2,7 @@
 // Goes through the words of a depthwise group: pixel f, tap s.
 //
 // ready_o: all that a group needs is there, its ifmap words and its taps, so that it never waits
-// for operands once it has begun. step_i: the word that the offsets name is multiplied. take_i: the
-// next shape comes into force.
+// for operands once it has begun. step_i: the word that the offsets name is multiplied.
 
 `include "assertions.svh"
 
@@ -12,15 +11,14 @@ module depthwise_sequencer
   import encoding_pkg::*;
 #(
   parameter int unsigned IFMAP_WORDS = 9,  // words of a PE's ifmap queue
-  parameter int unsigned TAP_WORDS = 12,   // words of a PE's tap queue
+  parameter int unsigned TAP_WORDS = 6,    // words of a PE's tap queue
   localparam int unsigned IfmapWidth = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned TapWidth   = $clog2(TAP_WORDS + 1)
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
-  input  logic                  take_i,
-  input  array_shape_t          shape_next_i,
   input  array_shape_t          shape_i,
+  input  group_words_t          group_words_i,  // ifmap words of a group
 
   input  logic [IfmapWidth-1:0] ifmap_count_i,
   output logic [IfmapWidth-1:0] ifmap_offset_o,
@@ -45,17 +43,10 @@ module depthwise_sequencer
   state_e     state_d, state_q;
   logic [8:0] pixel_q;
   logic [1:0] tap_q;
-  logic [9:0] group_words_q;  // ifmap words of a group
   logic       pixel_last;
 
-  always_ff @(posedge clk_i) begin
-    if (take_i) begin
-      group_words_q <= (10'(shape_next_i.pixels - 9'd1) << shape_next_i.stride_2) +
-                       10'(shape_next_i.taps);
-    end
-  end
-
-  assign ready_o = tap_count_i >= TapWidth'(DepthwiseTaps) && 10'(ifmap_count_i) >= group_words_q;
+  assign ready_o = tap_count_i >= TapWidth'(DepthwiseTaps) &&
+                   group_words_t'(ifmap_count_i) >= group_words_i;
 
   assign busy_o       = state_q == StGroup;
   assign first_o      = tap_q == '0;
@@ -97,7 +88,7 @@ module depthwise_sequencer
   end
 
   logic unused_fields;
-  assign unused_fields = ^{shape_next_i, shape_i.mode, shape_i.ifmap_offset, shape_i.word_offset,
+  assign unused_fields = ^{shape_i.mode, shape_i.ifmap_offset, shape_i.word_offset,
                            shape_i.filters_0, shape_i.filters_1, shape_i.filters_2};
 
   `EYRIE_ASSERT_WHEN(StartsComplete, step_i && state_q == StIdle, ready_o,

@@ -29,8 +29,7 @@ module pe
   input  logic            clk_i,
   input  logic            rst_ni,
 
-  input  array_config_t   cfg_i,
-  input  logic            cfg_epoch_i,
+  input  array_passes_t   passes_i,
   output logic            cfg_epoch_o,
   input  logic            enable_i,
 
@@ -141,7 +140,7 @@ module pe
     .TAP_WORDS   (TapWords),
     .PSUM_WORDS  (PSUM_WORDS)
   ) u_sequencer (
-    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .cfg_epoch_o, .enable_i,
+    .clk_i, .rst_ni, .passes_i, .cfg_epoch_o, .enable_i,
     .row_i          (ROW),
     .running_o      (running),
     .mode_o         (mode),
@@ -283,7 +282,7 @@ module pe
       behind_q <= 1'b0;
     end else begin
       waits_q  <= waits;
-      behind_q <= cfg_epoch_o != cfg_epoch_i && waits != WaitPass;
+      behind_q <= cfg_epoch_o != passes_i.epoch && waits != WaitPass;
     end
   end
 

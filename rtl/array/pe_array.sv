@@ -165,6 +165,9 @@ module pe_array
 
   // ---- Sets ----
 
+  array_passes_t passes;
+  array_passes u_passes (.clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .passes_o(passes));
+
   logic         [Sets-1:0][COLS-1:0] set_taken;
   chain_beat_t  [Sets-1:0][COLS-1:0] chain_in, chain_out;
   logic         [Sets-1:0][COLS-1:0] chain_in_ready, chain_out_ready;
@@ -226,7 +229,8 @@ module pe_array
         .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
         .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
       ) u_set (
-        .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
+        .clk_i, .rst_ni,
+        .passes_i        (passes),
         .enable_i        (enable),
         .taken_o         (set_taken[set][col]),
         .operands_i      (operands),
@@ -269,5 +273,7 @@ module pe_array
 
   `EYRIE_ASSERT_NEXT(OfferStands, !taken_o, $stable({cfg_i, cfg_epoch_i}),
       "a pass changed before all PEs had taken it")
+  `EYRIE_ASSERT_WHEN(ScansTaken, scan_i.row_valid || scan_i.column_valid, taken_o,
+      "IDs are scanned under a pass that not all PEs have taken")
 
 endmodule

@@ -20,7 +20,7 @@ module pe_sequencer
   parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
-  parameter int unsigned TAP_WORDS = 12,     // words of a PE's tap queue
+  parameter int unsigned TAP_WORDS = 6,      // words of a PE's tap queue
   parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned FilterWidth = $clog2(FILTER_WORDS + 1),
@@ -31,8 +31,7 @@ module pe_sequencer
   input  logic                   rst_ni,
 
   // Pass configuration.
-  input  array_config_t          cfg_i,
-  input  logic                   cfg_epoch_i,
+  input  array_passes_t          passes_i,
   output logic                   cfg_epoch_o,
   input  logic                   enable_i,
   input  logic [1:0]             row_i,            // of the set
@@ -71,9 +70,9 @@ module pe_sequencer
 
   typedef enum logic [1:0] {OpNone, OpDepthwise, OpPsum} op_e;
 
-  array_shape_t shape_q;
-  array_loops_t loops_q;
-  logic [8:0]   filters_q, filters_next;
+  array_shape_t shape;
+  array_loops_t loops;
+  logic [8:0]   filters, filters_next;
   logic         running_q, epoch_q, dw_done_q, half_q;
   logic         take, start, issue, step, work_last;
   op_e          op;
@@ -82,17 +81,20 @@ module pe_sequencer
 
   // ---- Pass ----
 
-  always_comb begin : select_filters
-    unique case (row_i)
-      2'd0:    filters_next = cfg_i.shape.filters_0;
-      2'd1:    filters_next = cfg_i.shape.filters_1;
-      default: filters_next = cfg_i.shape.filters_2;
-    endcase
-  end
+  logic [SetRows-1:0][8:0] filters_by_row, offered_by_row;
 
-  assign take  = !running_q && cfg_epoch_i != epoch_q;
+  assign filters_by_row = {shape.filters_2, shape.filters_1, shape.filters_0};
+  assign offered_by_row =
+      {passes_i.offer.filters_2, passes_i.offer.filters_1, passes_i.offer.filters_0};
+
+  assign shape        = passes_i.held[epoch_q].shape;
+  assign loops        = passes_i.held[epoch_q].loops;
+  assign filters      = filters_by_row[row_i];
+  assign filters_next = offered_by_row[row_i];
+
+  assign take  = !running_q && passes_i.epoch != epoch_q;
   assign start = take && enable_i &&
-                 (filters_next != '0 || cfg_i.shape.mode == ArrayDepthwise);
+                 (filters_next != '0 || passes_i.offer.mode == ArrayDepthwise);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -100,10 +102,10 @@ module pe_sequencer
       epoch_q   <= 1'b0;
       dw_done_q <= 1'b0;
     end else begin
-      if (take) epoch_q <= cfg_epoch_i;
+      if (take) epoch_q <= passes_i.epoch;
       if (start) begin
         running_q <= 1'b1;
-        dw_done_q <= cfg_i.shape.mode != ArrayFused && cfg_i.shape.mode != ArrayDepthwise;
+        dw_done_q <= passes_i.offer.mode != ArrayFused && passes_i.offer.mode != ArrayDepthwise;
       end else if (step) begin
         if (op == OpDepthwise && dw_replay_last && dw_outer_last) dw_done_q <= 1'b1;
         if (work_last) running_q <= 1'b0;
@@ -111,23 +113,15 @@ module pe_sequencer
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (take) begin
-      shape_q   <= cfg_i.shape;
-      loops_q   <= cfg_i.loops;
-      filters_q <= filters_next;
-    end
-  end
-
   assign cfg_epoch_o = epoch_q;
   assign running_o   = running_q;
-  assign mode_o      = array_mode_e'(shape_q.mode);
+  assign mode_o      = array_mode_e'(shape.mode);
 
   // ---- Groups ----
 
   pass_loops u_loops (
     .clk_i, .rst_ni,
-    .loops_i      (loops_q),
+    .loops_i      (loops),
     .start_i      (start),
     .step_i       (step && op == OpPsum),
     .group_first_o(group_first),
@@ -140,7 +134,7 @@ module pe_sequencer
   logic unused_dw_group_first, unused_dw_group_last, unused_dw_tile_last;
   pass_loops #(.TILES(1'b0)) u_depthwise_loops (
     .clk_i, .rst_ni,
-    .loops_i      (loops_q),
+    .loops_i      (loops),
     .start_i      (start),
     .step_i       (step && op == OpDepthwise),
     .group_first_o(unused_dw_group_first),
@@ -164,9 +158,8 @@ module pe_sequencer
 
   depthwise_sequencer #(.IFMAP_WORDS(IFMAP_WORDS), .TAP_WORDS(TAP_WORDS)) u_depthwise (
     .clk_i, .rst_ni,
-    .take_i        (take),
-    .shape_next_i  (cfg_i.shape),
-    .shape_i       (shape_q),
+    .shape_i       (shape),
+    .group_words_i (passes_i.group_words[epoch_q]),
     .ifmap_count_i,
     .ifmap_offset_o(dw_ifmap_offset),
     .ifmap_pop_o   (dw_ifmap_pop),
@@ -183,8 +176,8 @@ module pe_sequencer
     .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS), .PIXEL_WORDS(PIXEL_WORDS)
   ) u_psum (
     .clk_i, .rst_ni,
-    .shape_i       (shape_q),
-    .filters_i     (filters_q),
+    .shape_i       (shape),
+    .filters_i     (filters),
     .ifmap_count_i,
     .ifmap_offset_o(psum_ifmap_offset),
     .ifmap_pop_o   (psum_ifmap_pop),
@@ -241,7 +234,7 @@ module pe_sequencer
 
   assign issue_valid_o  = issue;
   assign issue_pixel_o  = op == OpPsum && mode_o != ArrayConvolution;
-  assign issue_offset_o = issue_pixel_o ? shape_q.word_offset : shape_q.ifmap_offset;
+  assign issue_offset_o = issue_pixel_o ? shape.word_offset : shape.ifmap_offset;
   assign issue_o = '{
     depthwise: op == OpDepthwise,
     first:     (op == OpDepthwise) ? dw_first : psum_first && group_first,
@@ -266,14 +259,12 @@ module pe_sequencer
     end
   end
 
-  // The SUPER requantises depthwise words; of the filters, filters_q is this row's number.
-  logic unused_fields;
-  assign unused_fields = ^{cfg_i.depthwise, shape_q.filters_0, shape_q.filters_1,
-                           shape_q.filters_2};
+  logic unused_fields;  // the SUPER requantises depthwise words
+  assign unused_fields = ^{passes_i, shape};
 
-  `EYRIE_ASSERT_WHEN(PsumFits, start && cfg_i.shape.mode != ArrayDepthwise,
-      16'(cfg_i.shape.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS),
+  `EYRIE_ASSERT_WHEN(PsumFits, start && passes_i.offer.mode != ArrayDepthwise,
+      16'(passes_i.offer.pixels) * 16'(filters_next) <= 16'(PSUM_WORDS),
       $sformatf("%0d pixels x %0d filters do not fit the psum buffer",
-                cfg_i.shape.pixels, filters_next))
+                passes_i.offer.pixels, filters_next))
 
 endmodule

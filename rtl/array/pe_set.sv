@@ -22,8 +22,7 @@ module pe_set
   input  logic                          clk_i,
   input  logic                          rst_ni,
 
-  input  array_config_t                 cfg_i,
-  input  logic                          cfg_epoch_i,
+  input  array_passes_t                 passes_i,
   input  logic            [SetRows-1:0] enable_i,
   output logic                          taken_o,    // the pass on offer, by PEs and SUPER
 
@@ -78,7 +77,7 @@ module pe_set
       .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES),
       .ROW(2'(row))
     ) u_pe (
-      .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i,
+      .clk_i, .rst_ni, .passes_i,
       .cfg_epoch_o     (epoch[row]),
       .enable_i        (enable_i[row]),
       .operands_i      (operands_i[row]),
@@ -100,7 +99,7 @@ module pe_set
     .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
     .FILTER_LANES(FILTER_LANES)
   ) u_super_pe (
-    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .table_i, .table_ready_o, .chain_o, .chain_ready_i,
+    .clk_i, .rst_ni, .passes_i, .table_i, .table_ready_o, .chain_o, .chain_ready_i,
     .cfg_epoch_o     ({super_epoch, epoch[Super]}),
     .enable_i        (enable_i[Super]),
     .operands_i      (operands_i[Super]),
@@ -114,6 +113,11 @@ module pe_set
     .activity_o      (activity_o[Super])
   );
 
-  assign taken_o = {super_epoch, epoch} == {SetRows + 1{cfg_epoch_i}};
+  assign taken_o = {super_epoch, epoch} == {SetRows + 1{passes_i.epoch}};
+
+  `EYRIE_STABLE(UpperSums, upper_dw.valid, upper_dw_ready, upper_dw.sums)
+  for (genvar row = 0; row < Super; row++) begin : gen_check
+    `EYRIE_STABLE(Word, word[row].valid, word_ready[row], word[row].data)
+  end
 
 endmodule

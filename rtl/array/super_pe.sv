@@ -25,8 +25,7 @@ module super_pe
   input  logic               clk_i,
   input  logic               rst_ni,
 
-  input  array_config_t      cfg_i,
-  input  logic               cfg_epoch_i,
+  input  array_passes_t      passes_i,
   output logic [1:0]         cfg_epoch_o,   // of the PE, of the SUPER's own part
   input  logic               enable_i,
 
@@ -69,7 +68,7 @@ module super_pe
     .FILTER_LANES(FILTER_LANES),
     .ROW         (2'(SetRows - 1))
   ) u_pe (
-    .clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .enable_i, .operands_i, .operands_ready_o,
+    .clk_i, .rst_ni, .passes_i, .enable_i, .operands_i, .operands_ready_o,
     .cfg_epoch_o  (cfg_epoch_o[0]),
     .word_i       (own_word),
     .word_ready_o (own_word_ready),
@@ -88,14 +87,15 @@ module super_pe
 
   // ---- Configuration of the SUPER's own part ----
 
-  array_config_t cfg_q;
+  array_config_t cfg;
   logic          epoch_q, issuing_q;
   logic          take, start, finisher_busy, sending;
   logic          group_issued, replay_last, outer_last;
 
-  assign take  = cfg_epoch_i != epoch_q && !issuing_q && !finisher_busy && !sending;
-  assign start = take && enable_i && (cfg_i.shape.mode == ArrayFused ||
-                                      cfg_i.shape.mode == ArrayDepthwise);
+  assign take  = passes_i.epoch != epoch_q && !issuing_q && !finisher_busy && !sending;
+  assign start = take && enable_i && (passes_i.offer.mode == ArrayFused ||
+                                      passes_i.offer.mode == ArrayDepthwise);
+  assign cfg            = passes_i.held[epoch_q];
   assign cfg_epoch_o[1] = epoch_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -103,20 +103,16 @@ module super_pe
       epoch_q   <= 1'b0;
       issuing_q <= 1'b0;
     end else begin
-      if (take) epoch_q <= cfg_epoch_i;
+      if (take) epoch_q <= passes_i.epoch;
       if (start) issuing_q <= 1'b1;
       else if (group_issued && replay_last && outer_last) issuing_q <= 1'b0;
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (take) cfg_q <= cfg_i;
-  end
-
   logic group_first, group_last, tile_last, unused_flags;
   pass_loops #(.TILES(1'b0)) u_loops (
     .clk_i, .rst_ni,
-    .loops_i      (cfg_q.loops),
+    .loops_i      (cfg.loops),
     .start_i      (start),
     .step_i       (group_issued),
     .group_first_o(group_first),
@@ -125,7 +121,7 @@ module super_pe
     .tile_last_o  (tile_last),
     .outer_last_o (outer_last)
   );
-  assign unused_flags = ^{group_first, group_last, tile_last, cfg_q};
+  assign unused_flags = ^{group_first, group_last, tile_last, cfg};
 
   // ---- Depthwise words: made, kept, taken out again ----
 
@@ -134,12 +130,12 @@ module super_pe
   logic        to_chain, chain_word_valid, chain_word_ready;
   logic [SetRows-1:0] word_valid;
 
-  assign to_chain = cfg_q.shape.mode == ArrayDepthwise;
+  assign to_chain = cfg.shape.mode == ArrayDepthwise;
 
   dw_finisher u_finisher (
     .clk_i, .rst_ni,
-    .cfg_i       (cfg_q.depthwise),
-    .pixels_i    (cfg_q.shape.pixels),
+    .cfg_i       (cfg.depthwise),
+    .pixels_i    (cfg.shape.pixels),
     .enable_i    (issuing_q),
     .group_issued_o(group_issued),
     .busy_o      (finisher_busy),
@@ -171,8 +167,8 @@ module super_pe
 
   word_sender u_sender (
     .clk_i, .rst_ni,
-    .loops_i      (cfg_q.loops),
-    .pixels_i     (cfg_q.shape.pixels),
+    .loops_i      (cfg.loops),
+    .pixels_i     (cfg.shape.pixels),
     .to_chain_i   (to_chain),
     .start_i      (start),
     .busy_o       (sending),

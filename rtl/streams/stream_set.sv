@@ -179,4 +179,8 @@ module stream_set
                             tag, options, ready,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 
+  `EYRIE_STABLE(Ofmap, ofmap_i.valid, ofmap_ready_o, ofmap_i.word)
+  `EYRIE_ASSERT_WHEN(OneLoads, load_i.valid != '0, $onehot(load_i.valid),
+      "words of the descriptor for two streams at once")
+
 endmodule

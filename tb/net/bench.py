@@ -66,6 +66,9 @@ BENCHES = [
     random_networks("net3", "random networks on a slow, stalling DRAM",
                     networks=10, macs=12_000_000, slow=True),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), machine=WIDE),
+    network("net5", "maps of thousands of rows or columns", "runs_long_maps"),
+    replace(network("net6", "networks above 2^31, reset by rst_ni in the middle of a run", "runs_after_resets",
+                    networks=3, resets=3, macs=4_000_000), module="tb.net.reset_tests"),
     replace(network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
             module="tb.net.cost_tests"),
 ]

@@ -17,6 +17,7 @@ from tb.net.agents import (
     RegisterAgent,
     StartMonitor,
 )
+from tb.net.host import watched
 from tb.net.reference import Outcome, PassEnd
 
 START_LATENCY = 5  # cycles: from a start to the first that counts, and from the last one to the interrupt
@@ -120,6 +121,8 @@ class MachineEnvironment(uvm_env):
             cycles = self.interrupts.rose - self.start_board.cycle - START_LATENCY - settled
             self.compare(cycles, got["CYCLES"], "counter CYCLES")
         await self.compare_passes(len(outcome.passes), got["PASSES"])
+        for counter, count in (await watched(self.tb)).items():
+            self.compare(count, got[counter.name], f"counter {counter.name}, from the handshakes")
 
     async def compare_passes(self, *counts: int) -> None:
         """Waits for the monitor's last pass; it has to have seen as many as were counted."""

@@ -214,7 +214,7 @@ def illegal_descriptor(fault: Fault) -> None:
         value = int(fault.rng.integers(least, format_.largest(field.name), endpoint=True))
         after = Descriptor(before.words)
         after.set(word, format_, **{**format_.unpack(before.words[word]), field.name: value})
-        if broken_rule(DEFAULT, after):
+        if broken_rule(fault.network.image.machine, after):
             break
     fault.commands.insert(index, Config(word, (after.words[word],)))
 

@@ -42,6 +42,20 @@ def settings(program: int, dram_bytes: int, watchdog: int = WATCHDOG) -> list[tu
     ]
 
 
+async def watched(tb: Testbench) -> dict[Counter, int]:
+    """What tb_top's activity_monitor has counted in the run that has just ended, by counter."""
+    dut = tb.dut
+
+    async def read(select: int, place: int) -> int:
+        dut.trace_select_i.value, dut.trace_pass_i.value = select, place
+        await ClockCycles(tb.clock, 2)
+        return int(dut.trace_o.value)
+
+    chosen = await read(len(Counter) + 3, 0)
+    assert chosen, "the monitor watches nothing"
+    return {c: await read(len(Counter) + 4, c) for c in Counter if chosen >> c & 1}
+
+
 class Host:
     """Runs programs on tb_top."""
 
@@ -82,6 +96,8 @@ class Host:
         address = await self.registers.value(Register.ERROR_ADDRESS)
         counters = {counter.name: await self.registers.counter(counter) for counter in Counter}
         passes = [await self._trace(n) for n in range(counters["PASSES"])]
+        counted_again = {counter.name: count for counter, count in (await watched(self.tb)).items()}
+        assert counters == counters | counted_again, f"{counters}, but from the handshakes {counted_again}"
         await write(Register.CONTROL, CLEAR_INTERRUPT)
         return Result(error, address, counters, passes, seconds)
 

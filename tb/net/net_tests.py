@@ -3,11 +3,14 @@
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import cocotb
 import numpy as np
 
 from compiler.image import Image
+from compiler.pipeline import compile_network
+from model.config import DEFAULT
 from model.encoding import glb_write_bytes
 from model.machine import Machine
 from runtime.figures import figures as network_figures
@@ -17,6 +20,7 @@ from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, PASS_DONE
 from tb.net.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
+from tb.net.random_layers import EFFORT, random_model
 
 
 def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: Result) -> np.ndarray:
@@ -96,4 +100,31 @@ async def runs_requests(dut) -> None:
     target = Path(os.environ["EYRIE_OUTPUT"])
     np.save(target, image.results(outputs, len(inputs)))
     target.with_suffix(".json").write_text(json.dumps(results))
+    await tb.finish(board)
+
+
+@cocotb.test()
+async def runs_long_maps(dut) -> None:
+    """Maps of more than 2,047 rows or columns, whose coordinates need all their bits; those that a machine other
+    than the default one refuses are left out."""
+    tb = Testbench(dut)
+    board = Scoreboard("net")
+    host = Host(tb, DRAM_BYTES)
+    await host.begin()
+    for kind, (rows, cols) in (("pointwise", (1, 2100)), ("pointwise", (2500, 1)), ("convolution", (1, 3000)),
+                               ("separable", (2200, 1))):
+        model, about = random_model(tb.rng, kind, (rows, cols, 8), 8)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "layer.tflite"
+            path.write_bytes(model)
+            try:
+                stages = compile_network(path, tb.machine, effort=EFFORT)
+            except ValueError as refusal:
+                assert tb.machine != DEFAULT, f"{about}: {refusal}"
+                continue
+        values = tb.rng.integers(-128, 128, (rows, cols, 8)).astype(np.int8)
+        result = await host.run(stages.image.with_input(values), stages.image.program, CYCLE_LIMIT)
+        board.compare(0, int(result.error), f"{about}: error code")
+        golden = stages.graph.run(values[None])[stages.graph.output.name][0]
+        board.compare(golden.tolist(), stages.image.output(host.memory).tolist(), f"{about}: result")
     await tb.finish(board)

@@ -56,6 +56,7 @@ module pe_tb
 );
 
   array_config_t   cfg;
+  array_passes_t   passes;
   operands_t       operands;
   operands_ready_t operands_ready;
   dw_offer_t       dw;
@@ -78,13 +79,15 @@ module pe_tb
   assign out_phase_o     = chain.phase;
   assign out_sum_o       = chain.sum;
 
+  array_passes u_passes (.clk_i, .rst_ni, .cfg_i(cfg), .cfg_epoch_i, .passes_o(passes));
+
   pe #(
     .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
     .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES), .ROW(2'd1)
   ) u_dut (
     .clk_i, .rst_ni,
-    .cfg_i           (cfg),
-    .cfg_epoch_i, .cfg_epoch_o, .enable_i,
+    .passes_i        (passes),
+    .cfg_epoch_o, .enable_i,
     .operands_i      (operands),
     .operands_ready_o(operands_ready),
     .word_i          ('{valid: word_valid_i, data: word_data_i}),

@@ -3,6 +3,7 @@
 
 from model.config import MachineConfig
 from runtime.simulator.bench import Bench
+from tb.pe_array.beats import behind_any_glb
 from tb.pe_array.draw import why_not
 
 _MODULE = "tb.pe_array.pe_array_tests"
@@ -10,7 +11,8 @@ _MODULE = "tb.pe_array.pe_array_tests"
 
 def _array(name: str, about: str, *layers: dict[str, object], **machine: int) -> Bench:
     def unfit(machine: MachineConfig) -> str | None:
-        return next(filter(None, (why_not(options, machine) for options in layers)), None)
+        array = behind_any_glb(machine)
+        return next(filter(None, (why_not(options, array) for options in layers)), None)
 
     return Bench(name, about, "pe_array_tb", _MODULE, "runs_layers", arguments={"layers": list(layers)},
                  machine=MachineConfig(**machine), unfit=unfit)

@@ -100,7 +100,7 @@ def _models(folder: Path, rng: np.random.Generator) -> None:
         "multiplier": conv(filters=(1, 3, 3, 16), out=(8, 8, 16), kind="DEPTHWISE_CONV_2D",
                            depthMultiplier=2),
         "batch4": conv(batch=4),
-        "wide": conv(shape=(1, 2100, 8), filters=(8, 1, 1, 8), out=(1, 2100, 8)),
+        "wide": conv(shape=(1, 4200, 8), filters=(8, 1, 1, 8), out=(1, 4200, 8)),
         "unquantised": conv(source={}),
         "int32": conv(source={"dtype": "int32", "scale": 0.1}),
         "zero_point": conv(source={"scale": 0.1, "zero_point": 200}),

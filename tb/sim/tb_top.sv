@@ -4,7 +4,8 @@
 // The bench writes registers through the AXI4-Lite port, reads and writes the DRAM in bulk through
 // dram_pointer_o, and waits for interrupt_o. For the report per layer, the counters are noted at the end
 // of every pass (`trace`: all counters, then the signature, PE cycles, ofmap bytes); trace_select_i picks
-// an entry of pass trace_pass_i.
+// an entry of pass trace_pass_i. Behind those come the set of counters that activity_monitor counts, and its count of
+// counter trace_pass_i.
 //
 // A pass's signature is the sum, over its ofmap words, of (data ^ address * Spread) * Spread, 64 bits:
 // it says at every pass whether what was written is what the golden model writes.
@@ -254,11 +255,39 @@ module tb_top
 
   assign chosen_signature = signatures[trace_pass_i[PlaceWidth-1:0]];
 
+  // ---- Counters of busy, stall and wait cycles, counted again ----
+
+  logic [Counters-1:0]       watched;
+  logic [Counters-1:0][63:0] watched_counts;
+
+  activity_monitor u_monitor (
+    .clk_i,
+    .unit_rst_ni     (u_eyrie.unit_rst_n),
+    .status_i        (u_eyrie.status),
+    .pass_control_i  (u_eyrie.pass_control),
+    .pass_status_i   (u_eyrie.pass_status),
+    .macs_i          (u_eyrie.u_register_file.u_counters.counters_q[CounterMacs]),
+    .ifmap_valid_i   (u_eyrie.u_core.ifmap.valid),
+    .ifmap_ready_i   (u_eyrie.u_core.ifmap_ready),
+    .filter_valid_i  (u_eyrie.u_core.filter.valid),
+    .filter_ready_i  (u_eyrie.u_core.filter_ready),
+    .transfer_valid_i(u_eyrie.u_tiling_controller.transfer_valid),
+    .transfer_ready_i(u_eyrie.u_tiling_controller.transfer_ready),
+    .transfer_i      (u_eyrie.u_tiling_controller.transfer),
+    .transfer_done_i (u_eyrie.tiling.transfer_done),
+    .pass_waiting_i  (u_eyrie.u_tiling_controller.u_commands.waits),
+    .pass_i          (u_eyrie.u_tiling_controller.u_commands.pass),
+    .watched_o       (watched),
+    .counts_o        (watched_counts)
+  );
+
   always_comb begin : choose
     unique case (trace_select_i)
       8'(Counters):     trace_o = chosen_signature;
       8'(Counters + 1): trace_o = 64'(pe_cycles[trace_pass_i[PlaceWidth-1:0]]);
       8'(Counters + 2): trace_o = 64'(written_bytes[trace_pass_i[PlaceWidth-1:0]]);
+      8'(Counters + 3): trace_o = 64'(watched);
+      8'(Counters + 4): trace_o = watched_counts[trace_pass_i[$clog2(Counters)-1:0]];
       default: trace_o = trace[trace_pass_i[PlaceWidth-1:0]][trace_select_i[$clog2(Counters)-1:0]];
     endcase
   end

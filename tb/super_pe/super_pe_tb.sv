@@ -67,6 +67,7 @@ module super_pe_tb
 );
 
   array_config_t     cfg;
+  array_passes_t     passes;
   operands_t         operands;
   operands_ready_t   operands_ready;
   word_offer_t [1:0] words;
@@ -91,14 +92,16 @@ module super_pe_tb
   assign out_phase_o     = chain.phase;
   assign out_sum_o       = chain.sum;
 
+  array_passes u_passes (.clk_i, .rst_ni, .cfg_i(cfg), .cfg_epoch_i, .passes_o(passes));
+
   super_pe #(
     .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
     .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
     .FILTER_LANES(FILTER_LANES)
   ) u_dut (
     .clk_i, .rst_ni,
-    .cfg_i           (cfg),
-    .cfg_epoch_i, .cfg_epoch_o, .enable_i,
+    .passes_i        (passes),
+    .cfg_epoch_o, .enable_i,
     .operands_i      (operands),
     .operands_ready_o(operands_ready),
     .table_i         ('{valid: table_valid_i, half: table_half_i, data: table_data_i}),

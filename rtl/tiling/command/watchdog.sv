@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says when nothing has moved for limit_i cycles (0: never), and which command is to blame.
-// progress_i: something moved in this cycle.
+// progress_i: something moved in this cycle; it is seen in the next, since it comes from everywhere.
 //
 // To blame is the first command of the list that has not come through: all before it have, so that
 // what it waits for never comes. Commands lie at rising addresses, which tells the older of the
@@ -29,7 +29,7 @@ module watchdog
 );
 
   logic [31:0] idle_q;
-  logic        expired, blame_pass;
+  logic        progress_q, expired, blame_pass;
 
   assign expired    = enable_i && limit_i != '0 && idle_q >= limit_i;
   assign blame_pass = pass_i.valid &&
@@ -44,12 +44,17 @@ module watchdog
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni)                      idle_q <= '0;
-    else if (progress_i || !enable_i) idle_q <= '0;
-    else if (idle_q != '1)            idle_q <= idle_q + 32'd1;
+    if (!rst_ni) begin
+      progress_q <= 1'b0;
+      idle_q     <= '0;
+    end else begin
+      progress_q <= progress_i;
+      if (progress_q || !enable_i) idle_q <= '0;
+      else if (idle_q != '1)       idle_q <= idle_q + 32'd1;
+    end
   end
 
-  `EYRIE_ASSERT_NEXT(ProgressCounts, progress_i, !expired, "expired though something moved")
+  `EYRIE_ASSERT_NEXT(ProgressCounts, progress_q, !expired, "expired though something moved")
   `EYRIE_COVER(BlamesPass, expired && blame_pass)
   `EYRIE_COVER(BlamesTransfer, expired && !blame_pass && transfer_i.valid)
   `EYRIE_COVER(BlamesDecoded, expired && !pass_i.valid && !transfer_i.valid)

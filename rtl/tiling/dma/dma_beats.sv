@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of transfers that have been asked for, beat by beat: where each beat of the AXI port
-// lies in the GLB. One beat a cycle, rows in the order they came.
+// lies in the GLB. One beat a cycle, rows in the order they came. A beat is offered from registers:
+// the GLB's arbitration follows in the same cycle.
 
 `include "assertions.svh"
 
@@ -26,7 +27,7 @@ module dma_beats
 );
 
   row_t                      row;
-  logic                      row_end;
+  logic                      row_valid, row_end, ready;
   logic [15:0]               word_q;    // of the row
   logic [$clog2(ROWS+1)-1:0] unused_count;
 
@@ -35,21 +36,28 @@ module dma_beats
     .in_valid_i (row_valid_i),
     .in_ready_o (row_ready_o),
     .in_data_i  (row_i),
-    .out_valid_o(beat_valid_o),
-    .out_ready_i(beat_ready_i && row_end),
+    .out_valid_o(row_valid),
+    .out_ready_i(ready && row_end),
     .out_data_o (row),
     .count_o    (unused_count)
   );
 
-  assign row_end        = word_q == row.words - 16'(BUS_WORDS);
-  assign beat_address_o = row.address + word_q;
-  assign beat_last_o    = row_end && row.last;
-  assign beat_chunk_o   = row.chunk;
+  assign row_end = word_q == row.words - 16'(BUS_WORDS);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni)                           word_q <= '0;
-    else if (beat_valid_o && beat_ready_i) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
+    if (!rst_ni)                 word_q <= '0;
+    else if (row_valid && ready) word_q <= row_end ? '0 : word_q + 16'(BUS_WORDS);
   end
+
+  skid_buffer #(.WIDTH($bits(glb_address_t) + 2)) u_offer (
+    .clk_i, .rst_ni,
+    .in_valid_i (row_valid),
+    .in_ready_o (ready),
+    .in_data_i  ({glb_address_t'(row.address + word_q), row_end && row.last, row.chunk}),
+    .out_valid_o(beat_valid_o),
+    .out_ready_i(beat_ready_i),
+    .out_data_o ({beat_address_o, beat_last_o, beat_chunk_o})
+  );
 
   `EYRIE_STABLE(Beat, beat_valid_o, beat_ready_i, {beat_address_o, beat_last_o})
 

