@@ -130,7 +130,8 @@ module average_pool
     assign values_o[run] = value_q;
 
     `EYRIE_ASSERT_WHEN(QuotientIsInt8, enable_i && valid_q[3],
-        quotient <= (negative_q ? QuotientWidth'(128) : QuotientWidth'(127)), "reciprocal does not fit the count")
+        quotient <= (negative_q ? QuotientWidth'(128) : QuotientWidth'(127)),
+        "reciprocal does not fit the count")
   end
 
   assign valid_o = valid_q[Latency];
