@@ -88,7 +88,7 @@ class MachineConfig:
     bus_words: int = _size(
         1, (1, 2), "64-bit words in a beat of the DRAM port", "the DMA's ports to the GLB have two lanes")
     filter_lanes: int = _size(
-        1, (1, 2), "filter words that the GLB gives to the array in a cycle", "the filter port has two lanes")
+        1, (1, 2), "filter words from the GLB to the array in a cycle", "the filter port has two lanes")
     clock_hz: int = 200_000_000
 
     def __post_init__(self) -> None:

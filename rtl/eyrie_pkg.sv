@@ -8,7 +8,7 @@ package eyrie_pkg;
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
   localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
-  localparam int unsigned ActivityDelay = 2;  // cycles by which the array's activity counts are late
+  localparam int unsigned ActivityDelay = 2;  // cycles by which the array counts late
 
   localparam int unsigned MaxRows = 15;       // of PEs, in any machine
   localparam int unsigned MaxCols = 16;
@@ -326,8 +326,8 @@ package eyrie_pkg;
     count_t      chunks_loaded;
   } pass_control_t;
 
-  // Back: pass_done and chunk_freed pulse, at most once a cycle. wants_chunk: a pass waits for a
-  // filter chunk and for nothing else that has to come; progress: something moved: for the watchdog.
+  // Back: pass_done and chunk_freed pulse, at most once a cycle. For the watchdog: wants_chunk, a
+  // pass waits for a filter chunk and for nothing else that has to come; progress, something moved.
   // glb_error: an access beyond the GLB. illegal_pass: the pass that is offered has a descriptor
   // that the machine does not run.
   typedef struct packed {

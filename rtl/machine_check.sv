@@ -18,47 +18,60 @@ module machine_check #(
   parameter int unsigned PIXEL_WORDS = 8,  // 32-bit words of a PE's pixel queue
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // 32-bit depthwise words that a SUPER keeps
   parameter int unsigned BUS_WORDS = 1,  // 64-bit words in a beat of the DRAM port
-  parameter int unsigned FILTER_LANES = 1  // filter words that the GLB gives to the array in a cycle
+  parameter int unsigned FILTER_LANES = 1  // filter words from the GLB to the array in a cycle
 ) ();
 
   `EYRIE_STATIC(RowsLegal,
       ROWS >= 3 && ROWS <= 15 && ROWS % 3 == 0,
-      $sformatf("ROWS = %0d: must be 3, 6, 9, 12 or 15", ROWS))
+      $sformatf("ROWS = %0d: must be 3, 6, 9, 12 or 15",
+                ROWS))
   `EYRIE_STATIC(ColsLegal,
       COLS >= 2 && COLS <= 16,
-      $sformatf("COLS = %0d: must be 2 to 16", COLS))
+      $sformatf("COLS = %0d: must be 2 to 16",
+                COLS))
   `EYRIE_STATIC(MultipliersLegal,
       MULTIPLIERS == 1 || MULTIPLIERS == 4,
-      $sformatf("MULTIPLIERS = %0d: must be 1 or 4", MULTIPLIERS))
+      $sformatf("MULTIPLIERS = %0d: must be 1 or 4",
+                MULTIPLIERS))
   `EYRIE_STATIC(GlbBanksLegal,
       GLB_BANKS == 4 || GLB_BANKS == 8 || GLB_BANKS == 16,
-      $sformatf("GLB_BANKS = %0d: must be 4, 8 or 16", GLB_BANKS))
+      $sformatf("GLB_BANKS = %0d: must be 4, 8 or 16",
+                GLB_BANKS))
   `EYRIE_STATIC(GlbBankWordsLegal,
       GLB_BANK_WORDS >= 128 && GLB_BANK_WORDS <= 16384,
-      $sformatf("GLB_BANK_WORDS = %0d: must be 128 to 16384", GLB_BANK_WORDS))
+      $sformatf("GLB_BANK_WORDS = %0d: must be 128 to 16384",
+                GLB_BANK_WORDS))
   `EYRIE_STATIC(PsumWordsLegal,
       PSUM_WORDS >= 32 && PSUM_WORDS <= 256,
-      $sformatf("PSUM_WORDS = %0d: must be 32 to 256", PSUM_WORDS))
+      $sformatf("PSUM_WORDS = %0d: must be 32 to 256",
+                PSUM_WORDS))
   `EYRIE_STATIC(FilterWordsLegal,
       FILTER_WORDS >= 3 && FILTER_WORDS <= 32,
-      $sformatf("FILTER_WORDS = %0d: must be 3 to 32", FILTER_WORDS))
+      $sformatf("FILTER_WORDS = %0d: must be 3 to 32",
+                FILTER_WORDS))
   `EYRIE_STATIC(IfmapWordsLegal,
       IFMAP_WORDS >= 4 && IFMAP_WORDS <= 32,
-      $sformatf("IFMAP_WORDS = %0d: must be 4 to 32", IFMAP_WORDS))
+      $sformatf("IFMAP_WORDS = %0d: must be 4 to 32",
+                IFMAP_WORDS))
   `EYRIE_STATIC(PixelWordsLegal,
       PIXEL_WORDS >= 2 && PIXEL_WORDS <= 32,
-      $sformatf("PIXEL_WORDS = %0d: must be 2 to 32", PIXEL_WORDS))
+      $sformatf("PIXEL_WORDS = %0d: must be 2 to 32",
+                PIXEL_WORDS))
   `EYRIE_STATIC(WordBufferWordsLegal,
       WORD_BUFFER_WORDS >= 64 && WORD_BUFFER_WORDS <= 1024,
-      $sformatf("WORD_BUFFER_WORDS = %0d: must be 64 to 1024", WORD_BUFFER_WORDS))
+      $sformatf("WORD_BUFFER_WORDS = %0d: must be 64 to 1024",
+                WORD_BUFFER_WORDS))
   `EYRIE_STATIC(BusWordsLegal,
       BUS_WORDS == 1 || BUS_WORDS == 2,
-      $sformatf("BUS_WORDS = %0d: must be 1 or 2", BUS_WORDS))
+      $sformatf("BUS_WORDS = %0d: must be 1 or 2",
+                BUS_WORDS))
   `EYRIE_STATIC(FilterLanesLegal,
       FILTER_LANES == 1 || FILTER_LANES == 2,
-      $sformatf("FILTER_LANES = %0d: must be 1 or 2", FILTER_LANES))
+      $sformatf("FILTER_LANES = %0d: must be 1 or 2",
+                FILTER_LANES))
   `EYRIE_STATIC(GlbLegal,
       GLB_BANKS * GLB_BANK_WORDS >= 2048 && GLB_BANKS * GLB_BANK_WORDS <= 65536,
-      $sformatf("GLB_BANKS x GLB_BANK_WORDS = %0d: must be 2048 to 65536", GLB_BANKS * GLB_BANK_WORDS))
+      $sformatf("GLB_BANKS x GLB_BANK_WORDS = %0d: must be 2048 to 65536",
+                GLB_BANKS * GLB_BANK_WORDS))
 
 endmodule

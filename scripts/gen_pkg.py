@@ -103,7 +103,7 @@ def legal_text(name: str, values: range | tuple[int, ...]) -> str:
 
 def static_text(name: str, value: str, said: str, condition: str, rule: str) -> str:
     return (f"  `EYRIE_STATIC({name},\n      {condition},\n"
-            f"      $sformatf(\"{said} = %0d: must be {rule}\", {value}))\n")
+            f"      $sformatf(\"{said} = %0d: must be {rule}\",\n                {value}))\n")
 
 
 def check_text() -> str:

@@ -8,10 +8,10 @@
 //
 // In flight are at most BURSTS bursts. The first requester, which asks for little and urgently, may
 // always start one; the others leave URGENT_BURSTS of them to it, and start none while more than
-// BEATS beats are still to come: that keeps the port busy up to a latency of about BEATS cycles, and
-// bounds the time that the first one waits behind the others. There is no buffer for what comes: a requester takes
-// each word as it comes, or lets the port wait. r_ready_o depends on registers only if its data_ready_i
-// does.
+// BEATS beats are still to come: that keeps the port busy up to a latency of about BEATS cycles,
+// and bounds the time that the first one waits behind the others. There is no buffer for what
+// comes: a requester takes each word as it comes, or lets the port wait. r_ready_o depends on
+// registers only if its data_ready_i does.
 //
 // data_error_o: RRESP of this word was not OKAY. halt_i: nothing new is issued, what comes is
 // swallowed; idle_o once all has come. beat_o: a beat for this requester arrived, swallowed or not.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A first-in first-out queue in the memory that suits its size: flip-flops (fifo), or from a kilobit
-// on a RAM (ram_fifo). Contract and timing are those of fifo.
+// A first-in first-out queue in the memory that suits its size: flip-flops (fifo), or from a
+// kilobit on a RAM (ram_fifo). Contract and timing are those of fifo.
 module queue #(
   parameter int unsigned WIDTH = 32,  // bits of a word
   parameter int unsigned DEPTH = 2,   // words it holds

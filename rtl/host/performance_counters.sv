@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The performance counters: 64 bits each, 0 from clear_i on, growing by their increments for as long
-// as counting_i. Those of LATE get their increments LATE_CYCLES after what they count, and so count
-// for as much later. An increment is in its counter two cycles after it came.
+// The performance counters: 64 bits each, 0 from clear_i on, growing by their increments for as
+// long as counting_i. Those of LATE get their increments LATE_CYCLES after what they count, and so
+// count for as much later. An increment is in its counter two cycles after it came.
 //
 // Reading takes two words. The low one notes the high one in the same cycle, and it is this note
 // that the next read of a high word gives, so that both are of one moment.

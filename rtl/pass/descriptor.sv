@@ -2,9 +2,9 @@
 // The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands.
 //
 // What the units take at once, the row IDs and which streams are used, are registers; column IDs
-// and the streams' words are in a memory that is read two words at a time, an even one and the next,
-// a cycle after read_i. Words that were never written are 0: after a reset the memory is cleared,
-// while ready_o is low.
+// and the streams' words are in a memory that is read two words at a time, an even one and the
+// next, a cycle after read_i. Words that were never written are 0: after a reset the memory is
+// cleared, while ready_o is low.
 
 `include "assertions.svh"
 

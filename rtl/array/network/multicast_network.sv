@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delivers a beat to every PE whose row ID and column ID equal the beat's tag when it enters, in the
-// next cycle at the earliest. A beat without targets is dropped.
+// Delivers a beat to every PE whose row ID and column ID equal the beat's tag when it enters, in
+// the next cycle at the earliest. A beat without targets is dropped.
 //
 // The column IDs form one scan chain, row by row: the first ID shifted in ends up at the last PE.
 // The row IDs form another.

@@ -5,9 +5,10 @@
 // reached, and takes its wait_passes with it.
 //
 // done_o: END has been reached, and nothing of the list is left to start or, of the passes, to end.
-// moved_o: a word of the list or an entry of the pass queue went on. pending_o: the oldest PASS that
-// is not done, handed over or not. command_o, pass_command_o: the DRAM addresses of the command
-// being decoded and of the last PASS handed over. pass_fault_o: the PASS on offer cannot be run.
+// moved_o: a word of the list or an entry of the pass queue went on. pending_o: the oldest PASS
+// that is not done, handed over or not. command_o, pass_command_o: the DRAM addresses of the
+// command being decoded and of the last PASS handed over. pass_fault_o: the PASS on offer cannot be
+// run.
 
 `include "assertions.svh"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Says when nothing has moved for limit_i cycles (0: never), and which command is to blame.
-// progress_i: something moved in this cycle; it is seen in the next, since it comes from everywhere.
+// progress_i: something moved in this cycle; it is seen in the next, since it comes from
+// everywhere.
 //
 // To blame is the first command of the list that has not come through: all before it have, so that
 // what it waits for never comes. Commands lie at rising addresses, which tells the older of the
-// oldest transfer and the oldest PASS; where both have come through it is the command being decoded.
-// Only a PASS that waits for a filter chunk may rely on commands behind it: then the transfer that
-// has not brought the chunk, or is in the way of the one that would, is to blame.
+// oldest transfer and the oldest PASS; where both have come through it is the command being
+// decoded. Only a PASS that waits for a filter chunk may rely on commands behind it: then the
+// transfer that has not brought the chunk, or is in the way of the one that would, is to blame.
 
 `include "assertions.svh"
 

@@ -93,7 +93,8 @@ module dma_rows
   assign unused_fields = ^{transfer_q.wait_passes, transfer_q.wait_chunks, transfer_q.address};
 
   `EYRIE_ASSERT_WHEN(NotEmpty, transfer_valid_i,
-      transfer_i.address.words != '0 && transfer_i.rows.count != '0 && transfer_i.planes.count != '0,
+      transfer_i.address.words != '0 && transfer_i.rows.count != '0 &&
+      transfer_i.planes.count != '0,
       "a transfer of nothing")
   `EYRIE_STABLE(Row, row_valid_o, row_ready_i, {row_store_o, row_dram_o, row_o})
 
