@@ -46,6 +46,7 @@ rtl/common/multicast_fork.sv
 rtl/array/network/multicast_delivery.sv
 rtl/array/network/multicast_network.sv
 rtl/array/network/depthwise_network.sv
+rtl/array/array_passes.sv
 rtl/array/operand_queue.sv
 rtl/pass/pass_loops.sv
 rtl/array/depthwise_sequencer.sv

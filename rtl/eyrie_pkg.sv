@@ -8,7 +8,7 @@ package eyrie_pkg;
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
   localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
-  localparam int unsigned ActivityDelay = 2;  // cycles by which the array counts late
+  localparam int unsigned ActivityDelay = 3;  // cycles by which the array counts late
 
   localparam int unsigned MaxRows = 15;       // of PEs, in any machine
   localparam int unsigned MaxCols = 16;

@@ -2,9 +2,9 @@
 // Adds up what the PEs do: within each row, a register, over the rows, a register. So nothing that
 // a PE decides in a cycle reaches a counter of the machine in that cycle.
 //
-// The totals are those of ActivityDelay cycles before activity_i, all of the same cycle. From reset
-// on they say what PEs without a pass do, so no cycle is missing at either end of a run: the PEs of
-// a run are done long before the run is.
+// The totals are those of two cycles before activity_i, which is a cycle late itself (ActivityDelay
+// has all three), and all of the same cycle. From reset on they say what PEs without a pass do, so
+// no cycle is missing at either end of a run: the PEs of a run are done long before the run is.
 
 `include "assertions.svh"
 
