@@ -57,7 +57,7 @@ BLOCKS = {
     "network": {name: f"{_ARRAY} array9 array11 pass0 pass3" for name in (
         "array/network/*.sv", "common/multicast_fork.sv")},
     "pe_array": {"array/*.sv": f"{_ARRAY} array9 array11 array14 pass0 pass3"},
-    "pass": {"pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
+    "pass": {"pass/descriptor_rules.sv": "rules0 net2", "pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
     "ppu": {"ppu/*.sv": f"{_PPU} pass1",
             "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1"},
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
@@ -75,11 +75,6 @@ EQUIVALENT = {
         "if (left_q < {6'd0, beats})      beats = left_q[9:0];",
         "if (left_q <= {6'd0, beats})      beats = left_q[9:0];",
     ): "where both are equal, the assignment changes nothing",
-    (
-        "rtl/ppu/ppu.sv",
-        ".valid_i     (lane_valid[0] && maximum),",
-        ".valid_i     (lane_valid[1] && maximum),",
-    ): "the valid bits of all lanes are equal",
     (
         "rtl/eyrie.sv",
         "increment = '0;",
