@@ -3,6 +3,7 @@
 tests are running, so that a long one is not taken for a hanging one."""
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -14,6 +15,10 @@ from tb.common.seed import run_seed
 
 SILENCE_S = 8.0
 FIRST_MINUTES, MINUTES = 8, 5  # of the whole suite on two cores: with simulation models to build, and without
+
+
+# A shell's background job ignores interrupts, and so would every command that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

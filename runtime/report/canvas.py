@@ -92,8 +92,13 @@ def ticks(axis, width: float, high: float) -> None:
     """Ticks of an axis from 0 to `high` that is `width` long: as many as the numbers have room."""
     from matplotlib.ticker import MaxNLocator
 
-    room = text_width(count(round(high)), SMALL) + 14
-    axis.set_major_locator(MaxNLocator(max(1, int(width // room)), steps=[1, 2, 2.5, 5, 10]))
+    for most in range(max(1, int(width // 14)), 0, -1):
+        locator = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10])
+        values = locator.tick_values(0, high)
+        widest = max(text_width(count(float(f"{value:.10g}")), SMALL) for value in values)
+        if widest + 14 <= width * (values[1] - values[0]) / high:
+            break
+    axis.set_major_locator(locator)
     axis.set_major_formatter(lambda value, _: count(value))
 
 
