@@ -81,4 +81,5 @@ def test_figures_of_the_readme_meet_the_bars() -> None:
             if bar.key in found:
                 assert bar.met(found[bar.key]), f"{about}: {bar.line(found[bar.key])}"
                 checked.add(bar.key)
-    assert checked == {"cycles", "dram_over_compulsory", "batch4.cycles_per_image", "bus128.cycles", "mult48.cycles"}
+    assert checked == {"cycles", "dram_over_compulsory", "latency100.cycles", "batch4.cycles_per_image", "bus128.cycles",
+                       "mult48.cycles"}
