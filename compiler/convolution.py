@@ -20,7 +20,7 @@ from compiler.descriptors import (
 from compiler.layout import FeatureMap
 from compiler.scan_ids import convolution_ids
 from model import encoding as enc
-from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import ArrayMode, Axis, DrainMode, Stream
 
@@ -154,6 +154,9 @@ def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) 
     blocks, fold = c.blocks, sets.folds > 1
     heads = sets.folds if fold else sets.down
     block = c.p if fold else c.p * sets.down
+    if block > GLB_WORD_BYTES:
+        raise ValueError(f"{block} filters are drained at a time, p = {c.p} in each of the sets stacked: at most "
+                         f"{GLB_WORD_BYTES}")
     columns = blocks.rows * blocks.cols // sets.folds * sets.across
     descriptor.set(
         enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,

@@ -10,7 +10,7 @@ from compiler.descriptors import Window, output_size
 from compiler.layout import word_groups
 from compiler.limits import dealt_filters, most_filters, most_pixels
 from compiler.scan_ids import convolution_ids
-from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from tb.common.layers import Layer, convolution, separable
 
 STANDARD = [
@@ -22,7 +22,7 @@ STANDARD = [
     dict(e=16, p=4, q=4, r=1, t=1, width=16),
 ]
 KINDS = ("fused", "pointwise", "depthwise", "convolution")
-MOST_BLOCK = 15  # filters of a block of a drain
+MOST_BLOCK = GLB_WORD_BYTES  # filters of a block of a drain: channels of a GLB word
 MOST_CYCLES = 40_000  # of a layer, if all PEs were busy
 ATTEMPTS = 1000
 
