@@ -139,7 +139,9 @@ def test_machine_computes_the_golden_output(seed: int, tmp_path: Path) -> None:
 def test_batches_of_late_layers(seed: int, tmp_path: Path) -> None:
     """On machines of any kind; a batch compiles wherever one image does."""
     path, ways = tmp_path / "net.tflite", set()
-    for number in range(NETWORKS):
+    number = -1
+    while (number := number + 1) < NETWORKS or len(ways) < 2:  # of WHOLE, IN_PLACE, SLICES
+        assert number < 5 * NETWORKS, f"batches are done in one way only: {ways}"
         rng = np.random.default_rng([seed, 1, number])
         path.write_bytes(late_network(rng)[0])
         machine = MACHINES[rng.integers(len(MACHINES))] if rng.random() < 0.5 else DEFAULT
@@ -149,7 +151,6 @@ def test_batches_of_late_layers(seed: int, tmp_path: Path) -> None:
             continue
         ways |= {s.way for s in stages.schedule.plan.segments for group in s.groups if group.images}
         check(stages, rng, f"network {number} on {machine}")
-    assert len(ways) > 1  # of WHOLE, IN_PLACE, SLICES
 
 
 def single(kind: str, rng: np.random.Generator) -> bytes:
