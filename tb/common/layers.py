@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cases import Case, Table, convolution_cases, separable_case
+from compiler.cases import Case, Table, convolution_cases, kernel_case, separable_case
 from compiler.descriptors import Blocks, Output, Window
+from compiler.pointwise_convolution import Kernel
 from model import operators
 from model.config import DEFAULT, MachineConfig
 
@@ -78,6 +79,19 @@ def raw(values: np.ndarray, zero_point: int) -> tuple[np.ndarray, int]:
 def requantize(sums: np.ndarray, t: Table) -> np.ndarray:
     limits = operators.Requantization(t.multiplier, t.shift, t.output.zero_point, t.output.act_min, t.output.act_max)
     return operators.requantize(sums + t.bias, limits)
+
+
+def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[int, int], window: Kernel,
+           blocks: Blocks, machine: MachineConfig = DEFAULT) -> Layer:
+    """A convolution of any kernel, stride and dilation as pointwise work; shape: H, W."""
+    ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
+    weights, output = int8(rng, filters, channels, *window.taps), table(rng, filters, channels * np.prod(window.taps))
+    case = kernel_case(ifmap, window, zero_point, weights, output, blocks, machine)
+    seen, pad = raw(ifmap.transpose(1, 2, 0), zero_point)
+    spread = np.zeros((filters, *window.span, channels), np.int8)  # the taps with zeros between
+    spread[:, :: window.dilation[0], :: window.dilation[1]] = weights.transpose(0, 2, 3, 1)
+    sums = operators.conv2d_sums(seen, spread, window.stride, window.pads, pad)
+    return Layer([(case, slice(0, filters), slice(0, sums.shape[0]))], sums.transpose(2, 0, 1), requantize(sums, output))
 
 
 def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, rows: int, cols: int,
