@@ -15,7 +15,7 @@ from model import encoding as enc
 from model.arithmetic import average_reciprocal
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
+from model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
 
 OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
@@ -168,7 +168,7 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
         {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(ifmap)},
         {"y": y, "x": x - odd, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
         {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
-         "to_pixels": int(to_pixels), "half_by_set": int(split),
+         "destination": Destination.PIXELS if to_pixels else Destination.ROWS, "half_by_set": int(split),
          "pair_level": 0 if to_pixels else len(inner_levels)},
         tuple(levels),
     )

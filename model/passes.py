@@ -16,7 +16,8 @@ from model.encoding import ArrayMode, Stream
 class PassTrace:
     """What one pass did, for comparison.
 
-    sums    int32 [tiles, beats, cols]: what left the array, in drain order (words of a depthwise pass)
+    sums    int32 [tiles, beats, cols]: what left the array, in drain order (words of a depthwise pass); none of an
+            elementwise pass
     words   uint64: what the PPU gave to the ofmap stream, or None
     written ofmap bytes written into the GLB; signature of those writes (`streams.write`)
     """
@@ -43,8 +44,12 @@ def run_pass(config: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
         read = beats(stream)
         return None if read is None else read.data[:, 0]
 
-    array = ArrayModel(config, descriptor)
     ifmap, words = beats(Stream.IFMAP, 2), None
+    if descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
+        out = ppu.operate(descriptor, ifmap.data[:, 0], data(Stream.RESIDUAL), data(Stream.TABLE))
+        sums = np.zeros((0, 0, config.cols), np.int32)
+        return PassTrace(descriptor, sums, out, *streams.write(descriptor.stream(Stream.OFMAP), glb, out))
+    array = ArrayModel(config, descriptor)
     if array.mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
         words = array.depthwise_words(ifmap, beats(Stream.DEPTHWISE))
     if array.mode == ArrayMode.DEPTHWISE:

@@ -223,8 +223,12 @@ module eyrie
 
   // ---- Counters ----
 
-  // Passes that have been offered and are not done, as the array's activity counts see them.
+  // Passes that have been offered and are not done, as the array's activity counts see them; an
+  // elementwise one at the PPU is none that the array could be busy with.
   logic [ActivityDelay:0][3:0] passes_running;
+  logic [ActivityDelay:0]      elementwise_running;
+
+  assign elementwise_running[0] = activity.elementwise;
 
   always_ff @(posedge clk_i or negedge unit_rst_n) begin
     if (!unit_rst_n) begin
@@ -237,8 +241,13 @@ module eyrie
   end
   for (genvar n = 0; n < ActivityDelay; n++) begin : gen_running
     always_ff @(posedge clk_i or negedge unit_rst_n) begin
-      if (!unit_rst_n) passes_running[n+1] <= '0;
-      else             passes_running[n+1] <= passes_running[n];
+      if (!unit_rst_n) begin
+        passes_running[n+1]      <= '0;
+        elementwise_running[n+1] <= 1'b0;
+      end else begin
+        passes_running[n+1]      <= passes_running[n];
+        elementwise_running[n+1] <= elementwise_running[n];
+      end
     end
   end
 
@@ -263,8 +272,8 @@ module eyrie
     increment[CounterGlbLoadBytes]       = 16'(activity.glb_bytes[ClientLoad]);
     increment[CounterGlbConflicts]       = 16'(activity.glb_conflicts);
     increment[CounterArrayBusy]          = 16'(activity.macs != '0);
-    increment[CounterArrayStall]         = 16'(passes_running[ActivityDelay] != '0 &&
-                                               activity.macs == '0);
+    increment[CounterArrayStall]         = 16'(activity.macs == '0 &&
+        passes_running[ActivityDelay] != 4'(elementwise_running[ActivityDelay]));
     increment[CounterIfmapStall]         = 16'(activity.ifmap_stall);
     increment[CounterFilterStall]        = 16'(activity.filter_stall);
     increment[CounterDrainBusy]          = 16'(activity.drain_busy);

@@ -79,8 +79,9 @@ module eyrie_core
   glb_word_t [Clients-1:0][1:0] read_data;
   ifmap_feed_t                  ifmap;
   filter_feed_t                 filter, depthwise;
-  word_feed_t                   tables, residual, ipsum, ofmap;
-  logic                         ifmap_ready, filter_ready, depthwise_ready;
+  word_feed_t                   tables, residual, ipsum;
+  ofmap_feed_t                  words, ofmap;
+  logic                         ifmap_ready, words_ready, filter_ready, depthwise_ready;
   logic                         table_ready, residual_ready, ipsum_ready, ofmap_ready;
 
   stream_set #(.FILTER_LANES(FILTER_LANES)) u_stream_set (
@@ -104,6 +105,8 @@ module eyrie_core
     .read_data_i      (read_data[Streams-1:0]),
     .ifmap_o          (ifmap),
     .ifmap_ready_i    (ifmap_ready),
+    .words_o          (words),
+    .words_ready_i    (words_ready),
     .filter_o         (filter),
     .filter_ready_i   (filter_ready),
     .depthwise_o      (depthwise),
@@ -144,7 +147,7 @@ module eyrie_core
   drain_feed_t     drain;
   sum_t [COLS-1:0] drain_sums, sums;
   drain_beat_t     sums_beat;
-  logic            drain_ready, drain_empty, sums_valid, sums_ready, unused_word_last;
+  logic            drain_ready, drain_empty, sums_valid, sums_ready;
 
   pe_array #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
@@ -201,20 +204,22 @@ module eyrie_core
     .sums_ready_o    (sums_ready),
     .sums_i          (sums),
     .beat_i          (sums_beat),
+    .words_i         (words),
+    .words_ready_o   (words_ready),
     .table_i         (tables),
     .table_ready_o   (table_ready),
     .residual_i      (residual),
     .residual_ready_o(residual_ready),
     .word_o          (ofmap),
     .word_ready_i    (ofmap_ready),
-    .word_last_o     (unused_word_last),
+    .elementwise_o   (activity_o.elementwise),
     .busy_o          (activity_o.drain_busy),
     .stall_o         (activity_o.drain_stall)
   );
 
   // ---- Activity ----
 
-  assign activity_o.ifmap_stall  = ifmap.valid && !ifmap_ready;
+  assign activity_o.ifmap_stall  = (ifmap.valid && !ifmap_ready) || (words.valid && !words_ready);
   assign activity_o.filter_stall = filter.valid && !filter_ready;
   assign status_o.wants_chunk = activity_o.filter_waits && !activity_o.ifmap_waits;
   assign status_o.progress       = activity_o.macs != '0 || activity_o.drain_busy ||

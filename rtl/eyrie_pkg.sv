@@ -166,11 +166,19 @@ package eyrie_pkg;
     encoding_pkg::tag_t tag;
   } filter_feed_t;
 
-  // Words of the PPU and of the drain.
+  // Words for the PPU and the drain. `epoch`: of the pass that they were brought for.
   typedef struct packed {
     logic      valid;
+    logic      epoch;
     glb_word_t word;
   } word_feed_t;
+
+  // Words of the PPU, and words A of an elementwise pass.
+  typedef struct packed {
+    logic      valid;
+    logic      last;  // of a pass
+    glb_word_t word;
+  } ofmap_feed_t;
 
   // A beat for the sum chains, which begins at set `set`. ln and columns say how the chains are
   // joined and which are used, with or without a beat; they change only while there is none.
@@ -201,14 +209,16 @@ package eyrie_pkg;
     encoding_pkg::stream_level_t [encoding_pkg::Levels-1:0] levels;
   } stream_config_t;
 
-  // What the PPU has to know of a pass. used: else its sums are only looked at.
+  // What the PPU has to know of a pass. used: else its sums are only looked at. elementwise: words
+  // come, not sums.
   typedef struct packed {
-    encoding_pkg::ppu_config_t     finish;
-    encoding_pkg::ppu_addend_t     add_first;
-    encoding_pkg::ppu_addend_t     add_second;
-    encoding_pkg::ppu_add_result_t add_result;
-    logic [4:0]                    columns;
-    logic                          used;
+    encoding_pkg::ppu_config_t finish;
+    encoding_pkg::ppu_first_t  first;
+    encoding_pkg::ppu_second_t second;
+    encoding_pkg::ppu_result_t result;
+    logic [4:0]                columns;
+    logic                      used;
+    logic                      elementwise;
   } ppu_pass_t;
 
   // The pass on offer: new, once `epoch` has changed; it stands until every unit has taken it.
@@ -299,7 +309,8 @@ package eyrie_pkg;
     logic                    filter_waits;   // the filter stream waits for a chunk
     logic                    ifmap_stall;    // a word of the stream is not taken
     logic                    filter_stall;
-    logic                    drain_busy;     // a beat of sums enters the PPU
+    logic                    elementwise;    // the PPU runs an elementwise pass
+    logic                    drain_busy;     // a beat of sums, or a word A, enters the PPU
     logic                    drain_stall;    // one is not taken
     logic [Clients-1:0][4:0] glb_bytes;
     logic [3:0]              glb_conflicts;  // clients that wait

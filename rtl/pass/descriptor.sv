@@ -73,12 +73,13 @@ module descriptor
   assign drain        = drain_t'(words_q[DrainIndex]);
   assign pass_o.drain = drain;
   assign pass_o.post  = '{
-    finish:     ppu_config_t'(words_q[PpuIndex]),
-    add_first:  ppu_addend_t'(words_q[PpuAddFirstIndex]),
-    add_second: ppu_addend_t'(words_q[PpuAddSecondIndex]),
-    add_result: ppu_add_result_t'(words_q[PpuAddResultIndex]),
-    columns:    drain.columns,
-    used:       drain.to_ppu
+    finish:      ppu_config_t'(words_q[PpuIndex]),
+    first:       ppu_first_t'(words_q[PpuFirstIndex]),
+    second:      ppu_second_t'(words_q[PpuSecondIndex]),
+    result:      ppu_result_t'(words_q[PpuResultIndex]),
+    columns:     drain.columns,
+    used:        drain.to_ppu,
+    elementwise: drain.mode == DrainNone
   };
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
     assign row_ids_o[row] = words_q[RowIdsIndex+row/IdsPerWord][8*(row%IdsPerWord) +: 8];

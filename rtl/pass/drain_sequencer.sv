@@ -6,7 +6,8 @@
 // (two columns each).
 //
 // A pass is taken when the beats of the one before have left the array, since the joints of the
-// chain may change. done_o: the last beat of a pass has been taken out of the array.
+// chain may change. done_o: the last beat of a pass has been taken out of the array; an elementwise
+// pass has none.
 
 `include "assertions.svh"
 
@@ -63,7 +64,7 @@ module drain_sequencer
   always_comb begin : next_state
     state_d = state_q;
     unique case (state_q)
-      StIdle:  if (take) state_d = StRun;
+      StIdle:  if (take) state_d = (cfg_i.mode == DrainNone) ? StEmpty : StRun;
       StRun:   if (sent && beat.pass_last) state_d = StEmpty;
       StEmpty: if (empty_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -261,7 +262,7 @@ module drain_sequencer
   };
 
   logic unused_signals;
-  assign unused_signals = ^{group_first, group_last};
+  assign unused_signals = ^{group_first, group_last, ipsum_i.epoch};
 
   `EYRIE_STABLE(Beat, valid, ready_i, {drain_o, sums_o})
   `EYRIE_ASSERT_WHEN(WithinBlock, valid,

@@ -26,7 +26,7 @@ module write_stream
   input  glb_word_t [1:0] load_words_i,
   output logic            done_o,
 
-  input  word_feed_t      word_i,
+  input  ofmap_feed_t     word_i,
   output logic            word_ready_o,
 
   output logic            request_valid_o,
@@ -96,7 +96,7 @@ module write_stream
   end
 
   logic unused_signals;
-  assign unused_signals = ^{cfg, at};
+  assign unused_signals = ^{cfg, at, word_i.last};
 
   `EYRIE_STABLE(Request, request_valid_o, request_ready_i, request_o)
   `EYRIE_ASSERT_WHEN(SkipFits, skip, into_ready, "the end of a pass is lost")

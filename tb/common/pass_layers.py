@@ -13,6 +13,7 @@ from compiler.limits import dealt_filters, most_filters, most_pixels
 from compiler.pointwise_convolution import Kernel
 from compiler.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
+from tb.common import elementwise_layers
 from tb.common.layers import Layer, convolution, kernel, separable
 
 STANDARD = [
@@ -23,7 +24,7 @@ STANDARD = [
     dict(e=4, p=4, q=4, r=1, t=4, width=16),
     dict(e=16, p=4, q=4, r=1, t=1, width=16),
 ]
-KINDS = ("fused", "pointwise", "depthwise", "convolution", "kernel")
+KINDS = ("fused", "pointwise", "depthwise", "convolution", "kernel", "elementwise")
 MOST_BLOCK = GLB_WORD_BYTES  # filters of a block of a drain: channels of a GLB word
 MOST_CYCLES = 40_000  # of a layer, if all PEs were busy
 ATTEMPTS = 1000
@@ -48,7 +49,7 @@ def draw(rng: np.random.Generator, kind: str, machine: MachineConfig) -> tuple[L
         case = dict(STANDARD[rng.integers(len(STANDARD))])
         width = case.pop("width")
         return convolution(rng, case, width, machine=machine), f"{case}"
-    build = {"convolution": _convolution, "kernel": _kernel}.get(kind, _separable)
+    build = {"convolution": _convolution, "kernel": _kernel, "elementwise": _elementwise}.get(kind, _separable)
     return _until_it_fits(build, rng, kind, machine)
 
 
@@ -99,6 +100,10 @@ def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, sc
     extra, ipsum = int(rng.integers(0, 3)), bool(rng.random() < 0.7)
     layer = convolution(rng, mapping, width, kernel, stride, pads, machine, extra, ipsum)
     return layer, f"convolution {mapping} F={width} R={kernel} U={stride} pads={pads} ipsum={ipsum}"
+
+
+def _elementwise(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float) -> tuple[Layer, str]:
+    return elementwise_layers.draw(rng, machine, scale)
 
 
 def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float) -> tuple[Layer, str]:

@@ -26,6 +26,8 @@ BENCHES = [
     _pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200),
     _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=12),
     _pass("pass7", "convolutions of any kernel, stride and dilation as pointwise work", "kernel"),
+    _pass("pass8", "elementwise passes", "elementwise", layers=24),
+    _pass("pass9", "elementwise passes, random DMA traffic on the GLB", "elementwise", stall=200, layers=12),
     Bench("rules0", "descriptors that the machine does not run", "descriptor_rules_tb", "tb.pass.rules_tests",
           "agrees_on_descriptors", machine=DEFAULT),
 ]

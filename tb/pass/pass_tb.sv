@@ -204,10 +204,12 @@ module pass_tb
   assign reported =
       {activity.drain_stall, activity.drain_busy, activity.filter_stall, activity.ifmap_stall};
   assign waits = {
-    u_core.sums_valid && !u_core.sums_ready,
-    u_core.sums_valid && u_core.sums_ready && u_core.sums_beat.to_ppu,
+    (u_core.sums_valid && !u_core.sums_ready) ||
+        (u_core.words.valid && !u_core.words_ready && activity.elementwise),
+    (u_core.sums_valid && u_core.sums_ready && u_core.sums_beat.to_ppu) ||
+        (u_core.words.valid && u_core.words_ready),
     u_core.filter.valid && !u_core.filter_ready,
-    u_core.ifmap.valid && !u_core.ifmap_ready
+    (u_core.ifmap.valid && !u_core.ifmap_ready) || (u_core.words.valid && !u_core.words_ready)
   };
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -38,7 +38,8 @@ async def run_on_rtl(tb: Testbench, case: Case) -> tuple[np.ndarray, np.ndarray,
     await ClockCycles(tb.clock, 2)
     sums = [[int(word, 16) for word in line.split()] for line in Path("sums.hex").read_text().splitlines()]
     after = [int(line, 16) for line in Path("dump.hex").read_text().split()]
-    return np.array(sums, np.uint32).view(np.int32), np.array(after, np.uint64), cycles
+    sums = np.array(sums, np.uint32).reshape(-1, tb.machine.cols)
+    return sums.view(np.int32), np.array(after, np.uint64), cycles
 
 
 def most_cycles(machine: MachineConfig, descriptor: Descriptor) -> int:
