@@ -17,6 +17,7 @@ from compiler.descriptors import (
     Window,
     output_size,
     pass_descriptor,
+    ring_of,
 )
 from compiler.layout import FeatureMap
 from compiler.limits import most_filters, most_pixels
@@ -24,6 +25,8 @@ from model import encoding as enc
 from model.array import drain_beats
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
+from model.encoding import PoolMode, Stream
+from model.operators import AddParameters, Requantization
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,36 @@ class Case:
 Part = tuple[Case, slice, slice]  # of a layer: a pass, its filters (M), its output rows (E)
 
 
+@dataclass(frozen=True)
+class Table:
+    """Requantisation per channel: int32 bias, Q31 multiplier, shift; and the range."""
+
+    bias: np.ndarray
+    multiplier: np.ndarray
+    shift: np.ndarray
+    output: Output
+
+    def of(self, filters: slice) -> "Table":
+        return Table(self.bias[filters], self.multiplier[filters], self.shift[filters], self.output)
+
+    def pack(self, blocks: int) -> np.ndarray:
+        words = layout.pack_tables(self.bias, self.multiplier, self.shift)
+        out = np.zeros((blocks, words.shape[1]), np.uint64)
+        out[: len(words)] = words
+        return out
+
+
+@dataclass(frozen=True)
+class Addition:
+    """A residual addition to an ofmap: int8 [rows, cols, C] of the second addend, and how both are scaled."""
+
+    values: np.ndarray
+    parameters: AddParameters
+
+    def of(self, rows: slice, filters: slice) -> "Addition":
+        return Addition(self.values[rows, :, filters], self.parameters)
+
+
 class GlbOverflow(ValueError):
     """A case needs more of the GLB than there is."""
 
@@ -93,11 +126,12 @@ def _place_map(memory: Allocator, values: np.ndarray, q: int = 4) -> FeatureMap:
 
 def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                      zero_point: int = 0, ipsum: np.ndarray | None = None,
-                     machine: MachineConfig = DEFAULT, limit: int | None = None) -> Case:
+                     machine: MachineConfig = DEFAULT, limit: int | None = None,
+                     output: Table | None = None, addition: Addition | None = None) -> Case:
     """A convolution in one pass, whose sums are looked at where they leave the array.
 
     ifmap int8 [C, H, W]; filters int8 [M, C, R, S]; mapping: e, p, q, r, t; ipsum int32 [M, E, F].
-    limit: words of GLB it may take, if not the machine's.
+    limit: words of GLB it may take, if not the machine's. output: of an int8 ofmap, with an addition or without.
     """
     e, p, q, r, t = (mapping[name] for name in "epqrt")
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
@@ -116,17 +150,31 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     if sets.by_set and not sets.split:
         packed = packed[:, : convolution_groups(draft)[0]]
     filter_address = memory.place(layout.pad_runs(packed, machine.filter_lanes))
-    final = Convolution(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address)
+    final = replace(draft, filter_address=filter_address)
     places = _convolution_places(machine, final, (m, height, width))
     if ipsum is not None:
         ipsum_address = memory.place(_pack_ipsum(ipsum, places, convolution_descriptor(machine, final)))
-        final = Convolution(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address, ipsum_address)
-    return Case(memory.words, convolution_descriptor(machine, final), places, (m, height, width))
+        final = replace(final, ipsum_address=ipsum_address)
+    if output is not None:
+        table_address = memory.place(output.pack(tiles))
+        final = replace(final, table_address=table_address, ofmap=_place_ofmap(memory, height, width, tiles),
+                        output=output.output, last_channels=(m - 1) % 8 + 1)
+    descriptor = convolution_descriptor(machine, final)
+    if addition is not None:
+        _set_addition(descriptor, memory, final.ofmap, addition)
+    return Case(memory.words, descriptor, places, (m, height, width), final.ofmap)
+
+
+def _place_ofmap(memory: Allocator, rows: int, cols: int, groups: int) -> FeatureMap:
+    """Room for an ofmap."""
+    empty = FeatureMap(rows, cols, groups, 0, rows)
+    return replace(empty, address=memory.place(np.zeros(empty.words, np.uint64)))
 
 
 def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                       zero_point: int = 0, ipsum: np.ndarray | None = None,
-                      machine: MachineConfig = DEFAULT) -> list[Part]:
+                      machine: MachineConfig = DEFAULT, output: Table | None = None,
+                      addition: Addition | None = None) -> list[Part]:
     """A convolution in as many passes as the GLB demands. Splits output rows first, at multiples of
     e, then filters.
     """
@@ -135,7 +183,8 @@ def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, ma
     def build(m: slice, rows: slice) -> Case:
         part, cut = _rows_of(ifmap, window, rows)
         sums = None if ipsum is None else ipsum[m, rows]
-        return convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine)
+        return convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine, None,
+                                output and output.of(m), addition and addition.of(rows, m))
 
     steps = mapping["p"] * mapping["t"], mapping["e"]
     return _split(build, slice(0, len(filters)), slice(0, height), steps)
@@ -220,31 +269,34 @@ def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: in
     return Blocks(rows, cols, pixels, -(-height // rows), -(-width // (cols * pixels)))
 
 
-@dataclass(frozen=True)
-class Table:
-    """Requantisation per channel: int32 bias, Q31 multiplier, shift; and the range."""
+def _set_addition(descriptor: Descriptor, memory: Allocator, ofmap: FeatureMap, addition: Addition) -> None:
+    """Adds to the words of a pass those of a map that lies as its ofmap does."""
+    packed = ofmap.pack(addition.values)
+    residual = replace(ofmap, address=memory.place(packed))
+    words = descriptor.stream(Stream.OFMAP)
+    address = words.address | {"row_address": residual.row_address(words.range["y"]), **ring_of(residual)}
+    descriptor.set_stream(Stream.RESIDUAL, StreamDescriptor(address, words.range, {}, words.levels))
+    first, second, result = addition.parameters.first, addition.parameters.second, addition.parameters.output
 
-    bias: np.ndarray
-    multiplier: np.ndarray
-    shift: np.ndarray
-    output: Output
+    def scaling(item: Requantization) -> dict[str, int]:
+        return {"multiplier": int(item.multiplier), "right_shift": -int(item.shift), "zero_point": item.zero_point}
 
-    def pack(self, blocks: int) -> np.ndarray:
-        words = layout.pack_tables(self.bias, self.multiplier, self.shift)
-        out = np.zeros((blocks, words.shape[1]), np.uint64)
-        out[: len(words)] = words
-        return out
+    descriptor.set(enc.PPU_ADD_FIRST_INDEX, enc.PPU_ADDEND, **scaling(first))
+    descriptor.set(enc.PPU_ADD_SECOND_INDEX, enc.PPU_ADDEND, **scaling(second))
+    descriptor.set(enc.PPU_ADD_RESULT_INDEX, enc.PPU_ADD_RESULT, enable=1, **scaling(result),
+                   act_min=result.minimum, act_max=result.maximum)
 
 
 def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: np.ndarray | None,
                    middle: Table | None, pointwise: np.ndarray | None, output: Table | None,
                    blocks: Blocks | None = None, tile: int | None = None,
-                   machine: MachineConfig = DEFAULT, ipsum: np.ndarray | None = None) -> Case:
+                   machine: MachineConfig = DEFAULT, ipsum: np.ndarray | None = None,
+                   maxima: bool = False, addition: Addition | None = None) -> Case:
     """A fused (both filters), depthwise or pointwise pass, with its int8 ofmap.
 
     ifmap int8 [C, H, W]; depthwise int8 [C, R, S] with table `middle`; pointwise int8 [M, C] with
-    table `output`, or None: the sums are looked at where they leave the array, and may start with
-    `ipsum`, int32 [M, E, F]. tile: filters of a tile, a multiple of 8.
+    table `output`, or None: the sums are looked at where they leave the array. They may start with
+    `ipsum`, int32 [M, E, F]. tile: filters of a tile, a multiple of 8. maxima: of 2 x 2 pixels, before the addition.
     """
     window = window if depthwise is not None else Window((1, 1), 1, (0, 0, 0, 0))
     height, width = output_size(ifmap.shape[1:], window)
@@ -265,20 +317,19 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
         full = len(packed) * tile == -(-channels // 8) * 8
         filters = Filters(tile, len(packed), filter_address, table_address,
                           last_channels=(channels - 1) % 8 + 1 if full else 8)
-    storage = FeatureMap(height, width, -(-channels // 8), 0, height)
-    if filters:
-        storage = FeatureMap(height, width, filters.count // 8 * filters.tiles, 0, height)
-    ofmap = None
+    ofmap, pool = None, 2 if maxima else 1
     if output or pointwise is None:
-        address = memory.place(np.zeros(storage.words, np.uint64))
-        ofmap = replace(storage, address=address)
+        groups = filters.count // 8 * filters.tiles if filters else -(-channels // 8)
+        ofmap = _place_ofmap(memory, height // pool, width // pool, groups)
     final = output.output if pointwise is not None and output else Output()
     p = Pass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
-             middle.output if middle else Output())
+             middle.output if middle else Output(), PoolMode.MAX if maxima else PoolMode.NONE)
     descriptor = pass_descriptor(machine, p)
     places = _block_places(machine, p, descriptor, (channels, height, width))
     if ipsum is not None:
         _set_ipsum(descriptor, memory, _pack_ipsum(ipsum, places, descriptor))
+    if addition is not None:
+        _set_addition(descriptor, memory, ofmap, addition)
     return Case(memory.words, descriptor, places, (channels, height, width), ofmap)
 
 
@@ -286,7 +337,7 @@ def _set_ipsum(descriptor: Descriptor, memory: Allocator, words: np.ndarray) -> 
     """Lets the sums of a pass start with `words`, uint64 [tiles, beats, pairs of columns]."""
     tiles, beats, pairs = words.shape
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, **{**descriptor.drain, "ipsum": 1})
-    descriptor.set_stream(enc.Stream.IPSUM, StreamDescriptor(
+    descriptor.set_stream(Stream.IPSUM, StreamDescriptor(
         {"offset": memory.place(words)}, {"rows": 1, "cols": 1}, {},
         (Level(pairs, 1), Level(beats, pairs), Level(tiles, beats * pairs))))
 
