@@ -37,6 +37,17 @@ def words(descriptor: Descriptor, sums: np.ndarray, order: tuple[int, int, int, 
     return packed.reshape(-1, BLOCK_CHANNELS).view(np.uint64)[:, 0]
 
 
+def words_of_tile(descriptor: Descriptor, order: tuple[int, int, int, int]) -> int:
+    """GLB words that a tile of sums, its beats ordered as `order`, comes out as."""
+    chains, blocks, pixels, _ = order
+    columns, mode = descriptor.drain["columns"], descriptor.ppu["pool"]
+    if mode == PoolMode.AVERAGE:
+        return chains * blocks * (((columns - 1) >> descriptor.ppu["pool_columns"]) + 1)
+    if mode == PoolMode.MAX:
+        return chains * blocks * (pixels // 2) * (columns // 2)
+    return chains * blocks * pixels * columns
+
+
 def _requantize(descriptor: Descriptor, beats: np.ndarray, tables: np.ndarray) -> np.ndarray:
     """int8 [block, pixel, column, channel]."""
     channels = beats.shape[2]

@@ -75,12 +75,14 @@ def positions(stream: StreamDescriptor) -> Positions:
 
 @dataclass(frozen=True)
 class Beats:
-    """What a read stream hands on: data uint64 [beats, lanes], lanes bool [beats, lanes], tags."""
+    """What a read stream hands on: data uint64 [beats, lanes], lanes bool [beats, lanes], tags; to_pixels: as
+    pointwise pixels."""
 
     data: np.ndarray
     lanes: np.ndarray
     tag: np.ndarray
     half_by_set: bool
+    to_pixels: bool
 
     def words(self, row: int, column: int, odd_set: bool, column_bits: int = 6) -> np.ndarray:
         """The 32-bit PE words (uint32) that a PE with these IDs gets."""
@@ -119,7 +121,7 @@ def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Po
         if lane and (odd := fetched & (at.address % 2 == 1)).any():
             raise IndexError(f"a pair of words at the odd address {at.address[odd][0]}")
         data[:, lane] = np.where(there, memory[np.where(fetched, at.address + lane, 0)], pad)
-    return Beats(data, kept, at.tag, bool(stream.options["half_by_set"]))
+    return Beats(data, kept, at.tag, bool(stream.options["half_by_set"]), bool(stream.options["to_pixels"]))
 
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)

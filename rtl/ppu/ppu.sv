@@ -17,13 +17,14 @@
 // the GLB word) and 1 (high half), and no table.
 //
 // Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of
-// columns. Max pooling: columns / 2 per pair of pixels. word_last_o is set on the last word of a
-// pass.
+// columns. Max pooling: columns / 2 per pair of pixels. word_o.last is set on the last word of
+// a pass.
 //
 // Passes: a pass is offered by toggling cfg_epoch_i with cfg_i stable until cfg_epoch_o equals
 // cfg_epoch_i. It is taken when the last word of the pass before has left; a pass that does not use
 // the PPU (cfg_i.used) is taken and that is all (its beats are those dropped).
-// No other beat is taken between passes. Tables may come at any time.
+// No other beat is taken between passes. Tables and residual words of the pass on offer may come at
+// any time; surplus_o: more came for a pass than it takes.
 //
 // Everything before the transposer moves together and stops while the transposer has no bank free.
 // sums_ready_o is a function of registers and beat_i.to_ppu; valid never depends on ready.
@@ -50,10 +51,10 @@ module ppu
   output logic                 table_ready_o,
   input  word_feed_t           residual_i,
   output logic                 residual_ready_o,
-  output word_feed_t           word_o,
+  output ofmap_feed_t          word_o,
   input  logic                 word_ready_i,
-  output logic                 word_last_o,
 
+  output logic                 surplus_o,
   output logic                 busy_o,   // a beat entered
   output logic                 stall_o   // a beat was offered and not taken
 );
@@ -70,7 +71,7 @@ module ppu
   logic         average, maximum;
 
   logic               ready, push, advance;
-  logic               table_valid;
+  logic               table_valid, table_any, residual_own, residual_ready, running;
   sum_t               bias;
   logic signed [31:0] multiplier;
   logic signed [7:0]  shift;
@@ -105,7 +106,7 @@ module ppu
     unique case (state_q)
       StIdle:  if (take_config && cfg_i.used) state_d = StRun;
       StRun:   if (push && beat_i.pass_last) state_d = StFlush;
-      StFlush: if (word_o.valid && word_ready_i && word_last_o) state_d = StIdle;
+      StFlush: if (word_o.valid && word_ready_i && word_o.last) state_d = StIdle;
       default: state_d = StIdle;
     endcase
   end
@@ -127,6 +128,15 @@ module ppu
   logic unused_used;  // a matter of whether a pass is run
   assign unused_used = cfg_q.used;
 
+  // Words of the next pass wait for it.
+  assign running          = state_q != StIdle;
+  assign residual_own     = residual_i.epoch == epoch_q;
+  assign residual_ready_o = residual_ready && residual_own;
+  assign surplus_o        =
+      (!running && table_any) ||
+      (table_i.valid && is_surplus(table_i.epoch, epoch_q, cfg_epoch_i, running)) ||
+      (residual_i.valid && is_surplus(residual_i.epoch, epoch_q, cfg_epoch_i, running));
+
   assign average = cfg_q.finish.pool == encoding_pkg::PoolAverage;
   assign maximum = cfg_q.finish.pool == encoding_pkg::PoolMax;
 
@@ -141,11 +151,14 @@ module ppu
   table_buffer u_table (
     .clk_i,
     .rst_ni,
+    .epoch_i      (epoch_q),
     .table_valid_i(table_i.valid),
     .table_ready_o,
+    .table_epoch_i(table_i.epoch),
     .table_i      (table_i.word),
     .half_i       (1'b0),
     .valid_o      (table_valid),
+    .any_o        (table_any),
     .read_i       (push && !cfg_q.finish.raw),
     .channel_i    (beat_i.channel),
     .bias_o       (bias),
@@ -286,13 +299,13 @@ module ppu
     .word_ready_o(packed_ready),
     .word_i      (packed_word),
     .word_last_i (packed_last),
-    .residual_valid_i(residual_i.valid),
-    .residual_ready_o,
+    .residual_valid_i(residual_i.valid && residual_own),
+    .residual_ready_o(residual_ready),
     .residual_i      (residual_i.word),
     .word_valid_o    (word_o.valid),
     .word_ready_i,
     .word_o          (word_o.word),
-    .word_last_o
+    .word_last_o     (word_o.last)
   );
 
   `EYRIE_STATIC(ColsLegal, COLS >= 2 && COLS <= 16, "COLS is not 2 to 16")
@@ -301,7 +314,7 @@ module ppu
     `EYRIE_STABLE(SumStable, sums_valid_i && state_q == StRun && 5'(column) < cfg_q.columns,
         sums_ready_o, sums_i[column])
   end
-  `EYRIE_STABLE(WordStable, word_o.valid, word_ready_i, {word_o, word_last_o})
+  `EYRIE_STABLE(WordStable, word_o.valid, word_ready_i, word_o)
   `EYRIE_ASSERT_NEXT(OfferStable, cfg_epoch_i != epoch_q,
       $stable(cfg_epoch_i), "a pass was offered before the one before was taken")
   `EYRIE_ASSERT_WHEN(PassEndsBlock, push && (beat_i.tile_last || beat_i.pass_last),

@@ -26,6 +26,10 @@ BENCHES = [
     _pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200),
     _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=12),
     _pass("pass7", "maxima, residual addition, ipsum, folds: passes with an int8 ofmap", *FINISHES, layers=8),
+    Bench("streams0", "streams that bring more or fewer words than their pass takes", "pass_tb",
+          "tb.pass.streams_tests", "stops_wrong_streams", arguments={"passes": 80}, machine=DEFAULT),
+    Bench("tables0", "requantisation tables of any bits", "pass_tb", "tb.pass.streams_tests", "takes_any_table",
+          arguments={"passes": 10}, machine=DEFAULT),
     Bench("rules0", "descriptors that the machine does not run", "descriptor_rules_tb", "tb.pass.rules_tests",
           "agrees_on_descriptors", machine=DEFAULT),
 ]

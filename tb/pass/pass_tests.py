@@ -111,6 +111,7 @@ async def runs_layers(dut) -> None:
         ports = dut.waits_o, dut.activity_o
         waited, reported = (int(port.value) >> 32 * n & 0xFFFFFFFF for port in ports)
         board.compare(waited, reported, f"cycles of {name}")
+    board.compare(0, int(dut.surplus_o.value), "surplus words")
     assert all(drawn[kind] for kind in kinds if kind in drawn), f"passes with each finish: {drawn}"
     assert encoding.CONFIG_WORDS == 128
     await tb.finish(board, pass_cycles=cycles, finishes=drawn)

@@ -23,7 +23,7 @@ class PpuBench:
         self.tb = Testbench(dut)
         self.board = Scoreboard("words")
         self.sums = StreamDriver(self.tb, "sums", ("data", "beat"))
-        others = (StreamDriver(self.tb, name) for name in ("table", "residual"))
+        others = (StreamDriver(self.tb, name, ("data", "epoch")) for name in ("table", "residual"))
         self.streams = [self.sums, *others]
         self.sink = ReadySink(self.tb, "word")
         StreamMonitor(self.tb, "word", ("data", "last"), callback=self.board.observe)
@@ -45,20 +45,23 @@ class PpuBench:
         self.sink.pace(stall)
 
     def queue(self, passes: list[Pass]) -> None:
+        """Queues the sums of passes to be offered, and what has to come out."""
         for item in passes:
-            queues = item.beats, item.table, item.residual
-            for stream, items in zip(self.streams, queues, strict=True):
-                stream.extend(items)
+            self.sums.extend(item.beats)
             for word, where in item.words:
                 self.board.expect(word, where)
 
     async def offer(self, passes: list[Pass]) -> None:
-        """Offers the passes in turn; between them the configuration ports carry other values."""
+        """Offers the passes in turn, each with the words that its streams bring; between them the configuration
+        ports carry other values."""
         dut, rng = self.tb.dut, self.tb.rng
         for item in passes:
             for name, port in self._ports.items():
                 port.value = int(item.ports[name])
-            dut.cfg_epoch_i.value = 1 - int(dut.cfg_epoch_i.value)
+            epoch = 1 - int(dut.cfg_epoch_i.value)
+            dut.cfg_epoch_i.value = epoch
+            for stream, words in zip(self.streams[1:], (item.table, item.residual), strict=True):
+                stream.extend({"data": word, "epoch": epoch} for word in words)
             await ClockCycles(self.tb.clock, 1)
             await self.tb.until(
                 lambda: dut.cfg_epoch_o.value == dut.cfg_epoch_i.value, "a pass to be taken", step=1
@@ -87,6 +90,7 @@ async def mix(dut):
         await tb.until(lambda: bench.board.done, f"the words of group {group}")
         await with_timeout(bench.sums.drain(), 200, "us")  # beats that are dropped, too
     bench.board.compare(int(dut.held_o.value), int(dut.stalls_o.value), "cycles with stall_o")
+    bench.board.compare(0, int(dut.surplus_o.value), "surplus words")
     await tb.finish(bench.board, beats=int(dut.beats_o.value))
 
 

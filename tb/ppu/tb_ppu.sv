@@ -22,16 +22,20 @@ module tb_ppu #(
 
   input  logic                                       table_valid_i,
   output logic                                       table_ready_o,
+  input  logic                                       table_epoch_i,
   input  logic [63:0]                                table_data_i,
 
   input  logic                                       residual_valid_i,
   output logic                                       residual_ready_o,
+  input  logic                                       residual_epoch_i,
   input  logic [63:0]                                residual_data_i,
 
   output logic                                       word_valid_o,
   input  logic                                       word_ready_i,
   output logic [63:0]                                word_data_o,
   output logic                                       word_last_o,
+
+  output logic                                       surplus_o,  // has come
 
   output logic                                       busy_o,
   output logic                                       stall_o,
@@ -43,6 +47,7 @@ module tb_ppu #(
 );
 
   eyrie_pkg::ppu_pass_t cfg;
+  logic                 surplus;
 
   assign cfg = '{finish: cfg_i, add_first: add_first_i, add_second: add_second_i, add_result: add_result_i,
                  columns: columns_i, used: to_ppu_i};
@@ -59,13 +64,13 @@ module tb_ppu #(
     .sums_ready_o,
     .sums_i          (sums_data_i),
     .beat_i          (sums_beat_i),
-    .table_i         ({table_valid_i, table_data_i}),
+    .table_i         ({table_valid_i, table_epoch_i, table_data_i}),
     .table_ready_o,
-    .residual_i      ({residual_valid_i, residual_data_i}),
+    .residual_i      ({residual_valid_i, residual_epoch_i, residual_data_i}),
     .residual_ready_o,
-    .word_o          ({word_valid_o, word_data_o}),
+    .word_o          ({word_valid_o, word_last_o, word_data_o}),
     .word_ready_i,
-    .word_last_o,
+    .surplus_o       (surplus),
     .busy_o,
     .stall_o
   );
@@ -74,9 +79,10 @@ module tb_ppu #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {cycle_q, first_q, beats_o, stalls_o, held_o, span_o, tail_o} <= '0;
+      {cycle_q, first_q, beats_o, stalls_o, held_o, span_o, tail_o, surplus_o} <= '0;
     end else begin
-      cycle_q <= cycle_q + 1;
+      cycle_q   <= cycle_q + 1;
+      surplus_o <= surplus_o || surplus;
       if (busy_o) begin
         beats_o <= beats_o + 1;
         span_o  <= (beats_o == '0) ? 1 : cycle_q - first_q + 1;
