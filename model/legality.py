@@ -6,7 +6,7 @@ catch what would lose words or sums without a word, or reach where there is noth
 words that never come is the watchdog's. `scripts/gen_rules.py` writes them as `rtl/pass/descriptor_rules.sv`.
 
 A rule is a Python expression of the fields of the descriptor's words (shape, loops, middle: of the depthwise
-words, drain, ppu, first and result: of the operation on words), of the streams that are used (used.IFMAP, ...), and of the
+words, drain, ppu, first and result: of the operation on words, ifmap: the options of its stream), of the streams that are used (used.IFMAP, ...), and of the
 machine's sizes: RTL parameters by their names, SETS, and LN_WITHIN, the joints within sets.
 """
 
@@ -17,7 +17,7 @@ from types import CodeType, SimpleNamespace
 from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor
-from model.encoding import ArrayMode, DrainMode, Operation, PoolMode, Stream
+from model.encoding import ArrayMode, Destination, DrainMode, Operation, PoolMode, Stream
 
 PARAMETERS = ("ROWS", "COLS", "IFMAP_WORDS", "FILTER_WORDS", "PIXEL_WORDS", "PSUM_WORDS", "FILTER_LANES")
 
@@ -97,6 +97,9 @@ RULES = (
     Rule("not drain.to_ppu or result.operation != Operation.SUM or first.window >= 1", "a sum over no window"),
     # The streams.
     Rule("used.IFMAP", "a pass without ifmap"),
+    Rule("(ifmap.destination == Destination.PIXELS) == (shape.mode == ArrayMode.POINTWISE) "
+         "and (ifmap.destination == Destination.PPU) == (shape.mode == ArrayMode.ELEMENTWISE)",
+         "ifmap words to where they are not taken"),
     Rule(f"used.FILTER == ({_ARRAY} and shape.mode != ArrayMode.DEPTHWISE)", "filters without use, or none"),
     Rule(f"used.DEPTHWISE == {_DEPTHWISE}", "depthwise filters without use, or none"),
     Rule(f"used.TABLE == (drain.to_ppu and (not ppu.raw if {_ARRAY} else result.operation == Operation.SUM))",
@@ -124,9 +127,10 @@ def broken_rule(config: MachineConfig, descriptor: Descriptor) -> str | None:
              "drain": descriptor.drain, "ppu": descriptor.ppu,
              "first": enc.PPU_FIRST.unpack(descriptor.words[enc.PPU_FIRST_INDEX]),
              "result": enc.PPU_RESULT.unpack(descriptor.words[enc.PPU_RESULT_INDEX]),
+             "ifmap": descriptor.stream(Stream.IFMAP).options,
              "used": {stream.name: descriptor.uses(stream) for stream in Stream}}
     names = {name: SimpleNamespace(**fields) for name, fields in words.items()}
-    names |= {"ArrayMode": ArrayMode, "DrainMode": DrainMode, "PoolMode": PoolMode, "Operation": Operation,
+    names |= {"ArrayMode": ArrayMode, "DrainMode": DrainMode, "PoolMode": PoolMode, "Operation": Operation, "Destination": Destination,
               **sizes(config)}
     for rule in RULES:
         if not eval(_compiled(rule.holds), {"__builtins__": {}}, names):  # noqa: S307 - the list above

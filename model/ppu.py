@@ -35,6 +35,17 @@ def words(descriptor: Descriptor, sums: np.ndarray, order: tuple[int, int, int, 
     return operate(descriptor, packed.reshape(-1, BLOCK_CHANNELS).view(np.uint64)[:, 0], residual)
 
 
+def words_of_tile(descriptor: Descriptor, order: tuple[int, int, int, int]) -> int:
+    """GLB words that a tile of sums, its beats ordered as `order`, comes out as."""
+    chains, blocks, pixels, _ = order
+    columns, mode = descriptor.drain["columns"], descriptor.ppu["pool"]
+    if mode == PoolMode.AVERAGE:
+        return chains * blocks * (((columns - 1) >> descriptor.ppu["pool_columns"]) + 1)
+    if mode == PoolMode.MAX:
+        return chains * blocks * (pixels // 2) * (columns // 2)
+    return chains * blocks * pixels * columns
+
+
 def _requantize(descriptor: Descriptor, beats: np.ndarray, tables: np.ndarray) -> np.ndarray:
     """int8 [block, pixel, column, channel]."""
     channels = beats.shape[2]
@@ -63,6 +74,17 @@ def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
 
 
 # ---- The operation on words ----------------------------------------------------------------------
+
+
+def words_made(descriptor: Descriptor, words: int) -> int:
+    """Words that so many words A of an elementwise pass come out as; the last one ends its window."""
+    return -(-words // max(enc.PPU_FIRST.unpack(descriptor.words[enc.PPU_FIRST_INDEX])["window"], 1))
+
+
+def others_taken(descriptor: Descriptor, words: int) -> int:
+    """Words of the residual stream that so many words A take: words B, or a table."""
+    result = enc.PPU_RESULT.unpack(descriptor.words[enc.PPU_RESULT_INDEX])
+    return enc.LOOKUP_WORDS if result["operation"] == Operation.TABLE else words
 
 
 def operate(descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | None = None,
@@ -111,8 +133,9 @@ def _addend(operand: dict[str, int], values: np.ndarray) -> np.ndarray:
 def _sums(values: np.ndarray, window: int, windows: np.ndarray, result: dict[str, int]) -> np.ndarray:
     totals = np.add.reduceat(values, np.arange(0, len(values), window))
     parameters = [enc.WINDOW.unpack(int(word)) for word in windows]
-    multiplier, shift, bias = (np.array([p[name] for p in parameters])[:, None] for name in ("multiplier", "shift", "bias"))
-    return _result(totals + bias, multiplier, shift, result)
+    multiplier, shift, bias = (np.array([p[name] for p in parameters])[:, None]
+                               for name in ("multiplier", "shift", "bias"))
+    return _result(totals + bias, *table_entries(multiplier, shift), result)
 
 
 def _result(total: np.ndarray, multiplier: np.ndarray | int, shift: np.ndarray | int,

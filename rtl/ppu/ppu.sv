@@ -26,7 +26,8 @@
 // Passes: a pass is offered by toggling cfg_epoch_i with cfg_i stable until cfg_epoch_o equals
 // cfg_epoch_i. It is taken when the last word of the pass before has left; a pass that does not use
 // the PPU (cfg_i.used) is taken and that is all (its beats are those dropped).
-// No other beat is taken between passes. Tables may come at any time.
+// No other beat is taken between passes. Tables and residual words of the pass on offer may come at
+// any time; surplus_o: more came for a pass than it takes.
 //
 // Everything before the transposer moves together and stops while the transposer has no bank free.
 // sums_ready_o is a function of registers and beat_i.to_ppu; valid never depends on ready.
@@ -58,6 +59,7 @@ module ppu
   output ofmap_feed_t          word_o,
   input  logic                 word_ready_i,
 
+  output logic                 surplus_o,
   output logic                 elementwise_o,  // such a pass runs
   output logic                 busy_o,         // a beat, or a word of words_i, entered
   output logic                 stall_o         // one was offered and not taken
@@ -75,7 +77,8 @@ module ppu
   logic         average, maximum, elementwise, words_taken, last_entered, last_left;
 
   logic               ready, push, advance;
-  logic               table_valid, table_ready, for_windows, residual_ready;
+  logic               table_valid, table_any, table_ready, for_windows, residual_own, residual_ready;
+  logic               running;
   sum_t               bias;
   logic signed [31:0] multiplier;
   logic signed [7:0]  shift;
@@ -135,11 +138,20 @@ module ppu
   logic unused_used;  // a matter of whether a pass is run
   assign unused_used = cfg_q.used;
 
+  assign running       = state_q != StIdle;
   assign elementwise   = cfg_q.elementwise;
-  assign elementwise_o = elementwise && state_q != StIdle;
+  assign elementwise_o = elementwise && running;
   assign words_taken   = words_i.valid && words_ready_o;
   assign last_entered  = (push && beat_i.pass_last) || (words_taken && words_i.last);
   assign last_left     = word_o.valid && word_ready_i && word_o.last;
+
+  // Words of the next pass wait for it.
+  assign residual_own     = residual_i.epoch == epoch_q;
+  assign residual_ready_o = residual_ready && residual_own;
+  assign surplus_o        =
+      (!running && table_any) ||
+      (table_i.valid && is_surplus(table_i.epoch, epoch_q, cfg_epoch_i, running)) ||
+      (residual_i.valid && is_surplus(residual_i.epoch, epoch_q, cfg_epoch_i, running));
 
   assign average = cfg_q.finish.pool == encoding_pkg::PoolAverage;
   assign maximum = cfg_q.finish.pool == encoding_pkg::PoolMax;
@@ -157,11 +169,14 @@ module ppu
   table_buffer u_table (
     .clk_i,
     .rst_ni,
+    .epoch_i      (epoch_q),
     .table_valid_i(table_i.valid && !for_windows),
     .table_ready_o(table_ready),
+    .table_epoch_i(table_i.epoch),
     .table_i      (table_i.word),
     .half_i       (1'b0),
     .valid_o      (table_valid),
+    .any_o        (table_any),
     .read_i       (push && !cfg_q.finish.raw),
     .channel_i    (beat_i.channel),
     .bias_o       (bias),
@@ -299,7 +314,6 @@ module ppu
   assign a_valid          = elementwise ? words_i.valid && state_q == StRun : packed_valid;
   assign packed_ready     = !elementwise && a_ready;
   assign words_ready_o    = elementwise && state_q == StRun && a_ready;
-  assign residual_ready_o = residual_ready && residual_i.epoch == epoch_q;
   assign table_ready_o    = for_windows ? table_i.epoch == epoch_q && window_ready : table_ready;
 
   // What the table stream brings, for this pass or the one on offer.
@@ -318,7 +332,7 @@ module ppu
     .word_ready_o  (a_ready),
     .word_i        (elementwise ? words_i.word : packed_word),
     .word_last_i   (elementwise ? words_i.last : packed_last),
-    .other_valid_i (residual_i.valid && residual_i.epoch == epoch_q),
+    .other_valid_i (residual_i.valid && residual_own),
     .other_ready_o (residual_ready),
     .other_i       (residual_i.word),
     .window_valid_i(table_i.valid && for_windows && table_i.epoch == epoch_q),

@@ -39,6 +39,7 @@ module read_stream
   input  count_t                chunks_loaded_i,
   output logic                  chunk_freed_o,
   output logic                  waiting_o,      // for go_i or for a chunk
+  output logic                  busy_o,         // words of a pass have not been handed on
 
   output logic                  request_valid_o,
   input  logic                  request_ready_i,
@@ -189,6 +190,7 @@ module read_stream
   );
 
   assign beats_empty  = beat_count == '0;
+  assign busy_o       = running || !beats_empty;
   assign head_fetched = head.fetched != '0;
   assign valid_o      = head_valid && (data_valid || !head_fetched);
   assign lanes_o      = head.lanes;

@@ -4,7 +4,8 @@
 //
 // Each stream takes the pass on offer by itself (taken_o: all have). The ifmap stream of a pass
 // then waits until passes_done_i has reached wait_passes_i, filters in chunks until those are
-// loaded. ofmap_done_o: the ofmap of a pass, if it has one, is written.
+// loaded. ofmap_done_o: the ofmap of a pass, if it has one, is written; ofmap_unequal_o: a pass
+// makes more or fewer words than its ofmap has. reading_o: a stream has words to hand on.
 
 `include "assertions.svh"
 
@@ -27,6 +28,8 @@ module stream_set
   input  count_t                       chunks_loaded_i,
   output logic                         chunk_freed_o,
   output logic                         ofmap_done_o,
+  output logic                         ofmap_unequal_o,
+  output logic                         reading_o,
   output logic                         ifmap_waits_o,   // for passes_done_i
   output logic                         filter_waits_o,  // for chunks_loaded_i
 
@@ -62,7 +65,7 @@ module stream_set
 
   // ---- Streams that read ----
 
-  logic                 [Streams-1:0] swap, waits, freed, valid, ready, final_beat;
+  logic                 [Streams-1:0] swap, waits, busy, freed, valid, ready, final_beat;
   glb_word_t       [Streams-1:0][1:0] data;
   logic            [Streams-1:0][1:0] lanes;
   tag_t                 [Streams-1:0] tag;
@@ -96,6 +99,7 @@ module stream_set
         .go_i           (s != StreamIfmap || ifmap_go),
         .chunk_freed_o  (freed[s]),
         .waiting_o      (waits[s]),
+        .busy_o         (busy[s]),
         .request_valid_o(request_valid_o[s]),
         .request_ready_i(request_ready_i[s]),
         .request_o      (request_o[s]),
@@ -122,13 +126,14 @@ module stream_set
         .load_pair_i    (load_i.pair),
         .load_words_i   (load_i.words),
         .done_o         (ofmap_done_o),
+        .unequal_o      (ofmap_unequal_o),
         .word_i         (ofmap_i),
         .word_ready_o   (ofmap_ready_o),
         .request_valid_o(request_valid_o[s]),
         .request_ready_i(request_ready_i[s]),
         .request_o      (request_o[s])
       );
-      assign {swap[s], waits[s], freed[s], valid[s], final_beat[s]} = '0;
+      assign {swap[s], waits[s], busy[s], freed[s], valid[s], final_beat[s]} = '0;
       assign {data[s], lanes[s], tag[s], options[s]} = '0;
     end
   end
@@ -139,6 +144,7 @@ module stream_set
   assign chunk_freed_o  = freed[StreamFilter];
   assign filter_waits_o = waits[StreamFilter];
   assign ifmap_waits_o  = waits[StreamIfmap];
+  assign reading_o      = busy != '0;
 
   assign to_ppu  = options[StreamIfmap].destination == ToPpu;
   assign words_o = '{
@@ -148,6 +154,7 @@ module stream_set
   };
   assign ifmap_o = '{
     swap:        swap[StreamIfmap],
+    epoch:       epoch[StreamIfmap],
     valid:       valid[StreamIfmap] && !to_ppu,
     data:        data[StreamIfmap],
     lanes:       lanes[StreamIfmap],
@@ -157,6 +164,7 @@ module stream_set
   };
   assign filter_o = '{
     swap:        swap[StreamFilter],
+    epoch:       epoch[StreamFilter],
     valid:       valid[StreamFilter],
     data:        data[StreamFilter],
     lanes:       lanes[StreamFilter],
@@ -165,6 +173,7 @@ module stream_set
   };
   assign depthwise_o = '{
     swap:        swap[StreamDepthwise],
+    epoch:       epoch[StreamDepthwise],
     valid:       valid[StreamDepthwise],
     data:        data[StreamDepthwise],
     lanes:       lanes[StreamDepthwise],

@@ -95,6 +95,7 @@ async def mix(dut):
         await tb.until(lambda: bench.board.done, f"the words of group {group}")
         await with_timeout(bench.sums.drain(), 200, "us")  # beats that are dropped, too
     bench.board.compare(int(dut.held_o.value), int(dut.stalls_o.value), "cycles with stall_o")
+    bench.board.compare(0, int(dut.surplus_o.value), "surplus words")
     await tb.finish(bench.board, beats=int(dut.beats_o.value))
 
 

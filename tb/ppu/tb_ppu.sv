@@ -41,6 +41,8 @@ module tb_ppu #(
   output logic [63:0]                                word_data_o,
   output logic                                       word_last_o,
 
+  output logic                                       surplus_o,  // has come
+
   output logic                                       busy_o,
   output logic                                       stall_o,
   output logic [31:0]                                beats_o,   // beats taken
@@ -52,6 +54,7 @@ module tb_ppu #(
 );
 
   eyrie_pkg::ppu_pass_t cfg;
+  logic                 surplus;
 
   assign cfg = '{finish: cfg_i, first: first_i, second: second_i, result: result_i,
                  columns: columns_i, used: to_ppu_i, elementwise: elementwise_i};
@@ -76,6 +79,7 @@ module tb_ppu #(
     .residual_ready_o,
     .word_o          ({word_valid_o, word_last_o, word_data_o}),
     .word_ready_i,
+    .surplus_o       (surplus),
     .elementwise_o   (),
     .busy_o,
     .stall_o
@@ -87,9 +91,11 @@ module tb_ppu #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {cycle_q, first_q, begin_q, beats_o, stalls_o, held_o, span_o, last_o, tail_o} <= '0;
-      fresh_q <= 1'b1;
+      surplus_o <= 1'b0;
+      fresh_q   <= 1'b1;
     end else begin
-      cycle_q <= cycle_q + 1;
+      cycle_q   <= cycle_q + 1;
+      surplus_o <= surplus_o || surplus;
       if (busy_o) begin
         beats_o <= beats_o + 1;
         span_o  <= (beats_o == '0) ? 1 : cycle_q - first_q + 1;
