@@ -4,7 +4,7 @@
 import numpy as np
 
 from model import encoding as enc
-from model.arithmetic import multiply_by_quantized_multiplier, rounding_average, wrap_int32
+from model.arithmetic import multiply_by_quantized_multiplier, rounding_average, table_entries, wrap_int32
 from model.array import unpack_tables
 from model.descriptor import Descriptor
 from model.encoding import Operation, PoolMode
