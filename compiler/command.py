@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from compiler.command_line import file_name, whole_number
 from compiler.files import check_folder
-from compiler.importers.file import read_model
+from compiler.frontend.file import read_model
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages, compile_network
 from model.config import DEFAULT, MachineConfig

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What --dump prints of the stages between groups and commands."""
 
-from compiler import fusion as plans
-from compiler.groups import Group
-from compiler.placement import Buffer
-from compiler.schedule import Step
-from compiler.segments import Segment, Way, mappings_of, sliced
-from compiler.tensors import Plan
+from compiler.emit.schedule import Step
+from compiler.passes.groups import Group
+from compiler.plan.placement import Buffer
+from compiler.plan.segments import Segment, Way, mappings_of, sliced
+from compiler.plan.tensors import Plan
+from compiler.study import fusion as plans
 from model.config import GLB_WORD_BYTES, MachineConfig
 
 

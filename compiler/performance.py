@@ -6,17 +6,17 @@ import io
 import json
 from dataclasses import asdict, dataclass
 
-from compiler.cost import DRAM_BYTES, fetched_bytes, predict
-from compiler.counters import by_layer
-from compiler.groups import Group
-from compiler.image import Image
-from compiler.layout import FeatureMap
+from compiler.cost.counters import by_layer
+from compiler.cost.predict import DRAM_BYTES, fetched_bytes, predict
+from compiler.cost.prices import energy_uj
+from compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
+from compiler.emit.image import Image
+from compiler.emit.schedule import Step
+from compiler.passes.groups import Group
 from compiler.pipeline import Stages
-from compiler.prices import energy_uj
-from compiler.roofline import compulsory_bytes, roofline_cycles, step_bounds
-from compiler.schedule import Step
-from compiler.segments import Way
-from compiler.tensors import Plan
+from compiler.plan.segments import Way
+from compiler.plan.tensors import Plan
+from compiler.target.layout import FeatureMap
 from model.encoding import glb_read_bytes, glb_write_bytes
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.command_line import file_name, whole_number
-from compiler.importers.file import read_model
+from compiler.frontend.file import read_model
 from model.reading import check_readable
 from runtime import progress
 from runtime.folders import BUILD, ROOT, replacing
@@ -23,7 +23,7 @@ from scripts.eyrie import main
 if TYPE_CHECKING:
     import numpy as np
 
-    from compiler.graph import Graph
+    from compiler.ir.graph import Graph
     from scripts.float_network import MobileNetV1
 
 DATA = ROOT / "data" / "mobilenetv1_cifar10"
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _network(model: Path) -> "Graph":
     """Raises ValueError, in one line, for one that does not classify CIFAR-10's images."""
-    from compiler.importers import tflite
+    from compiler.frontend import tflite
     from model.messages import times
 
     graph = tflite.load(model)

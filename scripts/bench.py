@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from compiler.command_line import minutes, whole_number
-from compiler.cost import predict
-from compiler.image import Image
-from compiler.importers import tflite
+from compiler.cost.predict import predict
+from compiler.emit.image import Image
+from compiler.frontend import tflite
 from model.config import DEFAULT, MachineConfig
 from model.messages import unknown
 from runtime import progress

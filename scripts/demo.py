@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     photo = read_photo(options.image, SIZE)
-    from compiler.importers import tflite
+    from compiler.frontend import tflite
     from runtime.figures import layer_table
     from runtime.folders import BUILD, replacing
     from runtime.programs import compiled

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from runtime.networks import on_model
 from runtime.programs import compiled
 from runtime.simulator.simulate import simulate
@@ -34,7 +34,7 @@ def test_a_small_network_on_the_command_level_model(seed: int, tmp_path: Path) -
 
 
 def test_the_shipped_network_on_the_command_level_model() -> None:
-    from compiler.image import Image
+    from compiler.emit.image import Image
 
     graph, image, values = tflite.load(MODEL), Image.load(compiled(MODEL)), demo_input()[None]
     np.testing.assert_array_equal(on_model(image, values), graph.run(values)[graph.output.name])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cases import Case, Table, convolution_cases, separable_case
-from compiler.descriptors import Blocks, Output, Window
+from compiler.cases.passes import Case, Table, convolution_cases, separable_case
+from compiler.target.descriptors.passes import Blocks, Output, Window
 from model import operators
 from model.config import DEFAULT, MachineConfig
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.cases import GlbOverflow, pointwise_blocks
-from compiler.descriptors import Window, output_size
-from compiler.layout import word_groups
-from compiler.limits import dealt_filters, most_filters, most_pixels
-from compiler.scan_ids import convolution_ids
+from compiler.cases.passes import GlbOverflow, pointwise_blocks
+from compiler.target.descriptors.passes import Window, output_size
+from compiler.target.layout import word_groups
+from compiler.target.limits import dealt_filters, most_filters, most_pixels
+from compiler.target.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from tb.common.layers import Layer, convolution, separable
 

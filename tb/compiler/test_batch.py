@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import batch
-from compiler.batch import Network, _repeated, halves, plan_batch
-from compiler.groups import Group, form_groups
-from compiler.importers import tflite
+from compiler.frontend import tflite
+from compiler.passes.groups import Group, form_groups
 from compiler.pipeline import Stages, compile_network
-from compiler.segments import Segment, Way, added, best_segments, segments_of_images
+from compiler.plan import batch
+from compiler.plan.batch import Network, _repeated, halves, plan_batch
+from compiler.plan.segments import Segment, Way, added, best_segments, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights

@@ -91,7 +91,7 @@ def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path
                             ("run nosuch --input x.npy --output nosuch/y.npy", "numpy"),
                             ("demo --image nosuch", "torch"))],
     (f"from compiler.pipeline import compile_network; compile_network({str(MODEL)!r}, until='groups')",
-     "compiler.segments"),
+     "compiler.plan.segments"),
 ])
 def test_imports_what_it_needs(lines: str, slow: str) -> None:
     run = python("-c", f"{lines}; import sys; print({slow!r} in sys.modules)")

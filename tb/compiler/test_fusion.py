@@ -10,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.fusion import (
+from compiler.frontend import tflite
+from compiler.passes.groups import fold_pads, form_groups
+from compiler.plan.placement import DoesNotFit
+from compiler.study.fusion import (
     OBJECTIVES,
     Combine,
     Objective,
@@ -24,10 +27,7 @@ from compiler.fusion import (
     published_storage,
     published_transfer,
 )
-from compiler.groups import fold_pads, form_groups
-from compiler.importers import tflite
-from compiler.placement import DoesNotFit
-from compiler.stripes import Chain, Halo, Layer, Part, Way, fused_group, needed_rows, partition
+from compiler.study.stripes import Chain, Halo, Layer, Part, Way, fused_group, needed_rows, partition
 
 MODEL = Path(__file__).resolve().parents[2] / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
 KIB = 1024

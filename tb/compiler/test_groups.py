@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.graph import Graph
-from compiler.groups import fold_pads, form_groups
-from compiler.importers import tflite
+from compiler.frontend import tflite
+from compiler.ir.graph import Graph
+from compiler.passes.groups import fold_pads, form_groups
 from compiler.pipeline import compile_network
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights

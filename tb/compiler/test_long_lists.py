@@ -4,12 +4,12 @@
 import numpy as np
 import pytest
 
-from compiler.descriptors import Blocks, Filters, Output, Pass, Window, pass_descriptor
-from compiler.image import ADDRESS_SPACE
-from compiler.layout import FeatureMap
-from compiler.program import Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
-from compiler.races import find_races
-from compiler.timeline import Timeline
+from compiler.emit.image import ADDRESS_SPACE
+from compiler.emit.races import find_races
+from compiler.emit.timeline import Timeline
+from compiler.ir.program import Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
+from compiler.target.descriptors.passes import Blocks, Filters, Output, Pass, Window, pass_descriptor
+from compiler.target.layout import FeatureMap
 from model import encoding as enc
 from model.config import DEFAULT
 from model.machine import Machine

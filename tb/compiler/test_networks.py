@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from compiler.pipeline import Stages, compile_network
-from compiler.placement import DoesNotFit
+from compiler.plan.placement import DoesNotFit
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Stream

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.cost import predict
-from compiler.counters import by_layer
+from compiler.cost.counters import by_layer
+from compiler.cost.predict import predict
+from compiler.cost.roofline import compulsory_bytes, roofline_cycles
 from compiler.performance import Layer, Performance, performance
 from compiler.pipeline import Stages, compile_network
-from compiler.roofline import compulsory_bytes, roofline_cycles
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from model.machine import Machine

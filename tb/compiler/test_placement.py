@@ -4,9 +4,9 @@
 import numpy as np
 import pytest
 
-from compiler.placement import Buffer, DoesNotFit, Part, Space, whole
-from compiler.program import Config, Run, Transfer
-from compiler.timeline import AHEAD, hoist_loads
+from compiler.emit.timeline import AHEAD, hoist_loads
+from compiler.ir.program import Config, Run, Transfer
+from compiler.plan.placement import Buffer, DoesNotFit, Part, Space, whole
 
 WORDS, TIMES = 512, 12
 

@@ -4,20 +4,9 @@
 import numpy as np
 import pytest
 
-from compiler.image import Image
+from compiler.emit.image import Image
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
 from compiler.pipeline import compile_network
-from compiler.program import (
-    Block,
-    Command,
-    Config,
-    End,
-    Run,
-    Transfer,
-    assemble,
-    disassemble,
-    from_text,
-    to_text,
-)
 from tb.net.demo_net import MODEL
 
 

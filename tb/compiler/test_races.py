@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import accesses, races, schedule
-from compiler.descriptors import Blocks, Filters, Output, Pass, Window, pass_descriptor
-from compiler.layout import FeatureMap
+from compiler.emit import accesses, races, schedule
+from compiler.emit.races import Kind, ScheduleError, find_races
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer
 from compiler.pipeline import compile_network
-from compiler.program import Block, Command, Config, End, Run, Transfer
-from compiler.races import Kind, ScheduleError, find_races
+from compiler.target.descriptors.passes import Blocks, Filters, Output, Pass, Window, pass_descriptor
+from compiler.target.layout import FeatureMap
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from tb.compiler.any_timing import Program, Timing, holding, random_choice

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.descriptors import Window
-from compiler.graph import Tensor
-from compiler.groups import Group
-from compiler.placement import DoesNotFit
-from compiler.segments import Segment, Way, _needs_slack_too_late, _segments_from, best_segments, input_rows
+from compiler.ir.graph import Tensor
+from compiler.passes.groups import Group
+from compiler.plan.placement import DoesNotFit
+from compiler.plan.segments import Segment, Way, _needs_slack_too_late, _segments_from, best_segments, input_rows
+from compiler.target.descriptors.passes import Window
 from model.config import DEFAULT, MachineConfig
 
 NETWORKS = 12

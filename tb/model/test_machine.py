@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.program import Block, Command, Config, End, Run, Transfer, assemble
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble
 from model import encoding as enc
 from model.encoding import ErrorCode, Opcode
 from model.machine import Machine, MachineError

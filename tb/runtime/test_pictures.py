@@ -11,7 +11,7 @@ import pytest
 from PIL import ExifTags, ImageCms, TiffImagePlugin
 from PIL import Image as Picture
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from runtime.pictures import read_photo
 from scripts.cifar10 import preprocess
 from tb.net.demo_net import MODEL, PHOTO

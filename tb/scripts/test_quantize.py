@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from compiler.pipeline import compile_network
 from model.machine import Machine
 from runtime.folders import ROOT

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from runtime.folders import ROOT
 from runtime.programs import PROGRAMS, compiled
 from runtime.simulator.verilate import MODELS

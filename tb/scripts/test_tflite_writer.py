@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from model.operators import requantization
 from scripts import tflite_reference
 from tb.scripts import small_nets

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a plan with its places in the GLB to commands: the order of transfers and passes."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from compiler.emit.timeline import Timeline, hoist_loads, rows_region
+from compiler.ir.graph import Tensor
+from compiler.ir.program import Command, End
+from compiler.passes.groups import Group
+from compiler.plan.constants import WorkConstants
+from compiler.plan.placement import Buffer
+from compiler.plan.search import Placed
+from compiler.plan.segments import Job, constant_words, map_words
+from compiler.plan.tensors import Plan
+from compiler.target.descriptors.convolution import Convolution, convolution_descriptor
+from compiler.target.descriptors.passes import Blocks, Filters, Output, Pass, pass_descriptor
+from compiler.target.layout import FeatureMap
+from compiler.target.mapping import CONVOLUTION_FILTERS, Mapping
+from model.config import GLB_WORD_BYTES, MachineConfig
+from model.descriptor import Descriptor
+from model.encoding import PoolMode
+
+
+class DramLayout:
+    """Constants and tensors in DRAM, one behind the other, at multiples of 64 bytes."""
+
+    def __init__(self) -> None:
+        self.end, self.parts, self.areas, self._constants = 0, [], {}, {}
+
+    def constant(self, name: str, words: np.ndarray) -> int:
+        """The address of constants; the same ones of several images lie there once."""
+        key = name, words.tobytes()
+        if key not in self._constants:
+            count = sum(name == other for other, _ in self._constants)
+            self._constants[key] = self.area(f"{name}.{count}" if count else name, words.size)
+            self.parts.append((self._constants[key], words.ravel()))
+        return self._constants[key]
+
+    def area(self, name: str, words: int) -> int:
+        address = self.end
+        self.areas[name] = (address, words * GLB_WORD_BYTES)
+        self.end += -(-words * GLB_WORD_BYTES // 64) * 64
+        return address
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was made of a layer of the network.
+
+    index   of its group in the plan, of the first image's where each image goes through it alone
+    images  that go through its passes, in all
+    passes  counted from 0: each job is one; cycles: estimate for all of them
+    """
+
+    group: Group
+    index: int
+    images: int
+    way: str
+    mapping: Mapping
+    filters: str
+    passes: tuple[int, ...]
+    cycles: int
+
+    @property
+    def macs(self) -> int:
+        """Of all images."""
+        return self.group.macs * self.images // max(self.group.images, 1)
+
+    def constant_words(self, machine: MachineConfig) -> int:
+        """Words of constants, once for all images that go together."""
+        return constant_words(self.group, machine, resident=True) * self.images // max(self.group.images, 1)
+
+    def estimate(self, machine: MachineConfig) -> int:
+        """The planner's cycles: the array's, or the constants' through the DRAM port, if these are more."""
+        return max(self.cycles, self.constant_words(machine) // machine.bus_words)
+
+    def __str__(self) -> str:
+        return (f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
+                f"  {self.mapping}, filters {self.filters}")
+
+
+@dataclass
+class Schedule:
+    """A whole network: segments and jobs, what lies where in the GLB and when, commands, DRAM contents, where
+    input and output lie in DRAM, those of several images one behind the other."""
+
+    plan: Plan
+    buffers: list[Buffer]
+    commands: list[Command]
+    dram: DramLayout
+    steps: list[Step]
+    images: int
+    input_map: FeatureMap
+    input_address: int
+    output_map: FeatureMap
+    output_address: int
+
+
+def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
+    """By layer, of all images together."""
+    steps: dict[str, Step] = {}
+    for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
+        passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
+        step = Step(group, n, images, plan.segment_of[n].way.value, constants.mapping(plan, n),
+                    constants.filters_at, passes, constants.cycles(plan, n))
+        if before := steps.get(group.layer):
+            step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
+        steps[group.layer] = step
+    return list(steps.values())
+
+
+def emit(plan: Plan, placed: Placed, steps: list[Step], machine: MachineConfig) -> Schedule:
+    """Raises ValueError, naming the group, for work that its descriptor cannot say."""
+    return _Emitter(plan, placed.constants, machine, steps[0].images).run(placed.buffers, steps)
+
+
+@dataclass
+class _Emitter:
+    plan: Plan
+    constants: list[WorkConstants]
+    machine: MachineConfig
+    images: int
+    timeline: Timeline = field(init=False)
+    dram: DramLayout = field(default_factory=DramLayout)
+    _areas: dict[str, int] = field(default_factory=dict)  # DRAM address of a tensor
+    _fetched: dict[int, int] = field(default_factory=dict)  # rows of a group's input that were loaded
+    _loaded: set[int] = field(default_factory=set)  # groups whose constants were loaded
+
+    def __post_init__(self) -> None:
+        self.timeline = Timeline(self.machine)
+
+    def run(self, buffers: list[Buffer], steps: list[Step]) -> Schedule:
+        plan = self.plan
+        source, result = (_in_dram(m.layout) for m in (plan.read[0], plan.made[-1]))
+        input_address = self._area(plan.groups[0].source, "input")
+        for job in plan.jobs:
+            group = plan.groups[job.group]
+            try:
+                self._job(job, group)
+            except ValueError as error:
+                raise type(error)(f"group {group.name}: {error}") from error
+        commands = [*hoist_loads(self.timeline.commands), End()]
+        return Schedule(plan, buffers, commands, self.dram, steps, self.images, source, input_address,
+                        result, self._areas[plan.groups[-1].output.name])
+
+    # ---- One job ----
+
+    def _job(self, job: Job, group: Group) -> None:
+        n, segment = job.group, self.plan.segment_of[job.group]
+        constants = self.constants[n]
+        source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
+        made = replace(made, address=made.address + job.slice % 2 * made.words)
+        if n == segment.first and segment.from_dram:
+            self._fetch(n, source, job.reads[1])
+        first = n not in self._loaded
+        if first:
+            self._loaded.add(n)
+            constants.load(self.timeline, self.dram)
+        blocks = constants.blocks(job)
+        descriptor = self._descriptor(group, source, made, blocks, constants, constants.filters_of(job, first))
+        read = rows_region(source, *job.reads)
+        written = rows_region(made, 0, 1) if group.pool_count else rows_region(made, job.first, job.last)
+        filters = constants.chunks.region if constants.chunks else []
+        self.timeline.run(descriptor, read, constants.resident, written, filters)
+        if constants.chunks:
+            constants.chunks.finish(self.timeline, job.slice)
+        if n == segment.last - 1 and segment.to_dram:
+            self._store(n, group, made, job)
+
+    def _area(self, tensor: Tensor, name: str) -> int:
+        """The DRAM address of a tensor of all images."""
+        if tensor.name not in self._areas:
+            self._areas[tensor.name] = self.dram.area(name, self.images * map_words(tensor.shape))
+        return self._areas[tensor.name]
+
+    def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
+        """Loads the rows of an input that are not there yet; the maps of several images at once."""
+        group, first = self.plan.groups[n], self._fetched.get(n, 0)
+        base = self._areas[group.source.name] + group.image * map_words(group.source.shape) * GLB_WORD_BYTES
+        if group.images:
+            self.timeline.load(base, source.address, source.words)
+            return
+        for start, count in _without_wrap(source, first, last):
+            self.timeline.load(base + start * source.row_words * GLB_WORD_BYTES, source.row_address(start),
+                               count * source.row_words)
+        self._fetched[n] = max(first, last)
+
+    def _store(self, n: int, group: Group, made: FeatureMap, job: Job) -> None:
+        """Stores the rows that a job has made, or a slice; the maps of several images at once."""
+        last = group.output.name == self.plan.groups[-1].output.name
+        base = self._area(group.output, "output" if last else f"{group.output.name}.spill")
+        base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES
+        if group.images:
+            self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
+            return
+        first, last = (0, made.rows) if group.pool_count else (job.first, job.last)
+        for start, count in _without_wrap(made, first, last):
+            self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
+                                count * made.row_words)
+
+    # ---- Descriptors ----
+
+    def _descriptor(self, group: Group, source: FeatureMap, made: FeatureMap, blocks: Blocks,
+                    constants: WorkConstants, filters: Filters | None) -> Descriptor:
+        if group.is_convolution:
+            sets, count = self.machine.sets, len(group.filters)
+            halves = 1 if group.source.shape[2] <= 4 else 2
+            return convolution_descriptor(self.machine, Convolution(
+                source, group.window, blocks, group.source.zero_point, CONVOLUTION_FILTERS, 4, 1, sets,
+                constants.filters.tiles, constants.filters.address, None, constants.filters.table_address, made,
+                group.table.output, (count - 1) % 8 + 1, halves))
+        pool = PoolMode.AVERAGE if group.pool_count else PoolMode.NONE
+        middle, output = (table.output if table else Output() for table in (group.middle, group.table))
+        return pass_descriptor(self.machine, Pass(
+            source, made, group.window, blocks, group.source.zero_point, output, filters, constants.depthwise_address,
+            middle, pool, max(group.pool_count, 1)))
+
+
+def _in_dram(layout: FeatureMap) -> FeatureMap:
+    """How a map of one image lies in DRAM: row by row."""
+    return replace(layout, address=0, ring_rows=layout.rows, shift=0, images=1)
+
+
+def _without_wrap(feature_map: FeatureMap, first: int, last: int) -> list[tuple[int, int]]:
+    """(row, rows) of the stretches of rows first to last - 1 that lie behind each other in the ring."""
+    found: list[tuple[int, int]] = []
+    for y in range(first, last):
+        slot = (y + feature_map.shift) % feature_map.ring_rows
+        if found and slot:
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append((y, 1))
+    return found
