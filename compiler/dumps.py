@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What --dump prints of the stages between groups and commands."""
 
-from compiler.emit.schedule import Step
-from compiler.passes.groups import Group
-from compiler.plan.placement import Buffer
-from compiler.plan.segments import Segment, Way, mappings_of, sliced
-from compiler.plan.tensors import Plan
+from compiler.emit.steps import Step
+from compiler.ir.buffer import Buffer
+from compiler.ir.layer import Group, sliced
+from compiler.ir.plan import Plan, Segment, Way
+from compiler.plan.bounds import peak_words
+from compiler.plan.mappings import mappings_of
 from compiler.study import fusion as plans
 from model.config import GLB_WORD_BYTES, MachineConfig
 
@@ -30,7 +31,7 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
     return (f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
             f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
             f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
-            f"at most {segment.peak_words(machine) * GLB_WORD_BYTES} bytes at once")
+            f"at most {peak_words(segment, machine) * GLB_WORD_BYTES} bytes at once")
 
 
 def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:

@@ -10,13 +10,12 @@ from compiler.cost.counters import by_layer
 from compiler.cost.predict import DRAM_BYTES, fetched_bytes, predict
 from compiler.cost.prices import energy_uj
 from compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
-from compiler.emit.image import Image
-from compiler.emit.schedule import Step
-from compiler.passes.groups import Group
+from compiler.emit.steps import Step
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.image import Image
+from compiler.ir.layer import Group
+from compiler.ir.plan import Plan, Way
 from compiler.pipeline import Stages
-from compiler.plan.segments import Way
-from compiler.plan.tensors import Plan
-from compiler.target.layout import FeatureMap
 from model.encoding import glb_read_bytes, glb_write_bytes
 
 

@@ -13,12 +13,13 @@ from model.config import DEFAULT, MachineConfig
 from model.messages import unknown
 
 if TYPE_CHECKING:  # each stage imports what it needs when it runs
-    from compiler.emit.image import Image
-    from compiler.emit.schedule import Schedule, Step
+    from compiler.emit.schedule import Schedule
+    from compiler.emit.steps import Step
     from compiler.ir.graph import Graph
-    from compiler.passes.groups import Group
+    from compiler.ir.image import Image
+    from compiler.ir.layer import Group
+    from compiler.ir.plan import Plan
     from compiler.plan.search import Placed
-    from compiler.plan.tensors import Plan
 
 
 @dataclass
@@ -74,13 +75,13 @@ def _import(work: Stages) -> None:
 
 
 def _passes(work: Stages) -> None:
-    from compiler.passes.groups import fold_pads
+    from compiler.passes.fold_pads import fold_pads
 
     work.folded = fold_pads(work.graph)
 
 
 def _groups(work: Stages) -> None:
-    from compiler.passes.groups import form_groups
+    from compiler.passes.form_groups import form_groups
 
     work.groups = form_groups(work.folded)
 
@@ -112,7 +113,7 @@ def _dump_map(work: Stages) -> str:
 
 
 def _places(work: Stages) -> None:
-    from compiler.emit.schedule import steps_of
+    from compiler.emit.steps import steps_of
     from compiler.plan.search import Refused, place
 
     while work.placed is None:

@@ -3,7 +3,7 @@
 
 from compiler.cost.prices import energy_uj
 from compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from model.encoding import glb_read_bytes, glb_write_bytes
 
 # The units and what each did, by counter; those of the PEs count PEs and are divided by their number.

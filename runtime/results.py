@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from runtime import progress, report
 from runtime.figures import figures
 

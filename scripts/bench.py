@@ -20,8 +20,8 @@ import numpy as np
 
 from compiler.command_line import minutes, whole_number
 from compiler.cost.predict import predict
-from compiler.emit.image import Image
 from compiler.frontend import tflite
+from compiler.ir.image import Image
 from model.config import DEFAULT, MachineConfig
 from model.messages import unknown
 from runtime import progress

@@ -27,8 +27,8 @@ def run(options: argparse.Namespace) -> None:
     check_file(options.output)
     import numpy as np
 
-    from compiler.emit.image import Image
     from compiler.files import whole_file
+    from compiler.ir.image import Image
     from model.machine import MachineError
     from model.messages import array
     from runtime.folders import BUILD, replacing

@@ -34,7 +34,7 @@ def test_a_small_network_on_the_command_level_model(seed: int, tmp_path: Path) -
 
 
 def test_the_shipped_network_on_the_command_level_model() -> None:
-    from compiler.emit.image import Image
+    from compiler.ir.image import Image
 
     graph, image, values = tflite.load(MODEL), Image.load(compiled(MODEL)), demo_input()[None]
     np.testing.assert_array_equal(on_model(image, values), graph.run(values)[graph.output.name])

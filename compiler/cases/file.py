@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from compiler.arrays import read_npz
-from compiler.cases.passes import GlbOverflow, Part, Table, convolution_cases, fused_cases
-from compiler.target.descriptors.passes import Output, Window, output_size
+from compiler.cases.passes import GlbOverflow, Part, convolution_cases, fused_cases
+from compiler.ir.layer import Output, Table, Window, output_size
 from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import NO_FILTER_COLUMN
 from model.messages import array, unknown

@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.target import layout
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Output, Table, Window, output_size
+from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.convolution import (
-    Convolution,
+    ConvolutionPass,
     convolution_descriptor,
     convolution_groups,
     convolution_sets,
 )
-from compiler.target.descriptors.passes import Blocks, Filters, Output, Pass, Window, output_size, pass_descriptor
-from compiler.target.layout import FeatureMap
+from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.limits import most_filters, most_pixels
+from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, pad_runs
 from model import encoding as enc
 from model.array import drain_beats
 from model.config import DEFAULT, MachineConfig
@@ -107,17 +109,17 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     memory = Allocator(limit or machine.glb_words)
     placed = _place_map(memory, ifmap.transpose(1, 2, 0), q)
     tiles = -(-m // (p * t))
-    draft = Convolution(placed, window, blocks, zero_point, p, q, r, t, tiles, 0)
+    draft = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, 0)
     sets = convolution_sets(machine, draft)
-    packed = layout.pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
+    packed = pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
     if sets.by_set and not sets.split:
         packed = packed[:, : convolution_groups(draft)[0]]
-    filter_address = memory.place(layout.pad_runs(packed, machine.filter_lanes))
-    final = Convolution(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address)
+    filter_address = memory.place(pad_runs(packed, machine.filter_lanes))
+    final = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address)
     places = _convolution_places(machine, final, (m, height, width))
     if ipsum is not None:
         ipsum_address = memory.place(_pack_ipsum(ipsum, places, convolution_descriptor(machine, final)))
-        final = Convolution(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address, ipsum_address)
+        final = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address, ipsum_address)
     return Case(memory.words, convolution_descriptor(machine, final), places, (m, height, width))
 
 
@@ -171,7 +173,7 @@ def _rows_of(ifmap: np.ndarray, window: Window, rows: slice) -> tuple[np.ndarray
     return ifmap[:, max(0, first) : min(height, last)], Window(window.kernel, window.stride, pads)
 
 
-def _convolution_places(machine: MachineConfig, c: Convolution, shape: tuple[int, int, int]) -> np.ndarray:
+def _convolution_places(machine: MachineConfig, c: ConvolutionPass, shape: tuple[int, int, int]) -> np.ndarray:
     """(m, y, x) of every sum, in drain order."""
     sets, blocks = convolution_sets(machine, c), c.blocks
     descriptor = convolution_descriptor(machine, c)
@@ -217,22 +219,6 @@ def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: in
     return Blocks(rows, cols, pixels, -(-height // rows), -(-width // (cols * pixels)))
 
 
-@dataclass(frozen=True)
-class Table:
-    """Requantisation per channel: int32 bias, Q31 multiplier, shift; and the range."""
-
-    bias: np.ndarray
-    multiplier: np.ndarray
-    shift: np.ndarray
-    output: Output
-
-    def pack(self, blocks: int) -> np.ndarray:
-        words = layout.pack_tables(self.bias, self.multiplier, self.shift)
-        out = np.zeros((blocks, words.shape[1]), np.uint64)
-        out[: len(words)] = words
-        return out
-
-
 def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: np.ndarray | None,
                    middle: Table | None, pointwise: np.ndarray | None, output: Table | None,
                    blocks: Blocks | None = None, tile: int | None = None,
@@ -252,13 +238,13 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
     channels = ifmap.shape[0]
     if depthwise is not None:
         taps = depthwise.transpose(1, 2, 0)
-        depthwise_address = memory.place(layout.pack_depthwise(taps, middle.pack(placed.groups)))
+        depthwise_address = memory.place(pack_depthwise(taps, pack_table(middle, placed.groups)))
     if pointwise is not None:
         channels = len(pointwise)
         tile = tile or _tile(channels, blocks.pixels, machine)
-        packed = layout.pack_pointwise(pointwise, tile)
+        packed = pack_pointwise(pointwise, tile)
         filter_address = memory.place(packed)
-        table_address = memory.place(output.pack(len(packed) * tile // 8)) if output else 0
+        table_address = memory.place(pack_table(output, len(packed) * tile // 8)) if output else 0
         full = len(packed) * tile == -(-channels // 8) * 8
         filters = Filters(tile, len(packed), filter_address, table_address,
                           last_channels=(channels - 1) % 8 + 1 if full else 8)
@@ -270,9 +256,9 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
         address = memory.place(np.zeros(storage.words, np.uint64))
         ofmap = replace(storage, address=address)
     final = output.output if pointwise is not None and output else Output()
-    p = Pass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
+    p = SeparablePass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
              middle.output if middle else Output())
-    descriptor = pass_descriptor(machine, p)
+    descriptor = separable_descriptor(machine, p)
     places = _block_places(machine, p, descriptor, (channels, height, width))
     if ipsum is not None:
         _set_ipsum(descriptor, memory, _pack_ipsum(ipsum, places, descriptor))
@@ -321,7 +307,7 @@ def _tile(filters: int, pixels: int, machine: MachineConfig) -> int:
     return -(-filters // (tiles * 8)) * 8
 
 
-def _block_places(machine: MachineConfig, p: Pass, descriptor: Descriptor,
+def _block_places(machine: MachineConfig, p: SeparablePass, descriptor: Descriptor,
                   shape: tuple[int, int, int]) -> np.ndarray:
     """(m, y, x) of every sum of a pass with pixel blocks; words of a depthwise pass count as their
     first channel."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from compiler.cost import traffic
 from compiler.cost.timing.shape import pass_shape
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from compiler.ir.program import Command, Config, Run, Transfer, disassemble
 from model.config import MachineConfig
 from model.descriptor import Descriptor

@@ -15,7 +15,7 @@ from compiler.cost.timing.array import Array, PassTimes
 from compiler.cost.timing.banks import Banks
 from compiler.cost.timing.front import Front
 from compiler.cost.timing.shape import pass_shape
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from compiler.ir.program import Command, Config, Run
 from model import encoding as enc
 from model.config import MachineConfig

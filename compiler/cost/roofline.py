@@ -3,7 +3,7 @@
 
 from math import prod
 
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from model.config import GLB_WORD_BYTES
 
 TABLE_BYTES = 9  # a channel: bias, multiplier, shift

@@ -3,82 +3,24 @@
 
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
+from compiler.emit.dram import DramLayout
+from compiler.emit.steps import Step
 from compiler.emit.timeline import Timeline, hoist_loads, rows_region
+from compiler.ir.buffer import Buffer
+from compiler.ir.feature_map import FeatureMap, map_words
 from compiler.ir.graph import Tensor
+from compiler.ir.layer import Group, Output
+from compiler.ir.plan import Job, Plan
 from compiler.ir.program import Command, End
-from compiler.passes.groups import Group
 from compiler.plan.constants import WorkConstants
-from compiler.plan.placement import Buffer
 from compiler.plan.search import Placed
-from compiler.plan.segments import Job, constant_words, map_words
-from compiler.plan.tensors import Plan
-from compiler.target.descriptors.convolution import Convolution, convolution_descriptor
-from compiler.target.descriptors.passes import Blocks, Filters, Output, Pass, pass_descriptor
-from compiler.target.layout import FeatureMap
-from compiler.target.mapping import CONVOLUTION_FILTERS, Mapping
+from compiler.target.blocks import Blocks, Filters
+from compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
+from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
+from compiler.target.mapping import CONVOLUTION_FILTERS
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import PoolMode
-
-
-class DramLayout:
-    """Constants and tensors in DRAM, one behind the other, at multiples of 64 bytes."""
-
-    def __init__(self) -> None:
-        self.end, self.parts, self.areas, self._constants = 0, [], {}, {}
-
-    def constant(self, name: str, words: np.ndarray) -> int:
-        """The address of constants; the same ones of several images lie there once."""
-        key = name, words.tobytes()
-        if key not in self._constants:
-            count = sum(name == other for other, _ in self._constants)
-            self._constants[key] = self.area(f"{name}.{count}" if count else name, words.size)
-            self.parts.append((self._constants[key], words.ravel()))
-        return self._constants[key]
-
-    def area(self, name: str, words: int) -> int:
-        address = self.end
-        self.areas[name] = (address, words * GLB_WORD_BYTES)
-        self.end += -(-words * GLB_WORD_BYTES // 64) * 64
-        return address
-
-
-@dataclass(frozen=True)
-class Step:
-    """What was made of a layer of the network.
-
-    index   of its group in the plan, of the first image's where each image goes through it alone
-    images  that go through its passes, in all
-    passes  counted from 0: each job is one; cycles: estimate for all of them
-    """
-
-    group: Group
-    index: int
-    images: int
-    way: str
-    mapping: Mapping
-    filters: str
-    passes: tuple[int, ...]
-    cycles: int
-
-    @property
-    def macs(self) -> int:
-        """Of all images."""
-        return self.group.macs * self.images // max(self.group.images, 1)
-
-    def constant_words(self, machine: MachineConfig) -> int:
-        """Words of constants, once for all images that go together."""
-        return constant_words(self.group, machine, resident=True) * self.images // max(self.group.images, 1)
-
-    def estimate(self, machine: MachineConfig) -> int:
-        """The planner's cycles: the array's, or the constants' through the DRAM port, if these are more."""
-        return max(self.cycles, self.constant_words(machine) // machine.bus_words)
-
-    def __str__(self) -> str:
-        return (f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
-                f"  {self.mapping}, filters {self.filters}")
 
 
 @dataclass
@@ -96,19 +38,6 @@ class Schedule:
     input_address: int
     output_map: FeatureMap
     output_address: int
-
-
-def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
-    """By layer, of all images together."""
-    steps: dict[str, Step] = {}
-    for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
-        passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
-        step = Step(group, n, images, plan.segment_of[n].way.value, constants.mapping(plan, n),
-                    constants.filters_at, passes, constants.cycles(plan, n))
-        if before := steps.get(group.layer):
-            step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
-        steps[group.layer] = step
-    return list(steps.values())
 
 
 def emit(plan: Plan, placed: Placed, steps: list[Step], machine: MachineConfig) -> Schedule:
@@ -207,13 +136,13 @@ class _Emitter:
         if group.is_convolution:
             sets, count = self.machine.sets, len(group.filters)
             halves = 1 if group.source.shape[2] <= 4 else 2
-            return convolution_descriptor(self.machine, Convolution(
+            return convolution_descriptor(self.machine, ConvolutionPass(
                 source, group.window, blocks, group.source.zero_point, CONVOLUTION_FILTERS, 4, 1, sets,
                 constants.filters.tiles, constants.filters.address, None, constants.filters.table_address, made,
                 group.table.output, (count - 1) % 8 + 1, halves))
         pool = PoolMode.AVERAGE if group.pool_count else PoolMode.NONE
         middle, output = (table.output if table else Output() for table in (group.middle, group.table))
-        return pass_descriptor(self.machine, Pass(
+        return separable_descriptor(self.machine, SeparablePass(
             source, made, group.window, blocks, group.source.zero_point, output, filters, constants.depthwise_address,
             middle, pool, max(group.pool_count, 1)))
 

@@ -3,8 +3,8 @@
 
 import numpy as np
 
+from compiler.ir.feature_map import FeatureMap
 from compiler.ir.program import Command, Config, Run, Transfer
-from compiler.target.layout import FeatureMap
 from model.config import MachineConfig
 from model.descriptor import Descriptor
 

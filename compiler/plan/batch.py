@@ -12,10 +12,10 @@ together well is done in several turns.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compiler.passes.groups import Group
-from compiler.plan.placement import DoesNotFit
-from compiler.plan.segments import Segment, added, best_segments, segments_of_images
-from compiler.target.descriptors.passes import Window
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.layer import Group, Window
+from compiler.ir.plan import Segment
+from compiler.plan.segments import added, best_segments, segments_of_images
 from model.config import MachineConfig
 from model.operators import Quantization
 

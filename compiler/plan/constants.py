@@ -6,13 +6,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from compiler.emit.timeline import Region, Timeline
-from compiler.passes.groups import Group
-from compiler.plan.placement import Buffer, DoesNotFit, Space, whole
-from compiler.plan.segments import Job, Way, mappings_of, sliced
-from compiler.plan.tensors import Plan, span
-from compiler.target import layout
-from compiler.target.descriptors.passes import Blocks, Filters
+from compiler.ir.buffer import Buffer, whole
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.feature_map import word_groups
+from compiler.ir.layer import Group, sliced
+from compiler.ir.plan import Job, Plan, Way
+from compiler.plan.mappings import mappings_of
+from compiler.plan.placement import Space
+from compiler.plan.tensors import span
+from compiler.target.blocks import Blocks, Filters
 from compiler.target.mapping import Mapping
+from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import TABLE_WORDS
 
@@ -140,15 +144,15 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
         found.append(constants)
         life = span(plan.jobs, n)
         if group.depthwise is not None:
-            tables = group.middle.pack(layout.word_groups(group.depthwise.shape[-1]))
-            words = layout.pack_depthwise(group.depthwise, tables)
+            tables = pack_table(group.middle, word_groups(group.depthwise.shape[-1]))
+            words = pack_depthwise(group.depthwise, tables)
             buffer = whole(f"{group.name} depthwise filters", words.size, *life, loaded=True)
             space.place(buffer)
             constants.add("depthwise", words, buffer)
             constants.depthwise_address = buffer.address
         if group.filters is None:
             continue
-        table = group.table.pack(layout.word_groups(len(group.filters)))
+        table = pack_table(group.table, word_groups(len(group.filters)))
         buffer = whole(f"{group.name} requantisation tables", table.size, *life, loaded=True)
         space.place(buffer)
         constants.add("table", table, buffer)
@@ -194,10 +198,10 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
 
 def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
     if not group.is_convolution:
-        return layout.pack_pointwise(group.filters, tile)
-    groups = layout.word_groups(group.source.shape[2]) * (1 if group.source.shape[2] <= 4 else 2)
+        return pack_pointwise(group.filters, tile)
+    groups = word_groups(group.source.shape[2]) * (1 if group.source.shape[2] <= 4 else 2)
     filters = group.filters.transpose(0, 3, 1, 2)
-    return layout.pack_convolution(filters, 4, tile // machine.sets, 1, machine.sets, split=False)[:, :groups]
+    return pack_convolution(filters, 4, tile // machine.sets, 1, machine.sets, split=False)[:, :groups]
 
 
 def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space,

@@ -5,58 +5,11 @@ from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from compiler.ir.buffer import Buffer
+from compiler.ir.failure import DoesNotFit
 from model.config import GLB_WORD_BYTES
 
 GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
-
-
-class DoesNotFit(ValueError):
-    """The GLB has no room; the message names demand and bound. buffer: for which there is none, if it is one."""
-
-    buffer: "Buffer | None" = None
-
-
-@dataclass(frozen=True)
-class Part:
-    """Words of a buffer that live from time `birth` to the end of time `death`, two times to a job: its
-    first tile of filters, and the others."""
-
-    offset: int
-    words: int
-    birth: int
-    death: int
-
-
-@dataclass
-class Buffer:
-    """Neighbouring GLB words with a name; parts may have lives of their own.
-
-    loaded: filled by transfers, so that space that falls free early lets them run ahead; head: words that
-    are filled first (0: all count alike). address: where `place` has put it.
-    """
-
-    name: str
-    parts: list[Part]
-    loaded: bool = False
-    head: int = 0
-    address: int | None = None
-
-    @property
-    def words(self) -> int:
-        return max(part.offset + part.words for part in self.parts)
-
-    @property
-    def birth(self) -> int:
-        return min(part.birth for part in self.parts)
-
-    @property
-    def death(self) -> int:
-        return max(part.death for part in self.parts)
-
-
-def whole(name: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:
-    """A buffer all of whose words live equally long; an even number of them, since beats may be two words."""
-    return Buffer(name, [Part(0, words + words % 2, birth, death)], loaded)
 
 
 @dataclass

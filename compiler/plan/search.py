@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from compiler.ir.buffer import Buffer
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.plan import Plan, Segment
 from compiler.plan.constants import WorkConstants, place_constants
-from compiler.plan.placement import Buffer, DoesNotFit, Space
-from compiler.plan.segments import Segment
-from compiler.plan.tensors import Plan
+from compiler.plan.placement import Space
 from model.config import MachineConfig
 
 MOST_SLOTS = 3  # of a filter ring, beside the chunks in use

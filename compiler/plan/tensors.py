@@ -1,56 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The maps between the groups of a network: where each one's rows live, and for how long."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from compiler.passes.groups import Group
-from compiler.plan.placement import Buffer, Part, whole
-from compiler.plan.segments import Job, Segment, Way, first_tile, sliced
-from compiler.target.layout import FeatureMap, word_groups
+from compiler.ir.buffer import Buffer, Part, whole
+from compiler.ir.feature_map import FeatureMap, word_groups
+from compiler.ir.layer import Group, sliced
+from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
+from compiler.plan.mappings import first_tile
 from model.config import MachineConfig
-
-
-@dataclass
-class MapPlan:
-    """Map n of a network: the input of group n, the output of group n - 1.
-
-    layout: in the GLB; its address counts once `buffer` is placed. Work in place shares a buffer.
-    """
-
-    layout: FeatureMap
-    buffer: Buffer
-
-    def placed(self) -> FeatureMap:
-        return replace(self.layout, address=self.buffer.address)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A network cut into segments: all jobs in order, and of each group its segment.
-
-    read, made: of each group, how its input and its output lie. They differ where a map goes through DRAM.
-    first_tile: of groups that read their input with the first tile of filters only, the most filters of
-    it; the output of the others may take the input's words.
-    """
-
-    groups: list[Group]
-    segments: list[Segment]
-    jobs: list[Job]
-    segment_of: list[Segment]
-    read: list[MapPlan]
-    made: list[MapPlan]
-    first_tile: dict[int, int]
-
-    def buffers(self) -> list[list[Buffer]]:
-        """Of all maps, each once; those of a layer that each image goes through alone stand together."""
-        found: dict[tuple[str, str], dict[int, Buffer]] = {}
-        for end, maps in (("made", self.made), ("read", self.read)):
-            for group, plan in zip(self.groups, maps):
-                found.setdefault((group.layer, end), {})[id(plan.buffer)] = plan.buffer
-        once: dict[int, list[Buffer]] = {}
-        for buffers in map(list, map(dict.values, found.values())):
-            once.setdefault(id(buffers[0]), buffers)
-        return list(once.values())
 
 
 def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig) -> Plan:

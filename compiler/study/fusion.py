@@ -12,10 +12,10 @@ from itertools import product
 from math import prod
 
 from compiler.cost.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
-from compiler.passes.groups import Group
-from compiler.plan.placement import DoesNotFit
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Group
 from compiler.study.stripes import Chain, FusedGroup, Halo, Layer, Way, count, fused_group, partition
-from compiler.target.layout import FeatureMap
 from model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 

@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass
 
-from compiler.passes.groups import Group
-from compiler.target.descriptors.passes import Blocks
-from compiler.target.layout import word_groups
+from compiler.ir.feature_map import word_groups
+from compiler.ir.layer import Group
+from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_pixels
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compiler.cost.predict import predict
-from compiler.emit.image import Image
 from compiler.files import write_all, writing
+from compiler.ir.image import Image
 from runtime.report import baseline, palette, reasons
 from runtime.report.tables import Table, cell_tables, energy_table
 from runtime.report.text import printable

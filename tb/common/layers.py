@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cases.passes import Case, Table, convolution_cases, separable_case
-from compiler.target.descriptors.passes import Blocks, Output, Window
+from compiler.cases.passes import Case, convolution_cases, separable_case
+from compiler.ir.layer import Output, Table, Window
+from compiler.target.blocks import Blocks
 from model import operators
 from model.config import DEFAULT, MachineConfig
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from compiler.cases.passes import GlbOverflow, pointwise_blocks
-from compiler.target.descriptors.passes import Window, output_size
-from compiler.target.layout import word_groups
+from compiler.ir.feature_map import word_groups
+from compiler.ir.layer import Window, output_size
 from compiler.target.limits import dealt_filters, most_filters, most_pixels
 from compiler.target.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
-from compiler.passes.groups import Group, form_groups
+from compiler.ir.layer import Group
+from compiler.ir.plan import Segment, Way
+from compiler.passes.form_groups import form_groups
 from compiler.pipeline import Stages, compile_network
 from compiler.plan import batch
 from compiler.plan.batch import Network, _repeated, halves, plan_batch
-from compiler.plan.segments import Segment, Way, added, best_segments, segments_of_images
+from compiler.plan.bounds import segment_cost
+from compiler.plan.segments import added, best_segments, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -105,7 +108,7 @@ def test_no_worse_than_one_by_one(model: Path) -> None:
     for machine in (SMALL, DEFAULT):
         one = best_segments(groups, machine)[0]
         _, segments = plan_batch(groups, machine, "cycles", IMAGES, frozenset())
-        assert sum(segment.cost(machine, "cycles")[0] for segment in segments) <= IMAGES * one[0]
+        assert sum(segment_cost(segment, machine, "cycles")[0] for segment in segments) <= IMAGES * one[0]
 
 
 def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
@@ -143,7 +146,8 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
 def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path) -> None:
     groups = form_groups(tflite.load(model))
     _, segments = plan_batch(groups, machine, "cycles", count, frozenset())
-    assert sum(s.cost(machine, "cycles")[0] for s in segments) == pytest.approx(cheapest(groups, machine, count))
+    spent = sum(segment_cost(segment, machine, "cycles")[0] for segment in segments)
+    assert spent == pytest.approx(cheapest(groups, machine, count))
 
 
 def test_one_image_is_no_batch(model: Path) -> None:

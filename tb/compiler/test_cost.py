@@ -13,7 +13,7 @@ import pytest
 from compiler.cost.predict import predict
 from compiler.cost.prices import energy_uj
 from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine

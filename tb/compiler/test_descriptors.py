@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.cases.passes import GlbOverflow, convolution_case, pointwise_blocks
-from compiler.target.descriptors.passes import Window
+from compiler.ir.layer import Window
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
 from model.passes import run_pass

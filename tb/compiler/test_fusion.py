@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
-from compiler.passes.groups import fold_pads, form_groups
-from compiler.plan.placement import DoesNotFit
+from compiler.ir.failure import DoesNotFit
+from compiler.passes.fold_pads import fold_pads
+from compiler.passes.form_groups import form_groups
 from compiler.study.fusion import (
     OBJECTIVES,
     Combine,

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from compiler.pipeline import Stages, compile_network
 from tb.net.demo_net import MODEL
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from compiler.ir.failure import DoesNotFit
 from compiler.pipeline import Stages, compile_network
-from compiler.plan.placement import DoesNotFit
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Stream

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from compiler.emit.timeline import AHEAD, hoist_loads
+from compiler.ir.buffer import Buffer, Part, whole
+from compiler.ir.failure import DoesNotFit
 from compiler.ir.program import Config, Run, Transfer
-from compiler.plan.placement import Buffer, DoesNotFit, Part, Space, whole
+from compiler.plan.placement import Space
 
 WORDS, TIMES = 512, 12
 

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
 from compiler.pipeline import compile_network
 from tb.net.demo_net import MODEL

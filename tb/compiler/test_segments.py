@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from compiler.ir.failure import DoesNotFit
 from compiler.ir.graph import Tensor
-from compiler.passes.groups import Group
-from compiler.plan.placement import DoesNotFit
-from compiler.plan.segments import Segment, Way, _needs_slack_too_late, _segments_from, best_segments, input_rows
-from compiler.target.descriptors.passes import Window
+from compiler.ir.layer import Group, Window, input_rows
+from compiler.ir.plan import Segment, Way
+from compiler.plan.bounds import peak_words, segment_cost
+from compiler.plan.segments import _needs_slack_too_late, _segments_from, best_segments
 from model.config import DEFAULT, MachineConfig
 
 NETWORKS = 12
@@ -42,10 +43,10 @@ def cheapest(groups: list[Group], machine: MachineConfig, objective: str) -> tup
             best = spent if from_dram and (best is None or spent < best) else best
             return
         for segment in _segments_from(whole, first, from_dram):
-            if _needs_slack_too_late(before, segment) or segment.peak_words(machine) > machine.glb_words:
+            if _needs_slack_too_late(before, segment) or peak_words(segment, machine) > machine.glb_words:
                 continue
             try:
-                cost = tuple(a + b for a, b in zip(spent, segment.cost(machine, objective)))
+                cost = tuple(a + b for a, b in zip(spent, segment_cost(segment, machine, objective)))
             except DoesNotFit:
                 continue
             go_on(segment.last, segment.to_dram, [*before, segment], cost)
@@ -65,7 +66,7 @@ def test_plan_is_the_cheapest(objective: str, seed: int) -> None:
                 best_segments(groups, SMALL, objective)
             continue
         _, segments = best_segments(groups, SMALL, objective)
-        costs = [segment.cost(SMALL, objective) for segment in segments]
+        costs = [segment_cost(segment, SMALL, objective) for segment in segments]
         assert tuple(map(sum, zip(*costs))) == pytest.approx(expected)
         planned += 1
     assert planned > NETWORKS // 3

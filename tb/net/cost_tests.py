@@ -10,7 +10,7 @@ import numpy as np
 
 from compiler.cost.predict import Prediction, predict
 from compiler.cost.traffic import COUNTERS
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from model.config import MachineConfig
 from runtime.figures import figures as network_figures
 from tb.common.bench import Testbench

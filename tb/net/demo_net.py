@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image as Picture
 
-from compiler.emit.image import Image
 from compiler.ir.graph import Graph
+from compiler.ir.image import Image
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
 

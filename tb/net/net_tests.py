@@ -7,7 +7,7 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from model.encoding import glb_write_bytes
 from model.machine import Machine
 from runtime.figures import figures as network_figures

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.emit.image import Image
+from compiler.ir.image import Image
 from runtime import progress
 from runtime.results import network_summary, write_page
 from runtime.simulator.simulate import simulate_in

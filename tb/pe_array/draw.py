@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from compiler.cases.passes import pointwise_blocks
-from compiler.target.descriptors.passes import Window, output_size
+from compiler.ir.layer import Window, output_size
 from model.config import MachineConfig
 from tb.common import layers
 

@@ -6,31 +6,24 @@ Loop levels of the streams are listed innermost first; the loops are those of do
 
 from dataclasses import dataclass, field, replace
 
-from compiler.target.descriptors.passes import (
-    Blocks,
-    Output,
-    Pass,
-    Window,
-    linear_stream,
-    ofmap_stream,
-    ring_of,
-    rows_level,
-    set_array,
-)
-from compiler.target.layout import FeatureMap
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Output, Window
+from compiler.target.blocks import Blocks
+from compiler.target.descriptors.array import set_array
+from compiler.target.descriptors.streams import linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.scan_ids import convolution_ids
 from model import encoding as enc
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, Axis, DrainMode, Stream
+from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
 
 
 @dataclass(frozen=True)
-class Convolution:
+class ConvolutionPass:
     """A row-stationary convolution pass with a free mapping.
 
     e, p, q, r, t as in the Eyeriss taxonomy; filters and ipsum lie in stream order
-    (`layout.pack_convolution`, drain order); without ofmap the sums only leave the array.
+    (`pack_convolution`, drain order); without ofmap the sums only leave the array.
     """
 
     ifmap: FeatureMap
@@ -67,19 +60,19 @@ class Sets:
         return -(-self.down // (1 if self.split else 2))
 
 
-def convolution_sets(machine: MachineConfig, c: Convolution) -> Sets:
+def convolution_sets(machine: MachineConfig, c: ConvolutionPass) -> Sets:
     folds = -(-c.blocks.rows // machine.cols)
     down = max(1, min(c.t, machine.sets // c.r)) if folds == 1 else 1
     return Sets(folds, down, c.t // down, c.r > 1, c.r * down > 1)
 
 
-def convolution_groups(c: Convolution) -> tuple[int, int]:
+def convolution_groups(c: ConvolutionPass) -> tuple[int, int]:
     """(groups of a pass, halves of a word that are groups of their own)."""
     halves = 1 if c.r > 1 else c.halves
     return c.ifmap.groups * halves, halves
 
 
-def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor:
+def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descriptor:
     """Raises ValueError where the mapping does not fit the machine."""
     descriptor = Descriptor()
     rows, taps = c.window.kernel
@@ -123,7 +116,7 @@ def convolution_descriptor(machine: MachineConfig, c: Convolution) -> Descriptor
     return descriptor
 
 
-def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: Convolution, sets: Sets,
+def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: ConvolutionPass, sets: Sets,
                              halves: int) -> None:
     """Order: tile, group, set across, pair of sets and row, filter, tap."""
     rows, taps = c.window.kernel
@@ -150,7 +143,7 @@ def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: 
     descriptor.set_stream(Stream.FILTER, replace(stream, range={"rows": 1, "cols": lanes}))
 
 
-def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) -> None:
+def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Sets) -> None:
     blocks, fold = c.blocks, sets.folds > 1
     heads = sets.folds if fold else sets.down
     block = c.p if fold else c.p * sets.down
@@ -175,6 +168,5 @@ def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) 
         raise ValueError("an int8 ofmap needs p * t = 8 filters, stacked, in one block of columns")
     descriptor.set_stream(Stream.TABLE, linear_stream(
         c.table_address, Level(enc.TABLE_WORDS, 1), Level(c.tiles, enc.TABLE_WORDS), Level(blocks.outer)))
-    place = Pass(c.ifmap, c.ofmap, c.window, blocks, c.ifmap_zero_point, c.output)
-    descriptor.set_stream(Stream.OFMAP, ofmap_stream(place, 1, c.tiles, c.last_channels))
+    descriptor.set_stream(Stream.OFMAP, ofmap_stream(c.ofmap, blocks, PoolMode.NONE, 1, c.tiles, c.last_channels))
     descriptor.set(enc.PPU_INDEX, enc.PPU, **vars(c.output))

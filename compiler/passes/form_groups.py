@@ -1,109 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph passes: from operators to the layer groups that the machine runs.
+"""From operators to the layer groups that the machine runs.
 
-Padding goes into the operator behind it; a depthwise and the pointwise convolution behind it become one
-group, whose intermediate stays in the array; an average pool over the whole map is done on the way out.
+A depthwise and the pointwise convolution behind it become one group, whose intermediate stays in the array; an
+average pool over the whole map is done on the way out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from compiler.cases.passes import Table
-from compiler.ir.graph import Graph, Node, Tensor
-from compiler.target.descriptors.passes import Output, Window, output_size
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import Graph, Node
+from compiler.ir.layer import OFFSET_ZERO_POINT, Group, Output, Table, Window
 from model.messages import times
 from model.operators import fold_zero_point
-
-OFFSET_ZERO_POINT = -128
-_TAKE_PADS = ("pad", "conv2d", "depthwise_conv2d")
-
-
-class Unsupported(ValueError):
-    """The network has a combination that the machine does not run; the message is one line."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """One layer group: a convolution, or depthwise and / or pointwise work.
-
-    filters     int8 [M, R, S, C] of a convolution, or [M, C] of pointwise work
-    depthwise   int8 [R, S, C]
-    table       of the result; middle: of the depthwise half
-    pool_count  pixels averaged on the way out, 0 without
-    image       which one of a batch it works on, or the first of `images`
-    images      0: one image; else so many, all in the GLB at once
-    """
-
-    name: str
-    source: Tensor
-    output: Tensor
-    window: Window
-    filters: np.ndarray | None
-    table: Table | None
-    depthwise: np.ndarray | None = None
-    middle: Table | None = None
-    pool_count: int = 0
-    image: int = 0
-    images: int = 0
-
-    @property
-    def layer(self) -> str:
-        """Its name without the image's number."""
-        return self.name.partition(".")[0]
-
-    @property
-    def is_convolution(self) -> bool:
-        return self.filters is not None and self.filters.ndim == 4
-
-    @property
-    def map_shape(self) -> tuple[int, int]:
-        """(E, F) before pooling."""
-        return output_size(self.source.shape[:2], self.window)
-
-    @property
-    def macs(self) -> int:
-        """Multiplications, padding included."""
-        pixels = self.map_shape[0] * self.map_shape[1]
-        return max(self.images, 1) * pixels * sum(w.size for w in (self.filters, self.depthwise) if w is not None)
-
-    @property
-    def weight_bytes(self) -> int:
-        return sum(w.size for w in (self.filters, self.depthwise) if w is not None)
-
-    @property
-    def channels(self) -> int:
-        """Output channels of all convolutions in the group: each has a table entry."""
-        return sum(len(t.bias) for t in (self.table, self.middle) if t is not None)
-
-    def __str__(self) -> str:
-        kind = "conv" if self.is_convolution else "+".join(
-            n for n, w in (("depthwise", self.depthwise), ("pointwise", self.filters)) if w is not None)
-        shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
-        pads = " ".join(map(str, self.window.pads))
-        return f"{self.name:10} {kind:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {pads}"
-
-
-def fold_pads(graph: Graph) -> Graph:
-    """Moves PAD into the convolution behind it, one PAD after another. Raises Unsupported."""
-    nodes, waiting = [], None
-    for node in graph.nodes:
-        if waiting:
-            if node.inputs[0].name != waiting.output.name or node.op not in _TAKE_PADS:
-                raise _pad_alone(waiting)
-            pads = tuple(a + b for a, b in zip(node.pads, waiting.pads))
-            node, waiting = replace(node, inputs=waiting.inputs, pads=pads), None
-        if node.op == "pad":
-            waiting = node
-        else:
-            nodes.append(node)
-    if waiting:
-        raise _pad_alone(waiting)
-    return Graph(tuple(nodes))
-
-
-def _pad_alone(node: Node) -> Unsupported:
-    return Unsupported(f"operator {node.where} PAD: only before a convolution")
 
 
 def _table(node: Node) -> Table:

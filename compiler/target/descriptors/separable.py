@@ -8,107 +8,22 @@ are listed innermost first; the loops are those of docs/machine.md.
 
 from dataclasses import dataclass, field
 
-from compiler.target.layout import FeatureMap
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Output, Window, output_size
+from compiler.target.blocks import Blocks, Filters
+from compiler.target.descriptors.array import set_array
+from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.limits import dealt_filters, most_pixels
-from compiler.target.scan_ids import ScanIds, block_ids
+from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
 
-OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
-
 
 @dataclass(frozen=True)
-class Window:
-    """Kernel, stride and padding of a layer. pads: top, bottom, left, right."""
-
-    kernel: tuple[int, int] = (1, 1)
-    stride: int = 1
-    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
-
-
-def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
-    """(E, F). Raises ValueError where the kernel is larger than the padded map."""
-    top, bottom, left, right = window.pads
-    height, width = shape[0] + top + bottom, shape[1] + left + right
-    rows, taps = window.kernel
-    if height < rows or width < taps:
-        raise ValueError(f"a {rows} x {taps} kernel does not fit a padded map of {height} x {width}")
-    return (height - rows) // window.stride + 1, (width - taps) // window.stride + 1
-
-
-@dataclass(frozen=True)
-class Output:
-    """Requantised range: zero point, clamp."""
-
-    zero_point: int = 0
-    act_min: int = -128
-    act_max: int = 127
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """The output pixels of a pass.
-
-    rows x cols  columns of the array: output rows, blocks of pixels in a row
-    pixels       F, pixels of a block
-    down, along  outer blocks: number of row blocks, of column blocks
-    inner        neighbouring column blocks done in turn within a filter tile
-    first_row    first output row of the pass
-    images       0: one image; else n, rows x images being columns of the array: so many images have all the
-                 pixels of `rows` rows in flight side by side, and `inner` counts such runs of images
-    """
-
-    rows: int
-    cols: int
-    pixels: int
-    down: int = 1
-    along: int = 1
-    inner: int = 1
-    first_row: int = 0
-    images: int = 0
-
-    @property
-    def columns(self) -> int:
-        """Columns of the array that take part."""
-        return self.rows * self.cols * max(self.images, 1)
-
-    @property
-    def width(self) -> int:
-        """Output columns in flight."""
-        return self.cols * self.pixels
-
-    @property
-    def outer_width(self) -> int:
-        """Output columns of an outer block."""
-        return self.width * self.inner
-
-    @property
-    def outer(self) -> int:
-        return self.down * self.along
-
-
-@dataclass(frozen=True)
-class Filters:
-    """Filter tiles of a pass, and where their words and tables begin in the GLB.
-
-    ring: (end address, words) where the filters pass through a ring; chunk_groups: channel groups
-    (GLB words per filter) of a chunk, None for no chunks.
-    """
-
-    count: int  # filters of a tile, with padding
-    tiles: int
-    address: int
-    table_address: int
-    ring: tuple[int, int] | None = None
-    chunk_groups: int | None = None
-    last_channels: int = 8  # valid channels of the last block
-
-
-@dataclass(frozen=True)
-class Pass:
+class SeparablePass:
     """A pass with pointwise or depthwise work.
 
     depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the
@@ -128,11 +43,7 @@ class Pass:
     pool_count: int = 1
 
 
-def _offset(zero_point: int) -> int:
-    return int(zero_point == OFFSET_ZERO_POINT)
-
-
-def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], words: int, x: int,
+def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[Level], words: int, x: int,
                   tile_level: bool, to_pixels: bool) -> StreamDescriptor:
     """The ifmap stream: pairs of words of a block's row, then `inner_levels`, then groups and blocks.
 
@@ -148,7 +59,7 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(Level(ifmap.groups, ifmap.group_step))
     if blocks.inner > 1 or not to_pixels:
-        levels.append(_inner(ifmap, blocks, blocks.width * stride))
+        levels.append(inner_level(ifmap, blocks, blocks.width * stride))
     if tile_level:
         levels.append(Level(p.filters.tiles))
     along = blocks.outer_width * stride
@@ -168,55 +79,7 @@ def _ifmap_stream(machine: MachineConfig, p: "Pass", inner_levels: list[Level], 
     )
 
 
-def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -> Level:
-    """A loop over rows, `step` at a time, around the ring."""
-    stride = step * feature_map.row_step % (feature_map.ring_rows * feature_map.row_step)
-    return Level(count, stride, Axis.ROW, step, enc.TAG.pack(column=column_tag))
-
-
-def _inner(feature_map: FeatureMap, blocks: Blocks, columns: int) -> Level:
-    """The loop over inner blocks, so many columns, or so many images, at a time."""
-    if blocks.images:
-        return Level(blocks.inner, blocks.images * feature_map.image_step)
-    return Level(blocks.inner, columns, Axis.COLUMN, columns)
-
-
-def ring_of(feature_map: FeatureMap) -> dict[str, int]:
-    size = feature_map.ring_rows * feature_map.row_step
-    return {"ring_end": feature_map.address + size, "ring_size": size}
-
-
-def ofmap_stream(p: "Pass", channel_blocks: int, tiles: int, last_channels: int) -> StreamDescriptor:
-    """The ofmap stream: words of the columns, of a block's pixels, of channel blocks, of tiles.
-
-    Pooling leaves one word per block of filters (average), or one per 2 x 2 words (max).
-    """
-    ofmap, blocks = p.ofmap, p.blocks
-    rows, cols, pixels, width, y = blocks.rows, blocks.cols, blocks.pixels, blocks.width, blocks.first_row
-    if blocks.images and p.pool == PoolMode.MAX:
-        raise ValueError("maxima of several images in flight")
-    if p.pool == PoolMode.AVERAGE:
-        rows = cols = pixels = width = 1
-    elif p.pool == PoolMode.MAX:
-        rows, pixels, width, y = rows // 2, pixels // 2, width // 2, y // 2
-    return StreamDescriptor(
-        {"row_address": ofmap.row_address(y), **ring_of(ofmap)},
-        {"y": y, "rows": ofmap.rows, "cols": ofmap.cols},
-        {"last_strobe": (1 << last_channels) - 1},
-        (
-            *([rows_level(ofmap, rows, 1), Level(blocks.images, ofmap.image_step)] if blocks.images else
-              [Level(cols, pixels, Axis.COLUMN, pixels), rows_level(ofmap, rows, 1)]),
-            Level(pixels, 1, Axis.COLUMN, 1),
-            Level(channel_blocks, ofmap.group_step),
-            _inner(ofmap, blocks, width),
-            Level(tiles, channel_blocks * ofmap.group_step),
-            Level(blocks.along, width * blocks.inner, Axis.COLUMN, width * blocks.inner),
-            rows_level(ofmap, blocks.down, rows),
-        ),
-    )
-
-
-def _filter_stream(machine: MachineConfig, p: "Pass") -> StreamDescriptor:
+def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor:
     """Pointwise filters, dealt in turn over the rows of a set."""
     filters, blocks, groups = p.filters, p.blocks, p.ifmap.groups
     size = filters.ring[1] if filters.ring else 0
@@ -252,27 +115,7 @@ def _filter_stream(machine: MachineConfig, p: "Pass") -> StreamDescriptor:
     )
 
 
-def linear_stream(address: int, *levels: Level, **options: int) -> StreamDescriptor:
-    """A stream that is nowhere outside."""
-    return StreamDescriptor({"offset": address}, {"rows": 1, "cols": 1}, options, levels)
-
-
-def set_array(machine: MachineConfig, descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks,
-            window: Window, zero_points: tuple[int, int], filters: tuple[int, int, int], groups: int,
-            tiles: int) -> None:
-    """The array's words: shape, loops, IDs. zero_points: of the ifmap, of the depthwise words."""
-    descriptor.set_ids(ids.rows, ids.columns)
-    descriptor.set(
-        enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=mode, taps=window.kernel[1], stride_2=window.stride - 1,
-        ifmap_offset=_offset(zero_points[0]), word_offset=_offset(zero_points[1]), pixels=blocks.pixels,
-        filters_0=filters[0], filters_1=filters[1], filters_2=filters[2],
-    )
-    descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=groups, inner=blocks.inner, tiles=tiles,
-                   outer=blocks.outer)
-    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, ln=ids.ln)
-
-
-def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
+def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor:
     """A fused, pointwise or depthwise pass. Raises ValueError where the mapping does not fit."""
     descriptor = Descriptor()
     blocks, depthwise = p.blocks, p.depthwise_address is not None
@@ -316,12 +159,13 @@ def pass_descriptor(machine: MachineConfig, p: Pass) -> Descriptor:
     else:
         channel_blocks, tiles, last_channels = p.ifmap.groups, 1, 8
     if p.ofmap:
-        descriptor.set_stream(Stream.OFMAP, ofmap_stream(p, channel_blocks, tiles, last_channels))
+        descriptor.set_stream(Stream.OFMAP, ofmap_stream(
+            p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels))
     _set_output(machine, descriptor, p, channel_blocks)
     return descriptor
 
 
-def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: Pass) -> None:
+def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass) -> None:
     halves = [Level(2, tag=enc.TAG.pack(half=1))] if machine.sets == 1 else []
     descriptor.set_stream(Stream.DEPTHWISE, linear_stream(
         p.depthwise_address,
@@ -335,7 +179,7 @@ def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: Pass) -> N
     descriptor.set(enc.DEPTHWISE_INDEX, enc.DEPTHWISE, **vars(p.middle))
 
 
-def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel_blocks: int) -> None:
+def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass, channel_blocks: int) -> None:
     joined = descriptor.drain["ln"]
     if p.filters:
         drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7, "ln": joined,
@@ -351,7 +195,7 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: Pass, channel
                    pool_reciprocal=reciprocal, pool_shift=shift, pool_columns=pool_columns, **vars(p.output))
 
 
-def _check(machine: MachineConfig, p: Pass, mode: ArrayMode) -> None:
+def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
     """Raises ValueError, naming demand and bound, where a pass does not fit the PEs."""
     blocks, stride = p.blocks, p.window.stride
     limits = [("pixels of a column", blocks.pixels, most_pixels(machine))]
