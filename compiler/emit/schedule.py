@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field, replace
 
 from compiler.emit.dram import DramLayout
+from compiler.emit.loads import Loader
 from compiler.emit.steps import Step
 from compiler.emit.timeline import Timeline, hoist_loads, rows_region
 from compiler.ir.buffer import Buffer
@@ -55,7 +56,7 @@ class _Emitter:
     dram: DramLayout = field(default_factory=DramLayout)
     _areas: dict[str, int] = field(default_factory=dict)  # DRAM address of a tensor
     _fetched: dict[int, int] = field(default_factory=dict)  # rows of a group's input that were loaded
-    _loaded: set[int] = field(default_factory=set)  # groups whose constants were loaded
+    _loaders: dict[int, Loader] = field(default_factory=dict)  # of the groups that have begun
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.machine)
@@ -83,18 +84,17 @@ class _Emitter:
         made = replace(made, address=made.address + job.slice % 2 * made.words)
         if n == segment.first and segment.from_dram:
             self._fetch(n, source, job.reads[1])
-        first = n not in self._loaded
+        first = n not in self._loaders
         if first:
-            self._loaded.add(n)
-            constants.load(self.timeline, self.dram)
+            self._loaders[n] = Loader(constants, self.timeline, self.dram)
+            self._loaders[n].begin()
         blocks = constants.blocks(job)
         descriptor = self._descriptor(group, source, made, blocks, constants, constants.filters_of(job, first))
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.pool_count else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []
         self.timeline.run(descriptor, read, constants.resident, written, filters)
-        if constants.chunks:
-            constants.chunks.finish(self.timeline, job.slice)
+        self._loaders[n].finish(job.slice)
         if n == segment.last - 1 and segment.to_dram:
             self._store(n, group, made, job)
 

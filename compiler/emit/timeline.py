@@ -3,12 +3,11 @@
 
 import numpy as np
 
+from compiler.ir.buffer import Region
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.program import Command, Config, Run, Transfer
 from model.config import MachineConfig
 from model.descriptor import Descriptor
-
-Region = list[tuple[int, int]]  # (first GLB word, words)
 
 
 class Timeline:

@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+Region = list[tuple[int, int]]  # (first GLB word, words)
+
 
 @dataclass(frozen=True)
 class Part:

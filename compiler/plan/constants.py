@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from compiler.emit.timeline import Region, Timeline
-from compiler.ir.buffer import Buffer, whole
+from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Group, sliced
@@ -24,7 +23,7 @@ MOST_CHUNK_WORDS = 512
 LEAST_CHUNKS = 8  # so that the first pass can begin early
 
 
-@dataclass
+@dataclass(frozen=True)
 class Chunks:
     """Filters that come in chunks of `words`, each waited for by the first pass that reads it. With fewer
     slots than chunks they pass through a ring, each used once (by all pixels of the map). slices: passes
@@ -35,9 +34,6 @@ class Chunks:
     words: int
     slots: int
     slices: int = 1
-    _base: int = 0
-    _before: int = 0
-    _next: int = 0
 
     @property
     def count(self) -> int:
@@ -47,31 +43,13 @@ class Chunks:
     def region(self) -> Region:
         return [(self.address, self.slots * self.words)]
 
-    def begin(self, timeline: Timeline, dram, name: str) -> None:
-        """Loads the first round of chunks."""
-        self._base, self._before = dram.constant(f"{name}.filters", self.packed), timeline.chunks
-        self._load_until(timeline, self.slots)
-
-    def finish(self, timeline: Timeline, slice_: int = 0) -> None:
-        """Loads those whose slots fall free in a slice's pass."""
-        self._load_until(timeline, (slice_ + 1) * self.count // self.slices + self.slots)
-
-    def _load_until(self, timeline: Timeline, last: int) -> None:
-        for n in range(self._next, min(self.count, last)):
-            self._load(timeline, n)
-            self._next = n + 1
-
-    def _load(self, timeline: Timeline, n: int) -> None:
-        freed = self._before + n - self.slots + 1 if n >= self.slots else 0
-        timeline.load_chunk(self._base + n * self.words * GLB_WORD_BYTES, self.address + n % self.slots * self.words,
-                            self.words, freed)
-
 
 @dataclass
 class WorkConstants:
     """Constants of a group, placed, and the mapping of its jobs.
 
-    resident: what a pass reads that was loaded as a whole; chunks: filters that come in chunks.
+    resident: what a pass reads that was loaded as a whole; chunks: filters that come in chunks. loads: the name, the
+    words and the address of what is loaded as a whole, in the order in which it is needed.
     """
 
     group: Group
@@ -82,7 +60,7 @@ class WorkConstants:
     depthwise_address: int | None = None
     chunks: Chunks | None = None
     resident: Region = field(default_factory=list)
-    _loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
+    loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
     _fixed: Mapping | None = None
 
     @property
@@ -107,15 +85,8 @@ class WorkConstants:
         words = words.ravel()
         if words.size % 2:
             words = np.append(words, np.uint64(0))  # whole beats of a port of two words
-        self._loads.append((f"{self.group.layer}.{name}", words, buffer.address))
+        self.loads.append((f"{self.group.layer}.{name}", words, buffer.address))
         self.resident.append((buffer.address, words.size))
-
-    def load(self, timeline: Timeline, dram) -> None:
-        """Loads what stays and the first chunks, in the order in which they are needed."""
-        for name, words, address in self._loads:
-            timeline.load(dram.constant(name, words), address, words.size)
-        if self.chunks:
-            self.chunks.begin(timeline, dram, self.group.layer)
 
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
