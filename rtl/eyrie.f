@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Written by scripts/gen_file_list.py: do not edit here.
+// Written by scripts/gen_pkg.py: do not edit here.
 +incdir+rtl/common
 rtl/bus/bus_pkg.sv
 rtl/encoding_pkg.sv
