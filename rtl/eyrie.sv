@@ -88,30 +88,8 @@ module eyrie
 
   // ---- Pins ----
 
-  lite_request_t  lite_request;
-  lite_response_t lite_response;
-  axi_request_t   axi_request;
-  axi_response_t  axi_response;
-
-  assign lite_request = '{
-    aw_address: reg_awaddr_i,
-    aw_valid:   reg_awvalid_i,
-    w_data:     reg_wdata_i,
-    w_strobe:   reg_wstrb_i,
-    w_valid:    reg_wvalid_i,
-    b_ready:    reg_bready_i,
-    ar_address: reg_araddr_i,
-    ar_valid:   reg_arvalid_i,
-    r_ready:    reg_rready_i
-  };
-  assign reg_awready_o = lite_response.aw_ready;
-  assign reg_wready_o  = lite_response.w_ready;
-  assign reg_bresp_o   = lite_response.b_response;
-  assign reg_bvalid_o  = lite_response.b_valid;
-  assign reg_arready_o = lite_response.ar_ready;
-  assign reg_rdata_o   = lite_response.r_data;
-  assign reg_rresp_o   = lite_response.r_response;
-  assign reg_rvalid_o  = lite_response.r_valid;
+  axi_request_t  axi_request;
+  axi_response_t axi_response;
 
   localparam logic [2:0] BeatSize = 3'($clog2(8 * BUS_WORDS));
 
@@ -166,10 +144,10 @@ module eyrie
   register_file #(
     .INCREMENT_WIDTH(IncrementWidth), .LATE_CYCLES(ActivityDelay), .LATE(ArrayCounters)
   ) u_register_file (
-    .clk_i, .rst_ni,
-    .lite_i     (lite_request),
-    .lite_o     (lite_response),
-    .interrupt_o,
+    .clk_i, .rst_ni, .interrupt_o,
+    .reg_awaddr_i, .reg_awvalid_i, .reg_awready_o, .reg_wdata_i, .reg_wstrb_i, .reg_wvalid_i,
+    .reg_wready_o, .reg_bresp_o, .reg_bvalid_o, .reg_bready_i, .reg_araddr_i, .reg_arvalid_i,
+    .reg_arready_o, .reg_rdata_o, .reg_rresp_o, .reg_rvalid_o, .reg_rready_i,
     .control_o  (control),
     .status_i   (status),
     .increment_i(increment)

@@ -23,7 +23,7 @@ ERROR_CODE, ERROR_ADDRESS = 3, 0x12345678
 async def registers(dut):
     tb = Testbench(dut)
     board = Scoreboard("registers")
-    port = Registers(tb, "axi")
+    port = Registers(tb)
     for name in ("clear", "counting", "busy", "done", "error", "bus_waits", "increment"):
         getattr(dut, f"{name}_i").value = 0
     dut.error_code_i.value = ERROR_CODE
@@ -146,7 +146,7 @@ async def counters(dut):
     """64 bits, a window of their own for the late ones, both words of one moment."""
     tb = Testbench(dut)
     board = Scoreboard("counters")
-    port = Registers(tb, "axi")
+    port = Registers(tb)
     for name in ("clear", "counting", "busy", "done", "error", "bus_waits", "increment", "error_code", "error_address"):
         getattr(dut, f"{name}_i").value = 0
     await tb.reset()
