@@ -5,6 +5,7 @@ rtl/bus/bus_pkg.sv
 rtl/encoding_pkg.sv
 rtl/eyrie_pkg.sv
 rtl/machine_check.sv
+rtl/common/delay_line.sv
 rtl/host/performance_counters.sv
 rtl/host/register_file.sv
 rtl/tiling/tiling_pkg.sv

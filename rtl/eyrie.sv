@@ -201,24 +201,24 @@ module eyrie
 
   // ---- Counters ----
 
-  // Passes that have been offered and are not done, as the array's activity counts see them.
-  logic [ActivityDelay:0][3:0] passes_running;
+  // Passes that have been offered and are not done, and the same as of the array's activity counts.
+  logic [3:0] passes_running, passes_were_running;
 
   always_ff @(posedge clk_i or negedge unit_rst_n) begin
     if (!unit_rst_n) begin
-      passes_running[0] <= '0;
+      passes_running <= '0;
     end else begin
-      passes_running[0] <= passes_running[0]
-                           + 4'(pass_control.pass_valid && pass_status.pass_ready)
-                           - 4'(pass_status.pass_done);
+      passes_running <= passes_running + 4'(pass_control.pass_valid && pass_status.pass_ready)
+                        - 4'(pass_status.pass_done);
     end
   end
-  for (genvar n = 0; n < ActivityDelay; n++) begin : gen_running
-    always_ff @(posedge clk_i or negedge unit_rst_n) begin
-      if (!unit_rst_n) passes_running[n+1] <= '0;
-      else             passes_running[n+1] <= passes_running[n];
-    end
-  end
+
+  delay_line #(.WIDTH(4), .CYCLES(ActivityDelay)) u_running (
+    .clk_i,
+    .rst_ni (unit_rst_n),
+    .value_i(passes_running),
+    .late_o (passes_were_running)
+  );
 
   always_comb begin : count
     increment = '0;
@@ -241,7 +241,7 @@ module eyrie
     increment[CounterGlbLoadBytes]       = 16'(activity.glb_bytes[ClientLoad]);
     increment[CounterGlbConflicts]       = 16'(activity.glb_conflicts);
     increment[CounterArrayBusy]          = 16'(activity.macs != '0);
-    increment[CounterArrayStall]         = 16'(passes_running[ActivityDelay] != '0 &&
+    increment[CounterArrayStall]         = 16'(passes_were_running != '0 &&
                                                activity.macs == '0);
     increment[CounterIfmapStall]         = 16'(activity.ifmap_stall);
     increment[CounterFilterStall]        = 16'(activity.filter_stall);
@@ -260,9 +260,9 @@ module eyrie
     increment[CounterIfmapWait]          = 16'(activity.ifmap_waits);
   end
 
-  `EYRIE_ASSERT_WHEN(DoneWereOffered, pass_status.pass_done, passes_running[0] != '0,
+  `EYRIE_ASSERT_WHEN(DoneWereOffered, pass_status.pass_done, passes_running != '0,
       "more passes done than offered")
-  `EYRIE_ASSERT_WHEN(FewPasses, passes_running[0] == '1, pass_status.pass_done ||
+  `EYRIE_ASSERT_WHEN(FewPasses, passes_running == '1, pass_status.pass_done ||
       !(pass_control.pass_valid && pass_status.pass_ready), "more passes at a time than counted")
 
 endmodule

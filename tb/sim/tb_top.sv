@@ -218,25 +218,23 @@ module tb_top
   localparam int unsigned Pes = ROWS * COLS;
 
   logic [31:0] pe_cycles [PASSES];
-  logic [15:0] offered, idle_pass, pes_idle, pes_behind, pes_running;
+  logic [15:0] offers, idle_pass, pes_idle, pes_behind, pes_running;
+
+  always_ff @(posedge clk_i) begin
+    offers <= u_eyrie.unit_rst_n ? offers + 16'(u_eyrie.pass_control.pass_valid &&
+                                                u_eyrie.pass_status.pass_ready) : '0;
+  end
 
   // As of the cycle that the array's activity counts are of.
-  logic [ActivityDelay:0][15:0] offers;
-  logic [ActivityDelay:0]       counting;
+  logic [15:0] offered;
+  logic        counting;
 
-  assign counting[0] = u_eyrie.status.counting;
-  always_ff @(posedge clk_i) begin
-    offers[0] <= u_eyrie.unit_rst_n ? offers[0] + 16'(u_eyrie.pass_control.pass_valid &&
-                                                      u_eyrie.pass_status.pass_ready) : '0;
-  end
-  for (genvar n = 0; n < ActivityDelay; n++) begin : gen_delay
-    always_ff @(posedge clk_i) begin
-      offers[n+1]   <= offers[n];
-      counting[n+1] <= counting[n];
-    end
-  end
+  delay_line #(.WIDTH(17), .CYCLES(ActivityDelay)) u_delay (
+    .clk_i, .rst_ni,
+    .value_i({offers, u_eyrie.status.counting}),
+    .late_o ({offered, counting})
+  );
 
-  assign offered    = offers[ActivityDelay];
   assign pes_idle   = u_eyrie.increment[CounterPeIdle];
   assign pes_behind = u_eyrie.increment[CounterPeBehind];
   assign pes_running = 16'(Pes) - pes_idle - pes_behind;  // the pass offered last
@@ -250,7 +248,7 @@ module tb_top
   always_ff @(posedge clk_i) begin
     if (!u_eyrie.unit_rst_n) begin
       for (int unsigned n = 0; n < PASSES; n++) pe_cycles[n] <= '0;
-    end else if (counting[ActivityDelay]) begin
+    end else if (counting) begin
       pe_cycles[place(idle_pass)] <= pe_cycles[place(idle_pass)] + 32'(pes_idle);
       if (pes_running != '0) begin
         pe_cycles[place(offered - 16'd1)] <= pe_cycles[place(offered - 16'd1)] + 32'(pes_running) +
@@ -275,7 +273,7 @@ module tb_top
   logic [Counters-1:0][63:0] watched_counts;
 
   activity_monitor u_monitor (
-    .clk_i,
+    .clk_i, .rst_ni,
     .unit_rst_ni     (u_eyrie.unit_rst_n),
     .status_i        (u_eyrie.status),
     .pass_control_i  (u_eyrie.pass_control),
