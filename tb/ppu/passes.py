@@ -69,31 +69,15 @@ def draw_pass(
     blocks = blocks or int(rng.integers(1, 7))
     if pool == "max":
         columns, pixels = 2 * max(1, columns // 2), 2 * ((pixels + 1) // 2)
-    low, high = sorted(int(v) for v in rng.integers(-128, 128, 2))
-    if rng.random() < 0.6:
-        low, high = -128, 127
-    output = {"zero_point": int(rng.integers(-128, 128)), "act_min": low, "act_max": high}
+    output = _draw_output(rng)
     add_words, scales = _draw_addition(rng, kind == "residual")
-    pooling = {"pool": POOLS.get(pool, PoolMode.NONE)}
-    span = columns
-    if pool == "average":
-        spans = [s for s in (1, 2, 4, 8) if columns % s == 0 and s < columns]
-        span = int(rng.choice([columns, *spans]))  # columns that are averaged together
-        count = pixels * span
-        reciprocal, shift = average_reciprocal(count)
-        pooling |= {"pool_count": count, "pool_reciprocal": reciprocal, "pool_shift": shift,
-                    "pool_columns": (span - 1).bit_length()}
-    drawn = Pass(
-        {
-            "cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling),
-            **add_words,
-            "columns": columns,
-            "to_ppu": kind != "dropped",
-        }
-    )
+    pooling, span = _draw_pooling(rng, pool, columns, pixels)
+    configuration = encoding.PPU.pack(**output, raw=pool == "raw", **pooling)
+    drawn = Pass({"cfg": configuration, **add_words, "columns": columns, "to_ppu": kind != "dropped"})
     for block in range(blocks):
         count = channels or int(rng.choice([1, 3, 5, 7, 8, 8, 8]))
-        tile_last = block == blocks - 1 or rng.random() < 0.3
+        last = block == blocks - 1
+        ends = (last or rng.random() < 0.3) << TILE_LAST | last << PASS_LAST
         if pool == "raw":
             count = min(count, int(rng.choice([1, 2, 2])))
             sums = rng.integers(INT32_MIN, INT32_MAX + 1, (pixels, count, cols))
@@ -101,7 +85,6 @@ def draw_pass(
         else:
             sums, values = _requantized(rng, drawn, pixels, count, cols, output)
             words = _pooled_words(values[:, :columns], pool, span)
-        ends = tile_last << TILE_LAST | (block == blocks - 1) << PASS_LAST
         _append_beats(drawn, sums, ends, kind != "dropped")
         if kind == "dropped":
             del drawn.table[:]
@@ -110,12 +93,30 @@ def draw_pass(
             others = rng.integers(-128, 128, words.shape).astype(np.int8)
             drawn.residual += _packed(others)
             words = add(words, others, scales)
-        where = f"{name} ({kind}, {pool}, {columns} columns, {pixels} pixels), block {block}"
-        for n, word in enumerate(_packed(words)):
-            last = block == blocks - 1 and n == len(words) - 1
-            place = f"{where} of {count} channels, word {n}"
-            drawn.words.append(({"data": word, "last": int(last)}, place))
+        where = f"{name} ({kind}, {pool}, {columns} columns, {pixels} pixels), block {block} of {count} channels"
+        _append_words(drawn, words, last, where)
     return drawn
+
+
+def _draw_output(rng: np.random.Generator) -> dict[str, int]:
+    """Zero point and clamp, mostly of all that int8 holds."""
+    low, high = sorted(int(v) for v in rng.integers(-128, 128, 2))
+    if rng.random() < 0.6:
+        low, high = -128, 127
+    return {"zero_point": int(rng.integers(-128, 128)), "act_min": low, "act_max": high}
+
+
+def _draw_pooling(rng: np.random.Generator, pool: str, columns: int, pixels: int) -> tuple[dict[str, int], int]:
+    """Fields of the configuration word, and the columns that are averaged together."""
+    fields, span = {"pool": POOLS.get(pool, PoolMode.NONE)}, columns
+    if pool == "average":
+        spans = [s for s in (1, 2, 4, 8) if columns % s == 0 and s < columns]
+        span = int(rng.choice([columns, *spans]))
+        count = pixels * span
+        reciprocal, shift = average_reciprocal(count)
+        fields |= {"pool_count": count, "pool_reciprocal": reciprocal, "pool_shift": shift,
+                   "pool_columns": (span - 1).bit_length()}
+    return fields, span
 
 
 def _packed(rows: np.ndarray) -> list[int]:
@@ -208,3 +209,10 @@ def _append_beats(drawn, sums, ends, to_ppu):
                 beat |= ends
             data = int.from_bytes(bits[f, channel].tobytes(), "little")
             drawn.beats.append({"data": data, "beat": beat})
+
+
+def _append_words(drawn, words, last, where):
+    """last: the block ends the pass."""
+    for n, word in enumerate(_packed(words)):
+        ends = last and n == len(words) - 1
+        drawn.words.append(({"data": word, "last": int(ends)}, f"{where}, word {n}"))
