@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which GLB banks the clients of high priority use in each cycle, for those behind them to wait."""
+"""Which GLB banks the clients of high priority want in each cycle, for those behind them to wait."""
 
 from collections.abc import Callable
 
@@ -21,8 +21,9 @@ def bank_masks(machine: MachineConfig, address: np.ndarray) -> np.ndarray:
 
 
 class Banks:
-    """busy: of each cycle, the banks that loads, stores and the ofmap use, a bit each; streams, tables: those
-    that ifmap and filter stream, and the table stream use.
+    """busy: of each cycle, the banks that loads, stores and the ofmap want, a bit each; streams, tables: those
+    that ifmap and filter stream, and the table stream want. A client waits for those before it in banks that they
+    want, whether they get them or not (rtl/glb/glb_arbiter.sv).
 
     Clients must be told in about the order of time, those of higher priority first.
     """
@@ -62,9 +63,9 @@ class Banks:
             taken = self.busy[cycle] | self.streams[cycle]
             if who == Stream.DEPTHWISE:
                 taken |= self.tables[cycle]
+            if who != Stream.DEPTHWISE:
+                (self.streams if who == Stream.FILTER else self.tables)[cycle] |= mask
             if not taken & mask:
-                if who != Stream.DEPTHWISE:
-                    (self.streams if who == Stream.FILTER else self.tables)[cycle] |= mask
                 return cycle
             cycle += 1
         return limit

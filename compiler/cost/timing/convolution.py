@@ -69,7 +69,7 @@ class Convolution:
             self._finish(n - held + 1)
         lanes = self._units.machine.filter_lanes
         for row, pes in self._rows.items():
-            begins[row] = half
+            begins[row] = half + row
             for k in range(0, self._run, lanes):
                 last = k + lanes - 1  # of the beat's words
                 used = n - held - (last < over)  # the group whose words make room

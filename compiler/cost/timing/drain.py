@@ -12,6 +12,7 @@ from model.config import SET_ROWS
 from model.encoding import Stream
 
 CHAIN = SET_ROWS + 1  # registers of a set in the sum chain: skid buffer, PEs
+FREED = CHAIN - SET_ROWS  # of these, up to the PE of row 0
 GATHER = 1  # gather_network
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
 PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
@@ -31,7 +32,7 @@ class Drain:
         self._banks = banks
         self.tables = Words(banks, Stream.TABLE, known)
         self._ready = 0  # first cycle in which a beat can enter the array
-        self.halves = (0, 0)  # first cycle in which each psum half is free, oldest first
+        self.halves = (0, 0)  # first cycle in which each psum half of row 0 is free, oldest first; of row r, r later
         self.left = 0  # cycle of the last beat's departure from the array
         self.written = 0  # cycle of the last ofmap word
         self._words = self._come = 0  # ofmap words and words of tables of the pass, so far
@@ -67,7 +68,7 @@ class Drain:
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
         self._ready = at
         self.left = at - 1 + chain
-        self.halves = self.halves[1], self.left
+        self.halves = self.halves[1], at + FREED
         self.written = self._out[1]
 
     def words(self, shape: PassShape, ready: int) -> int:
@@ -118,6 +119,7 @@ class Drain:
             if mask:
                 self._banks.reach(at)
                 while busy[at] & mask:
+                    busy[at] |= mask
                     at += 1
                 busy[at] |= mask
             at += 1

@@ -150,10 +150,10 @@ class _Pointwise:
             return False
         room = self._ends[n - self._ahead] if n >= self._ahead else 0
         sent = max(self.words[job], self._sent + shape.pixels, room + 1 + shape.pixels)
-        start = max(sent, self._drain.halves[0] if group == 0 else 0)
-        if max(self._free[0], start) >= limit:
+        half = self._drain.halves[0] if group == 0 else 0
+        if max(self._free[0], sent, half) >= limit:
             return False
-        self._sent, self._free = sent, [max(free, start) for free in self._free]
+        self._sent, self._free = sent, [max(free, sent, half + row) for row, free in enumerate(self._free)]
         if tile == shape.tiles - 1:
             self._last_sent.append(sent)
         self._done = 0

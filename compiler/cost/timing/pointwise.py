@@ -23,7 +23,7 @@ class Pointwise:
             half = units.drain.halves[0] if n % shape.groups == 0 else 0
             word = (n + 1) * shape.pixels - 1
             starts = {column: max(free[column], ifmap.arrival(column, word) + 1, half) for column in self._columns}
-            last = [max(row, *starts.values()) for row in last]
+            last = [max(end, half + row, *starts.values()) for row, end in enumerate(last)]
             least = 0  # the cycle before which no column is done with the filters
             for k in range(shape.filters[0]):
                 least = max(least, units.filters.there() + (shape.filters[0] - k) * length)

@@ -112,6 +112,7 @@ class Ifmap:
         if mask:
             self._banks.reach(at)
             while busy[at] & mask:
+                self._banks.streams[at] |= mask
                 at += 1
             self._banks.streams[at] |= mask
         self._granted = at
