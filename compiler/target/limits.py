@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a pass the PEs hold."""
+"""How much of a pass the PEs hold, and which passes the machine runs at all."""
 
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
+from model.descriptor import Descriptor
+from model.legality import broken_rule
 
 
 def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
@@ -25,3 +27,10 @@ def most_filters(machine: MachineConfig, pixels: int) -> int:
     while max(dealt_filters(machine, most)) * pixels > machine.psum_words:
         most -= 8
     return most
+
+
+def legal(machine: MachineConfig, descriptor: Descriptor) -> Descriptor:
+    """A descriptor that is done. Raises ValueError, with the rule, where the machine would stop at its pass."""
+    if rule := broken_rule(machine, descriptor):
+        raise ValueError(f"{rule}: the machine does not run such a pass")
+    return descriptor

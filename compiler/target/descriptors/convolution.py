@@ -11,6 +11,7 @@ from compiler.ir.layer import Output, Window
 from compiler.target.blocks import Blocks
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import linear_stream, ofmap_stream, ring_of, rows_level
+from compiler.target.limits import legal
 from compiler.target.scan_ids import convolution_ids
 from model import encoding as enc
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -113,7 +114,7 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
     ))
     _set_convolution_filters(machine, descriptor, c, sets, halves)
     _set_convolution_output(descriptor, c, sets)
-    return descriptor
+    return legal(machine, descriptor)
 
 
 def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: ConvolutionPass, sets: Sets,

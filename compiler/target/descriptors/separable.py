@@ -13,7 +13,7 @@ from compiler.ir.layer import Output, Window, output_size
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
-from compiler.target.limits import dealt_filters, most_pixels
+from compiler.target.limits import dealt_filters, legal, most_pixels
 from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
@@ -162,7 +162,7 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
         descriptor.set_stream(Stream.OFMAP, ofmap_stream(
             p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels))
     _set_output(machine, descriptor, p, channel_blocks)
-    return descriptor
+    return legal(machine, descriptor)
 
 
 def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass) -> None:
