@@ -18,7 +18,7 @@ from compiler.program import (
     from_text,
     to_text,
 )
-from tb.net.demo_net import MODEL
+from runtime.shipped import MODEL
 
 
 def random_command(rng: np.random.Generator) -> Command:
