@@ -9,9 +9,10 @@ import pytest
 from compiler.frontend import tflite
 from runtime.networks import on_model
 from runtime.programs import compiled
+from runtime.shipped import MODEL
 from runtime.simulator.simulate import simulate
 from tb.catalogue import find
-from tb.net.demo_net import MODEL, demo_input
+from tb.net.demo_net import demo_input
 from tb.scripts.commands import eyrie
 from tb.scripts.small_nets import separable
 

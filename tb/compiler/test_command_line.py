@@ -15,7 +15,7 @@ import pytest
 
 from compiler.pipeline import NAMES
 from runtime.folders import ROOT
-from tb.net.demo_net import MODEL
+from runtime.shipped import MODEL
 from tb.scripts.commands import assert_refused, eyrie, files, python
 from tb.scripts.small_nets import separable, with_max_pool
 
@@ -101,7 +101,8 @@ def test_imports_what_it_needs(lines: str, slow: str) -> None:
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     run = python("-m", "compiler", tmp_path / "none.tflite", "-o", tmp_path / "out")
-    assert_refused(run, f"compiler: {tmp_path / 'none.tflite'}: cannot be read (No such file or directory): give an int8")
+    assert_refused(run, f"python -m compiler: {tmp_path / 'none.tflite'}: cannot be read (No such file or directory): "
+                        "give an int8")
     assert not files(tmp_path)
 
 

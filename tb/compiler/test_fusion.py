@@ -5,8 +5,6 @@ step-by-step count finds, and the optimiser's plans are those of a search over e
 Every random choice comes from EYRIE_SEED (1).
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -29,8 +27,8 @@ from compiler.study.fusion import (
     published_transfer,
 )
 from compiler.study.stripes import Chain, Halo, Layer, Part, Way, fused_group, needed_rows, partition
+from runtime.shipped import MODEL
 
-MODEL = Path(__file__).resolve().parents[2] / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
 KIB = 1024
 Stored = dict[int, np.ndarray]  # rows of a map by number
 

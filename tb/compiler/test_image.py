@@ -7,7 +7,7 @@ import pytest
 
 from compiler.ir.image import Image
 from compiler.pipeline import Stages, compile_network
-from tb.net.demo_net import MODEL
+from runtime.shipped import MODEL
 
 
 @pytest.fixture(scope="module", params=[1, 4])

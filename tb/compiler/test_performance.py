@@ -21,8 +21,8 @@ from model.machine import Machine
 from model.passes import PassTrace
 from model.streams import inside, positions, read
 from runtime.folders import ROOT
+from runtime.shipped import MODEL
 from tb.compiler.test_networks import compiled, draw_images, late_network, network
-from tb.net.demo_net import MODEL
 
 NETWORKS = 16
 WIDE = MachineConfig(bus_words=2, filter_lanes=2)

@@ -13,8 +13,8 @@ from PIL import Image as Picture
 
 from compiler.frontend import tflite
 from runtime.pictures import read_photo
+from runtime.shipped import MODEL, PHOTO
 from scripts.cifar10 import preprocess
-from tb.net.demo_net import MODEL, PHOTO
 
 SIDE = 96  # pixels of the originals: the shipped photo, enlarged
 

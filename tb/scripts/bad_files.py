@@ -17,9 +17,9 @@ from PIL import Image as Picture
 
 from compiler.command import save
 from compiler.pipeline import compile_network
+from runtime.shipped import PHOTO
 from scripts import cifar10
 from tb.model.tflite_builder import Builder
-from tb.net.demo_net import PHOTO
 from tb.scripts import case_files
 from tb.scripts.small_nets import separable, with_max_pool
 
