@@ -8,7 +8,7 @@ import numpy as np
 from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Group, sliced
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
 from compiler.plan.mappings import mappings_of
 from compiler.plan.placement import Space
@@ -114,24 +114,24 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
         constants = WorkConstants(group, machine, plan.segment_of[n].way)
         found.append(constants)
         life = span(plan.jobs, n)
-        if group.depthwise is not None:
+        if isinstance(group, (Depthwise, Separable)):
             tables = pack_table(group.middle, word_groups(group.depthwise.shape[-1]))
             words = pack_depthwise(group.depthwise, tables)
             buffer = whole(f"{group.name} depthwise filters", words.size, *life, loaded=True)
             space.place(buffer)
             constants.add("depthwise", words, buffer)
             constants.depthwise_address = buffer.address
-        if group.filters is None:
+        if isinstance(group, Depthwise):
             continue
         table = pack_table(group.table, word_groups(len(group.filters)))
         buffer = whole(f"{group.name} requantisation tables", table.size, *life, loaded=True)
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if group.is_convolution or plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
+        if isinstance(group, Convolution) or plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
             _place_resident(plan, n, constants, machine, space)
     for n, constants in enumerate(found):
-        if plan.groups[n].filters is not None and not constants.tile:
+        if isinstance(plan.groups[n], Filtered) and not constants.tile:
             _place_whole(plan, n, constants, machine, space, int(slots[n]))
     return found
 
@@ -154,7 +154,7 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
     buffer = whole(f"{group.name} filters", packed.size, *span(plan.jobs, n), loaded=True)
     first = constants.mapping_of(rows[0])
     constants.filters = replace(constants.filters, count=constants.tile, tiles=len(packed))
-    if group.is_convolution or first.blocks.outer * first.blocks.inner > 1:
+    if isinstance(group, Convolution) or first.blocks.outer * first.blocks.inner > 1:
         space.place(buffer)
         constants.add("filters", packed, buffer)
     else:
@@ -168,7 +168,7 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
 
 
 def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
-    if not group.is_convolution:
+    if not isinstance(group, Convolution):
         return pack_pointwise(group.filters, tile)
     groups = word_groups(group.source.shape[2]) * (1 if group.source.shape[2] <= 4 else 2)
     filters = group.filters.transpose(0, 3, 1, 2)

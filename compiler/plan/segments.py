@@ -3,7 +3,7 @@
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import NARROW_GROUPS
-from compiler.ir.layer import Group
+from compiler.ir.layer import Depthwise, Group, Pointwise
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.mappings import mappings_of
@@ -68,7 +68,7 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
         for rows in STRIPE_ROWS:
             yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
     for last in range(first + 1, min(count, first + 4) + 1):
-        if any(group.pool_count for group in network[first:last]):
+        if any(group.averaged for group in network[first:last]):
             break
         for rows in STRIPE_ROWS:
             for to_dram in ((False, True) if last < count else (True,)):
@@ -82,10 +82,10 @@ def segments_of_images(group: Group, from_dram: bool, last: bool):
     network = (group,)
     for to_dram in ((True,) if last else (False, True)):
         yield Segment(network, 0, 1, Way.WHOLE, 0, from_dram, to_dram)
-    if not from_dram and group.filters is None and (
+    if not from_dram and isinstance(group, Depthwise) and (
             group.source.shape == group.output.shape and group.window.stride == 1):
         yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
-    if group.depthwise is None and not group.pool_count and not last:
+    if isinstance(group, Pointwise) and not group.averaged and not last:
         for slices in SLICES:
             blocks = len(group.filters) // 8
             alike = group.map_shape[1] > 1 or blocks < NARROW_GROUPS  # the whole map lies like its slices
@@ -104,7 +104,7 @@ def _why(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset)
     """Names the group that needs most, and whether the GLB is too small for it or had no places."""
     least = []
     for n, group in enumerate(network):
-        mappings_of(machine, group, group.map_shape[0] if group.pool_count else 1)
+        mappings_of(machine, group, group.map_shape[0] if group.averaged else 1)
         alone = [s for s in _segments_from(network, n, True) if s.last == n + 1]
         least.append((min(peak_words(s, machine) for s in alone), group.name))
     words, name = max(least)

@@ -107,7 +107,7 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     lives = []
     for y in range(rows):
         birth = min(p for p, job in enumerate(jobs)
-                    if job.group == n and (group.pool_count or job.first <= y < job.last))
+                    if job.group == n and (group.averaged or job.first <= y < job.last))
         readers = [p for p, job in enumerate(jobs) if job.group == n + 1 and job.reads[0] <= y < job.reads[1]]
         last = 2 * max(readers, default=birth) + 1
         lives.append((2 * birth, death if following.way is Way.WHOLE else last))

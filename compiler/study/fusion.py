@@ -14,7 +14,7 @@ from math import prod
 from compiler.cost.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Group
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Separable
 from compiler.study.stripes import Chain, FusedGroup, Halo, Layer, Way, count, fused_group, partition
 from model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
@@ -251,15 +251,15 @@ def _layer(group: Group) -> Layer:
     taken, made = (FeatureMap(rows, cols, -(-channels // WORD), 0, rows)
                    for rows, cols, channels in (group.source.shape, group.output.shape))
     kernel, stride, pads = group.window.kernel[0], group.window.stride, group.window.pads
-    if group.pool_count:
+    if group.averaged:
         kernel, stride, pads = taken.rows, 1, (0, 0, 0, 0)
-    tables = made.groups * TABLE_WORDS * GLB_WORD_BYTES if group.table is not None else 0
-    if group.depthwise is not None:
+    tables = made.groups * TABLE_WORDS * GLB_WORD_BYTES if isinstance(group, Filtered) else 0
+    if isinstance(group, (Depthwise, Separable)):
         tables += taken.groups * DEPTHWISE_GROUP_WORDS * GLB_WORD_BYTES
     filter_bytes = 0
-    if group.filters is not None:
+    if isinstance(group, Filtered):
         channels = group.filters.shape[-1]
-        unit = WORD_CHANNELS if group.is_convolution and channels <= WORD_CHANNELS else WORD
+        unit = WORD_CHANNELS if isinstance(group, Convolution) and channels <= WORD_CHANNELS else WORD
         filter_bytes = -(-channels // unit) * unit * prod(group.filters.shape[1:-1])
     weights = filter_bytes * made.groups * WORD
     return Layer(group.name, taken.rows, taken.pitch, taken.groups * WORD, made.rows, made.pitch,
