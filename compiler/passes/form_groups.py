@@ -57,11 +57,12 @@ def form_groups(graph: Graph) -> list[Group]:
         elif node.op in ("conv2d", "fully_connected"):
             groups.append(_pointwise(node) if _is_pointwise(node) else _convolution(node))
         else:
-            raise Unsupported(f"operator {node.where} {node.op}: not supported here")
+            raise Unsupported(f"operator {node.where} {node.op}: not supported here", layer=node.where)
     groups = [replace(group, name=f"{_NAMES.get(group.kind, group.kind)}{n}") for n, group in enumerate(groups)]
     for group in groups:
         if group.averaged and isinstance(group, (Convolution, Depthwise)):
-            raise Unsupported(f"group {group.name}: an average needs a pointwise convolution before it")
+            raise Unsupported(f"group {group.name}: an average needs a pointwise convolution before it",
+                              layer=group.name)
     _check_chain(graph, groups)
     return groups
 
@@ -106,14 +107,14 @@ def _flat_filters(node: Node) -> np.ndarray:
     """Filters of pointwise work, [M, C]."""
     if node.op == "fully_connected" and node.inputs[0].shape[:2] != (1, 1):
         raise Unsupported(f"operator {node.where}: fully connected on a map of "
-                          f"{times(node.inputs[0].shape)}, must be 1 x 1 x C")
+                          f"{times(node.inputs[0].shape)}, must be 1 x 1 x C", layer=node.where)
     return node.filters.reshape(len(node.filters), -1)
 
 
 def _window(node: Node) -> Window:
     if max(node.kernel) > 3 or node.stride > 2:
         raise Unsupported(f"operator {node.where}: a kernel of {times(node.kernel)} at stride {node.stride}, "
-                          "supported are at most 3 x 3 and 2")
+                          "supported are at most 3 x 3 and 2", layer=node.where)
     return Window(node.kernel, node.stride, node.pads)
 
 
@@ -121,6 +122,7 @@ def _pool(groups: list[Group], node: Node) -> None:
     """Averaging over the whole map is part of the group before it; over one pixel it changes nothing."""
     rows, cols, _ = node.inputs[0].shape
     if not groups or groups[-1].output.name != node.inputs[0].name or node.kernel != (rows, cols) or any(node.pads):
-        raise Unsupported(f"operator {node.where} AVERAGE_POOL_2D: only over the whole map, after a convolution")
+        raise Unsupported(f"operator {node.where} AVERAGE_POOL_2D: only over the whole map, after a convolution",
+                          layer=node.where)
     epilogue = (Average(rows * cols),) if rows * cols > 1 else groups[-1].epilogue
     groups[-1] = replace(groups[-1], output=node.output, epilogue=epilogue)

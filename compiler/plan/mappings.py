@@ -25,24 +25,30 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
         found = mappings(machine, group, rows)
         _mappings[key] = [m for m in found if not in_place or _reads_once(group, m)]
     if not _mappings[key]:
-        raise DoesNotFit(f"group {group.name}: {_why_unmapped(machine, group, rows)}")
+        raise _unmapped(machine, group, rows)
     return _mappings[key]
 
 
-def _why_unmapped(machine: MachineConfig, group: Group, rows: int) -> str:
+def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
+    """Why a group has no mapping."""
+
+    def failure(what: str, **fields) -> DoesNotFit:
+        return DoesNotFit(f"group {group.name}: {what}", layer=group.name, **fields)
+
     if group.images:
-        return f"no mapping of {group.images} images at once fits the PEs"
+        return failure(f"no mapping of {group.images} images at once fits the PEs")
     if not runs_on(machine, group):
-        kind, rows = "depthwise" if isinstance(group, Depthwise) else "full", 2 * SET_ROWS
-        return (f"a {kind} convolution runs on {rows} rows of PEs only, there are {machine.rows}: "
-                f"use rows = {rows}")
+        kind, needed = "depthwise" if isinstance(group, Depthwise) else "full", 2 * SET_ROWS
+        return failure(f"a {kind} convolution runs on {needed} rows of PEs only, there are {machine.rows}",
+                       demand=needed, bound=machine.rows, remedy=f"use rows = {needed}")
     room = machine.cols * most_pixels(machine)
     if group.averaged > room:
-        return (f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
-                f"there is room for {room}: give the map another size")
-    return (f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, "
-            f"ifmap_words = {machine.ifmap_words}, filter_words = {machine.filter_words}, "
-            f"word_buffer_words = {machine.word_buffer_words}: use larger ones")
+        return failure(f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
+                       f"there is room for {room}", demand=group.averaged, bound=room,
+                       remedy="give the map another size")
+    return failure(f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, "
+                   f"ifmap_words = {machine.ifmap_words}, filter_words = {machine.filter_words}, "
+                   f"word_buffer_words = {machine.word_buffer_words}", remedy="use larger ones")
 
 
 def _reads_once(group: Group, mapping: Mapping) -> bool:

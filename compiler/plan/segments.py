@@ -41,7 +41,7 @@ def best_segments(groups: list[Group], machine: MachineConfig, objective: str = 
                 if key not in best or cost < best[key][0]:
                     best[key] = (cost, [*before, segment])
     if (count, True) not in best:
-        raise DoesNotFit(_why(network, machine, refused))
+        raise _too_large(network, machine, refused)
     return best[count, True]
 
 
@@ -100,7 +100,7 @@ def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
     return not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack
 
 
-def _why(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset) -> str:
+def _too_large(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset) -> DoesNotFit:
     """Names the group that needs most, and whether the GLB is too small for it or had no places."""
     least = []
     for n, group in enumerate(network):
@@ -109,8 +109,12 @@ def _why(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset)
         least.append((min(peak_words(s, machine) for s in alone), group.name))
     words, name = max(least)
     if words > machine.glb_words:
-        return (f"group {name} needs at least {words * GLB_WORD_BYTES} bytes of GLB, there are "
-                f"{machine.glb_bytes}: use a larger GLB or a smaller layer")
+        demand = words * GLB_WORD_BYTES
+        return DoesNotFit(f"group {name} needs at least {demand} bytes of GLB, there are {machine.glb_bytes}",
+                          layer=name, demand=demand, bound=machine.glb_bytes,
+                          remedy="use a larger GLB or a smaller layer")
     stuck = [group.name for group in network if any((group.layer, group.images) in key[0] for key in refused)]
-    return (f"group {' or '.join(stuck or [name])}: no places found in the GLB of {machine.glb_bytes} bytes "
-            "for all that has to be there at once: use a larger GLB or more effort")
+    names = stuck or [name]
+    return DoesNotFit(f"group {' or '.join(names)}: no places found in the GLB of {machine.glb_bytes} bytes for all "
+                      "that has to be there at once", layer=names[0] if len(names) == 1 else None,
+                      bound=machine.glb_bytes, remedy="use a larger GLB or more effort")

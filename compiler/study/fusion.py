@@ -196,7 +196,7 @@ def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = N
     else:
         found = _search(options, len(chain), (0, 0), lambda v, g, cost: (v[0] + cost, max(v[1], g.storage)))
     if found is None:
-        raise DoesNotFit(_reason(chain, capacity, space))
+        raise _no_plan(chain, capacity, space)
     bound = found[0][-1]
     kept = {state: [(g, cost) for g, cost in groups if (cost if peak else g.storage) <= bound]
             for state, groups in options.items()}
@@ -208,13 +208,14 @@ def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = N
     return _search(kept, len(chain), (0, 0, 0), settle)[1]
 
 
-def _reason(chain: Chain, capacity: int | None, space: Space) -> str:
+def _no_plan(chain: Chain, capacity: int | None, space: Space) -> DoesNotFit:
     for n, layer in enumerate(chain):
         ways = space.ways(chain, n, n + 1)
         least = min(fused_group(chain, n, n + 1, way, space.lifetimes).storage for way in ways)
         if capacity is not None and least > capacity:
-            return f"layer {layer.name}: needs {least} bytes of GLB at least, there are {capacity}"
-    return "the groups that fit and that the cost function accepts do not make up the chain"
+            return DoesNotFit(f"layer {layer.name}: needs {least} bytes of GLB at least, there are {capacity}",
+                              layer=layer.name, demand=least, bound=capacity)
+    return DoesNotFit("the groups that fit and that the cost function accepts do not make up the chain")
 
 
 def _all_plans(options: Choices, layers: int, first: int = 0, place: bool = False) -> Iterator[Plan]:
@@ -232,7 +233,7 @@ def brute_force(chain: Chain, objective: Objective | str, capacity: int | None =
     plans = _all_plans(choices(chain, objective, capacity, space), len(chain))
     best = min(plans, key=lambda plan: plan_value(plan, objective), default=None)
     if best is None:
-        raise DoesNotFit(_reason(chain, capacity, space))
+        raise _no_plan(chain, capacity, space)
     return best
 
 

@@ -42,7 +42,8 @@ class Layer:
     def __post_init__(self) -> None:
         top, bottom = self.pads[:2]
         if max(top, bottom) >= self.kernel:
-            raise ValueError(f"layer {self.name}: pads of {top} and {bottom} rows are not below the kernel, {self.kernel}")
+            raise ValueError(f"layer {self.name}: pads of {top} and {bottom} rows are not below the kernel, "
+                             f"{self.kernel}")
         rows = (self.height + top + bottom - self.kernel) // self.stride + 1
         if rows != self.out_height or rows < 1:
             raise ValueError(f"layer {self.name}: {self.height} rows make {rows} rows, not {self.out_height}")

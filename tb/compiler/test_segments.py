@@ -27,7 +27,8 @@ def network(rng: np.random.Generator, count: int) -> list[Group]:
         out = -(-side // stride)
         source, output = (Tensor(f"t{n + k}", shape, None) for k, shape in
                           enumerate([(side, side, channels), (out, out, filters)]))
-        groups.append(Separable(name=f"block{n}", source=source, output=output, window=Window((3, 3), stride, (1, 1, 1, 1)),
+        window = Window((3, 3), stride, (1, 1, 1, 1))
+        groups.append(Separable(name=f"block{n}", source=source, output=output, window=window,
                                 filters=np.zeros((filters, channels), np.int8), table=None,
                                 depthwise=np.zeros((3, 3, channels), np.int8), middle=None))
         side, channels = out, filters
