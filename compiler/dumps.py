@@ -14,7 +14,7 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 def fusion(groups: list[Group], machine: MachineConfig) -> str:
     """The best plans of the chain under the objectives of the literature and ours (docs/fusion.md)."""
     chain = plans.chain_of(groups)
-    found = {name: plans.best_plan(chain, name, machine.glb_bytes) for name in plans.OBJECTIVES}
+    found = {name: plans.best_plan(chain, name, machine.glb_bytes) for name in plans.MEASURES}
     return "\n".join(f"{name}\n{plans.describe(plan)}" for name, plan in found.items())
 
 

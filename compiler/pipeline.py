@@ -69,9 +69,9 @@ class Stage:
 
 
 def _import(work: Stages) -> None:
-    from compiler.frontend import tflite
+    from compiler.frontend.file import load
 
-    work.graph = tflite.load(work.model)
+    work.graph = load(work.model)
 
 
 def _passes(work: Stages) -> None:

@@ -5,23 +5,18 @@ from dataclasses import dataclass, field, replace
 
 from compiler.emit.dram import DramLayout
 from compiler.emit.loads import Loader
+from compiler.emit.passes import job_descriptor
 from compiler.emit.steps import Step
 from compiler.emit.timeline import Timeline, hoist_loads, rows_region
 from compiler.ir.buffer import Buffer
 from compiler.ir.feature_map import FeatureMap, map_words
 from compiler.ir.graph import Tensor
-from compiler.ir.layer import Group, Output
+from compiler.ir.layer import Group
 from compiler.ir.plan import Job, Plan
 from compiler.ir.program import Command, End
 from compiler.plan.constants import WorkConstants
 from compiler.plan.search import Placed
-from compiler.target.blocks import Blocks, Filters
-from compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
-from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
-from compiler.target.mapping import CONVOLUTION_FILTERS
 from model.config import GLB_WORD_BYTES, MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import PoolMode
 
 
 @dataclass
@@ -75,8 +70,6 @@ class _Emitter:
         return Schedule(plan, buffers, commands, self.dram, steps, self.images, source, input_address,
                         result, self._areas[plan.groups[-1].output.name])
 
-    # ---- One job ----
-
     def _job(self, job: Job, group: Group) -> None:
         n, segment = job.group, self.plan.segment_of[job.group]
         constants = self.constants[n]
@@ -88,10 +81,9 @@ class _Emitter:
         if first:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
-        blocks = constants.blocks(job)
-        descriptor = self._descriptor(group, source, made, blocks, constants, constants.filters_of(job, first))
+        descriptor = job_descriptor(self.machine, constants, job, source, made, first)
         read = rows_region(source, *job.reads)
-        written = rows_region(made, 0, 1) if group.pool_count else rows_region(made, job.first, job.last)
+        written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []
         self.timeline.run(descriptor, read, constants.resident, written, filters)
         self._loaders[n].finish(job.slice)
@@ -124,27 +116,10 @@ class _Emitter:
         if group.images:
             self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
-        first, last = (0, made.rows) if group.pool_count else (job.first, job.last)
+        first, last = (0, made.rows) if group.averaged else (job.first, job.last)
         for start, count in _without_wrap(made, first, last):
             self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
                                 count * made.row_words)
-
-    # ---- Descriptors ----
-
-    def _descriptor(self, group: Group, source: FeatureMap, made: FeatureMap, blocks: Blocks,
-                    constants: WorkConstants, filters: Filters | None) -> Descriptor:
-        if group.is_convolution:
-            sets, count = self.machine.sets, len(group.filters)
-            halves = 1 if group.source.shape[2] <= 4 else 2
-            return convolution_descriptor(self.machine, ConvolutionPass(
-                source, group.window, blocks, group.source.zero_point, CONVOLUTION_FILTERS, 4, 1, sets,
-                constants.filters.tiles, constants.filters.address, None, constants.filters.table_address, made,
-                group.table.output, (count - 1) % 8 + 1, halves))
-        pool = PoolMode.AVERAGE if group.pool_count else PoolMode.NONE
-        middle, output = (table.output if table else Output() for table in (group.middle, group.table))
-        return separable_descriptor(self.machine, SeparablePass(
-            source, made, group.window, blocks, group.source.zero_point, output, filters, constants.depthwise_address,
-            middle, pool, max(group.pool_count, 1)))
 
 
 def _in_dram(layout: FeatureMap) -> FeatureMap:

@@ -19,17 +19,24 @@ class Part:
 
 @dataclass
 class Buffer:
-    """Neighbouring GLB words with a name; parts may have lives of their own.
+    """Neighbouring GLB words; parts may have lives of their own.
 
-    loaded: filled by transfers, so that space that falls free early lets them run ahead; head: words that
-    are filled first (0: all count alike). address: where `place` has put it.
+    group    the name of the one whose map or constants they hold; what: which of these
+    loaded   filled by transfers, so that space that falls free early lets them run ahead
+    head     words that are filled first (0: all count alike)
+    address  where `Space.place` has put it
     """
 
-    name: str
+    group: str
+    what: str
     parts: list[Part]
     loaded: bool = False
     head: int = 0
     address: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.group} {self.what}"
 
     @property
     def words(self) -> int:
@@ -44,6 +51,6 @@ class Buffer:
         return max(part.death for part in self.parts)
 
 
-def whole(name: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:
+def whole(group: str, what: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:
     """A buffer all of whose words live equally long; an even number of them, since beats may be two words."""
-    return Buffer(name, [Part(0, words + words % 2, birth, death)], loaded)
+    return Buffer(group, what, [Part(0, words + words % 2, birth, death)], loaded)

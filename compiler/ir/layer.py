@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers as the machine runs them: windows, tables, and groups of operators that are one pass."""
+"""Layers as the machine runs them: windows, tables, and groups of operators that one pass can do."""
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -55,28 +56,47 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Group:
-    """One layer group: a convolution, or depthwise and / or pointwise work.
+class Average:
+    """The mean over a whole map of so many pixels."""
 
-    filters     int8 [M, R, S, C] of a convolution, or [M, C] of pointwise work
-    depthwise   int8 [R, S, C]
-    table       of the result; middle: of the depthwise half
-    pool_count  pixels averaged on the way out, 0 without
-    image       which one of a batch it works on, or the first of `images`
-    images      0: one image; else so many, all in the GLB at once
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """One layer group: a Convolution, Pointwise, Depthwise or Separable, which is what one pass can do.
+
+    epilogue  what is done to the result on the way out
+    image     which one of a batch it works on, or the first of `images`
+    images    0: one image; else so many, all in the GLB at once
     """
 
     name: str
     source: Tensor
     output: Tensor
-    window: Window
-    filters: np.ndarray | None
-    table: Table | None
-    depthwise: np.ndarray | None = None
-    middle: Table | None = None
-    pool_count: int = 0
+    window: Window = Window()
+    epilogue: tuple[Average, ...] = ()
     image: int = 0
     images: int = 0
+
+    @property
+    def kind(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def operators(self) -> str:
+        """What it is made of."""
+        return self.kind
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        """int8, of all its convolutions."""
+        raise NotImplementedError
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Of all its convolutions."""
+        raise NotImplementedError
 
     @property
     def layer(self) -> str:
@@ -84,35 +104,118 @@ class Group:
         return self.name.partition(".")[0]
 
     @property
-    def is_convolution(self) -> bool:
-        return self.filters is not None and self.filters.ndim == 4
+    def map_shape(self) -> tuple[int, int]:
+        """(E, F) before the epilogue."""
+        return output_size(self.source.shape[:2], self.window)
 
     @property
-    def map_shape(self) -> tuple[int, int]:
-        """(E, F) before pooling."""
-        return output_size(self.source.shape[:2], self.window)
+    def averaged(self) -> int:
+        """Pixels that its epilogue averages, 0 without."""
+        return next((step.count for step in self.epilogue if isinstance(step, Average)), 0)
 
     @property
     def macs(self) -> int:
         """Multiplications, padding included."""
-        pixels = self.map_shape[0] * self.map_shape[1]
-        return max(self.images, 1) * pixels * sum(w.size for w in (self.filters, self.depthwise) if w is not None)
+        return max(self.images, 1) * prod(self.map_shape) * self.weight_bytes
 
     @property
     def weight_bytes(self) -> int:
-        return sum(w.size for w in (self.filters, self.depthwise) if w is not None)
+        return sum(weights.size for weights in self.weights)
 
     @property
     def channels(self) -> int:
         """Output channels of all convolutions in the group: each has a table entry."""
-        return sum(len(t.bias) for t in (self.table, self.middle) if t is not None)
+        return sum(len(table.bias) for table in self.tables)
 
     def __str__(self) -> str:
-        kind = "conv" if self.is_convolution else "+".join(
-            n for n, w in (("depthwise", self.depthwise), ("pointwise", self.filters)) if w is not None)
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
         pads = " ".join(map(str, self.window.pads))
-        return f"{self.name:10} {kind:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {pads}"
+        return f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {pads}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filtered(Group):
+    """A group whose sums are over channels. filters: int8 [M, ...]; table: of the result."""
+
+    filters: np.ndarray
+    table: Table
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        return (self.filters,)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return (self.table,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convolution(Filtered):
+    """filters: [M, R, S, C]."""
+
+    @property
+    def kind(self) -> str:
+        return "conv"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pointwise(Filtered):
+    """filters: [M, C]."""
+
+    @property
+    def kind(self) -> str:
+        return "fc" if self.source.shape[:2] == (1, 1) else "pointwise"
+
+    @property
+    def operators(self) -> str:
+        return "pointwise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Depthwise(Group):
+    """depthwise: int8 [R, S, C]; middle: table of its words, which are the result."""
+
+    depthwise: np.ndarray
+    middle: Table
+
+    @property
+    def kind(self) -> str:
+        return "depthwise"
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        return (self.depthwise,)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return (self.middle,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separable(Filtered):
+    """A depthwise convolution, as Depthwise, and a pointwise one of its words, which stay in the array.
+
+    filters: [M, C]
+    """
+
+    depthwise: np.ndarray
+    middle: Table
+
+    @property
+    def kind(self) -> str:
+        return "separable"
+
+    @property
+    def operators(self) -> str:
+        return "depthwise+pointwise"
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        return self.filters, self.depthwise
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return self.table, self.middle
 
 
 def sliced(group: Group, slices: int) -> Group:

@@ -28,4 +28,4 @@ def fold_pads(graph: Graph) -> Graph:
 
 
 def _pad_alone(node: Node) -> Unsupported:
-    return Unsupported(f"operator {node.where} PAD: only before a convolution")
+    return Unsupported(f"operator {node.where} PAD: only before a convolution", layer=node.where)

@@ -11,9 +11,22 @@ import numpy as np
 
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Node
-from compiler.ir.layer import OFFSET_ZERO_POINT, Group, Output, Table, Window
+from compiler.ir.layer import (
+    OFFSET_ZERO_POINT,
+    Average,
+    Convolution,
+    Depthwise,
+    Group,
+    Output,
+    Pointwise,
+    Separable,
+    Table,
+    Window,
+)
 from model.messages import times
 from model.operators import fold_zero_point
+
+_NAMES = {"separable": "block"}  # other groups are named by their kind
 
 
 def _table(node: Node) -> Table:
@@ -37,18 +50,19 @@ def form_groups(graph: Graph) -> list[Group]:
         node = nodes.pop(0)
         if node.op == "average_pool2d":
             _pool(groups, node)
-        elif node.op == "depthwise_conv2d" and nodes and _pointwise(nodes[0]):
-            groups.append(_group(nodes.pop(0), depthwise=node))
+        elif node.op == "depthwise_conv2d" and nodes and _is_pointwise(nodes[0]):
+            groups.append(_separable(node, nodes.pop(0)))
         elif node.op == "depthwise_conv2d":
-            groups.append(_group(None, depthwise=node))
+            groups.append(_depthwise(node))
         elif node.op in ("conv2d", "fully_connected"):
-            groups.append(_group(node))
+            groups.append(_pointwise(node) if _is_pointwise(node) else _convolution(node))
         else:
-            raise Unsupported(f"operator {node.where} {node.op}: not supported here")
-    groups = [replace(group, name=_name(n, group)) for n, group in enumerate(groups)]
+            raise Unsupported(f"operator {node.where} {node.op}: not supported here", layer=node.where)
+    groups = [replace(group, name=f"{_NAMES.get(group.kind, group.kind)}{n}") for n, group in enumerate(groups)]
     for group in groups:
-        if group.pool_count and (group.filters is None or group.is_convolution):
-            raise Unsupported(f"group {group.name}: an average needs a pointwise convolution before it")
+        if group.averaged and isinstance(group, (Convolution, Depthwise)):
+            raise Unsupported(f"group {group.name}: an average needs a pointwise convolution before it",
+                              layer=group.name)
     _check_chain(graph, groups)
     return groups
 
@@ -61,53 +75,54 @@ def _check_chain(graph: Graph, groups: list[Group]) -> None:
         raise Unsupported(f"the groups {', '.join(group.name for group in groups)} are not the whole network")
 
 
-def _name(n: int, group: Group) -> str:
-    """conv0, block1, ..., fc9: kind and place."""
-    if group.is_convolution:
-        return f"conv{n}"
-    if group.depthwise is not None:
-        return f"{'block' if group.filters is not None else 'depthwise'}{n}"
-    return f"{'fc' if group.source.shape[:2] == (1, 1) else 'pointwise'}{n}"
-
-
-def _pointwise(node: Node) -> bool:
+def _is_pointwise(node: Node) -> bool:
     """Whether it is pointwise work on the map as it is."""
     return node.op == "fully_connected" or (node.op == "conv2d" and node.kernel == (1, 1) and node.stride == 1
                                             and not any(node.pads))
 
 
-def _group(node: Node | None, depthwise: Node | None = None) -> Group:
-    first, last = depthwise or node, node or depthwise
-    filters = None
-    if node is not None:
-        filters = node.filters
-        if node.op == "fully_connected" and node.inputs[0].shape[:2] != (1, 1):
-            raise Unsupported(f"operator {node.where}: fully connected on a map of "
-                              f"{times(node.inputs[0].shape)}, must be 1 x 1 x C")
-        if _pointwise(node):
-            filters = filters.reshape(len(filters), -1)
-        elif max(node.kernel) > 3 or node.stride > 2:
-            raise _too_large(node)
-    if depthwise is not None and (max(depthwise.kernel) > 3 or depthwise.stride > 2):
-        raise _too_large(depthwise)
-    return Group(
-        name=last.output.name.split("/")[-1], source=first.inputs[0], output=last.output,
-        window=Window(first.kernel, first.stride, first.pads), filters=filters,
-        table=_table(node) if node is not None else None,
-        depthwise=depthwise.filters if depthwise is not None else None,
-        middle=_table(depthwise) if depthwise is not None else None,
-    )
+def _convolution(node: Node) -> Convolution:
+    return Convolution(**_ends(node, node), window=_window(node), filters=node.filters, table=_table(node))
 
 
-def _too_large(node: Node) -> Unsupported:
-    return Unsupported(f"operator {node.where}: a kernel of {times(node.kernel)} at stride {node.stride}, "
-                       "supported are at most 3 x 3 and 2")
+def _pointwise(node: Node) -> Pointwise:
+    return Pointwise(**_ends(node, node), filters=_flat_filters(node), table=_table(node))
+
+
+def _depthwise(node: Node) -> Depthwise:
+    return Depthwise(**_ends(node, node), window=_window(node), depthwise=node.filters, middle=_table(node))
+
+
+def _separable(depthwise: Node, pointwise: Node) -> Separable:
+    filters = _flat_filters(pointwise)
+    return Separable(**_ends(depthwise, pointwise), window=_window(depthwise), filters=filters, table=_table(pointwise),
+                     depthwise=depthwise.filters, middle=_table(depthwise))
+
+
+def _ends(first: Node, last: Node) -> dict:
+    return {"name": last.where, "source": first.inputs[0], "output": last.output}
+
+
+def _flat_filters(node: Node) -> np.ndarray:
+    """Filters of pointwise work, [M, C]."""
+    if node.op == "fully_connected" and node.inputs[0].shape[:2] != (1, 1):
+        raise Unsupported(f"operator {node.where}: fully connected on a map of "
+                          f"{times(node.inputs[0].shape)}, must be 1 x 1 x C", layer=node.where)
+    return node.filters.reshape(len(node.filters), -1)
+
+
+def _window(node: Node) -> Window:
+    if max(node.kernel) > 3 or node.stride > 2:
+        raise Unsupported(f"operator {node.where}: a kernel of {times(node.kernel)} at stride {node.stride}, "
+                          "supported are at most 3 x 3 and 2", layer=node.where)
+    return Window(node.kernel, node.stride, node.pads)
 
 
 def _pool(groups: list[Group], node: Node) -> None:
     """Averaging over the whole map is part of the group before it; over one pixel it changes nothing."""
     rows, cols, _ = node.inputs[0].shape
     if not groups or groups[-1].output.name != node.inputs[0].name or node.kernel != (rows, cols) or any(node.pads):
-        raise Unsupported(f"operator {node.where} AVERAGE_POOL_2D: only over the whole map, after a convolution")
-    count = rows * cols if rows * cols > 1 else groups[-1].pool_count
-    groups[-1] = replace(groups[-1], output=node.output, pool_count=count)
+        raise Unsupported(f"operator {node.where} AVERAGE_POOL_2D: only over the whole map, after a convolution",
+                          layer=node.where)
+    epilogue = (Average(rows * cols),) if rows * cols > 1 else groups[-1].epilogue
+    groups[-1] = replace(groups[-1], output=node.output, epilogue=epilogue)

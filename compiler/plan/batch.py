@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Group, Window
+from compiler.ir.layer import Depthwise, Group, Pointwise, Separable
 from compiler.ir.plan import Segment
 from compiler.plan.segments import added, best_segments, segments_of_images
 from model.config import MachineConfig
@@ -23,14 +23,17 @@ Network = tuple[list[Group], list[Segment]]
 Path = tuple[tuple[float, float], list[tuple[Group, Segment]]]  # with its cost
 
 
-def halves(group: Group) -> tuple[Group, Group]:
+def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
     """The depthwise and the pointwise half of a block, as groups of their own."""
     between = replace(group.output, name=f"{group.output.name}#depthwise",
                       shape=(*group.map_shape, group.source.shape[2]),
                       quantization=Quantization(1.0, group.middle.output.zero_point))
     number = group.name.removeprefix("block")
-    first = replace(group, name=f"depthwise{number}", output=between, filters=None, table=None, pool_count=0)
-    second = replace(group, name=f"pointwise{number}", source=between, window=Window(), depthwise=None, middle=None)
+    shared = {"image": group.image, "images": group.images}
+    first = Depthwise(name=f"depthwise{number}", source=group.source, output=between, window=group.window,
+                      depthwise=group.depthwise, middle=group.middle, **shared)
+    second = Pointwise(name=f"pointwise{number}", source=between, output=group.output, epilogue=group.epilogue,
+                       filters=group.filters, table=group.table, **shared)
     return first, second
 
 
@@ -65,7 +68,7 @@ def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:
     yield groups, []
     for cut in reversed(range(len(groups))):
         yield groups[:cut], groups[cut:]
-        if _is_block(groups[cut]):
+        if isinstance(groups[cut], Separable):
             first, second = halves(groups[cut])
             yield [*groups[:cut], first], [second, *groups[cut + 1 :]]
 
@@ -77,7 +80,7 @@ def _together(groups: list[Group], images: int, machine: MachineConfig, objectiv
     best: dict[bool, Path] = {True: ((0, 0), [])}  # by whether the map comes from DRAM
     for n, group in enumerate(groups):
         behind: dict[bool, Path] = {}
-        for pieces in ([group], halves(group)) if _is_block(group) else ([group],):
+        for pieces in ([group], halves(group)) if isinstance(group, Separable) else ([group],):
             paths = best
             for k, piece in enumerate(pieces):
                 last = n == len(groups) - 1 and k == len(pieces) - 1
@@ -102,10 +105,6 @@ def _longer(paths: dict[bool, Path], group: Group, last: bool, machine: MachineC
             if cost is not None and (segment.to_dram not in found or cost < found[segment.to_dram][0]):
                 found[segment.to_dram] = cost, [*steps, (group, segment)]
     return found
-
-
-def _is_block(group: Group) -> bool:
-    return group.depthwise is not None and group.filters is not None
 
 
 def _repeated(images: int, count: int, parts: list[Network]) -> Network:

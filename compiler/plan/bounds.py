@@ -3,7 +3,7 @@
 
 from compiler.cost.prices import PJ_PER_DRAM_BYTE
 from compiler.ir.feature_map import map_words, row_words, word_groups
-from compiler.ir.layer import Group, sliced
+from compiler.ir.layer import Convolution, Depthwise, Group, Separable, sliced
 from compiler.ir.plan import Segment, Way
 from compiler.plan.mappings import first_tile, mappings_of
 from compiler.target.mapping import Mapping
@@ -20,13 +20,13 @@ def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
     """Depthwise words, tables, and filters: all of them; or the least, a tile of 8, and where all pixels of the map are
     in flight at once, so that each filter is used but once, two chunks of such a tile."""
     words = 0
-    if group.depthwise is not None:
+    if isinstance(group, (Depthwise, Separable)):
         words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
-    if group.filters is None:
+    if isinstance(group, Depthwise):
         return words
     words += word_groups(len(group.filters)) * TABLE_WORDS
     groups, count = word_groups(group.source.shape[2]), word_groups(len(group.filters)) * 8
-    if group.is_convolution:
+    if isinstance(group, Convolution):
         taps = group.filters.shape[1] * group.filters.shape[2]
         halves = 1 if group.source.shape[2] <= 4 else 2
         return words + groups * halves * taps * count // 2
@@ -83,7 +83,7 @@ def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) 
     """The cheapest; where several images share filters, the cheapest whose filters may fit: those of a tile
     stay for all inner blocks of pixels, all of them for all outer blocks."""
     found = mappings_of(machine, group, rows, segment.way)
-    if not group.images or group.filters is None:
+    if not group.images or isinstance(group, Depthwise):
         return found[0]
     words = word_groups(group.source.shape[2])
     rest = machine.glb_words - peak_words(segment, machine) + 8 * words

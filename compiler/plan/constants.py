@@ -8,7 +8,7 @@ import numpy as np
 from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Group, sliced
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
 from compiler.plan.mappings import mappings_of
 from compiler.plan.placement import Space
@@ -108,30 +108,30 @@ class WorkConstants:
 def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.ndarray) -> list[WorkConstants]:
     """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
     room allows. slots: of each group, chunks that a filter ring should hold beside those in use. Raises
-    DoesNotFit, its message beginning with the group's name."""
+    DoesNotFit, its layer being a group's name."""
     found = []
     for n, group in enumerate(plan.groups):
         constants = WorkConstants(group, machine, plan.segment_of[n].way)
         found.append(constants)
         life = span(plan.jobs, n)
-        if group.depthwise is not None:
+        if isinstance(group, (Depthwise, Separable)):
             tables = pack_table(group.middle, word_groups(group.depthwise.shape[-1]))
             words = pack_depthwise(group.depthwise, tables)
-            buffer = whole(f"{group.name} depthwise filters", words.size, *life, loaded=True)
+            buffer = whole(group.name, "depthwise filters", words.size, *life, loaded=True)
             space.place(buffer)
             constants.add("depthwise", words, buffer)
             constants.depthwise_address = buffer.address
-        if group.filters is None:
+        if isinstance(group, Depthwise):
             continue
         table = pack_table(group.table, word_groups(len(group.filters)))
-        buffer = whole(f"{group.name} requantisation tables", table.size, *life, loaded=True)
+        buffer = whole(group.name, "requantisation tables", table.size, *life, loaded=True)
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if group.is_convolution or plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
+        if isinstance(group, Convolution) or plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
             _place_resident(plan, n, constants, machine, space)
     for n, constants in enumerate(found):
-        if plan.groups[n].filters is not None and not constants.tile:
+        if isinstance(plan.groups[n], Filtered) and not constants.tile:
             _place_whole(plan, n, constants, machine, space, int(slots[n]))
     return found
 
@@ -143,7 +143,8 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
     legal = {r: mappings_of(machine, group, r, constants.way) for r in set(rows)}
     tiles = set.intersection(*({m.tile for m in found} for found in legal.values()))
     if not tiles:
-        raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows")
+        raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows",
+                         layer=group.name)
 
     def cycles(tile: int) -> int:
         return sum(next(m.cycles for m in legal[r] if m.tile == tile) for r in rows)
@@ -151,10 +152,10 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
     # Of equals the smaller: what reads the output waits for the sums of the last tile only.
     constants.tile = min(tiles, key=lambda tile: (cycles(tile), tile))
     packed = _pack(group, constants.tile, machine)
-    buffer = whole(f"{group.name} filters", packed.size, *span(plan.jobs, n), loaded=True)
+    buffer = whole(group.name, "filters", packed.size, *span(plan.jobs, n), loaded=True)
     first = constants.mapping_of(rows[0])
     constants.filters = replace(constants.filters, count=constants.tile, tiles=len(packed))
-    if group.is_convolution or first.blocks.outer * first.blocks.inner > 1:
+    if isinstance(group, Convolution) or first.blocks.outer * first.blocks.inner > 1:
         space.place(buffer)
         constants.add("filters", packed, buffer)
     else:
@@ -168,7 +169,7 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
 
 
 def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
-    if not group.is_convolution:
+    if not isinstance(group, Convolution):
         return pack_pointwise(group.filters, tile)
     groups = word_groups(group.source.shape[2]) * (1 if group.source.shape[2] <= 4 else 2)
     filters = group.filters.transpose(0, 3, 1, 2)
@@ -192,7 +193,7 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
         if mapping.blocks.outer > 1:
             if packed.size > free or slices > 1:
                 continue
-            buffer = whole(f"{group.name} filters", packed.size, birth, death, loaded=True)
+            buffer = whole(group.name, "filters", packed.size, birth, death, loaded=True)
             space.place(buffer)
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
@@ -207,7 +208,7 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
                 break
         else:
             continue
-        buffer = whole(f"{group.name} filters", slots * words, birth, death, loaded=True)
+        buffer = whole(group.name, "filters", slots * words, birth, death, loaded=True)
         buffer.head = words
         space.place(buffer)
         constants.chunks = Chunks(packed, buffer.address, words, slots, slices)
@@ -215,7 +216,8 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
         constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
         return
     bytes_ = free * GLB_WORD_BYTES
-    raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free")
+    raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free",
+                     layer=group.name, bound=bytes_)
 
 
 def _chunk_groups(packed: np.ndarray) -> list[int]:

@@ -12,6 +12,16 @@ from model.config import GLB_WORD_BYTES
 GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
 
 
+class NoRoom(DoesNotFit):
+    """There is no place for a buffer in a GLB of so many words."""
+
+    def __init__(self, buffer: Buffer, words: int) -> None:
+        demand, bound = buffer.words * GLB_WORD_BYTES, words * GLB_WORD_BYTES
+        super().__init__(f"{buffer.name}: no room for {demand} bytes in the GLB of {bound}", layer=buffer.group,
+                         demand=demand, bound=bound)
+        self.buffer = buffer
+
+
 @dataclass
 class Space:
     """The GLB over time: which words are taken when, as (first, last + 1, birth, death) in this order."""
@@ -30,14 +40,11 @@ class Space:
         """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
 
         Loaded buffers go where the words have been free longest, others as near as can be to `where`, from
-        0, the lowest address, to 1, the highest. Raises DoesNotFit.
+        0, the lowest address, to 1, the highest. Raises NoRoom.
         """
         fitting = self._fitting(buffer, copies)
         if not fitting:
-            error = DoesNotFit(f"{buffer.name}: no room for {buffer.words * GLB_WORD_BYTES} bytes in the GLB "
-                               f"of {self.words * GLB_WORD_BYTES}")
-            error.buffer = buffer
-            raise error
+            raise NoRoom(buffer, self.words)
         if buffer.loaded:
             until = self._occupied_until(buffer)
             buffer.address = min(fitting, key=lambda a: (until(a), a))

@@ -11,7 +11,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.plan import Plan, Segment
 from compiler.plan.constants import WorkConstants, place_constants
-from compiler.plan.placement import Space
+from compiler.plan.placement import NoRoom, Space
 from model.config import MachineConfig
 
 MOST_SLOTS = 3  # of a filter ring, beside the chunks in use
@@ -103,6 +103,7 @@ class _Search:
         buffers = self.plan.buffers()
         self.maps = sorted(buffers, key=lambda copies: (copies[0].loaded, -copies[0].words))
         layers = list(dict.fromkeys(group.layer for group in self.plan.groups))
+        self._number = {group.name: n for n, group in enumerate(self.plan.groups)}
         self._layer_of = [layers.index(group.layer) for group in self.plan.groups]
 
     def anneal(self, random: np.random.Generator, attempts: int) -> None:
@@ -113,11 +114,11 @@ class _Search:
             try:
                 found = self._try(tried, space)
             except DoesNotFit as error:
-                self.failed[self._group_named(str(error))] += 1
+                self.failed[self._number[error.layer]] += 1
                 if self.best is None and self.failed.total() > HOPELESS:
                     return
                 if spent is None and len(space.placed) >= most:  # nearer to a first success
-                    here, most = tried.earlier(self._map_of(error.buffer)), len(space.placed)
+                    here, most = tried.earlier(self._map_of(error)), len(space.placed)
                 continue
             heat = HOTTEST * (1 - attempt / attempts)
             if spent is None or found.cost <= spent or random.random() < np.exp((spent - found.cost) / heat):
@@ -136,11 +137,8 @@ class _Search:
         cost = space.exposed_words() + sum(c.cycles(self.plan, n) for n, c in enumerate(constants))
         return Placed(cost, constants, space.placed)
 
-    def _map_of(self, buffer: Buffer | None) -> int | None:
-        """The map that a buffer is of, if it is of one."""
-        return next((n for n, copies in enumerate(self.maps) if any(copy is buffer for copy in copies)), None)
-
-    def _group_named(self, message: str) -> int:
-        """The group that had no room: the message begins with its name."""
-        starts = [(f"{group.name}:", f"{group.name} ") for group in self.plan.groups]
-        return next((n for n, start in enumerate(starts) if message.startswith(start)), 0)
+    def _map_of(self, failure: DoesNotFit) -> int | None:
+        """The map that found no room, if it was one."""
+        if not isinstance(failure, NoRoom):
+            return None
+        return next((n for n, copies in enumerate(self.maps) if any(copy is failure.buffer for copy in copies)), None)

@@ -3,7 +3,7 @@
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import NARROW_GROUPS
-from compiler.ir.layer import Group
+from compiler.ir.layer import Depthwise, Group, Pointwise
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.mappings import mappings_of
@@ -41,7 +41,7 @@ def best_segments(groups: list[Group], machine: MachineConfig, objective: str = 
                 if key not in best or cost < best[key][0]:
                     best[key] = (cost, [*before, segment])
     if (count, True) not in best:
-        raise DoesNotFit(_why(network, machine, refused))
+        raise _too_large(network, machine, refused)
     return best[count, True]
 
 
@@ -68,7 +68,7 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
         for rows in STRIPE_ROWS:
             yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
     for last in range(first + 1, min(count, first + 4) + 1):
-        if any(group.pool_count for group in network[first:last]):
+        if any(group.averaged for group in network[first:last]):
             break
         for rows in STRIPE_ROWS:
             for to_dram in ((False, True) if last < count else (True,)):
@@ -82,10 +82,10 @@ def segments_of_images(group: Group, from_dram: bool, last: bool):
     network = (group,)
     for to_dram in ((True,) if last else (False, True)):
         yield Segment(network, 0, 1, Way.WHOLE, 0, from_dram, to_dram)
-    if not from_dram and group.filters is None and (
+    if not from_dram and isinstance(group, Depthwise) and (
             group.source.shape == group.output.shape and group.window.stride == 1):
         yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
-    if group.depthwise is None and not group.pool_count and not last:
+    if isinstance(group, Pointwise) and not group.averaged and not last:
         for slices in SLICES:
             blocks = len(group.filters) // 8
             alike = group.map_shape[1] > 1 or blocks < NARROW_GROUPS  # the whole map lies like its slices
@@ -100,17 +100,21 @@ def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
     return not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack
 
 
-def _why(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset) -> str:
+def _too_large(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset) -> DoesNotFit:
     """Names the group that needs most, and whether the GLB is too small for it or had no places."""
     least = []
     for n, group in enumerate(network):
-        mappings_of(machine, group, group.map_shape[0] if group.pool_count else 1)
+        mappings_of(machine, group, group.map_shape[0] if group.averaged else 1)
         alone = [s for s in _segments_from(network, n, True) if s.last == n + 1]
         least.append((min(peak_words(s, machine) for s in alone), group.name))
     words, name = max(least)
     if words > machine.glb_words:
-        return (f"group {name} needs at least {words * GLB_WORD_BYTES} bytes of GLB, there are "
-                f"{machine.glb_bytes}: use a larger GLB or a smaller layer")
+        demand = words * GLB_WORD_BYTES
+        return DoesNotFit(f"group {name} needs at least {demand} bytes of GLB, there are {machine.glb_bytes}",
+                          layer=name, demand=demand, bound=machine.glb_bytes,
+                          remedy="use a larger GLB or a smaller layer")
     stuck = [group.name for group in network if any((group.layer, group.images) in key[0] for key in refused)]
-    return (f"group {' or '.join(stuck or [name])}: no places found in the GLB of {machine.glb_bytes} bytes "
-            "for all that has to be there at once: use a larger GLB or more effort")
+    names = stuck or [name]
+    return DoesNotFit(f"group {' or '.join(names)}: no places found in the GLB of {machine.glb_bytes} bytes for all "
+                      "that has to be there at once", layer=names[0] if len(names) == 1 else None,
+                      bound=machine.glb_bytes, remedy="use a larger GLB or more effort")

@@ -55,12 +55,12 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
     layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes)
     first, last = span(jobs, n)
-    return MapPlan(layout, whole(f"{group.name} input", layout.words, first, last - early, loaded=True))
+    return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     layout = _draft(group.output.shape, segment.ring_rows(n - segment.first))
-    return MapPlan(layout, whole(f"{group.name} output rows", layout.words, *span(jobs, n, n + 1)))
+    return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
 
 
 def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
@@ -68,14 +68,14 @@ def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     reads the output gets it behind the last store, so that it may take the space."""
     part = sliced(group, segment.slices)
     layout = replace(_draft(part.output.shape, part.output.shape[0], group.images), planar=True)
-    return MapPlan(layout, whole(f"{group.name} output slices", 2 * layout.words, *span(jobs, n)))
+    return MapPlan(layout, whole(group.name, "output slices", 2 * layout.words, *span(jobs, n)))
 
 
 def _staged(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     """An output on its way to DRAM: two stripes, one of them being stored."""
     layout = _draft(group.output.shape, min(group.output.shape[0], 2 * segment.rows))
     first, last = span(jobs, n)
-    return MapPlan(layout, whole(f"{group.name} output stripes", layout.words, first, min(last + 2, 2 * len(jobs) - 1)))
+    return MapPlan(layout, whole(group.name, "output stripes", layout.words, first, min(last + 2, 2 * len(jobs) - 1)))
 
 
 def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment],
@@ -83,13 +83,13 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
     between groups that run whole, from the tile of filters that writes them."""
     group, to_dram = groups[n], segment_of[n].to_dram
-    name, rows, end = f"{group.name} output", group.output.shape[0], 2 * len(jobs) - 1
+    rows, end = group.output.shape[0], 2 * len(jobs) - 1
     if to_dram:
         layout = _draft(group.output.shape, rows, group.images)
         first, last = span(jobs, n)
         if n + 1 < len(groups) and groups[n + 1].source == group.output:
-            return MapPlan(layout, whole(name, layout.words, first, last))  # its reader gets it behind the store
-        return MapPlan(layout, whole(name, layout.words, first, min(last + 2, end)))
+            end = last  # its reader gets it behind the store
+        return MapPlan(layout, whole(group.name, "output", layout.words, first, min(last + 2, end)))
     following = segment_of[n + 1]
     death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in early_tile else span(jobs, n + 1)[1]
     if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:
@@ -99,15 +99,16 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         parts = [Part(0, early, birth, death)]
         if early < layout.words:
             parts.append(Part(early, layout.words - early, birth + 1, death))
-        return MapPlan(layout, Buffer(name, parts))
+        return MapPlan(layout, Buffer(group.name, "output", parts))
     if group.images:
         layout = _draft(group.output.shape, rows, group.images)
-        return MapPlan(layout, whole(name, layout.words, span(jobs, n)[0], span(jobs, _reader(n, segment_of))[1]))
+        life = span(jobs, n)[0], span(jobs, _reader(n, segment_of))[1]
+        return MapPlan(layout, whole(group.name, "output", layout.words, *life))
     layout = _draft(group.output.shape, rows + following.slack)
     lives = []
     for y in range(rows):
         birth = min(p for p, job in enumerate(jobs)
-                    if job.group == n and (group.pool_count or job.first <= y < job.last))
+                    if job.group == n and (group.averaged or job.first <= y < job.last))
         readers = [p for p, job in enumerate(jobs) if job.group == n + 1 and job.reads[0] <= y < job.reads[1]]
         last = 2 * max(readers, default=birth) + 1
         lives.append((2 * birth, death if following.way is Way.WHOLE else last))
@@ -115,7 +116,7 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         reader = _reader(n, segment_of)
         death = span(jobs, reader)[1] - (reader in early_tile)
         lives = [(birth, death) for birth, _ in lives] + [(span(jobs, n + 1)[0], death)] * following.slack
-    return MapPlan(layout, Buffer(name, _merged(lives, layout.row_words)))
+    return MapPlan(layout, Buffer(group.name, "output", _merged(lives, layout.row_words)))
 
 
 def _reader(n: int, segment_of: list[Segment]) -> int:

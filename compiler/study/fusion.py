@@ -14,13 +14,13 @@ from math import prod
 from compiler.cost.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Group
-from compiler.study.stripes import Chain, FusedGroup, Halo, Layer, Way, count, fused_group, partition
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Separable
+from compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
 from model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 Number = int | float
-Plan = tuple[FusedGroup, ...]
+FusionPlan = tuple[FusedGroup, ...]
 Cost = Callable[[FusedGroup], Number | None]  # of one group; None: it cannot run
 Value = tuple[Number, ...]  # compared from the left
 
@@ -30,7 +30,7 @@ WORD = 2 * WORD_CHANNELS  # channels of a GLB word
 WINDOW_FILTERS = 16  # filters in the GLB at least where they are streamed: two tiles of 8
 
 
-def describe(plan: Plan) -> str:
+def describe(plan: FusionPlan) -> str:
     """One line per group."""
     return "\n".join(map(str, plan))
 
@@ -39,7 +39,7 @@ def describe(plan: Plan) -> str:
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """The ways of a group that are searched.
 
     max_parts  most parts of a group; None: as many as output rows
@@ -59,7 +59,7 @@ class Space:
         most = min(rows, self.max_parts or rows)
         return sorted({-(-rows // parts) for parts in range(1, most + 1)}, reverse=True)
 
-    def ways(self, chain: Chain, first: int, last: int) -> Iterator[Way]:
+    def ways(self, chain: Chain, first: int, last: int) -> Iterator[FusedWay]:
         """The ways of layers `first` to `last` - 1; the chain's own input and output lie in DRAM."""
         head, tail = chain[first], chain[last - 1]
         rows = tail.out_height
@@ -72,7 +72,7 @@ class Space:
             halos = self.halos if height < rows else self.halos[:1]
             in_ring = (False, True) if same and source and target and height < rows else (False,)
             for halo, in_place in product(halos, in_ring):
-                yield Way(height, halo, source, target, in_place, streamed)
+                yield FusedWay(height, halo, source, target, in_place, streamed)
 
 
 class Combine(Enum):
@@ -122,7 +122,7 @@ def published_transfer(group: FusedGroup) -> int:
     return inputs + len(parts) * sum(layer.constants_bytes for layer in group.layers)
 
 
-OBJECTIVES = {
+MEASURES = {
     "storage": Objective(lambda group: group.storage, Combine.MAX),
     "transfer": Objective(lambda group: group.transfer),
     "cycles": Objective(cycles()),
@@ -130,7 +130,7 @@ OBJECTIVES = {
 }
 
 
-def plan_value(plan: Plan, objective: Objective) -> Value:
+def plan_value(plan: FusionPlan, objective: Objective) -> Value:
     """Cost, the tie of its kind, passes, fused borders: what two plans are compared by."""
     costs = [objective.cost(group) for group in plan]
     tail = sum(group.passes for group in plan), sum(len(group.layers) - 1 for group in plan)
@@ -145,7 +145,7 @@ def plan_value(plan: Plan, objective: Objective) -> Value:
 Choices = dict[tuple[int, bool], list[tuple[FusedGroup, Number]]]
 
 
-def choices(chain: Chain, objective: Objective, capacity: int | None, space: Space) -> Choices:
+def choices(chain: Chain, objective: Objective, capacity: int | None, space: SearchSpace) -> Choices:
     """All groups that fit, in all their ways. Raises ValueError if layers do not follow each other."""
     for before, behind in zip(chain, chain[1:]):
         if (before.out_height, before.out_row_bytes) != (behind.height, behind.row_bytes):
@@ -163,9 +163,9 @@ def choices(chain: Chain, objective: Objective, capacity: int | None, space: Spa
 
 
 def _search(options: Choices, layers: int, start: Value,
-            extend: Callable[[Value, FusedGroup, Number], Value]) -> tuple[Value, Plan] | None:
+            extend: Callable[[Value, FusedGroup, Number], Value]) -> tuple[Value, FusionPlan] | None:
     """The plan of the least value. Exact if extending two values by one group never swaps their order."""
-    best: dict[tuple[int, bool], tuple[Value, Plan]] = {(0, False): (start, ())}
+    best: dict[tuple[int, bool], tuple[Value, FusionPlan]] = {(0, False): (start, ())}
     for state in product(range(layers), (False, True)):
         if state not in best:
             continue
@@ -178,7 +178,7 @@ def _search(options: Choices, layers: int, start: Value,
 
 
 def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = None,
-              space: Space = Space()) -> Plan:
+              space: SearchSpace = SearchSpace()) -> FusionPlan:
     """The best plan of a chain, exactly.
 
     capacity: bytes of GLB that no group may exceed. Raises DoesNotFit, or ValueError for layers that do not
@@ -188,7 +188,7 @@ def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = N
     the other ties among the groups that keep to that. In one search they would not be exact: a maximum hides
     differences that come before it.
     """
-    objective = OBJECTIVES[objective] if isinstance(objective, str) else objective
+    objective = MEASURES[objective] if isinstance(objective, str) else objective
     options = choices(chain, objective, capacity, space)
     peak = objective.combine is Combine.MAX
     if peak:
@@ -196,7 +196,7 @@ def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = N
     else:
         found = _search(options, len(chain), (0, 0), lambda v, g, cost: (v[0] + cost, max(v[1], g.storage)))
     if found is None:
-        raise DoesNotFit(_reason(chain, capacity, space))
+        raise _no_plan(chain, capacity, space)
     bound = found[0][-1]
     kept = {state: [(g, cost) for g, cost in groups if (cost if peak else g.storage) <= bound]
             for state, groups in options.items()}
@@ -208,16 +208,17 @@ def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = N
     return _search(kept, len(chain), (0, 0, 0), settle)[1]
 
 
-def _reason(chain: Chain, capacity: int | None, space: Space) -> str:
+def _no_plan(chain: Chain, capacity: int | None, space: SearchSpace) -> DoesNotFit:
     for n, layer in enumerate(chain):
         ways = space.ways(chain, n, n + 1)
         least = min(fused_group(chain, n, n + 1, way, space.lifetimes).storage for way in ways)
         if capacity is not None and least > capacity:
-            return f"layer {layer.name}: needs {least} bytes of GLB at least, there are {capacity}"
-    return "the groups that fit and that the cost function accepts do not make up the chain"
+            return DoesNotFit(f"layer {layer.name}: needs {least} bytes of GLB at least, there are {capacity}",
+                              layer=layer.name, demand=least, bound=capacity)
+    return DoesNotFit("the groups that fit and that the cost function accepts do not make up the chain")
 
 
-def _all_plans(options: Choices, layers: int, first: int = 0, place: bool = False) -> Iterator[Plan]:
+def _all_plans(options: Choices, layers: int, first: int = 0, place: bool = False) -> Iterator[FusionPlan]:
     if first == layers:
         yield ()
     for group, _ in options.get((first, place), ()):
@@ -226,13 +227,13 @@ def _all_plans(options: Choices, layers: int, first: int = 0, place: bool = Fals
 
 
 def brute_force(chain: Chain, objective: Objective | str, capacity: int | None = None,
-                space: Space = Space()) -> Plan:
+                space: SearchSpace = SearchSpace()) -> FusionPlan:
     """best_plan by looking at every plan: all 2^(n-1) cuts, each group in all its ways."""
-    objective = OBJECTIVES[objective] if isinstance(objective, str) else objective
+    objective = MEASURES[objective] if isinstance(objective, str) else objective
     plans = _all_plans(choices(chain, objective, capacity, space), len(chain))
     best = min(plans, key=lambda plan: plan_value(plan, objective), default=None)
     if best is None:
-        raise DoesNotFit(_reason(chain, capacity, space))
+        raise _no_plan(chain, capacity, space)
     return best
 
 
@@ -247,21 +248,21 @@ def chain_of(groups: list[Group]) -> Chain:
     return tuple(map(_layer, groups))
 
 
-def _layer(group: Group) -> Layer:
+def _layer(group: Group) -> ChainLayer:
     taken, made = (FeatureMap(rows, cols, -(-channels // WORD), 0, rows)
                    for rows, cols, channels in (group.source.shape, group.output.shape))
     kernel, stride, pads = group.window.kernel[0], group.window.stride, group.window.pads
-    if group.pool_count:
+    if group.averaged:
         kernel, stride, pads = taken.rows, 1, (0, 0, 0, 0)
-    tables = made.groups * TABLE_WORDS * GLB_WORD_BYTES if group.table is not None else 0
-    if group.depthwise is not None:
+    tables = made.groups * TABLE_WORDS * GLB_WORD_BYTES if isinstance(group, Filtered) else 0
+    if isinstance(group, (Depthwise, Separable)):
         tables += taken.groups * DEPTHWISE_GROUP_WORDS * GLB_WORD_BYTES
     filter_bytes = 0
-    if group.filters is not None:
+    if isinstance(group, Filtered):
         channels = group.filters.shape[-1]
-        unit = WORD_CHANNELS if group.is_convolution and channels <= WORD_CHANNELS else WORD
+        unit = WORD_CHANNELS if isinstance(group, Convolution) and channels <= WORD_CHANNELS else WORD
         filter_bytes = -(-channels // unit) * unit * prod(group.filters.shape[1:-1])
     weights = filter_bytes * made.groups * WORD
-    return Layer(group.name, taken.rows, taken.pitch, taken.groups * WORD, made.rows, made.pitch,
-                 made.groups * WORD, kernel, stride, pads, tables + weights, group.macs,
-                 tables + min(weights, WINDOW_FILTERS * filter_bytes))
+    return ChainLayer(group.name, taken.rows, taken.pitch, taken.groups * WORD, made.rows, made.pitch,
+                      made.groups * WORD, kernel, stride, pads, tables + weights, group.macs,
+                      tables + min(weights, WINDOW_FILTERS * filter_bytes))

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from compiler.ir.layer import Window, input_rows
+
 Rows = tuple[int, int]  # first row, row behind the last
 
 
 @dataclass(frozen=True)
-class Layer:
+class ChainLayer:
     """One layer: H x W x C in, E x F x M out, a byte an element, as stored (with padded channels, if any).
 
     pads             top, bottom, left, right; top and bottom below the kernel
@@ -42,10 +44,15 @@ class Layer:
     def __post_init__(self) -> None:
         top, bottom = self.pads[:2]
         if max(top, bottom) >= self.kernel:
-            raise ValueError(f"layer {self.name}: pads of {top} and {bottom} rows are not below the kernel, {self.kernel}")
+            raise ValueError(f"layer {self.name}: pads of {top} and {bottom} rows are not below the kernel, "
+                             f"{self.kernel}")
         rows = (self.height + top + bottom - self.kernel) // self.stride + 1
         if rows != self.out_height or rows < 1:
             raise ValueError(f"layer {self.name}: {self.height} rows make {rows} rows, not {self.out_height}")
+
+    @property
+    def window(self) -> Window:
+        return Window((self.kernel, 1), self.stride, self.pads)
 
     @property
     def row_bytes(self) -> int:
@@ -56,7 +63,7 @@ class Layer:
         return self.out_width * self.out_channels
 
 
-Chain = tuple[Layer, ...]
+Chain = tuple[ChainLayer, ...]
 
 
 class Halo(Enum):
@@ -67,7 +74,7 @@ class Halo(Enum):
 
 
 @dataclass(frozen=True)
-class Way:
+class FusedWay:
     """How a group runs.
 
     height                            output rows of a part; the last part may have fewer
@@ -84,18 +91,8 @@ class Way:
     streamed: bool = False
 
 
-# ---- Rows ----
-
-
-def needed_rows(layer: Layer, rows: Rows) -> Rows:
-    """Input rows that output rows (at least one) of a layer read; padding is not among them."""
-    first = rows[0] * layer.stride - layer.pads[0]
-    last = (rows[1] - 1) * layer.stride - layer.pads[0] + layer.kernel
-    return max(0, first), min(layer.height, last)
-
-
 @dataclass(frozen=True)
-class Part:
+class Stripe:
     """Rows of the group's tensors, 0 its input, the last its output. Rows may be none, (a, a).
 
     needed  read by the layer behind for this part; of the output, made
@@ -107,7 +104,7 @@ class Part:
 
 
 @lru_cache(maxsize=4096)
-def partition(layers: Chain, height: int, halo: Halo) -> tuple[Part, ...]:
+def partition(layers: Chain, height: int, halo: Halo) -> tuple[Stripe, ...]:
     """The parts of a group in order, `height` output rows each (the last: what is left)."""
     parts, done = [], [0] * len(layers)
     rows = layers[-1].out_height
@@ -115,11 +112,13 @@ def partition(layers: Chain, height: int, halo: Halo) -> tuple[Part, ...]:
         made = [(first, min(first + height, rows))]
         needed = list(made)
         for t in reversed(range(len(layers))):
-            read = needed_rows(layers[t], made[0]) if made[0][0] < made[0][1] else (done[t], done[t])
+            layer, read = layers[t], (done[t], done[t])
+            if count(made[0]):
+                read = input_rows(layer.window, layer.height, *made[0])
             needed.insert(0, read)
             made.insert(0, (max(read[0], done[t]), read[1]) if halo is Halo.KEEP else read)
             done[t] = read[1]
-        parts.append(Part(tuple(needed), tuple(made)))
+        parts.append(Stripe(tuple(needed), tuple(made)))
     return tuple(parts)
 
 
@@ -131,8 +130,8 @@ def count(rows: Rows) -> int:
 class _Walk:
     """A group step by step: each part, layer by layer. rows: of the group's input."""
 
-    parts: tuple[Part, ...]
-    way: Way
+    parts: tuple[Stripe, ...]
+    way: FusedWay
     rows: int
 
     def steps(self) -> Iterator[tuple[int, int]]:
@@ -162,7 +161,7 @@ class _Walk:
         return self.rows if t == 0 else self.parts[p].needed[t][1]
 
 
-def _storage(layers: Chain, parts: tuple[Part, ...], way: Way, lifetimes: bool) -> int:
+def _storage(layers: Chain, parts: tuple[Stripe, ...], way: FusedWay, lifetimes: bool) -> int:
     walk = _Walk(parts, way, layers[0].height)
     widths = [layer.row_bytes for layer in layers] + [layers[-1].out_row_bytes]
     steps = []
@@ -195,7 +194,7 @@ class FusedGroup:
     first: int
     last: int
     layers: Chain
-    way: Way
+    way: FusedWay
     parts: int
     storage: int
     transfer: int
@@ -216,7 +215,7 @@ class FusedGroup:
                 f"transfer {self.transfer} B, {self.macs} MACs")
 
 
-def fused_group(chain: Chain, first: int, last: int, way: Way, lifetimes: bool = False) -> FusedGroup:
+def fused_group(chain: Chain, first: int, last: int, way: FusedWay, lifetimes: bool = False) -> FusedGroup:
     """Storage, traffic and work of layers `first` to `last` - 1 of a chain, run that way.
 
     lifetimes: storage is the largest sum of what is live at a time. Otherwise each tensor and each layer's

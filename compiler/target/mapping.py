@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Group
+from compiler.ir.layer import Convolution, Depthwise, Group, Pointwise, Separable
 from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_pixels
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -34,16 +34,17 @@ class Mapping:
 def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
     images at once."""
-    if group.is_convolution and group.images or not runs_on(machine, group):
+    convolution = isinstance(group, Convolution)
+    if convolution and group.images or not runs_on(machine, group):
         return []
-    found = _convolutions(machine, group, rows) if group.is_convolution else _separables(machine, group, rows)
+    found = (_convolutions if convolution else _separables)(machine, group, rows)
     return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels))
 
 
 def runs_on(machine: MachineConfig, group: Group) -> bool:
     """Whether a machine of so many sets runs a group at all: of a convolution of all channels, and of
     depthwise work by itself, two sets make a GLB word."""
-    return machine.sets == 2 or not (group.is_convolution or group.filters is None)
+    return machine.sets == 2 or isinstance(group, (Pointwise, Separable))
 
 
 def _pairs(words: int, x: int) -> int:
@@ -80,19 +81,19 @@ def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int):
 
 def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     groups = word_groups(group.source.shape[2])
-    most = most_pixels(machine, None if group.depthwise is None else group.window.stride)
+    most = most_pixels(machine, None if isinstance(group, Pointwise) else group.window.stride)
     found = []
     for blocks in _blocks(machine, group, rows, most):
-        if group.pool_count and (blocks.rows, blocks.width) != (rows, group.map_shape[1]):
+        if group.averaged and (blocks.rows, blocks.width) != (rows, group.map_shape[1]):
             continue  # an average is over all pixels in flight
-        if group.pool_count and blocks.images > 1 and rows & rows - 1:
+        if group.averaged and blocks.images > 1 and rows & rows - 1:
             continue  # over a power of two of columns each
         if blocks.inner > 1 and blocks.down > 1:
             continue
         for tile in _tiles(machine, group, blocks.pixels):
             tiles = word_groups(len(group.filters)) * 8 // tile if tile else 1
             words = groups * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
-            if group.depthwise is not None and tiles > 1 and words > machine.word_buffer_words:
+            if isinstance(group, Separable) and tiles > 1 and words > machine.word_buffer_words:
                 continue
             found.append(Mapping(blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles)))
     return found
@@ -100,7 +101,7 @@ def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping
 
 def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
     """Tile sizes: multiples of 8 that divide the filters evenly and whose sums the PEs hold; 0 without filters."""
-    if group.filters is None:
+    if isinstance(group, Depthwise):
         return [0]
     total = word_groups(len(group.filters)) * 8
     return [tile for tile in range(8, total + 1, 8)
@@ -112,9 +113,9 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
     halves = 2 if machine.sets == 1 else 1
     stride, left = group.window.stride, group.window.pads[2]
     pointwise = max(dealt_filters(machine, tile)) * blocks.pixels * slow
-    drained = blocks.columns * blocks.pixels if group.filters is None else 0  # depthwise words, at once
+    drained = blocks.columns * blocks.pixels if isinstance(group, Depthwise) else 0  # depthwise words, at once
     arrival = tile // machine.filter_lanes
-    if group.depthwise is None:
+    if isinstance(group, Pointwise):
         beats = blocks.columns * _pairs(blocks.pixels, left)
         first = later = max(pointwise, beats, arrival)
     else:

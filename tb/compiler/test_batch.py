@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
-from compiler.ir.layer import Group
+from compiler.ir.layer import Group, Separable
 from compiler.ir.plan import Segment, Way
 from compiler.passes.form_groups import form_groups
 from compiler.pipeline import Stages, compile_network
@@ -120,7 +120,7 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
         if not rest:
             return 0 if from_dram else inf
         choices = [rest]
-        if rest[0].depthwise is not None and rest[0].filters is not None:
+        if isinstance(rest[0], Separable):
             choices.append([*halves(rest[0]), *rest[1:]])
         found = inf
         for chain in choices:
@@ -133,7 +133,7 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
 
     for images in (n for n in range(2, count + 1) if count % n == 0):
         for cut in range(len(groups)):
-            first, second = halves(groups[cut]) if groups[cut].depthwise is not None else (None, None)
+            first, second = halves(groups[cut]) if isinstance(groups[cut], Separable) else (None, None)
             for head, rest in ((groups[:cut], groups[cut:]), ([*groups[:cut], first], [second, *groups[cut + 1 :]])):
                 if rest[0] is not None:
                     alone = best_segments(head, machine)[0][0] if head else 0
@@ -162,7 +162,7 @@ def test_halves_keep_the_numbers(model: Path) -> None:
         assert first.macs + second.macs == block.macs
         assert first.source == block.source and second.output == block.output and first.output == second.source
         assert second.source.zero_point == block.middle.output.zero_point
-        assert (first.pool_count, second.pool_count) == (0, block.pool_count)
+        assert (first.epilogue, second.epilogue) == ((), block.epilogue)
 
 
 def test_last_run_is_filled(model: Path, seed: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.graph import Tensor
-from compiler.ir.layer import Group, Window, input_rows
+from compiler.ir.layer import Group, Separable, Window, input_rows
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.segments import _needs_slack_too_late, _segments_from, best_segments
@@ -27,8 +27,10 @@ def network(rng: np.random.Generator, count: int) -> list[Group]:
         out = -(-side // stride)
         source, output = (Tensor(f"t{n + k}", shape, None) for k, shape in
                           enumerate([(side, side, channels), (out, out, filters)]))
-        groups.append(Group(f"block{n}", source, output, Window((3, 3), stride, (1, 1, 1, 1)),
-                            np.zeros((filters, channels), np.int8), None, np.zeros((3, 3, channels), np.int8)))
+        window = Window((3, 3), stride, (1, 1, 1, 1))
+        groups.append(Separable(name=f"block{n}", source=source, output=output, window=window,
+                                filters=np.zeros((filters, channels), np.int8), table=None,
+                                depthwise=np.zeros((3, 3, channels), np.int8), middle=None))
         side, channels = out, filters
     return groups
 
