@@ -13,7 +13,7 @@ from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Node
 from compiler.ir.layer import OFFSET_ZERO_POINT, Group, Output, Table, Window
 from model.messages import times
-from model.operators import fold_zero_point
+from model.operators.convolution import fold_zero_point
 
 
 def _table(node: Node) -> Table:
