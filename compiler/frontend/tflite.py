@@ -16,7 +16,8 @@ from compiler.frontend.file import ImportFailure, read_model
 from compiler.ir.graph import Graph, Node, Tensor
 from model.encoding import STREAM_LEVEL, STREAM_RANGE
 from model.messages import times
-from model.operators import NO_PADS, Quantization, requantization, same_pads
+from model.operators.quantization import Quantization, requantization
+from model.operators.windows import NO_PADS, same_pads
 
 _OPERATOR_NAMES = {
     value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)

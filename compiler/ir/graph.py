@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model import operators
-from model.operators import Quantization, Requantization
+from model.operators import convolution, movement, pooling
+from model.operators.quantization import Quantization, Requantization
 
 
 @dataclass(frozen=True)
@@ -85,16 +85,16 @@ def execute(node: Node, inputs: list[np.ndarray]) -> np.ndarray:
     """One operator on int8 [N, H, W, C]."""
     x, zero_point = inputs[0], node.inputs[0].zero_point
     if node.op == "conv2d":
-        return operators.conv2d(x, node.filters, node.bias, zero_point, node.limits, node.stride, node.pads)
+        return convolution.conv2d(x, node.filters, node.bias, zero_point, node.limits, node.stride, node.pads)
     if node.op == "depthwise_conv2d":
-        return operators.depthwise_conv2d(x, node.filters, node.bias, zero_point, node.limits, node.stride, node.pads)
+        return convolution.depthwise_conv2d(x, node.filters, node.bias, zero_point, node.limits, node.stride, node.pads)
     if node.op == "fully_connected":
         flat = x.reshape(len(x), -1)
-        result = operators.fully_connected(flat, node.filters, node.bias, zero_point, node.limits)
+        result = convolution.fully_connected(flat, node.filters, node.bias, zero_point, node.limits)
         return result[:, None, None, :]
     if node.op == "average_pool2d":
-        return operators.average_pool2d(x, node.kernel, node.stride, node.pads)
+        return pooling.average_pool2d(x, node.kernel, node.stride, node.pads)
     if node.op == "pad":
         top, bottom, left, right = node.pads
-        return np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=zero_point)
+        return movement.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), zero_point)
     raise ValueError(f"{node.where}: no golden model of {node.op}")

@@ -24,7 +24,7 @@ from compiler.ir.layer import (
     Window,
 )
 from model.messages import times
-from model.operators import fold_zero_point
+from model.operators.convolution import fold_zero_point
 
 _NAMES = {"separable": "block"}  # other groups are named by their kind
 

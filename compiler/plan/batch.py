@@ -17,7 +17,7 @@ from compiler.ir.layer import Depthwise, Group, Pointwise, Separable
 from compiler.ir.plan import Segment
 from compiler.plan.segments import added, best_segments, segments_of_images
 from model.config import MachineConfig
-from model.operators import Quantization
+from model.operators.quantization import Quantization
 
 Network = tuple[list[Group], list[Segment]]
 Path = tuple[tuple[float, float], list[tuple[Group, Segment]]]  # with its cost

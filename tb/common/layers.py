@@ -9,8 +9,9 @@ import numpy as np
 from compiler.cases.passes import Case, convolution_cases, separable_case
 from compiler.ir.layer import Output, Table, Window
 from compiler.target.blocks import Blocks
-from model import operators
 from model.config import DEFAULT, MachineConfig
+from model.operators import quantization
+from model.operators.convolution import conv2d_sums, depthwise_conv2d_sums
 
 OFFSET = -128
 
@@ -54,7 +55,7 @@ def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, k
     ipsum = rng.integers(-(2**24), 2**24, (filters, height, width)).astype(np.int32) if with_ipsum else None
     zero_point = int(rng.integers(-127, 128))
     parts = convolution_cases(ifmap, weights, window, mapping, zero_point, ipsum, machine)
-    sums = operators.conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
+    sums = conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
     sums = sums.transpose(2, 0, 1)
     return Layer(parts, sums if ipsum is None else sums + ipsum, None)
 
@@ -77,8 +78,8 @@ def raw(values: np.ndarray, zero_point: int) -> tuple[np.ndarray, int]:
 
 
 def requantize(sums: np.ndarray, t: Table) -> np.ndarray:
-    limits = operators.Requantization(t.multiplier, t.shift, t.output.zero_point, t.output.act_min, t.output.act_max)
-    return operators.requantize(sums + t.bias, limits)
+    limits = quantization.Requantization(t.multiplier, t.shift, t.output.zero_point, t.output.act_min, t.output.act_max)
+    return quantization.requantize(sums + t.bias, limits)
 
 
 def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, rows: int, cols: int,
@@ -97,10 +98,10 @@ def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, 
     if depthwise is not None:
         seen, pad = raw(values, zero_point)
         taps = depthwise.transpose(1, 2, 0)
-        values = requantize(operators.depthwise_conv2d_sums(seen, taps, stride, pads, pad), middle)
+        values = requantize(depthwise_conv2d_sums(seen, taps, stride, pads, pad), middle)
         zero_point = middle.output.zero_point
     if pointwise is not None:
         seen, _ = raw(values, zero_point)
-        result = operators.conv2d_sums(seen, pointwise[:, None, None, :])
+        result = conv2d_sums(seen, pointwise[:, None, None, :])
         values, sums = requantize(result, output), result.transpose(2, 0, 1)
     return Layer([(case, slice(0, case.shape[0]), slice(0, case.shape[1]))], sums, values)

@@ -14,16 +14,9 @@ from model.arithmetic import (
     wrap_int32,
 )
 from model.encoding import PoolMode
-from model.operators import (
-    AddParameters,
-    Quantization,
-    Requantization,
-    add,
-    add_parameters,
-    average_pool2d,
-    max_pool2d,
-    requantize,
-)
+from model.operators.elementwise import AddParameters, add, add_parameters
+from model.operators.pooling import average_pool2d, max_pool2d
+from model.operators.quantization import Quantization, Requantization, requantize
 
 CHANNELS = 8  # of a block
 KINDS = ("plain", "average", "raw", "max", "residual", "dropped")

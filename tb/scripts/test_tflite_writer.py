@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
-from model.operators import requantization
+from model.operators.quantization import requantization
 from scripts import tflite_reference
 from tb.scripts import small_nets
 from tb.scripts.small_nets import VALID, Quant, TfliteBuilder, bias, scales, weights
