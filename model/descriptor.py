@@ -68,8 +68,6 @@ def _check_walk(name: str, program: StreamDescriptor) -> None:
         least, most = -(1 << enc.COORDINATE_BITS - 1), (1 << enc.COORDINATE_BITS) - 2
         if low < least or high > most:
             raise ValueError(f"{name}: {start} = {low} to {high}: must be in {least} to {most}")
-    if program.options.get("chunk_level", 0) >= enc.LEVELS - 1:
-        raise ValueError(f"{name}: chunks are iterations of level {program.options['chunk_level']}, the last one")
     if size := program.address.get("ring_size", 0):
         for v in program.levels:
             if v.axis == Axis.ROW and v.count > 1 and not 0 <= v.stride <= size:
@@ -138,7 +136,8 @@ class Descriptor:
             raise ValueError(f"stream {stream.name}: {len(program.levels)} loops, {enc.LEVELS} there are")
         _check_walk(f"stream {stream.name}", program)
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
-        options = {"enable": 1, **program.options}
+        used = max((n + 1 for n, level in enumerate(program.levels) if level.count > 1), default=1)
+        options = {"enable": 1, "level_pairs": (used - 1) // 2, **program.options}
         address = dict(program.address)
         end, size = address.pop("ring_end", 0), address.pop("ring_size", 0)
         if size and size < 1 << enc.GLB_ADDRESS_BITS:  # a ring of all addresses is none
@@ -162,15 +161,15 @@ class Descriptor:
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         address = enc.STREAM_ADDRESS.unpack(self.words[base + enc.STREAM_ADDRESS_OFFSET])
         last, size = address.pop("ring_last"), address["ring_size"]
-        levels = (
-            enc.STREAM_LEVEL.unpack(self.words[base + enc.STREAM_LEVELS_OFFSET + n])
-            for n in range(enc.LEVELS)
-        )
+        options = enc.STREAM_OPTIONS.unpack(self.words[base + enc.STREAM_OPTIONS_OFFSET])
+        used = min(2 * options["level_pairs"] + 2, enc.LEVELS)
+        first = base + enc.STREAM_LEVELS_OFFSET
+        levels = [_level(enc.STREAM_LEVEL.unpack(word), size) for word in self.words[first : first + used]]
         return StreamDescriptor(
             {**address, "ring_end": last + 1 if size else 0},
             enc.STREAM_RANGE.unpack(self.words[base + enc.STREAM_RANGE_OFFSET]),
-            enc.STREAM_OPTIONS.unpack(self.words[base + enc.STREAM_OPTIONS_OFFSET]),
-            tuple(_level(level, size) for level in levels),
+            options,
+            (*levels, *[Level(1)] * (enc.LEVELS - used)),
         )
 
     def changes(self, before: "Descriptor") -> dict[int, int]:

@@ -192,8 +192,8 @@ PPU_ADD_RESULT_INDEX = 7
 ROW_IDS_INDEX = 8
 COLUMN_IDS_INDEX = 10
 STREAMS_INDEX = 40
-STREAM_WORDS = 12
-CONFIG_WORDS = 128
+STREAM_WORDS = 16
+CONFIG_WORDS = 152
 
 
 class Stream(IntEnum):
@@ -210,7 +210,7 @@ class Stream(IntEnum):
 
 GLB_ADDRESS_BITS = 16  # of a GLB word
 COORDINATE_BITS = 13  # of y and x, signed
-LEVELS = 8  # nested loops of an address generator, level 0 innermost
+LEVELS = 12  # nested loops of an address generator, level 0 innermost
 
 
 class Axis(IntEnum):
@@ -234,13 +234,15 @@ STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap
 # row are not sent; level pair_level steps through the pairs. to_pixels: the words are pointwise
 # pixels. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's
 # half bit says which.
+# single: a beat is the word of lane 0 alone, at any address; pairs begin at even ones.
+# level_pairs: pairs of loop levels in use, less one; levels beyond run once, and their words are not looked at.
 # last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
 # OFMAP_BLOCK_LEVEL counts blocks and level OFMAP_TILE_LEVEL tiles).
 STREAM_OPTIONS = Word(
     "StreamOptions",
     _fields(
         "enable:1 chunk:1 chunk_level:3 pad:s8 trim_first:1 trim_last:1 to_pixels:1 "
-        "half_by_set:1 last_strobe:8 pair_level:2"
+        "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3"
     ),
 )
 # last: iterations less one. stride: in GLB words, modulo 2**16.

@@ -44,13 +44,15 @@ def positions(stream: StreamDescriptor) -> Positions:
     counts = [level.count for level in stream.levels]
     pair = stream.options["pair_level"]
     index = np.arange(stream.length, dtype=np.int64)
-    digits = np.empty((stream.length, len(counts)), np.int64)
-    for n, count in enumerate(counts):
-        digits[:, n] = index % count
-        index = index // count
+    digits = np.zeros((stream.length, len(counts)), np.int64)
+    used = [n for n, count in enumerate(counts) if count > 1]
+    for n in used:
+        digits[:, n] = index % counts[n]
+        index = index // counts[n]
+    moving = digits[:, used]
 
     def walk(start: int, steps: list[int]) -> np.ndarray:
-        return start + digits @ np.array(steps, np.int64)
+        return start + moving @ np.array([steps[n] for n in used], np.int64)
 
     on_row = [level.axis == Axis.ROW for level in stream.levels]
     row = walk(stream.address["row_address"], [v.stride * on for v, on in zip(stream.levels, on_row)])
@@ -101,7 +103,9 @@ def inside(stream: StreamDescriptor, at: Positions, lane: int = 0) -> np.ndarray
 def sent(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
     """bool [positions, lanes]: whether a lane's word is handed on; at the ends of a row one of a pair may not be."""
     kept = np.ones((len(at.address), lanes), bool)
-    if lanes == 2:
+    if lanes == 2 and stream.options["single"]:
+        kept[:, 1] = False
+    elif lanes == 2:
         kept[:, 0] = ~(at.first_pair & bool(stream.options["trim_first"]))
         kept[:, 1] = ~(at.last_pair & bool(stream.options["trim_last"]))
     return kept

@@ -63,11 +63,11 @@ package encoding_pkg;
   localparam int unsigned RowIdsIndex = 8;
   localparam int unsigned ColumnIdsIndex = 10;
   localparam int unsigned StreamsIndex = 40;
-  localparam int unsigned StreamWords = 12;
-  localparam int unsigned ConfigWords = 128;
+  localparam int unsigned StreamWords = 16;
+  localparam int unsigned ConfigWords = 152;
   localparam int unsigned GlbAddressBits = 16;
   localparam int unsigned CoordinateBits = 13;
-  localparam int unsigned Levels = 8;
+  localparam int unsigned Levels = 12;
   localparam int unsigned OfmapBlockLevel = 3;
   localparam int unsigned OfmapTileLevel = 5;
   localparam int unsigned StreamAddressOffset = 0;
@@ -292,8 +292,10 @@ package encoding_pkg;
     logic signed [12:0] y;
   } stream_range_t;
 
-  localparam int unsigned StreamOptionsWidth = 27;
+  localparam int unsigned StreamOptionsWidth = 31;
   typedef struct packed {
+    logic [2:0] level_pairs;
+    logic single;
     logic [1:0] pair_level;
     logic [7:0] last_strobe;
     logic half_by_set;

@@ -317,13 +317,13 @@ package eyrie_pkg;
   // From the tiling controller to the pass side: configuration words and passes, on two channels of
   // which only one is valid at a time, and the timelines that a pass may wait for.
   typedef struct packed {
-    logic        config_valid;
-    logic [6:0]  config_index;
-    logic [63:0] config_data;
-    logic        pass_valid;
-    count_t      wait_passes;    // of the pass that is offered
-    count_t      passes_done;
-    count_t      chunks_loaded;
+    logic          config_valid;
+    config_index_t config_index;
+    logic [63:0]   config_data;
+    logic          pass_valid;
+    count_t        wait_passes;    // of the pass that is offered
+    count_t        passes_done;
+    count_t        chunks_loaded;
   } pass_control_t;
 
   // Back: pass_done and chunk_freed pulse, at most once a cycle. For the watchdog: wants_chunk, a

@@ -47,7 +47,7 @@ Layers, each in one or several passes:
 |---|---|
 | `layerL_passN.npz` | all of a pass: the arrays below by their names |
 | `layerL_passN_glb.hex` | `glb`: GLB before the pass, a 64-bit word a line, from word 0 on |
-| `layerL_passN_descriptor.hex` | `descriptor`: the 128 configuration words, a 64-bit word a line |
+| `layerL_passN_descriptor.hex` | `descriptor`: the 152 configuration words, a 64-bit word a line |
 | `layerL_passN_sums.hex` | `sums`: what leaves the array, a beat a line, int32, column 0 first |
 | `layerL_passN_after.hex` | `after`: GLB after the pass (ofmap written), like `glb` |
 | `layerL_result.npz` | of the layer, what it has: `sums` int32 [M, E, F], `ofmap` int8 [E, F, C] |

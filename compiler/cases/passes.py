@@ -16,6 +16,7 @@ from compiler.target.descriptors.convolution import (
     convolution_groups,
     convolution_sets,
 )
+from compiler.target.descriptors.kernel import Kernel, kernel_descriptor, tap_channels
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.limits import most_filters, most_pixels
 from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, pad_runs
@@ -219,6 +220,37 @@ def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: in
     return Blocks(rows, cols, pixels, -(-height // rows), -(-width // (cols * pixels)))
 
 
+def kernel_case(ifmap: np.ndarray, kernel: Kernel, zero_point: int, filters: np.ndarray, output: Table,
+                blocks: Blocks, machine: MachineConfig = DEFAULT) -> Case:
+    """A convolution as pointwise work, with its int8 ofmap.
+
+    ifmap int8 [C, H, W]; filters int8 [M, C, R, S] with table `output`.
+    """
+    height, width = kernel.output_size(*ifmap.shape[1:])
+    memory = Allocator(machine.glb_words)
+    placed = _place_map(memory, ifmap.transpose(1, 2, 0))
+    packed = _place_filters(memory, tap_channels(filters), output, _tile(len(filters), blocks.pixels, machine))
+    ofmap = _place_ofmap(memory, (height, width), packed.count // 8 * packed.tiles)
+    p = SeparablePass(placed, ofmap, Window(), blocks, zero_point, output.output, packed)
+    descriptor = kernel_descriptor(machine, p, kernel)
+    shape = len(filters), height, width
+    return Case(memory.words, descriptor, _block_places(machine, p, descriptor, shape), shape, ofmap)
+
+
+def _place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, tile: int) -> Filters:
+    """int8 [M, C] and their tables, if they have any."""
+    packed, count = pack_pointwise(filters, tile), len(filters)
+    address = memory.place(packed)
+    tables = memory.place(pack_table(table, len(packed) * tile // 8)) if table else 0
+    full = len(packed) * tile == -(-count // 8) * 8
+    return Filters(tile, len(packed), address, tables, last_channels=(count - 1) % 8 + 1 if full else 8)
+
+
+def _place_ofmap(memory: Allocator, shape: tuple[int, int], groups: int) -> FeatureMap:
+    storage = FeatureMap(*shape, groups, 0, shape[0])
+    return replace(storage, address=memory.place(np.zeros(storage.words, np.uint64)))
+
+
 def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: np.ndarray | None,
                    middle: Table | None, pointwise: np.ndarray | None, output: Table | None,
                    blocks: Blocks | None = None, tile: int | None = None,
@@ -241,20 +273,11 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
         depthwise_address = memory.place(pack_depthwise(taps, pack_table(middle, placed.groups)))
     if pointwise is not None:
         channels = len(pointwise)
-        tile = tile or _tile(channels, blocks.pixels, machine)
-        packed = pack_pointwise(pointwise, tile)
-        filter_address = memory.place(packed)
-        table_address = memory.place(pack_table(output, len(packed) * tile // 8)) if output else 0
-        full = len(packed) * tile == -(-channels // 8) * 8
-        filters = Filters(tile, len(packed), filter_address, table_address,
-                          last_channels=(channels - 1) % 8 + 1 if full else 8)
-    storage = FeatureMap(height, width, -(-channels // 8), 0, height)
-    if filters:
-        storage = FeatureMap(height, width, filters.count // 8 * filters.tiles, 0, height)
+        filters = _place_filters(memory, pointwise, output, tile or _tile(channels, blocks.pixels, machine))
     ofmap = None
     if output or pointwise is None:
-        address = memory.place(np.zeros(storage.words, np.uint64))
-        ofmap = replace(storage, address=address)
+        groups = filters.count // 8 * filters.tiles if filters else -(-channels // 8)
+        ofmap = _place_ofmap(memory, (height, width), groups)
     final = output.output if pointwise is not None and output else Output()
     p = SeparablePass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
              middle.output if middle else Output())

@@ -67,6 +67,7 @@ def read_words(stream: StreamDescriptor, lanes: int) -> int:
         return 0
     rows = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
     others = _others(stream)
+    lanes = 1 if stream.options["single"] else lanes
     if lanes == 1 or not (stream.options["trim_first"] or stream.options["trim_last"]):
         start, cols = stream.range["x"], stream.range["cols"]
         columns = sum(_inside(stream, Axis.COLUMN, start + lane, cols) for lane in range(lanes))

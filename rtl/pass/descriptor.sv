@@ -60,7 +60,8 @@ module descriptor
   assign options        = stream_options_t'(data_i);
   assign unused_options = ^options;
 
-  assign ids_written_o = write_i && index_i >= 7'(RowIdsIndex) && index_i < 7'(StreamsIndex);
+  assign ids_written_o = write_i && index_i >= config_index_t'(RowIdsIndex) &&
+                         index_i < config_index_t'(StreamsIndex);
 
   assign pass_o.epoch   = epoch_i;
   assign pass_o.streams = used_q;
@@ -95,7 +96,7 @@ module descriptor
       clearing_q <= 1'b1;
       clear_q    <= '0;
     end else if (clearing_q) begin
-      clearing_q <= clear_q != '1;
+      clearing_q <= clear_q != config_pair_t'(ConfigWords / 2 - 1);
       clear_q    <= clear_q + 1'b1;
     end
   end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hands the streams their words of the descriptor, one stream after the other, two words a cycle:
-// options first, then the loops, address and range last.
+// options first, then the loops that these say are used, address and range last.
 //
 // wanted_i stays until the stream has got its last words. load_o carries the words for the stream
 // whose bit of valid is set; they are read a cycle before.
@@ -21,20 +21,29 @@ module stream_loader
 );
 
   localparam int unsigned Pairs = StreamWords / 2;
-  localparam int unsigned Last = Pairs - 1;
+  localparam int unsigned Most = Pairs - 1;  // of the steps of a stream, counted from 0
 
   typedef logic [$clog2(Pairs)-1:0]   pair_t;
   typedef logic [$clog2(Streams)-1:0] stream_t;
 
   logic               reading_q, choose;
   stream_t            stream_q, next;
-  pair_t              step_q, pair;
+  pair_t              step_q, last_q, pair;
+  logic               last;  // step of a stream
+  stream_options_t    options;
   logic [Streams-1:0] waiting, served_q, valid_q;
   stream_pair_t       pair_q;
 
   // A stream goes on wanting until its last words have come.
   assign waiting = wanted_i & ~served_q & ~valid_q;
-  assign choose  = !reading_q || step_q == pair_t'(Last);
+  assign choose  = !reading_q || last;
+
+  // The options come with step 1, which is that of the innermost loops.
+  assign options = stream_options_t'(read_words_i[StreamOptionsOffset%2]);
+  assign last    = step_q == pair_t'(Most) || (step_q > pair_t'(1) && step_q == last_q);
+
+  logic unused_options;
+  assign unused_options = ^options;
 
   always_comb begin : first_of_all
     next = '0;
@@ -43,7 +52,7 @@ module stream_loader
     end
   end
 
-  assign pair        = (step_q == pair_t'(Last)) ? '0 : step_q + 1'b1;
+  assign pair        = last ? '0 : step_q + 1'b1;
   assign read_o      = reading_q;
   assign read_pair_o = config_pair_t'(StreamsIndex / 2) + config_pair_t'(pair) +
                        config_pair_t'(Pairs) * config_pair_t'(stream_q);
@@ -72,10 +81,13 @@ module stream_loader
 
   always_ff @(posedge clk_i) begin
     if (reading_q) pair_q <= stream_pair_t'(pair);
+    if (step_q == pair_t'(1)) last_q <= pair_t'(options.level_pairs) + pair_t'(2);
   end
 
   assign load_o = '{valid: valid_q, pair: pair_q, words: read_words_i};
 
+  `EYRIE_STATIC(OptionsFirst, StreamOptionsOffset / 2 == 1 && StreamLevelsOffset / 2 == 2,
+      "a stream's options are not in front of its loops")
   `EYRIE_ASSERT_WHEN(WantedStays, valid_q != '0, (valid_q & wanted_i) == valid_q,
       "a stream that wants no words gets some")
 

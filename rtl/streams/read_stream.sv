@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES =
-// 1) or in pairs of adjacent pixels (LANES = 2), each with its tag.
+// 1) or in pairs of adjacent pixels (LANES = 2), each with its tag; with options.single always one
+// word a beat, at any address, in lane 0.
 //
 // Words outside of the tensor (y or x out of range) are the pad value, without a GLB access.
 // Reading runs ahead of the consumer by DEPTH beats.
@@ -59,6 +60,8 @@ module read_stream
     logic [LANES-1:0] fetched;  // of these, from the GLB
   } beat_t;
 
+  typedef logic [$clog2(Levels)-1:0] level_t;
+
   // ---- Where it stands ----
 
   stream_config_t   cfg;
@@ -82,15 +85,16 @@ module read_stream
   // ---- Chunks ----
 
   count_t      chunks_taken_q;
-  logic [2:0]  reuse_level;
+  level_t      chunk_level, reuse_level;
   logic        chunk_starts, chunk_missing;
 
-  assign reuse_level   = cfg.options.chunk_level + 3'd1;
+  assign chunk_level   = level_t'(cfg.options.chunk_level);
+  assign reuse_level   = chunk_level + 1'b1;
   assign chunk_starts  = cfg.options.chunk && at.at_first[reuse_level] &&
-                         at.inner_first[{1'b0, cfg.options.chunk_level}];
+                         at.inner_first[chunk_level];
   assign chunk_missing = chunk_starts && chunks_taken_q == chunks_loaded_i;
   assign chunk_freed_o = step && cfg.options.chunk && at.at_last[reuse_level] &&
-                         at.inner_last[{1'b0, cfg.options.chunk_level}];
+                         at.inner_last[chunk_level];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) chunks_taken_q <= '0;
@@ -103,7 +107,7 @@ module read_stream
 
   beat_t            beat, head;
   logic             beat_ready, active, ready_to_ask;
-  logic [2:0]       pair_level;
+  level_t           pair_level;
   logic [LANES-1:0] x_inside, ask;
   logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
 
@@ -115,12 +119,13 @@ module read_stream
                          beyond[$high(beyond)] && !(&beyond);
   end
 
-  assign pair_level = {1'b0, cfg.options.pair_level};
+  assign pair_level = level_t'(cfg.options.pair_level);
 
   always_comb begin : place_lanes
     beat.tag = at.tag;
     for (int signed lane = 0; lane < LANES; lane++) begin
-      beat.lanes[lane]   = !(lane == 0 && LANES == 2 && cfg.options.trim_first &&
+      beat.lanes[lane]   = cfg.options.single ? lane == 0 :
+                           !(lane == 0 && LANES == 2 && cfg.options.trim_first &&
                              at.at_first[pair_level]) &&
                            !(lane == 1 && cfg.options.trim_last && at.at_last[pair_level]);
       beat.fetched[lane] = beat.lanes[lane] && at.y_inside && x_inside[lane];

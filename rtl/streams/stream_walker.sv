@@ -72,6 +72,7 @@ module stream_walker
       end
       if (load_pair_i == stream_pair_t'(StreamOptionsOffset / 2)) begin
         cfg_q.options <= stream_options_t'(load_words_i[StreamOptionsOffset%2]);
+        cfg_q.levels  <= '0;  // those that are not loaded run once
       end
       for (int unsigned level = 0; level < Levels; level++) begin
         if (load_pair_i == stream_pair_t'(LevelPair + level / 2)) begin

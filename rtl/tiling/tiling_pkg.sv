@@ -31,7 +31,7 @@ package tiling_pkg;
 
   typedef struct packed {
     logic                       is_pass;
-    logic [6:0]                 index;  // of the configuration word
+    eyrie_pkg::config_index_t   index;  // of the configuration word
     logic [$bits(pass_t)-1:0]   data;   // the word, or pass_t
   } pass_entry_t;
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cases.passes import Case, convolution_cases, separable_case
+from compiler.cases.passes import Case, convolution_cases, kernel_case, separable_case
 from compiler.ir.layer import Output, Table, Window
 from compiler.target.blocks import Blocks
+from compiler.target.descriptors.kernel import Kernel
 from model.config import DEFAULT, MachineConfig
 from model.operators import quantization
 from model.operators.convolution import conv2d_sums, depthwise_conv2d_sums
@@ -80,6 +81,19 @@ def raw(values: np.ndarray, zero_point: int) -> tuple[np.ndarray, int]:
 def requantize(sums: np.ndarray, t: Table) -> np.ndarray:
     limits = quantization.Requantization(t.multiplier, t.shift, t.output.zero_point, t.output.act_min, t.output.act_max)
     return quantization.requantize(sums + t.bias, limits)
+
+
+def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[int, int], window: Kernel,
+           blocks: Blocks, machine: MachineConfig = DEFAULT) -> Layer:
+    """A convolution of any kernel, stride and dilation as pointwise work; shape: H, W."""
+    ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
+    weights, output = int8(rng, filters, channels, *window.taps), table(rng, filters, channels * np.prod(window.taps))
+    case = kernel_case(ifmap, window, zero_point, weights, output, blocks, machine)
+    seen, pad = raw(ifmap.transpose(1, 2, 0), zero_point)
+    spread = np.zeros((filters, *window.span, channels), np.int8)  # the taps with zeros between
+    spread[:, :: window.dilation[0], :: window.dilation[1]] = weights.transpose(0, 2, 3, 1)
+    sums = conv2d_sums(seen, spread, window.stride, window.pads, pad)
+    return Layer([(case, slice(0, filters), slice(0, sums.shape[0]))], sums.transpose(2, 0, 1), requantize(sums, output))
 
 
 def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, rows: int, cols: int,

@@ -2,16 +2,18 @@
 """Random layers for whole passes, of a size that suits the machine."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from compiler.cases.passes import GlbOverflow, pointwise_blocks
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Window, output_size
+from compiler.target.descriptors.kernel import Kernel
 from compiler.target.limits import dealt_filters, most_filters, most_pixels
 from compiler.target.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
-from tb.common.layers import Layer, convolution, separable
+from tb.common.layers import Layer, convolution, kernel, separable
 
 STANDARD = [
     dict(e=8, p=4, q=4, r=1, t=2, width=16),
@@ -21,7 +23,7 @@ STANDARD = [
     dict(e=4, p=4, q=4, r=1, t=4, width=16),
     dict(e=16, p=4, q=4, r=1, t=1, width=16),
 ]
-KINDS = ("fused", "pointwise", "depthwise", "convolution")
+KINDS = ("fused", "pointwise", "depthwise", "convolution", "kernel")
 MOST_BLOCK = GLB_WORD_BYTES  # filters of a block of a drain: channels of a GLB word
 MOST_CYCLES = 40_000  # of a layer, if all PEs were busy
 ATTEMPTS = 1000
@@ -46,7 +48,8 @@ def draw(rng: np.random.Generator, kind: str, machine: MachineConfig) -> tuple[L
         case = dict(STANDARD[rng.integers(len(STANDARD))])
         width = case.pop("width")
         return convolution(rng, case, width, machine=machine), f"{case}"
-    return _until_it_fits(_convolution if kind == "convolution" else _separable, rng, kind, machine)
+    build = {"convolution": _convolution, "kernel": _kernel}.get(kind, _separable)
+    return _until_it_fits(build, rng, kind, machine)
 
 
 def _until_it_fits(build: Callable[..., tuple[Layer, str]], rng: np.random.Generator, kind: str,
@@ -96,6 +99,23 @@ def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, sc
     extra, ipsum = int(rng.integers(0, 3)), bool(rng.random() < 0.7)
     layer = convolution(rng, mapping, width, kernel, stride, pads, machine, extra, ipsum)
     return layer, f"convolution {mapping} F={width} R={kernel} U={stride} pads={pads} ipsum={ipsum}"
+
+
+def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float) -> tuple[Layer, str]:
+    """Any kernel, any stride and dilation, pads up to the kernel's span."""
+    taps, stride, dilation = (tuple(int(v) for v in rng.integers(1, most + 1, 2)) for most in (7, 4, 3))
+    window = Kernel(taps, stride, dilation)
+    window = replace(window, pads=tuple(int(rng.integers(0, window.span[side // 2])) for side in range(4)))
+    shape = tuple(max(1, span - sum(pads)) + _up_to(rng, 20 * scale)
+                  for span, pads in zip(window.span, (window.pads[:2], window.pads[2:])))
+    height, width = window.output_size(*shape)
+    most = min(most_pixels(machine), machine.psum_words // max(dealt_filters(machine, 8)))
+    blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))
+    channels = _up_to(rng, 24 * scale)
+    products = height * width * channels * taps[0] * taps[1]
+    filters = _up_to(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))
+    about = f"kernel {window} C={channels} M={filters} H={shape[0]} W={shape[1]} F={blocks.pixels}"
+    return kernel(rng, channels, filters, shape, window, blocks, machine), about
 
 
 def draw_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int) -> dict[str, int]:

@@ -25,6 +25,7 @@ BENCHES = [
     _pass("pass4", "fused passes, random DMA traffic on the GLB", "fused", stall=200),
     _pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200),
     _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=12),
+    _pass("pass7", "convolutions of any kernel, stride and dilation as pointwise work", "kernel"),
     Bench("rules0", "descriptors that the machine does not run", "descriptor_rules_tb", "tb.pass.rules_tests",
           "agrees_on_descriptors", machine=DEFAULT),
 ]

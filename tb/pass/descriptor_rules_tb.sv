@@ -15,7 +15,7 @@ module descriptor_rules_tb
   input  logic                          clk_i,
   input  logic                          rst_ni,
   input  logic                          write_i,
-  input  logic [6:0]                    index_i,
+  input  config_index_t                 index_i,
   input  logic [63:0]                   data_i,
   output logic                          illegal_o
 );

@@ -163,8 +163,8 @@ module pass_tb
 
   assign control = '{
     config_valid:  state_q == StConfig,
-    config_index:  index_q[6:0],
-    config_data:   descriptor[index_q[6:0]],
+    config_index:  index_q[$bits(config_index_t)-1:0],
+    config_data:   descriptor[index_q[$bits(config_index_t)-1:0]],
     pass_valid:    state_q == StPass,
     wait_passes:   '0,
     passes_done:   '0,

@@ -54,7 +54,7 @@ COMMAND_ERRORS = {
     "opcode 6": _illegal(6),
     "END with a bit": _illegal(1 | 1 << 63),
     "CONFIG beyond the descriptor": _illegal(
-        encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=100, count=29)
+        encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=100, count=encoding.CONFIG_WORDS - 99)
     ),
     "CONFIG far beyond": _illegal(
         encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=4095, count=4095)

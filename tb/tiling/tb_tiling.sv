@@ -35,7 +35,7 @@ module tb_tiling
 
   output logic        config_valid_o,
   input  logic        config_ready_i,
-  output logic [6:0]  config_index_o,
+  output config_index_t config_index_o,
   output logic [63:0] config_data_o,
   output logic        pass_valid_o,
   input  logic        pass_ready_i,

@@ -17,13 +17,13 @@ from compiler.cost.timing.shape import PassShape
 from compiler.cost.timing.streams import STREAM_START
 from compiler.cost.timing.units import Begin, Units
 from model.config import MachineConfig
-from model.encoding import ArrayMode
+from model.encoding import CONFIG_WORDS, ArrayMode, Stream
 
 OFFER = 2  # pass_controller: from a PASS at the head of the queue to the new epoch: StOffer, epoch
 SCANNED = 2  # id_scanner: cycles beside one for each PE
-CLEARED = 66  # descriptor: from the start to the first CONFIG word
-LOAD = 7  # stream_loader: from a stream's choice to its last words
-LOADS = 6  # likewise, to the next stream's choice
+CLEARED = CONFIG_WORDS // 2 + 2  # descriptor: from the start to the first CONFIG word
+LOADS = 2  # stream_loader: from a stream's choice to the next one's, beside a cycle for each pair of loops
+LAST_WORDS = 1  # likewise, from the next stream's choice to the last words of the one before
 TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
 PPU_OPEN = 2  # ppu: from its take to the first beat
 DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, token_counters
@@ -59,7 +59,7 @@ class Array:
 
         pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
         ifmap, filters, depthwise, tables, ofmap = _loaded(
-            shape.mode, take(units.ifmap.sent - NETWORK), take(units.filters.stream.sent - NETWORK),
+            shape.level_pairs, take(units.ifmap.sent - NETWORK), take(units.filters.stream.sent - NETWORK),
             take(units.depthwise.sent - NETWORK), take(drain.tables.sent), ppu)
         tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
         units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)
@@ -95,17 +95,19 @@ class Array:
         return at + OFFER
 
 
-def _loaded(mode: ArrayMode, *wanted: int) -> list[int]:
+STREAMS = Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP
+
+
+def _loaded(level_pairs: dict[Stream, int], *wanted: int) -> list[int]:
     """When the ifmap, filter, depthwise, table and ofmap stream take a pass that each wants from a cycle on.
 
     A stream that the pass does not use takes it at once; the others get their words one after the other.
     """
-    used = (True, mode != ArrayMode.DEPTHWISE, mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE),
-            mode != ArrayMode.DEPTHWISE, True)
-    taken, waiting, free = list(wanted), [n for n, is_used in enumerate(used) if is_used], 0
+    taken, waiting, free = list(wanted), [n for n, stream in enumerate(STREAMS) if stream in level_pairs], 0
     while waiting:
         at = max(free, min(wanted[n] for n in waiting))
         stream = next(n for n in waiting if wanted[n] <= at)
         waiting.remove(stream)
-        taken[stream], free = at + LOAD, at + LOADS
+        free = at + LOADS + level_pairs[STREAMS[stream]]
+        taken[stream] = free + LAST_WORDS
     return taken

@@ -10,7 +10,9 @@ from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ArrayMode, Stream
-from model.streams import Positions, inside, positions
+from model.streams import Positions, inside, positions, sent
+
+PAIR = 2  # words of a beat of two lanes
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class PassShape:
     joined: bool  # the two sets make one sum chain
     average: bool
     chunk_groups: int  # channel groups of a filter chunk, 0: no chunks
+    level_pairs: dict[Stream, int]  # of the streams that are used: pairs of loops
     beats: list[tuple[tuple[int, ...], int]]
     banks_ifmap: list[int]
     banks_filter: list[int]
@@ -86,15 +89,10 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"],
         drain["block"] * drain["blocks"] * shape["pixels"], bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
+        {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
         _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns), _pair_banks(machine, ifmap, at),
         _word_banks(machine, filters, machine.filter_lanes),
         *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP)))
-
-
-def _lanes(stream: StreamDescriptor, at: Positions) -> tuple[np.ndarray, np.ndarray]:
-    """Which words of the pairs are sent."""
-    options = stream.options
-    return ~(at.first_pair & bool(options["trim_first"])), ~(at.last_pair & bool(options["trim_last"]))
 
 
 def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stream: StreamDescriptor,
@@ -107,15 +105,15 @@ def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stre
         for col in range(machine.cols):
             key = row_ids[row]["ifmap"], column_ids[row][col]["ifmap"]
             takers.setdefault(key, []).append(row * machine.cols + col)
-    words = sum(lane[:length].astype(int) for lane in _lanes(stream, at)).tolist()
+    words = sent(stream, at, PAIR)[:length].sum(axis=1).tolist()
     tags = map(enc.TAG.unpack, at.tag[:length].tolist())
     return [(tuple(takers.get((tag["row"], tag["column"]), ())), count) for tag, count in zip(tags, words)]
 
 
 def _pair_banks(machine: MachineConfig, stream: StreamDescriptor, at: Positions) -> list[int]:
     masks = np.zeros(len(at.address), np.int64)
-    for lane, sent in enumerate(_lanes(stream, at)):
-        masks |= np.where(sent & inside(stream, at, lane), bank_masks(machine, at.address + lane), 0)
+    for lane, handed_on in enumerate(sent(stream, at, PAIR).T):
+        masks |= np.where(handed_on & inside(stream, at, lane), bank_masks(machine, at.address + lane), 0)
     return masks.tolist()
 
 

@@ -41,6 +41,12 @@ class SeparablePass:
     middle: Output = field(default_factory=Output)
     pool: PoolMode = PoolMode.NONE
     pool_count: int = 1
+    taps: int = 1  # of a kernel, each a channel group of its own (compiler/pointwise_convolution.py)
+
+    @property
+    def groups(self) -> int:
+        """Groups of 8 channels that are multiplied."""
+        return self.ifmap.groups * self.taps
 
 
 def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[Level], words: int, x: int,
@@ -81,7 +87,7 @@ def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[L
 
 def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor:
     """Pointwise filters, dealt in turn over the rows of a set."""
-    filters, blocks, groups = p.filters, p.blocks, p.ifmap.groups
+    filters, blocks, groups = p.filters, p.blocks, p.groups
     size = filters.ring[1] if filters.ring else 0
 
     def along(count: int, words: int, **tags: int) -> Level:
@@ -122,7 +128,7 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
     mode = (ArrayMode.FUSED if p.filters else ArrayMode.DEPTHWISE) if depthwise else ArrayMode.POINTWISE
     _check(machine, p, mode)
     split = machine.sets > 1
-    groups = p.ifmap.groups * (1 if split else 2)
+    groups = p.groups * (1 if split else 2)
     ids = block_ids(machine, blocks.rows, blocks.cols, p.window.stride if depthwise else None, blocks.images)
     window = Window((SET_ROWS, 3), p.window.stride, p.window.pads) if depthwise else p.window
     dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)

@@ -12,6 +12,7 @@
 
 module command_decoder
   import encoding_pkg::*;
+  import eyrie_pkg::config_index_t;
   import tiling_pkg::*;
 (
   input  logic        clk_i,
@@ -47,7 +48,7 @@ module command_decoder
 
   state_e            state_d, state_q;
   logic [31:0]       command_q;
-  logic [6:0]        index_d, index_q;       // of the next CONFIG word
+  config_index_t     index_d, index_q;       // of the next CONFIG word
   logic [7:0]        left_d, left_q;         // CONFIG words to come
   transfer_command_t header_q;
   transfer_address_t address_q;
@@ -149,7 +150,7 @@ module command_decoder
           OpEnd:           state_d = StEnd;
           OpConfig: begin
             state_d = StConfig;
-            index_d = as_config.index[6:0];
+            index_d = config_index_t'(as_config.index);
             left_d  = as_config.count[7:0];
           end
           OpPass:          word_ready_o = entry_ready_i;
@@ -160,7 +161,7 @@ module command_decoder
       StConfig: if (good) begin
         word_ready_o = entry_ready_i;
         if (entry_ready_i) begin
-          index_d = index_q + 7'd1;
+          index_d = index_q + 1'b1;
           left_d  = left_q - 8'd1;
           if (left_q == 8'd1) state_d = StCommand;
         end
