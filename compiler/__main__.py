@@ -5,8 +5,7 @@ import argparse
 import sys
 
 from compiler.command import add_arguments, run
-from compiler.command_line import Parser
-from model.messages import one_line
+from compiler.command_line import Parser, say, what_is_wrong
 
 
 def main() -> int:
@@ -16,8 +15,11 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="print no table")
     try:
         run(parser.parse_args())
-    except (ValueError, OSError) as error:
-        print(one_line(f"compiler: {error}"), file=sys.stderr)
+    except Exception as error:
+        said = what_is_wrong(error)
+        if said is None:
+            raise
+        say(f"{parser.prog}: {said}")
         return 1
     return 0
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from compiler.command_line import file_name, whole_number
 from compiler.files import check_folder
-from compiler.importers.file import read_model
+from compiler.frontend.file import read_model
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages, compile_network
 from model.config import DEFAULT, MachineConfig
@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `run`; imports nothing slow."""
     parser.epilog = STAGE_LIST
     parser.add_argument("model", type=file_name, metavar="MODEL")
-    parser.add_argument("-o", "--output", type=file_name, metavar="DIR", help="folder for the compiled network and its figures")
+    parser.add_argument("-o", "--output", type=file_name, metavar="DIR",
+                        help="folder for the compiled network and its figures")
     parser.add_argument("--dump", metavar="STAGE", choices=NAMES,
                         help="prints what a stage makes, in place of the table; without -o no later one runs")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")

@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
@@ -54,6 +55,24 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             name = action.metavar or (action.option_strings or [action.dest])[-1].lstrip("-")
             raise argparse.ArgumentError(None, unknown(name.lower(), str(value), map(str, action.choices)))
+
+
+# ---- Errors ----
+
+
+def what_is_wrong(error: Exception) -> str | None:
+    """What is wrong, where and what to do; None for an error of the program itself."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory: end other programs, or give smaller files or fewer images"
+    if isinstance(error, OSError):
+        return f"{error.filename or 'standard output'}: {error.strerror or error}"
+    return str(error) if isinstance(error, ValueError) else None
+
+
+def say(line: str) -> None:
+    """One line on standard error; where nobody takes it, the exit code has to do."""
+    with suppress(OSError):
+        print(one_line(line), file=sys.stderr, flush=True)
 
 
 # ---- Types of arguments ----

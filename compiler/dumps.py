@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What --dump prints of the stages between groups and commands."""
 
-from compiler import fusion as plans
-from compiler.groups import Group
-from compiler.placement import Buffer
-from compiler.schedule import Step
-from compiler.segments import Segment, Way, mappings_of, sliced
-from compiler.tensors import Plan
+from compiler.emit.steps import Step
+from compiler.ir.buffer import Buffer
+from compiler.ir.layer import Group, sliced
+from compiler.ir.plan import Plan, Segment, Way
+from compiler.plan.bounds import peak_words
+from compiler.plan.mappings import mappings_of
+from compiler.study import fusion as plans
 from model.config import GLB_WORD_BYTES, MachineConfig
 
 
 def fusion(groups: list[Group], machine: MachineConfig) -> str:
     """The best plans of the chain under the objectives of the literature and ours (docs/fusion.md)."""
     chain = plans.chain_of(groups)
-    found = {name: plans.best_plan(chain, name, machine.glb_bytes) for name in plans.OBJECTIVES}
+    found = {name: plans.best_plan(chain, name, machine.glb_bytes) for name in plans.MEASURES}
     return "\n".join(f"{name}\n{plans.describe(plan)}" for name, plan in found.items())
 
 
@@ -30,7 +31,7 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
     return (f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
             f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
             f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
-            f"at most {segment.peak_words(machine) * GLB_WORD_BYTES} bytes at once")
+            f"at most {peak_words(segment, machine) * GLB_WORD_BYTES} bytes at once")
 
 
 def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:

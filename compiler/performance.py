@@ -6,17 +6,16 @@ import io
 import json
 from dataclasses import asdict, dataclass
 
-from compiler.cost import DRAM_BYTES, fetched_bytes, predict
-from compiler.counters import by_layer
-from compiler.groups import Group
-from compiler.image import Image
-from compiler.layout import FeatureMap
+from compiler.cost.counters import by_layer
+from compiler.cost.predict import DRAM_BYTES, fetched_bytes, predict
+from compiler.cost.prices import energy_uj
+from compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
+from compiler.emit.steps import Step
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.image import Image
+from compiler.ir.layer import Filtered, Group
+from compiler.ir.plan import Plan, Way
 from compiler.pipeline import Stages
-from compiler.prices import energy_uj
-from compiler.roofline import compulsory_bytes, roofline_cycles, step_bounds
-from compiler.schedule import Step
-from compiler.segments import Way
-from compiler.tensors import Plan
 from model.encoding import glb_read_bytes, glb_write_bytes
 
 
@@ -153,17 +152,11 @@ def _layer(step: Step, entry: dict, cycles: int, counters: dict[str, int], plan:
         step.group.layer, _kind(step.group), step.macs, cycles, round(bounds[bound]), bound,
         round(bounds[bound] / cycles, 4), counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"],
         glb_read_bytes(counters) + glb_write_bytes(counters), ifmap, ofmap,
-        step.filters if step.group.filters is not None else "")
+        step.filters if isinstance(step.group, Filtered) else "")
 
 
 def _kind(group: Group) -> str:
-    if group.is_convolution:
-        kind = "conv"
-    elif group.depthwise is not None:
-        kind = "depthwise" if group.filters is None else "separable"
-    else:
-        kind = "fc" if group.source.shape[:2] == (1, 1) else "pointwise"
-    return f"{kind} + average" if group.pool_count else kind
+    return f"{group.kind} + average" if group.averaged else group.kind
 
 
 def _places(plan: Plan, n: int) -> tuple[str, str]:

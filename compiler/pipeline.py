@@ -13,12 +13,13 @@ from model.config import DEFAULT, MachineConfig
 from model.messages import unknown
 
 if TYPE_CHECKING:  # each stage imports what it needs when it runs
-    from compiler.graph import Graph
-    from compiler.groups import Group
-    from compiler.image import Image
-    from compiler.schedule import Schedule, Step
-    from compiler.search import Placed
-    from compiler.tensors import Plan
+    from compiler.emit.schedule import Schedule
+    from compiler.emit.steps import Step
+    from compiler.ir.graph import Graph
+    from compiler.ir.image import Image
+    from compiler.ir.layer import Group
+    from compiler.ir.plan import Plan
+    from compiler.plan.search import Placed
 
 
 @dataclass
@@ -68,19 +69,19 @@ class Stage:
 
 
 def _import(work: Stages) -> None:
-    from compiler.importers import tflite
+    from compiler.frontend.file import load
 
-    work.graph = tflite.load(work.model)
+    work.graph = load(work.model)
 
 
 def _passes(work: Stages) -> None:
-    from compiler.groups import fold_pads
+    from compiler.passes.fold_pads import fold_pads
 
     work.folded = fold_pads(work.graph)
 
 
 def _groups(work: Stages) -> None:
-    from compiler.groups import form_groups
+    from compiler.passes.form_groups import form_groups
 
     work.groups = form_groups(work.folded)
 
@@ -92,8 +93,8 @@ def _dump_fusion(work: Stages) -> str:
 
 
 def _segments(work: Stages) -> None:
-    from compiler.batch import plan_batch
-    from compiler.tensors import plan_maps
+    from compiler.plan.batch import plan_batch
+    from compiler.plan.tensors import plan_maps
 
     network = plan_batch(work.groups, work.machine, work.objective, work.images, frozenset(work.refused))
     work.plan = plan_maps(*network, work.machine)
@@ -112,8 +113,8 @@ def _dump_map(work: Stages) -> str:
 
 
 def _places(work: Stages) -> None:
-    from compiler.schedule import steps_of
-    from compiler.search import Refused, place
+    from compiler.emit.steps import steps_of
+    from compiler.plan.search import Refused, place
 
     while work.placed is None:
         try:
@@ -131,25 +132,25 @@ def _dump_places(work: Stages) -> str:
 
 
 def _schedule(work: Stages) -> None:
-    from compiler.schedule import emit
+    from compiler.emit.schedule import emit
 
     work.schedule = emit(work.plan, work.placed, work.steps, work.machine)
 
 
 def _verify_schedule(work: Stages) -> None:
-    from compiler import races
+    from compiler.emit import races
 
     races.verify(work.schedule.commands, work.machine)
 
 
 def _assemble(work: Stages) -> None:
-    from compiler.program import to_text
+    from compiler.ir.program import to_text
 
     work.text = to_text(work.schedule.commands)
 
 
 def _image(work: Stages) -> None:
-    from compiler.image import build
+    from compiler.emit.image import build
 
     work.image = build(work.schedule, work.machine)
 

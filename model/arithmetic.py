@@ -95,6 +95,12 @@ def quantize_multiplier(real):
     return multiplier.astype(np.int32), shift.astype(np.int32)
 
 
+def round_away(real):
+    """Return float32 or float64 `real` rounded to nearest, ties away from zero, as int64. Source: std::round."""
+    real = np.asarray(real, np.float64)
+    return np.copysign(np.floor(np.abs(real) + 0.5), real).astype(np.int64)
+
+
 def rounding_average(total, count):
     """Return total / count rounded to nearest, ties away from zero; `count` is positive.
 
@@ -102,6 +108,22 @@ def rounding_average(total, count):
     """
     total = np.asarray(total, np.int64)
     return np.sign(total) * ((np.abs(total) + np.asarray(count) // 2) // count)
+
+
+MAX_MULTIPLIED_COUNT = 2896  # the largest n with 128 * n * n below 2^30
+
+
+def average_multiplier(count):
+    """Return `(multiplier, shift)` with which sums of `count` int8 values are rescaled to rounding_average(sum, count).
+
+    A multiplier a little over 2^31 / count takes each tie away from zero, and moves no other quotient, which are at
+    least 1 / (2 * count) away from a tie, past one. uint8 kernels round ties up: there the sum of `count` uint8 values,
+    none of which is negative, is rescaled so (128 * count in the bias makes it of int8 values), up to 2048 of them.
+    Raises ValueError for counts other than 1 to 2896.
+    """
+    if not 1 <= count <= MAX_MULTIPLIED_COUNT:
+        raise ValueError(f"an average by multiplication is over 1 to {MAX_MULTIPLIED_COUNT} pixels, got {count}")
+    return (1 << 30, 1) if count == 1 else ((1 << 31) // int(count) + 1, 0)
 
 
 AVERAGE_FRACTION_BITS = 17  # of the reciprocal, before the shift that follows from the count

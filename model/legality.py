@@ -3,7 +3,7 @@
 
 A PASS whose descriptor breaks a rule stops the machine with ErrorCode.DESCRIPTOR before it begins. The rules
 catch what would lose words or sums without a word, or reach where there is nothing; a pass that only waits for
-words that never come is the watchdog's. `scripts/gen_rules.py` writes them as `rtl/pass/descriptor_rules.sv`.
+words that never come is the watchdog's. `scripts/gen_pkg.py` writes them as `rtl/pass/descriptor_rules.sv`.
 
 A rule is a Python expression of the fields of the descriptor's words (shape, loops, middle: of the depthwise
 words, drain, ppu, first and result: of the operation on words, ifmap: the options of its stream), of the streams that are used (used.IFMAP, ...), and of the

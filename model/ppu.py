@@ -8,7 +8,7 @@ from model.arithmetic import multiply_by_quantized_multiplier, rounding_average,
 from model.array import unpack_tables
 from model.descriptor import Descriptor
 from model.encoding import Operation, PoolMode
-from model.operators import ADD_LEFT_SHIFT
+from model.operators.elementwise import ADD_LEFT_SHIFT
 
 BLOCK_CHANNELS = 8
 BYTES = 256  # values of an int8

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Written by scripts/gen_file_list.py: do not edit here.
+// Written by scripts/gen_pkg.py: do not edit here.
 +incdir+rtl/common
 rtl/bus/bus_pkg.sv
 rtl/encoding_pkg.sv
 rtl/eyrie_pkg.sv
 rtl/machine_check.sv
+rtl/common/delay_line.sv
 rtl/host/performance_counters.sv
 rtl/host/register_file.sv
 rtl/tiling/tiling_pkg.sv

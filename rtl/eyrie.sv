@@ -88,30 +88,8 @@ module eyrie
 
   // ---- Pins ----
 
-  lite_request_t  lite_request;
-  lite_response_t lite_response;
-  axi_request_t   axi_request;
-  axi_response_t  axi_response;
-
-  assign lite_request = '{
-    aw_address: reg_awaddr_i,
-    aw_valid:   reg_awvalid_i,
-    w_data:     reg_wdata_i,
-    w_strobe:   reg_wstrb_i,
-    w_valid:    reg_wvalid_i,
-    b_ready:    reg_bready_i,
-    ar_address: reg_araddr_i,
-    ar_valid:   reg_arvalid_i,
-    r_ready:    reg_rready_i
-  };
-  assign reg_awready_o = lite_response.aw_ready;
-  assign reg_wready_o  = lite_response.w_ready;
-  assign reg_bresp_o   = lite_response.b_response;
-  assign reg_bvalid_o  = lite_response.b_valid;
-  assign reg_arready_o = lite_response.ar_ready;
-  assign reg_rdata_o   = lite_response.r_data;
-  assign reg_rresp_o   = lite_response.r_response;
-  assign reg_rvalid_o  = lite_response.r_valid;
+  axi_request_t  axi_request;
+  axi_response_t axi_response;
 
   localparam logic [2:0] BeatSize = 3'($clog2(8 * BUS_WORDS));
 
@@ -166,10 +144,10 @@ module eyrie
   register_file #(
     .INCREMENT_WIDTH(IncrementWidth), .LATE_CYCLES(ActivityDelay), .LATE(ArrayCounters)
   ) u_register_file (
-    .clk_i, .rst_ni,
-    .lite_i     (lite_request),
-    .lite_o     (lite_response),
-    .interrupt_o,
+    .clk_i, .rst_ni, .interrupt_o,
+    .reg_awaddr_i, .reg_awvalid_i, .reg_awready_o, .reg_wdata_i, .reg_wstrb_i, .reg_wvalid_i,
+    .reg_wready_o, .reg_bresp_o, .reg_bvalid_o, .reg_bready_i, .reg_araddr_i, .reg_arvalid_i,
+    .reg_arready_o, .reg_rdata_o, .reg_rresp_o, .reg_rvalid_o, .reg_rready_i,
     .control_o  (control),
     .status_i   (status),
     .increment_i(increment)
@@ -223,33 +201,32 @@ module eyrie
 
   // ---- Counters ----
 
-  // Passes that have been offered and are not done, as the array's activity counts see them; an
-  // elementwise one at the PPU is none that the array could be busy with.
-  logic [ActivityDelay:0][3:0] passes_running;
-  logic [ActivityDelay:0]      elementwise_running;
-
-  assign elementwise_running[0] = activity.elementwise;
+  // Passes that have been offered and are not done, and the same as of the array's activity counts;
+  // an elementwise one at the PPU is none that the array could be busy with.
+  logic [3:0] passes_running, passes_were_running;
+  logic       elementwise_was_running;
 
   always_ff @(posedge clk_i or negedge unit_rst_n) begin
     if (!unit_rst_n) begin
-      passes_running[0] <= '0;
+      passes_running <= '0;
     end else begin
-      passes_running[0] <= passes_running[0]
-                           + 4'(pass_control.pass_valid && pass_status.pass_ready)
-                           - 4'(pass_status.pass_done);
+      passes_running <= passes_running + 4'(pass_control.pass_valid && pass_status.pass_ready)
+                        - 4'(pass_status.pass_done);
     end
   end
-  for (genvar n = 0; n < ActivityDelay; n++) begin : gen_running
-    always_ff @(posedge clk_i or negedge unit_rst_n) begin
-      if (!unit_rst_n) begin
-        passes_running[n+1]      <= '0;
-        elementwise_running[n+1] <= 1'b0;
-      end else begin
-        passes_running[n+1]      <= passes_running[n];
-        elementwise_running[n+1] <= elementwise_running[n];
-      end
-    end
-  end
+
+  delay_line #(.WIDTH(4), .CYCLES(ActivityDelay)) u_running (
+    .clk_i,
+    .rst_ni (unit_rst_n),
+    .value_i(passes_running),
+    .late_o (passes_were_running)
+  );
+  delay_line #(.WIDTH(1), .CYCLES(ActivityDelay)) u_elementwise_running (
+    .clk_i,
+    .rst_ni (unit_rst_n),
+    .value_i(activity.elementwise),
+    .late_o (elementwise_was_running)
+  );
 
   always_comb begin : count
     increment = '0;
@@ -273,7 +250,7 @@ module eyrie
     increment[CounterGlbConflicts]       = 16'(activity.glb_conflicts);
     increment[CounterArrayBusy]          = 16'(activity.macs != '0);
     increment[CounterArrayStall]         = 16'(activity.macs == '0 &&
-        passes_running[ActivityDelay] != 4'(elementwise_running[ActivityDelay]));
+        passes_were_running != 4'(elementwise_was_running));
     increment[CounterIfmapStall]         = 16'(activity.ifmap_stall);
     increment[CounterFilterStall]        = 16'(activity.filter_stall);
     increment[CounterDrainBusy]          = 16'(activity.drain_busy);
@@ -291,9 +268,9 @@ module eyrie
     increment[CounterIfmapWait]          = 16'(activity.ifmap_waits);
   end
 
-  `EYRIE_ASSERT_WHEN(DoneWereOffered, pass_status.pass_done, passes_running[0] != '0,
+  `EYRIE_ASSERT_WHEN(DoneWereOffered, pass_status.pass_done, passes_running != '0,
       "more passes done than offered")
-  `EYRIE_ASSERT_WHEN(FewPasses, passes_running[0] == '1, pass_status.pass_done ||
+  `EYRIE_ASSERT_WHEN(FewPasses, passes_running == '1, pass_status.pass_done ||
       !(pass_control.pass_valid && pass_status.pass_ready), "more passes at a time than counted")
 
 endmodule

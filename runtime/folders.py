@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from compiler.files import umask, writing
@@ -38,11 +38,11 @@ def locked(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked_folder(path: Path) -> Iterator[None]:
-    """Holds the lock of an existing folder."""
+def locked_folder(path: Path, wait: bool = True) -> Iterator[None]:
+    """Holds the lock of an existing folder; raises BlockingIOError where it is taken and nobody is to `wait`."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         os.close(descriptor)
@@ -55,12 +55,11 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
     After an exception it is removed, and `target` is as it was; unless it is one of `keep`, whose folder has a log
     to look at. Raises ValueError, in one line, if there is no place to write to.
     """
-    own = None
-    try:
+    with ExitStack() as stack:
         with writing(target.parent):
             target.parent.mkdir(parents=True, exist_ok=True)
             with held():
-                own, descriptor = _own_folder(target)
+                own = stack.enter_context(_own_folder(target))
         try:
             with _room(target):
                 yield own
@@ -69,10 +68,6 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
             raise
         with writing(target):
             _take_place(own, target)
-    finally:
-        if own is not None:
-            _remove(own)
-            os.close(descriptor)
 
 
 @contextmanager
@@ -99,27 +94,24 @@ def unfinished(parent: Path) -> list[Path]:
     return sorted(path for path in parent.glob(f".*{_MARK}*") if path.is_dir()) if parent.is_dir() else []
 
 
-def _own_folder(target: Path) -> tuple[Path, int]:
-    """A folder beside `target` and its descriptor, whose lock says that its process lives."""
-    with locked(target.parent / ".lock"):
-        for left in target.parent.glob(f".{glob.escape(target.name)}{_MARK}*"):
-            _remove_if_left(left)
-        own = Path(tempfile.mkdtemp(prefix=f".{target.name}{_MARK}", dir=target.parent))
-        own.chmod(0o777 & ~umask())
-        descriptor = os.open(own, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        return own, descriptor
+@contextmanager
+def _own_folder(target: Path) -> Iterator[Path]:
+    """A folder beside `target`, whose lock says that its process lives; what has its name at the end is removed."""
+    with ExitStack() as stack:
+        with locked(target.parent / ".lock"):
+            for left in target.parent.glob(f".{glob.escape(target.name)}{_MARK}*"):
+                _remove_if_left(left)
+            own = Path(tempfile.mkdtemp(prefix=f".{target.name}{_MARK}", dir=target.parent))
+            own.chmod(0o777 & ~umask())
+            stack.enter_context(locked_folder(own))
+            stack.callback(_remove, own)
+        yield own
 
 
 def _remove_if_left(folder: Path) -> None:
     """Removes a folder whose process has ended."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: its process lives
-            shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(descriptor)
+    with suppress(OSError), locked_folder(folder, wait=False):  # BlockingIOError: its process lives
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _take_place(own: Path, target: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from compiler.arrays import read_npy
-from compiler.image import Image
+from compiler.ir.image import Image
 from model.machine import Machine
 from model.messages import array, times
 from runtime import progress

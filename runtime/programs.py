@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from compiler.command import save
-from compiler.image import Image
-from compiler.importers.file import read_model
+from compiler.frontend.file import read_model
+from compiler.ir.image import Image
 from compiler.options import EFFORT
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.image import Image
+from compiler.ir.image import Image
 from runtime import progress, report
 from runtime.figures import figures
 
@@ -20,17 +20,22 @@ def network_summary(name: str, image: Image, runs: list[dict], seed: int, output
     runs     of as many images each as the network takes at once: counters, passes, seconds; figures are the first's
     outputs  int8 [N, H, W, C]; golden: what the golden model gives, None where there is none to compare with
     """
-    compared = {"comparisons": 0, "mismatches": 0}
-    answers: dict[str, object] = {"class": int(outputs[0].argmax())}
-    if golden is not None:
-        wrong = int((golden != outputs).sum())
-        compared = {"comparisons": golden.size, "mismatches": wrong}
-        answers |= {"golden_class": int(golden[0].argmax()), "match": not wrong}
+    compared, answers = comparison(outputs, golden)
     status = "fail" if compared["mismatches"] else "pass"
     found = figures(image, runs[0]["counters"], runs[0]["passes"])
     seconds = round(sum(run["seconds"] for run in runs), 2)
     return {"test": name, "status": status, "seed": seed, "seconds": seconds, "runs": len(runs), **compared, **found,
             **answers}
+
+
+def comparison(outputs: np.ndarray, golden: np.ndarray | None) -> tuple[dict[str, int], dict[str, object]]:
+    """The counts of a summary, and its answers to the first image; arguments as of `network_summary`."""
+    answers: dict[str, object] = {"class": int(outputs[0].argmax())}
+    if golden is None:
+        return {"comparisons": 0, "mismatches": 0}, answers
+    wrong = int((golden != outputs).sum())
+    answers |= {"golden_class": int(golden[0].argmax()), "match": not wrong}
+    return {"comparisons": golden.size, "mismatches": wrong}, answers
 
 
 def report_line(folder: Path) -> str:

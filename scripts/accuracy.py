@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.command_line import file_name, whole_number
-from compiler.importers.file import read_model
+from compiler.frontend.file import read_model
 from model.reading import check_readable
 from runtime import progress
-from runtime.folders import BUILD, ROOT, replacing
+from runtime.folders import BUILD, replacing
+from runtime.shipped import FLOAT_WEIGHTS, MODEL
 from scripts.eyrie import main
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from compiler.graph import Graph
+    from compiler.ir.graph import Graph
     from scripts.float_network import MobileNetV1
 
-DATA = ROOT / "data" / "mobilenetv1_cifar10"
 TEST_IMAGES = 10_000
 BATCH = 250
 IMAGE, CLASSES = (32, 32, 3), 10
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--images", type=images, default=TEST_IMAGES, metavar="N", help="the first N test images")
     parser.add_argument("--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N",
                         help="images to run on the RTL too")
-    parser.add_argument("--model", type=file_name, default=DATA / "mobilenetv1_cifar10.tflite", metavar="X.tflite")
-    parser.add_argument("--float", type=file_name, default=DATA / "mobilenetv1_cifar10_float.pt", metavar="X.pt")
+    parser.add_argument("--model", type=file_name, default=MODEL, metavar="X.tflite")
+    parser.add_argument("--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.pt")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _network(model: Path) -> "Graph":
     """Raises ValueError, in one line, for one that does not classify CIFAR-10's images."""
-    from compiler.importers import tflite
+    from compiler.frontend import tflite
     from model.messages import times
 
     graph = tflite.load(model)

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from compiler.command_line import minutes, whole_number
-from compiler.cost import predict
-from compiler.image import Image
-from compiler.importers import tflite
+from compiler.cost.predict import predict
+from compiler.frontend import tflite
+from compiler.ir.image import Image
 from model.config import DEFAULT, MachineConfig
 from model.messages import unknown
 from runtime import progress
@@ -29,13 +29,14 @@ from runtime.figures import layer_table, ratios, unit_table
 from runtime.folders import BUILD, replacing
 from runtime.programs import compiled
 from runtime.results import report_line
+from runtime.shipped import MODEL
 from runtime.simulator.simulate import SEED_LIMIT, simulate_in
 from runtime.simulator.summary import write_summary
 from scripts import bars
 from scripts.eyrie import main
 from tb.catalogue import find
 from tb.net.bench import LATENCY, WIDE
-from tb.net.demo_net import MODEL, demo_input
+from tb.net.demo_net import demo_input
 from tb.net.requests import RunFailed, on_rtl, reported
 from tb.sim import native
 
@@ -74,13 +75,12 @@ def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: 
     out/name gets log, summary and page. latency: of the DRAM, in cycles."""
     print(f"{name}:", flush=True)
     values = demo_input()[None] if photos is None else photos
-    program = compiled(MODEL, machine, len(values))
-    image, graph = Image.load(program), tflite.load(MODEL)
+    program, graph = compiled(MODEL, machine, len(values)), tflite.load(MODEL)
     golden = graph.run(values)[graph.output.name]
     folder = out / name
     folder.mkdir()
     done, summary = reported(folder, name, f"MobileNetV1, {name}", program, values, SEED, golden, latency)
-    return Run(out, program, image, values, done.outputs, summary)
+    return Run(out, program, done.image, values, done.outputs, summary)
 
 
 def print_run(title: str, run: Run) -> None:

@@ -4,24 +4,21 @@
     eyrie demo [--image photo.png] [--config FILE]
 
 Runs the shipped MobileNetV1 on the RTL, of the default machine or of one with the sizes of FILE, and prints the class,
-the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo: summary.json, report.html and the log. The exit code is 1 unless
-RTL and golden model agree.
+the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo: summary.json,
+report.html and the log. The exit code is 1 unless RTL and golden model agree.
 """
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.command_line import file_name
+from runtime.shipped import FLOAT_WEIGHTS, MODEL, PHOTO
 from scripts.eyrie import main
 
 if TYPE_CHECKING:
     import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-NET = ROOT / "data" / "mobilenetv1_cifar10"
-PHOTO = ROOT / "data" / "photos" / "cat.png"
 SIZE = (32, 32)
 SEED = 1
 
@@ -37,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     photo = read_photo(options.image, SIZE)
-    from compiler.importers import tflite
+    from compiler.frontend import tflite
     from runtime.figures import layer_table
     from runtime.folders import BUILD, replacing
     from runtime.programs import compiled
@@ -47,9 +44,9 @@ def run(options: argparse.Namespace) -> int:
 
     for note in photo.notes:
         print(f"{options.image.name}: {note}")
-    model, values = NET / "mobilenetv1_cifar10.tflite", preprocess(photo.pixels[None])
-    program = compiled(model, machine)
-    graph = tflite.load(model)
+    values = preprocess(photo.pixels[None])
+    program = compiled(MODEL, machine)
+    graph = tflite.load(MODEL)
     golden = graph.run(values)[graph.output.name]
     with replacing(BUILD / "demo", keep=RunFailed) as folder:
         title = f"MobileNetV1 on {options.image.name}"
@@ -83,7 +80,7 @@ def _float_logits(pixels: "np.ndarray") -> "np.ndarray":
     with progress.task("running the float model"):  # PyTorch takes its time to load
         from scripts.float_network import float_logits, load_float
 
-        network = load_float(NET / "mobilenetv1_cifar10_float.pt")
+        network = load_float(FLOAT_WEIGHTS)
         return float_logits(network, pixels[None]).numpy()[0]
 
 

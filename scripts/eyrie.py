@@ -12,11 +12,10 @@ import importlib.util
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from compiler.command_line import Parser
-from model.messages import one_line, unknown
+from compiler.command_line import Parser, say, what_is_wrong
+from model.messages import unknown
 from runtime import progress
 from runtime.signals import Terminated, clean_up_first
 
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if arguments else 2
     name, *rest = arguments
     if name not in COMMANDS:
-        _say(f"eyrie: {unknown('command', name, COMMANDS)}")
+        say(f"eyrie: {unknown('command', name, COMMANDS)}")
         return 2
     return run_command(name, rest)
 
@@ -74,16 +73,16 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, Terminated) as end:
         interrupted = isinstance(end, KeyboardInterrupt)
         if "MAKELEVEL" not in os.environ:  # make has a line of its own
-            _say(f"eyrie {name}: {'interrupted' if interrupted else 'terminated'}")
+            say(f"eyrie {name}: {'interrupted' if interrupted else 'terminated'}")
         return INTERRUPTED if interrupted else end.code
     except BrokenPipeError:  # whoever read the output has gone
         _drop_output()
         return 1
     except Exception as error:
-        said = _in_one_line(error)
+        said = what_is_wrong(error)
         if said is None:
             raise
-        _say(f"eyrie {name}: {said}")
+        say(f"eyrie {name}: {said}")
         if isinstance(error, OSError) and not error.filename:
             _drop_output()
         return 1
@@ -100,21 +99,6 @@ def add_options(parser: Parser, name: str) -> None:
 def _drop_output() -> None:
     """What is still to be printed goes nowhere: at its end Python would try once more, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
-
-
-def _in_one_line(error: Exception) -> str | None:
-    """What is wrong, where and what to do; None for an error of the program itself."""
-    if isinstance(error, MemoryError):
-        return "there is not enough memory: end other programs, or give smaller files or fewer images"
-    if isinstance(error, OSError):
-        return f"{error.filename or 'standard output'}: {error.strerror or error}"
-    return str(error) if isinstance(error, ValueError) else None
-
-
-def _say(line: str) -> None:
-    """On standard error; where nobody takes it, the exit code has to do."""
-    with suppress(OSError):
-        print(one_line(line), file=sys.stderr, flush=True)
 
 
 def overview() -> str:

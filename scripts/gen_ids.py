@@ -16,7 +16,7 @@ import argparse
 import sys
 
 from compiler.command_line import whole_number
-from compiler.scan_ids import IDLE, ScanIds, block_ids, convolution_ids
+from compiler.target.scan_ids import IDLE, ScanIds, block_ids, convolution_ids
 from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor
 from scripts.eyrie import main

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/machine_check.sv from model/config.py, and
-rtl/pass/descriptor_rules.sv from model/legality.py.
+"""Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/machine_check.sv from model/config.py,
+rtl/pass/descriptor_rules.sv from model/legality.py, and rtl/eyrie.f, the list of the machine's files.
 
 Usage: python scripts/gen_pkg.py [--check]; with --check nothing is written and the exit code says
 whether the files are up to date.
@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from model import config, encoding  # noqa: E402
-from scripts.gen_rules import rules_text  # noqa: E402
+from runtime.simulator.sources import arguments, closure  # noqa: E402
+from scripts.gen_rules import parameter_list, rules_text  # noqa: E402
 
 ENUMS = {
     encoding.Opcode: ("opcode_e", 4, "Op"),
@@ -50,7 +51,8 @@ def enum_text(kind: type[IntEnum], name: str, width: int, prefix: str) -> str:
 def struct_text(word: encoding.Word) -> str:
     width = sum(field.width for field in word.fields)
     rows = "".join(
-        f"    logic{' signed' if field.signed else ''}{f' [{field.width - 1}:0]' if field.width > 1 else ''} {field.name};\n"
+        f"    logic{' signed' if field.signed else ''}{f' [{field.width - 1}:0]' if field.width > 1 else ''}"
+        f" {field.name};\n"
         for field in reversed(word.fields)
     )
     name = snake(word.name)
@@ -62,7 +64,8 @@ def struct_text(word: encoding.Word) -> str:
 
 def package_text() -> str:
     parts = [
-        "// SPDX-License-Identifier: Apache-2.0\n// Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not\n"
+        "// SPDX-License-Identifier: Apache-2.0\n"
+        "// Written by scripts/gen_pkg.py from model/encoding.py, which says what each field means: do not\n"
         "// edit here.\n\npackage encoding_pkg;\n"
     ]
     parts += [enum_text(kind, *rest) for kind, rest in ENUMS.items()]
@@ -109,33 +112,37 @@ def static_text(name: str, value: str, said: str, condition: str, rule: str) -> 
 
 
 def check_text() -> str:
-    sizes, default = config.sizes(), config.DEFAULT
-    last = list(sizes)[-1]
-    ports = "".join(
-        f"  parameter int unsigned {name.upper()} = {getattr(default, name)}{'' if name == last else ','}"
-        f"  // {size.meaning}\n" for name, size in sizes.items())
+    sizes = config.sizes()
     checks = "".join(
         static_text(f"{camel(name)}Legal", name.upper(), name.upper(), legal_text(name.upper(), size.values), size.rule)
         for name, size in sizes.items())
     product = "GLB_BANKS * GLB_BANK_WORDS"
     checks += static_text("GlbLegal", product, "GLB_BANKS x GLB_BANK_WORDS", legal_text(product, config.GLB_WORDS),
                           config.GLB_RULE)
-    return f"{CHECK_HEAD}{ports}) ();\n\n{checks}\nendmodule\n"
+    return f"{CHECK_HEAD}{parameter_list(sizes)}) ();\n\n{checks}\nendmodule\n"
 
 
-FILES = {ROOT / "rtl" / "encoding_pkg.sv": package_text, ROOT / "rtl" / "machine_check.sv": check_text,
-         ROOT / "rtl" / "pass" / "descriptor_rules.sv": rules_text}
+def list_text() -> str:
+    """The files of the machine in compile order, for tools that take a command file (`-f`)."""
+    files = [path.relative_to(ROOT) for path in closure("eyrie")]
+    return "\n".join(["// SPDX-License-Identifier: Apache-2.0", "// Written by scripts/gen_pkg.py: do not edit here.",
+                      *arguments(files), ""])
+
+
+RTL = ROOT / "rtl"
+FILES = {RTL / "encoding_pkg.sv": package_text, RTL / "machine_check.sv": check_text,
+         RTL / "pass" / "descriptor_rules.sv": rules_text, RTL / "eyrie.f": list_text}
 
 
 def main() -> int:
-    check, stale = "--check" in sys.argv[1:], []
+    check, stale = "--check" in sys.argv[1:], False
     for path, text in FILES.items():
         if not check:
             path.write_text(text())
         elif not path.exists() or path.read_text() != text():
-            stale.append(path)
-            print(f"{path}: not what model/ says; run scripts/gen_pkg.py", file=sys.stderr)
-    return 1 if stale else 0
+            print(f"{path}: not up to date; run scripts/gen_pkg.py", file=sys.stderr)
+            stale = True
+    return int(stale)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 """The rules of model/legality.py as rtl/pass/descriptor_rules.sv; scripts/gen_pkg.py writes it."""
 
 import ast
+from collections.abc import Iterable
 
+from model.config import DEFAULT, sizes
 from model.legality import PARAMETERS, RULES
 
 _FIELDS = {"shape": "pass_i.array.shape", "loops": "pass_i.array.loops", "middle": "pass_i.array.depthwise",
@@ -22,8 +24,7 @@ module descriptor_rules
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-%s
-) (
+%s) (
   input  pass_config_t pass_i,
   output logic         illegal_o
 );
@@ -49,13 +50,14 @@ _TAIL = """
 
 endmodule
 """
-_ABOUT = {
-    "ROWS": "of PEs, in sets of three", "COLS": "of PEs", "IFMAP_WORDS": "words of a PE's ifmap queue",
-    "FILTER_WORDS": "words of a PE's filter queue", "PIXEL_WORDS": "words of a PE's pixel queue",
-    "PSUM_WORDS": "sums in each half of a PE", "FILTER_LANES": "filter words a cycle: 1 or 2",
-}
-_DEFAULTS = {"ROWS": 6, "COLS": 8, "IFMAP_WORDS": 9, "FILTER_WORDS": 24, "PIXEL_WORDS": 8, "PSUM_WORDS": 128,
-             "FILTER_LANES": 1}
+
+
+def parameter_list(names: Iterable[str]) -> str:
+    """Machine parameters as a module declares them, given the names of their fields in MachineConfig."""
+    *others, last = names
+    commas = dict.fromkeys(others, ",") | {last: ""}
+    return "".join(f"  parameter int unsigned {name.upper()} = {getattr(DEFAULT, name)}{comma}"
+                   f"  // {sizes()[name].meaning}\n" for name, comma in commas.items())
 
 
 def truth(node: ast.expr) -> str:
@@ -104,9 +106,7 @@ def _lines(number: int, text: str) -> str:
 
 
 def rules_text() -> str:
-    comma = {name: "," for name in PARAMETERS[:-1]}
-    parameters = "\n".join(f"  parameter int unsigned {name} = {_DEFAULTS[name]}{comma.get(name, '')}  // {_ABOUT[name]}"
-                           for name in PARAMETERS)
+    parameters = parameter_list(name.lower() for name in PARAMETERS)
     rules = "".join(
         f"  // {rule.message}\n{_lines(n, truth(ast.parse(rule.holds, mode='eval').body))}"
         for n, rule in enumerate(RULES))

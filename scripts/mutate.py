@@ -64,7 +64,7 @@ BLOCKS = {
     "bus": {"host/register_file.sv": "reg0 reg1 pins0", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
     "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/ram_fifo.sv": "fifo4 fifo7 fifo5 fifo6",
-               "common/queue.sv": "fifo6", "common/skid_buffer.sv": "skid0 skid1"},
+               "common/queue.sv": "fifo6", "common/skid_buffer.sv": "skid0 skid1", "common/delay_line.sv": "reg1 net"},
     "top": {"eyrie_core.sv": f"{_PASS} net", "eyrie.sv": "net"},
 }
 

@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own; leave them out")
     import numpy as np
 
-    from compiler.image import Image
-    from compiler.importers import tflite
+    from compiler.frontend import tflite
+    from compiler.ir.image import Image
     from model.config import DEFAULT, MachineConfig
     from runtime import figures
     from runtime.folders import BUILD, replacing

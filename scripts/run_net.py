@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from compiler.files import whole_file
-    from compiler.image import Image
+    from compiler.ir.image import Image
     from model.machine import MachineError
     from model.messages import array
     from runtime.folders import BUILD, replacing

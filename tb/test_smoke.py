@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from runtime.networks import on_model
 from runtime.programs import compiled
+from runtime.shipped import MODEL
 from runtime.simulator.simulate import simulate
 from tb.catalogue import find
-from tb.net.demo_net import MODEL, demo_input
+from tb.net.demo_net import demo_input
 from tb.scripts.commands import eyrie
 from tb.scripts.small_nets import separable
 
@@ -34,7 +35,7 @@ def test_a_small_network_on_the_command_level_model(seed: int, tmp_path: Path) -
 
 
 def test_the_shipped_network_on_the_command_level_model() -> None:
-    from compiler.image import Image
+    from compiler.ir.image import Image
 
     graph, image, values = tflite.load(MODEL), Image.load(compiled(MODEL)), demo_input()[None]
     np.testing.assert_array_equal(on_model(image, values), graph.run(values)[graph.output.name])

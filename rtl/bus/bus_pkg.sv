@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AXI ports inside the chip: a master's side down, a slave's side up. The chip's pins are plain
-// ports of the top.
+// The AXI4 port inside the chip: a master's side down, a slave's side up.
 package bus_pkg;
 
   localparam int unsigned MostBusWords = 2;  // 64-bit words in a beat of the widest port
@@ -35,30 +34,6 @@ package bus_pkg;
     logic [1:0]                    b_response;
     logic                          b_valid;
   } axi_response_t;
-
-  // AXI4-Lite
-  typedef struct packed {
-    logic [11:0] aw_address;
-    logic        aw_valid;
-    logic [31:0] w_data;
-    logic [3:0]  w_strobe;
-    logic        w_valid;
-    logic        b_ready;
-    logic [11:0] ar_address;
-    logic        ar_valid;
-    logic        r_ready;
-  } lite_request_t;
-
-  typedef struct packed {
-    logic        aw_ready;
-    logic        w_ready;
-    logic [1:0]  b_response;
-    logic        b_valid;
-    logic        ar_ready;
-    logic [31:0] r_data;
-    logic [1:0]  r_response;
-    logic        r_valid;
-  } lite_response_t;
 
   localparam logic [1:0] RespOkay = 2'b00;
   localparam logic [1:0] RespSlverr = 2'b10;

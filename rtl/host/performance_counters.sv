@@ -28,27 +28,26 @@ module performance_counters
   output logic [31:0]                    read_data_o     // in the cycle of read_i
 );
 
-  logic [LATE_CYCLES:0]           counting;       // so many cycles ago
+  logic                           was_counting;   // LATE_CYCLES ago
   logic [Counters-1:0][WIDTH-1:0] increment_q;
   logic [Counters-1:0][63:0]      counters_q;
   logic [31:0]                    high_q;
 
-  assign counting[0] = counting_i;
-  for (genvar n = 0; n < LATE_CYCLES; n++) begin : gen_counting
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) counting[n+1] <= 1'b0;
-      else         counting[n+1] <= counting[n];
-    end
-  end
+  delay_line #(.CYCLES(LATE_CYCLES)) u_counting (
+    .clk_i, .rst_ni,
+    .value_i(counting_i),
+    .late_o (was_counting)
+  );
 
   for (genvar c = 0; c < Counters; c++) begin : gen_counter
-    localparam int unsigned Delay = LATE[c] ? LATE_CYCLES : 0;
+    logic counting;
+    assign counting = LATE[c] ? was_counting : counting_i;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         increment_q[c] <= '0;
         counters_q[c]  <= '0;
       end else begin
-        increment_q[c] <= counting[Delay] ? increment_i[c] : '0;
+        increment_q[c] <= counting ? increment_i[c] : '0;
         counters_q[c]  <= clear_i ? '0 : counters_q[c] + 64'(increment_q[c]);
       end
     end

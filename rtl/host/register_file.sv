@@ -22,13 +22,31 @@ module register_file
   parameter int unsigned         LATE_CYCLES = 0,       // see performance_counters
   parameter logic [Counters-1:0] LATE = '0              // see performance_counters
 ) (
-  input  logic                                     clk_i,
-  input  logic                                     rst_ni,
-  input  lite_request_t                            lite_i,
-  output lite_response_t                           lite_o,
-  output logic                                     interrupt_o,
-  output machine_control_t                         control_o,
-  input  machine_status_t                          status_i,
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  // AXI4-Lite.
+  input  logic [11:0] reg_awaddr_i,
+  input  logic        reg_awvalid_i,
+  output logic        reg_awready_o,
+  input  logic [31:0] reg_wdata_i,
+  input  logic [3:0]  reg_wstrb_i,
+  input  logic        reg_wvalid_i,
+  output logic        reg_wready_o,
+  output logic [1:0]  reg_bresp_o,
+  output logic        reg_bvalid_o,
+  input  logic        reg_bready_i,
+  input  logic [11:0] reg_araddr_i,
+  input  logic        reg_arvalid_i,
+  output logic        reg_arready_o,
+  output logic [31:0] reg_rdata_o,
+  output logic [1:0]  reg_rresp_o,
+  output logic        reg_rvalid_o,
+  input  logic        reg_rready_i,
+
+  output logic             interrupt_o,
+  output machine_control_t control_o,
+  input  machine_status_t  status_i,
   input  logic [Counters-1:0][INCREMENT_WIDTH-1:0] increment_i
 );
 
@@ -43,10 +61,10 @@ module register_file
   logic [3:0]  strobe_q;
   logic [1:0]  b_response_q;
 
-  assign lite_o.aw_ready   = !aw_taken_q;
-  assign lite_o.w_ready    = !w_taken_q;
-  assign lite_o.b_valid    = b_valid_q;
-  assign lite_o.b_response = b_response_q;
+  assign reg_awready_o = !aw_taken_q;
+  assign reg_wready_o  = !w_taken_q;
+  assign reg_bvalid_o  = b_valid_q;
+  assign reg_bresp_o   = b_response_q;
 
   assign write       = aw_taken_q && w_taken_q && !b_valid_q;
   assign mask        = {{8{strobe_q[3]}}, {8{strobe_q[2]}}, {8{strobe_q[1]}}, {8{strobe_q[0]}}};
@@ -66,20 +84,20 @@ module register_file
       write_data_q    <= '0;
       strobe_q        <= '0;
     end else begin
-      if (lite_i.aw_valid && !aw_taken_q) begin
+      if (reg_awvalid_i && !aw_taken_q) begin
         aw_taken_q      <= 1'b1;
-        write_address_q <= {lite_i.aw_address[11:2], 2'b00};
+        write_address_q <= {reg_awaddr_i[11:2], 2'b00};
       end
-      if (lite_i.w_valid && !w_taken_q) begin
+      if (reg_wvalid_i && !w_taken_q) begin
         w_taken_q    <= 1'b1;
-        write_data_q <= lite_i.w_data;
-        strobe_q     <= lite_i.w_strobe;
+        write_data_q <= reg_wdata_i;
+        strobe_q     <= reg_wstrb_i;
       end
       if (write) begin
         b_valid_q    <= 1'b1;
         b_response_q <= (write_known && !locked) ? RespOkay : RespSlverr;
       end
-      if (b_valid_q && lite_i.b_ready) begin
+      if (b_valid_q && reg_bready_i) begin
         aw_taken_q <= 1'b0;
         w_taken_q  <= 1'b0;
         b_valid_q  <= 1'b0;
@@ -155,10 +173,10 @@ module register_file
   logic [31:0] read_data, counter_data, r_data_q;
   logic [1:0]  r_response_q;
 
-  assign lite_o.ar_ready   = read_q == StAddress;
-  assign lite_o.r_valid    = read_q == StData;
-  assign lite_o.r_data     = r_data_q;
-  assign lite_o.r_response = r_response_q;
+  assign reg_arready_o = read_q == StAddress;
+  assign reg_rvalid_o  = read_q == StData;
+  assign reg_rdata_o   = r_data_q;
+  assign reg_rresp_o   = r_response_q;
 
   assign read         = read_q == StRead;
   assign place        = read_address_q - RegisterCounters;
@@ -208,25 +226,25 @@ module register_file
       r_response_q   <= RespOkay;
     end else begin
       unique case (read_q)
-        StAddress: if (lite_i.ar_valid) begin
+        StAddress: if (reg_arvalid_i) begin
           read_q         <= StRead;
-          read_address_q <= {lite_i.ar_address[11:2], 2'b00};
+          read_address_q <= {reg_araddr_i[11:2], 2'b00};
         end
         StRead: begin
           read_q       <= StData;
           r_data_q     <= read_data;
           r_response_q <= read_known ? RespOkay : RespSlverr;
         end
-        default: if (lite_i.r_ready) read_q <= StAddress;
+        default: if (reg_rready_i) read_q <= StAddress;
       endcase
     end
   end
 
   logic unused_address; // words only
-  assign unused_address = ^{lite_i.aw_address[1:0], lite_i.ar_address[1:0], place};
+  assign unused_address = ^{reg_awaddr_i[1:0], reg_araddr_i[1:0], place};
 
-  `EYRIE_STABLE(WriteResponse, lite_o.b_valid, lite_i.b_ready, lite_o.b_response)
-  `EYRIE_STABLE(ReadData, lite_o.r_valid, lite_i.r_ready, {lite_o.r_data, lite_o.r_response})
+  `EYRIE_STABLE(WriteResponse, reg_bvalid_o, reg_bready_i, reg_bresp_o)
+  `EYRIE_STABLE(ReadData, reg_rvalid_o, reg_rready_i, {reg_rdata_o, reg_rresp_o})
   `EYRIE_ASSERT_WHEN(WindowKept, status_i.busy && $past(status_i.busy),
       $stable({program_base_q, window_base_q, window_limit_q}),
       "the window moved while the machine was busy")

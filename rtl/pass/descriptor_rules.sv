@@ -8,13 +8,13 @@ module descriptor_rules
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
-  parameter int unsigned COLS = 8,  // of PEs
-  parameter int unsigned IFMAP_WORDS = 9,  // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,  // words of a PE's pixel queue
-  parameter int unsigned PSUM_WORDS = 128,  // sums in each half of a PE
-  parameter int unsigned FILTER_LANES = 1  // filter words a cycle: 1 or 2
+  parameter int unsigned ROWS = 6,  // PE rows, in sets of three
+  parameter int unsigned COLS = 8,  // PE columns
+  parameter int unsigned IFMAP_WORDS = 9,  // 32-bit words of a PE's ifmap queue
+  parameter int unsigned FILTER_WORDS = 24,  // 32-bit words of a PE's filter queue
+  parameter int unsigned PIXEL_WORDS = 8,  // 32-bit words of a PE's pixel queue
+  parameter int unsigned PSUM_WORDS = 128,  // 32-bit sums in a half of a PE's psum buffer
+  parameter int unsigned FILTER_LANES = 1  // filter words from the GLB to the array in a cycle
 ) (
   input  pass_config_t pass_i,
   output logic         illegal_o

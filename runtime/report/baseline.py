@@ -4,7 +4,7 @@
 import csv
 from pathlib import Path
 
-from compiler.image import Image
+from compiler.ir.image import Image
 
 REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference"
 MULTIPLIERS = 48

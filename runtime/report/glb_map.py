@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from compiler.image import Image
+from compiler.ir.image import Image
 from runtime.report import canvas
 from runtime.report.palette import LIGHT
 from runtime.report.text import printable

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bars by layer: cycles against the roofline, what the PEs did, utilisation, bytes, energy."""
 
-from compiler.prices import energy_by_level
+from compiler.cost.prices import energy_by_level
 from runtime.report import canvas
 from runtime.report.canvas import SMALL
 from runtime.report.palette import LIGHT, PE_STATES

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from compiler.cost import predict
+from compiler.cost.predict import predict
 from compiler.files import write_all, writing
-from compiler.image import Image
+from compiler.ir.image import Image
 from runtime.report import baseline, palette, reasons
 from runtime.report.tables import Table, cell_tables, energy_table
 from runtime.report.text import printable

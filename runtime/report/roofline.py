@@ -7,8 +7,8 @@ from math import hypot
 
 import numpy as np
 
-from compiler.image import Image
-from compiler.roofline import step_bytes
+from compiler.cost.roofline import step_bytes
+from compiler.ir.image import Image
 from model.config import GLB_WORD_BYTES
 from runtime.report import canvas
 from runtime.report.palette import LIGHT

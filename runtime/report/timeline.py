@@ -84,7 +84,7 @@ class _Lanes:
 
 
 def timeline(image, passes: list[dict], predicted: list | None, width: float):
-    """predicted: times of the passes by the cost model (compiler.timing), None where it has none."""
+    """predicted: times of the passes by the cost model (compiler.cost.timing), None where it has none."""
     ends, units = shares(image.machine, passes)
     layer_of = {number: n for n, step in enumerate(image.map["steps"]) for number in step["passes"]}
     high = max(ends[-1], *(times.done for times in predicted or []), 1)

@@ -83,11 +83,3 @@ def arguments(files: list[Path]) -> list[str]:
     return [f"+incdir+{folder}" for folder in folders] + [
         str(path) for path in files if path.suffix == ".sv"
     ]
-
-
-def file_list(top: str) -> str:
-    """A command file for tools that read SystemVerilog (`-f`): what module `top` needs, by paths from the repository's
-    root. Raises SourceError."""
-    files = [path.relative_to(ROOT) for path in closure(top)]
-    return "\n".join(["// SPDX-License-Identifier: Apache-2.0",
-                      "// Written by scripts/gen_file_list.py: do not edit here.", *arguments(files), ""])

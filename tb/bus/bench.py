@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The register file's simulation test. The AXI ports are tested with the tiling controller."""
+"""The register file's benches and that of the chip's pins. The AXI ports are tested with the tiling controller."""
 
 from model.config import DEFAULT, MachineConfig
 from runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
 
-def _has_other_pins(machine: MachineConfig) -> str | None:
+def _has_other_lists(machine: MachineConfig) -> str | None:
     if machine.bus_words != 1 or machine.glb_words < DEFAULT.glb_words:
-        return (f"the bench flips the pins of a port of one word and fills {DEFAULT.glb_words} words of GLB, it has "
+        return (f"the bench's command lists are for a port of one word and {DEFAULT.glb_words} words of GLB, it has "
                 f"{machine.bus_words} and {machine.glb_words}")
     return None
 
@@ -31,12 +31,12 @@ BENCHES = [
     Bench(
         "pins0",
         "whole machine: no output follows an AXI or AXI-Lite input within a cycle",
-        "tb_pins",
+        "tb_top",
         "tb.bus.pins_tests",
         "cut",
         sources=SOURCES,
         cycles=100_000,
         machine=MachineConfig(rows=3, cols=4),
-        unfit=_has_other_pins,
+        unfit=_has_other_lists,
     ),
 ]

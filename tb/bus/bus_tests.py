@@ -7,7 +7,17 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from model.encoding import IDENTITY, Counter, Register, counter_register
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.tiling.registers import OKAY, SLVERR, SOFT_RESET, START, Registers
+from tb.tiling.registers import (
+    CLEAR_INTERRUPT,
+    DONE,
+    ERROR,
+    INTERRUPT,
+    OKAY,
+    SLVERR,
+    SOFT_RESET,
+    START,
+    Registers,
+)
 
 ACCESSES = 600
 LATE_CYCLES = 3  # of tb_registers
@@ -19,85 +29,103 @@ LOCKED = (Register.PROGRAM_BASE, Register.WINDOW_BASE, Register.WINDOW_LIMIT)
 ERROR_CODE, ERROR_ADDRESS = 3, 0x12345678
 
 
+class Model:
+    """The registers' values, and how accesses to them are answered."""
+
+    def __init__(self) -> None:
+        self.values = dict.fromkeys(PLAIN, 0)
+        self.busy = 0
+
+    def write(self, address: int, value: int, strobe: int) -> int:
+        """The response."""
+        if address in PLAIN and not (self.busy and address in LOCKED):
+            mask = sum(0xFF << 8 * lane for lane in range(4) if strobe >> lane & 1)
+            merged = self.values[address] & ~mask | value & mask
+            self.values[address] = merged & 1 if address == Register.INTERRUPT_ENABLE else merged
+            return OKAY
+        return OKAY if address == Register.CONTROL else SLVERR
+
+    def read(self, address: int) -> tuple[int, int]:
+        """Value and response; counters are 0."""
+        known = {
+            **self.values,
+            Register.IDENTITY: IDENTITY,
+            Register.CONTROL: 0,
+            Register.STATUS: self.busy,
+            Register.ERROR_CODE: ERROR_CODE,
+            Register.ERROR_ADDRESS: ERROR_ADDRESS,
+        }
+        exists = address in known or 0 <= address - Register.COUNTERS < 8 * len(Counter)
+        return known.get(address, 0), OKAY if exists else SLVERR
+
+
 @cocotb.test()
 async def registers(dut):
+    """Random accesses, what CONTROL does, the interrupt."""
     tb = Testbench(dut)
     board = Scoreboard("registers")
-    port = Registers(tb, "axi")
+    port = Registers(tb)
     for name in ("clear", "counting", "busy", "done", "error", "bus_waits", "increment"):
         getattr(dut, f"{name}_i").value = 0
     dut.error_code_i.value = ERROR_CODE
     dut.error_address_i.value = ERROR_ADDRESS
     await tb.reset()
-    model = dict.fromkeys(PLAIN, 0)
+    await _accesses(tb, port, board)
+    await _pulses(dut, port, board)
+    await _interrupts(dut, port, board)
+    await tb.finish(board)
+
+
+async def _accesses(tb: Testbench, port: Registers, board: Scoreboard) -> None:
+    """Reads and writes anywhere, busy or not; CONTROL is written without effect."""
+    model = Model()
+    for access in range(ACCESSES):
+        if access % 50 == 0:
+            model.busy = int(tb.rng.integers(2))
+            tb.dut.busy_i.value = model.busy
+        address = int(tb.rng.choice([*PLAIN, *Register, int(tb.rng.integers(1024)) * 4]))
+        if tb.rng.random() < 0.5:
+            value, strobe = int(tb.rng.integers(1 << 32)), int(tb.rng.integers(16))
+            if address == Register.CONTROL:
+                value, strobe = 0, 15
+            board.compare(model.write(address, value, strobe), await port.write(address, value, strobe),
+                          f"write {address:#x}, busy {model.busy}")
+        else:
+            board.compare(model.read(address), await port.read(address), f"read {address:#x}")
+    tb.dut.busy_i.value = 0
+
+
+async def _pulses(dut, port: Registers, board: Scoreboard) -> None:
+    """CONTROL starts and resets for one cycle each; bytes that are not written do nothing."""
     pulses = {"start": 0, "soft_reset": 0}
 
-    async def count_pulses() -> None:
+    async def count() -> None:
         while True:
             await RisingEdge(dut.clk_i)
             for name in pulses:
                 pulses[name] += int(getattr(dut, f"{name}_o").value)
 
-    cocotb.start_soon(count_pulses())
-
-    def same(expected: object, got: object, where: str) -> None:
-        board.expect(expected, where)
-        board.observe(got)
-
-    busy = 0
-    for access in range(ACCESSES):
-        if access % 50 == 0:
-            busy = int(tb.rng.integers(2))
-            dut.busy_i.value = busy
-        address = int(tb.rng.choice([*PLAIN, *Register, int(tb.rng.integers(1024)) * 4]))
-        counter = 0 <= address - Register.COUNTERS < 8 * len(Counter)
-        if tb.rng.random() < 0.5:
-            value, strobe = int(tb.rng.integers(1 << 32)), int(tb.rng.integers(16))
-            if address == Register.CONTROL:
-                value, strobe = 0, 15
-            written = address in PLAIN and not (busy and address in LOCKED)
-            response = await port.write(address, value, strobe)
-            good = written or address == Register.CONTROL
-            same(OKAY if good else SLVERR, response, f"write {address:#x}, busy {busy}")
-            if written:
-                mask = sum(0xFF << 8 * lane for lane in range(4) if strobe >> lane & 1)
-                merged = model[address] & ~mask | value & mask
-                model[address] = merged & 1 if address == Register.INTERRUPT_ENABLE else merged
-        else:
-            known = {
-                **model,
-                Register.IDENTITY: IDENTITY,
-                Register.CONTROL: 0,
-                Register.STATUS: busy,
-                Register.ERROR_CODE: ERROR_CODE,
-                Register.ERROR_ADDRESS: ERROR_ADDRESS,
-            }
-            exists = address in known or counter
-            expected = (known.get(address, 0), OKAY if exists else SLVERR)
-            same(expected, await port.read(address), f"read {address:#x}")
-
-    # Control
-    dut.busy_i.value = 0
-    pulses.update(start=0, soft_reset=0)
+    counting = cocotb.start_soon(count())
     await port.write(Register.CONTROL, START)
     await port.write(Register.CONTROL, SOFT_RESET)
     await port.write(Register.CONTROL, 7, strobe=14)
-    same({"start": 1, "soft_reset": 1}, pulses, "pulses")
+    counting.cancel()
+    board.compare([1, 1], list(pulses.values()), "cycles of start and of soft reset")
 
-    # Interrupt: set by an end, passed on if enabled, cleared once.
+
+async def _interrupts(dut, port: Registers, board: Scoreboard) -> None:
+    """Set by an end, passed on if enabled, cleared once."""
     await port.write(Register.INTERRUPT_ENABLE, 0)
-    for cause in ("done", "error"):
+    for cause, level in (("done", DONE), ("error", ERROR)):
         getattr(dut, f"{cause}_i").value = 1
         await ClockCycles(dut.clk_i, 3)
-        level = {"done": 2, "error": 4}[cause]
-        same((level | 8, 0), (await port.value(Register.STATUS), int(dut.interrupt_o.value)), cause)
+        board.compare([level | INTERRUPT, 0], [await port.value(Register.STATUS), int(dut.interrupt_o.value)], cause)
         await port.write(Register.INTERRUPT_ENABLE, 1)
-        same(1, int(dut.interrupt_o.value), f"{cause}, enabled")
-        await port.write(Register.CONTROL, 4)
-        same((level, 0), (await port.value(Register.STATUS), int(dut.interrupt_o.value)), "cleared")
+        board.compare(1, int(dut.interrupt_o.value), f"{cause}, enabled")
+        await port.write(Register.CONTROL, CLEAR_INTERRUPT)
+        board.compare([level, 0], [await port.value(Register.STATUS), int(dut.interrupt_o.value)], "cleared")
         getattr(dut, f"{cause}_i").value = 0
         await port.write(Register.INTERRUPT_ENABLE, 0)
-    await tb.finish(board)
 
 
 class Counters:
@@ -146,7 +174,7 @@ async def counters(dut):
     """64 bits, a window of their own for the late ones, both words of one moment."""
     tb = Testbench(dut)
     board = Scoreboard("counters")
-    port = Registers(tb, "axi")
+    port = Registers(tb)
     for name in ("clear", "counting", "busy", "done", "error", "bus_waits", "increment", "error_code", "error_address"):
         getattr(dut, f"{name}_i").value = 0
     await tb.reset()

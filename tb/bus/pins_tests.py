@@ -13,7 +13,6 @@ from tb.tiling.programs import Program
 from tb.tiling.registers import BUS_WAITS, BUSY, DONE, ERROR, SOFT_RESET, START, Registers
 
 BYTES, LIST = 1 << 20, 1 << 16
-FLIPPED = 139  # inputs of a port of one word
 CYCLES = 120  # looked at in each state
 
 
@@ -34,6 +33,7 @@ class Pins:
         self.tb, self.board, self.registers = tb, board, Registers(tb)
         dut = tb.dut
         dut.flip_i.value = 0
+        dut.trace_pass_i.value = dut.trace_select_i.value = 0
         dut.bytes_i.value, dut.outside_i.value = BYTES, dram.DECERR
         self.memory(latency=20)
 
@@ -45,12 +45,13 @@ class Pins:
     async def look(self, state: str, cycles: int = CYCLES) -> None:
         """So many cycles: in each, random inputs flip, or one, or all, and go back before the clock edge."""
         dut, rng = self.tb.dut, self.tb.rng
+        inputs = len(dut.flip_i)
         for n in range(cycles):
             await FallingEdge(dut.clk_i)
             await Timer(0.1, "ns")  # what the bench itself has written is there
             before = int(dut.outputs_o.value)
-            flips = (1 << FLIPPED) - 1 if n % 3 == 0 else 1 << n % FLIPPED if n % 3 == 1 else (
-                int.from_bytes(rng.bytes(32)) % (1 << FLIPPED))
+            some = int.from_bytes(rng.bytes(32)) % (1 << inputs)
+            flips = ((1 << inputs) - 1, 1 << int(rng.integers(inputs)), some)[n % 3]
             dut.flip_i.value = flips
             await Timer(0.2, "ns")
             after = int(dut.outputs_o.value)

@@ -3,9 +3,9 @@
 
 import numpy as np
 
-from compiler.cases import Allocator, Case
-from compiler.descriptors import linear_stream
-from compiler.elementwise import (
+from compiler.cases.passes import Allocator, Case
+from compiler.ir.feature_map import FeatureMap, word_groups
+from compiler.target.descriptors.elementwise import (
     AS_IS,
     INT8,
     WordOperation,
@@ -14,13 +14,13 @@ from compiler.elementwise import (
     words_in,
     words_out,
 )
-from compiler.layout import FeatureMap, word_groups
-from compiler.pointwise_convolution import Kernel
+from compiler.target.descriptors.kernel import Kernel
+from compiler.target.descriptors.streams import linear_stream
 from model import encoding as enc
-from model import operators
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Level, StreamDescriptor
 from model.encoding import Operation, Stream
+from model.operators.pooling import average_pool2d, max_pool2d
 from tb.common.layers import Layer, int8
 from tb.ppu import operations
 
@@ -89,10 +89,10 @@ def _pool(rng: np.random.Generator, name: str, shape: tuple[int, int, int],
         words = np.array([enc.WINDOW.pack(**average_factor(int(count))) for count in counts], np.uint64)
         windows = linear_stream(memory.place(words), Level(len(words), 1), Level(groups))
         operation = WordOperation(Operation.SUM, first, {}, INT8)
-        stream, expected = words_in(source, window, 0), operators.average_pool2d(values, taps, stride, pads)
+        stream, expected = words_in(source, window, 0), average_pool2d(values, taps, stride, pads)
     else:
         windows, operation = None, WordOperation(Operation.MAXIMUM, first, {}, {**AS_IS, **INT8})
-        stream, expected = words_in(source, window, -128), operators.max_pool2d(values, taps, stride, pads)
+        stream, expected = words_in(source, window, -128), max_pool2d(values, taps, stride, pads)
     case = _case(memory, operation, stream, target, None, windows, channels, machine)
     about = f"{name} pool {window} H={rows} W={cols} C={channels}"
     return Layer([(case, slice(0, channels), slice(0, size[0]))], None, expected), about
@@ -108,6 +108,6 @@ def _case(memory: Allocator, operation: WordOperation, ifmap: StreamDescriptor, 
           residual: StreamDescriptor | None, windows: StreamDescriptor | None, channels: int = 8,
           machine: MachineConfig = DEFAULT) -> Case:
     last = (channels - 1) % 8 + 1
-    descriptor = elementwise_descriptor(operation, ifmap, words_out(target, last), residual, windows)
+    descriptor = elementwise_descriptor(machine, operation, ifmap, words_out(target, last), residual, windows)
     nothing = np.full((0, 0, machine.cols, 3), -1)  # no sums leave
     return Case(memory.words, descriptor, nothing, (0, 0, 0), target)

@@ -3,9 +3,11 @@
 
 import numpy as np
 
-from compiler.cases import Allocator, Case, Table, block_places, place_filters, place_map, place_ofmap, tile_of
-from compiler.descriptors import Blocks, Pass, Window
-from compiler.pointwise_convolution import Kernel, kernel_descriptor, tap_channels
+from compiler.cases.passes import Allocator, Case, block_places, place_filters, place_map, place_ofmap, tile_of
+from compiler.ir.layer import Table, Window
+from compiler.target.blocks import Blocks
+from compiler.target.descriptors.kernel import Kernel, kernel_descriptor, tap_channels
+from compiler.target.descriptors.separable import SeparablePass
 from model.config import DEFAULT, MachineConfig
 
 
@@ -20,7 +22,7 @@ def kernel_case(ifmap: np.ndarray, kernel: Kernel, zero_point: int, filters: np.
     placed = place_map(memory, ifmap.transpose(1, 2, 0))
     packed = place_filters(memory, tap_channels(filters), output, tile_of(len(filters), blocks.pixels, machine))
     ofmap = place_ofmap(memory, height, width, packed.count // 8 * packed.tiles)
-    p = Pass(placed, ofmap, Window(), blocks, zero_point, output.output, packed)
+    p = SeparablePass(placed, ofmap, Window(), blocks, zero_point, output.output, packed)
     descriptor = kernel_descriptor(machine, p, kernel)
     shape = len(filters), height, width
     return Case(memory.words, descriptor, block_places(machine, p, descriptor, shape), shape, ofmap)

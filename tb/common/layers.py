@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cases import Addition, Case, Table, convolution_cases, separable_case
-from compiler.descriptors import Blocks, Output, Window, output_size
-from compiler.pointwise_convolution import Kernel
-from model import operators
+from compiler.cases.passes import Addition, Case, convolution_cases, separable_case
+from compiler.ir.layer import Output, Table, Window, output_size
+from compiler.target.blocks import Blocks
+from compiler.target.descriptors.kernel import Kernel
 from model.config import DEFAULT, MachineConfig
+from model.operators import quantization
+from model.operators.convolution import conv2d_sums, depthwise_conv2d_sums
+from model.operators.elementwise import add, add_parameters
+from model.operators.pooling import max_pool2d
 from tb.common.kernel_case import kernel_case
 
 OFFSET = -128
@@ -59,7 +63,7 @@ def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, k
     output = table(rng, filters, channels * kernel * kernel, spread=2**24 if with_ipsum else 0) if with_ofmap else None
     other = addition(rng, height, width, filters) if with_addition else None
     parts = convolution_cases(ifmap, weights, window, mapping, zero_point, ipsum, machine, output, other)
-    sums = operators.conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
+    sums = conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
     sums = sums.transpose(2, 0, 1)
     sums = sums if ipsum is None else sums + ipsum
     return Layer(parts, sums, finished(sums, output, False, other) if output else None)
@@ -83,8 +87,8 @@ def raw(values: np.ndarray, zero_point: int) -> tuple[np.ndarray, int]:
 
 
 def requantize(sums: np.ndarray, t: Table) -> np.ndarray:
-    limits = operators.Requantization(t.multiplier, t.shift, t.output.zero_point, t.output.act_min, t.output.act_max)
-    return operators.requantize(sums + t.bias, limits)
+    limits = quantization.Requantization(t.multiplier, t.shift, t.output.zero_point, t.output.act_min, t.output.act_max)
+    return quantization.requantize(sums + t.bias, limits)
 
 
 def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[int, int], window: Kernel,
@@ -96,7 +100,7 @@ def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[i
     seen, pad = raw(ifmap.transpose(1, 2, 0), zero_point)
     spread = np.zeros((filters, *window.span, channels), np.int8)  # the taps with zeros between
     spread[:, :: window.dilation[0], :: window.dilation[1]] = weights.transpose(0, 2, 3, 1)
-    sums = operators.conv2d_sums(seen, spread, window.stride, window.pads, pad)
+    sums = conv2d_sums(seen, spread, window.stride, window.pads, pad)
     return Layer([(case, slice(0, filters), slice(0, sums.shape[0]))], sums.transpose(2, 0, 1), requantize(sums, output))
 
 
@@ -104,17 +108,17 @@ def addition(rng: np.random.Generator, rows: int, cols: int, channels: int) -> A
     """A residual addition of a random map."""
     scales = 2.0 ** rng.uniform(-3, 1, 3)
     scales[2] = max(scales[2], scales[:2].max() / 4)
-    tensors = (operators.Quantization(float(scale), int(rng.integers(-128, 128))) for scale in scales)
+    tensors = (quantization.Quantization(float(scale), int(rng.integers(-128, 128))) for scale in scales)
     activation = str(rng.choice(["NONE", "RELU", "RELU6"]))
-    return Addition(int8(rng, rows, cols, channels), operators.add_parameters(*tensors, activation))
+    return Addition(int8(rng, rows, cols, channels), add_parameters(*tensors, activation))
 
 
 def finished(sums: np.ndarray, output: Table, maxima: bool, other: Addition | None) -> np.ndarray:
     """Sums int32 [M, E, F] as the operators finish them: int8 [rows, cols, M]."""
     values = requantize(sums.transpose(1, 2, 0), output)
     if maxima:
-        values = operators.max_pool2d(values, 2, 2)
-    return operators.add(values, other.values, other.parameters) if other else values
+        values = max_pool2d(values, 2, 2)
+    return add(values, other.values, other.parameters) if other else values
 
 
 def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, rows: int, cols: int,
@@ -143,13 +147,13 @@ def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, 
     if depthwise is not None:
         seen, pad = raw(values, zero_point)
         taps = depthwise.transpose(1, 2, 0)
-        values = requantize(operators.depthwise_conv2d_sums(seen, taps, stride, pads, pad), middle)
+        values = requantize(depthwise_conv2d_sums(seen, taps, stride, pads, pad), middle)
         zero_point = middle.output.zero_point
     if pointwise is not None:
         seen, _ = raw(values, zero_point)
-        sums = operators.conv2d_sums(seen, pointwise[:, None, None, :]).transpose(2, 0, 1)
+        sums = conv2d_sums(seen, pointwise[:, None, None, :]).transpose(2, 0, 1)
         sums = sums if ipsum is None else sums + ipsum
         values = finished(sums, output, maxima, other)
     elif other:
-        values = operators.add(values, other.values, other.parameters)
+        values = add(values, other.values, other.parameters)
     return Layer([(case, slice(0, case.shape[0]), slice(0, case.shape[1]))], sums, values)

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.cases import GlbOverflow, pointwise_blocks
-from compiler.descriptors import Blocks, Window, output_size
-from compiler.layout import word_groups
-from compiler.limits import dealt_filters, most_filters, most_pixels
-from compiler.pointwise_convolution import Kernel
-from compiler.scan_ids import convolution_ids
+from compiler.cases.passes import GlbOverflow, pointwise_blocks
+from compiler.ir.feature_map import word_groups
+from compiler.ir.layer import Window, output_size
+from compiler.target.blocks import Blocks
+from compiler.target.descriptors.kernel import Kernel
+from compiler.target.limits import dealt_filters, most_filters, most_pixels
+from compiler.target.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, PoolMode, Stream

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.program import Command, Config, Run, Transfer
+from compiler.ir.program import Command, Config, Run, Transfer
 from model import streams
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor

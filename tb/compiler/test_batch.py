@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import batch
-from compiler.batch import Network, _repeated, halves, plan_batch
-from compiler.groups import Group, form_groups
-from compiler.importers import tflite
+from compiler.frontend import tflite
+from compiler.ir.layer import Group, Separable
+from compiler.ir.plan import Segment, Way
+from compiler.passes.form_groups import form_groups
 from compiler.pipeline import Stages, compile_network
-from compiler.segments import Segment, Way, added, best_segments, segments_of_images
+from compiler.plan import batch
+from compiler.plan.batch import Network, _repeated, halves, plan_batch
+from compiler.plan.bounds import segment_cost
+from compiler.plan.segments import added, best_segments, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -105,7 +108,7 @@ def test_no_worse_than_one_by_one(model: Path) -> None:
     for machine in (SMALL, DEFAULT):
         one = best_segments(groups, machine)[0]
         _, segments = plan_batch(groups, machine, "cycles", IMAGES, frozenset())
-        assert sum(segment.cost(machine, "cycles")[0] for segment in segments) <= IMAGES * one[0]
+        assert sum(segment_cost(segment, machine, "cycles")[0] for segment in segments) <= IMAGES * one[0]
 
 
 def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
@@ -117,7 +120,7 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
         if not rest:
             return 0 if from_dram else inf
         choices = [rest]
-        if rest[0].depthwise is not None and rest[0].filters is not None:
+        if isinstance(rest[0], Separable):
             choices.append([*halves(rest[0]), *rest[1:]])
         found = inf
         for chain in choices:
@@ -130,7 +133,7 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
 
     for images in (n for n in range(2, count + 1) if count % n == 0):
         for cut in range(len(groups)):
-            first, second = halves(groups[cut]) if groups[cut].depthwise is not None else (None, None)
+            first, second = halves(groups[cut]) if isinstance(groups[cut], Separable) else (None, None)
             for head, rest in ((groups[:cut], groups[cut:]), ([*groups[:cut], first], [second, *groups[cut + 1 :]])):
                 if rest[0] is not None:
                     alone = best_segments(head, machine)[0][0] if head else 0
@@ -143,7 +146,8 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
 def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path) -> None:
     groups = form_groups(tflite.load(model))
     _, segments = plan_batch(groups, machine, "cycles", count, frozenset())
-    assert sum(s.cost(machine, "cycles")[0] for s in segments) == pytest.approx(cheapest(groups, machine, count))
+    spent = sum(segment_cost(segment, machine, "cycles")[0] for segment in segments)
+    assert spent == pytest.approx(cheapest(groups, machine, count))
 
 
 def test_one_image_is_no_batch(model: Path) -> None:
@@ -158,7 +162,7 @@ def test_halves_keep_the_numbers(model: Path) -> None:
         assert first.macs + second.macs == block.macs
         assert first.source == block.source and second.output == block.output and first.output == second.source
         assert second.source.zero_point == block.middle.output.zero_point
-        assert (first.pool_count, second.pool_count) == (0, block.pool_count)
+        assert (first.epilogue, second.epilogue) == ((), block.epilogue)
 
 
 def test_last_run_is_filled(model: Path, seed: int) -> None:

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
-from compiler.case_file import BadCase, load, parts
-from compiler.cases import Part
+from compiler.cases.file import BadCase, load, parts
+from compiler.cases.passes import Part
 from model.config import DEFAULT
 from model.passes import run_pass
 from tb.scripts import case_files

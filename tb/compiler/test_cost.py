@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.cost import predict
-from compiler.image import Image
+from compiler.cost.predict import predict
+from compiler.cost.prices import energy_uj
+from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
+from compiler.ir.image import Image
 from compiler.pipeline import compile_network
-from compiler.prices import energy_uj
-from compiler.traffic import FETCH_AHEAD, FETCH_WORDS
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.compiler.test_networks import network

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.cases import GlbOverflow, convolution_case, pointwise_blocks
-from compiler.descriptors import Window
+from compiler.cases.passes import GlbOverflow, convolution_case, pointwise_blocks
+from compiler.ir.layer import Window
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
 from model.passes import run_pass

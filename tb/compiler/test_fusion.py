@@ -5,16 +5,19 @@ step-by-step count finds, and the optimiser's plans are those of a search over e
 Every random choice comes from EYRIE_SEED (1).
 """
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from compiler.fusion import (
-    OBJECTIVES,
+from compiler.frontend import tflite
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.layer import input_rows
+from compiler.passes.fold_pads import fold_pads
+from compiler.passes.form_groups import form_groups
+from compiler.study.fusion import (
+    MEASURES,
     Combine,
     Objective,
-    Space,
+    SearchSpace,
     best_plan,
     brute_force,
     chain_of,
@@ -24,23 +27,20 @@ from compiler.fusion import (
     published_storage,
     published_transfer,
 )
-from compiler.groups import fold_pads, form_groups
-from compiler.importers import tflite
-from compiler.placement import DoesNotFit
-from compiler.stripes import Chain, Halo, Layer, Part, Way, fused_group, needed_rows, partition
+from compiler.study.stripes import Chain, ChainLayer, FusedWay, Halo, Stripe, fused_group, partition
+from runtime.shipped import MODEL
 
-MODEL = Path(__file__).resolve().parents[2] / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
 KIB = 1024
 Stored = dict[int, np.ndarray]  # rows of a map by number
 
 
 def layer(name: str, shape: tuple[int, int, int], filters: int, kernel: int, stride: int,
-          pads: tuple[int, int, int, int], constants: int = 0) -> Layer:
+          pads: tuple[int, int, int, int], constants: int = 0) -> ChainLayer:
     height, width, channels = shape
     rows = (height + pads[0] + pads[1] - kernel) // stride + 1
     cols = (width + pads[2] + pads[3] - kernel) // stride + 1
     macs = rows * cols * filters * channels * kernel**2
-    return Layer(name, *shape, rows, cols, filters, kernel, stride, pads, constants, macs, constants // 3)
+    return ChainLayer(name, *shape, rows, cols, filters, kernel, stride, pads, constants, macs, constants // 3)
 
 
 def random_chain(rng: np.random.Generator, count: int, dense: bool = False, rows: int = 16) -> Chain:
@@ -60,7 +60,7 @@ def random_chain(rng: np.random.Generator, count: int, dense: bool = False, rows
 # ---- Rows ----
 
 
-def convolve(layer: Layer, weights: np.ndarray, store: Stored, rows: range) -> Stored:
+def convolve(layer: ChainLayer, weights: np.ndarray, store: Stored, rows: range) -> Stored:
     """Output rows from stored input rows, one channel; rows that are not stored count as padding."""
     left, right = layer.pads[2:]
     out = {}
@@ -121,20 +121,20 @@ def test_rows_of_lenet() -> None:
     """The fusion paper's example: 5 rows behind a 2 x 2 kernel of stride 2 take 10; 14 before a 5 x 5."""
     pool = layer("pool2", (10, 10, 16), 16, 2, 2, (0, 0, 0, 0))
     conv = layer("conv2", (14, 14, 6), 16, 5, 1, (0, 0, 0, 0))
-    assert needed_rows(pool, (0, 5)) == (0, 10)
-    assert needed_rows(conv, (0, 10)) == (0, 14)
+    assert input_rows(pool.window, pool.height, 0, 5) == (0, 10)
+    assert input_rows(conv.window, conv.height, 0, 10) == (0, 14)
 
 
 def test_halos_are_kept_or_recomputed() -> None:
     chain = (layer("a", (8, 4, 1), 1, 3, 1, (1, 1, 1, 1)), layer("b", (8, 4, 1), 1, 3, 1, (1, 1, 1, 1)))
-    assert partition(chain, 4, Halo.KEEP)[1] == Part(((4, 8), (3, 8), (4, 8)), ((6, 8), (5, 8), (4, 8)))
-    assert partition(chain, 4, Halo.RECOMPUTE)[1] == Part(((2, 8), (3, 8), (4, 8)), ((2, 8), (3, 8), (4, 8)))
+    assert partition(chain, 4, Halo.KEEP)[1] == Stripe(((4, 8), (3, 8), (4, 8)), ((6, 8), (5, 8), (4, 8)))
+    assert partition(chain, 4, Halo.RECOMPUTE)[1] == Stripe(((2, 8), (3, 8), (4, 8)), ((2, 8), (3, 8), (4, 8)))
 
 
 # ---- Costs ----
 
 
-def counted_storage(chain: Chain, way: Way) -> int:
+def counted_storage(chain: Chain, way: FusedWay) -> int:
     """Bytes live in the fullest step, from when each row is made and when it is last read (halo kept)."""
     steps = [(first, n) for first in range(0, chain[-1].out_height, way.height) for n in range(len(chain))]
     made: list[dict[int, int]] = [{} for _ in range(len(chain) + 1)]  # step in which a row is made
@@ -167,8 +167,8 @@ def test_storage_by_lifetimes_is_what_is_live(seed: int) -> None:
     for _ in range(60):
         chain = random_chain(rng, int(rng.integers(1, 5)), dense=True)
         height, places = int(rng.integers(1, chain[-1].out_height + 1)), map(bool, rng.integers(0, 2, 2))
-        way = Way(height, Halo.KEEP, *places)
-        free = tuple(Layer(**{**vars(one), "constants_bytes": 0}) for one in chain)
+        way = FusedWay(height, Halo.KEEP, *places)
+        free = tuple(ChainLayer(**{**vars(one), "constants_bytes": 0}) for one in chain)
         if way.source_on_chip and partition(chain, height, Halo.KEEP)[-1].needed[0][1] < chain[0].height:
             continue  # the input has rows that nothing reads
         counted += 1
@@ -182,14 +182,14 @@ def test_costs_of_a_group() -> None:
     """Two 3 x 3 layers on 8 x 4 maps in two parts: rows counted by hand, 4 bytes each."""
     one = layer("a", (8, 4, 1), 1, 3, 1, (1, 1, 1, 1), 30)
     chain = one, layer("b", (8, 4, 1), 1, 3, 1, (1, 1, 1, 1), 60)
-    kept = fused_group(chain, 0, 2, Way(4))
+    kept = fused_group(chain, 0, 2, FusedWay(4))
     assert kept.storage == 4 * (6 + 5 + 4) + 90
     assert (kept.transfer, kept.macs, kept.passes) == (4 * (8 + 8) + 90, 2 * 8 * 36, 4)
     assert kept.glb == kept.transfer + 2 * 90 + 4 * ((6 + 4 + 8) + (5 + 5 + 8))
-    again = fused_group(chain, 0, 2, Way(4, Halo.RECOMPUTE))
+    again = fused_group(chain, 0, 2, FusedWay(4, Halo.RECOMPUTE))
     assert again.storage == 4 * (6 + 5 + 4) + 90
     assert (again.transfer, again.macs) == (4 * (12 + 8) + 90, (10 + 8) * 36)
-    streamed = fused_group(chain, 0, 2, Way(4, streamed=True))
+    streamed = fused_group(chain, 0, 2, FusedWay(4, streamed=True))
     assert streamed.storage == kept.storage - 90 + 10 + 20
     assert streamed.transfer == kept.transfer + 90
     assert published_storage(kept) == 4 * 6 + 90
@@ -200,16 +200,16 @@ def test_costs_of_a_group() -> None:
 def test_one_ring_for_input_and_output(height: int, rows: int) -> None:
     """In place, a ring needs a stripe and a halo row more than the map has."""
     chain = (layer("block3", (16, 16, 128), 128, 3, 1, (1, 1, 1, 1), 1000),)
-    way = Way(height, source_on_chip=True, target_on_chip=True, in_place=True)
+    way = FusedWay(height, source_on_chip=True, target_on_chip=True, in_place=True)
     assert fused_group(chain, 0, 1, way).storage == rows * 2 * KIB + 1000
 
 
 # ---- Plans ----
 
-SEARCHED = {**OBJECTIVES, "bottleneck": Objective(cycles(), Combine.MAX)}
+SEARCHED = {**MEASURES, "bottleneck": Objective(cycles(), Combine.MAX)}
 
 
-def compare(seed: int, chain: Chain, name: str, capacity: int | None, space: Space) -> int:
+def compare(seed: int, chain: Chain, name: str, capacity: int | None, space: SearchSpace) -> int:
     """Passes of the best plan."""
     objective, where = SEARCHED[name], f"EYRIE_SEED={seed} {name} {capacity} {space} {chain}"
     found = best_plan(chain, objective, capacity, space)
@@ -219,11 +219,11 @@ def compare(seed: int, chain: Chain, name: str, capacity: int | None, space: Spa
     return sum(group.passes for group in found)
 
 
-def room(rng: np.random.Generator, chain: Chain, space: Space) -> int:
+def room(rng: np.random.Generator, chain: Chain, space: SearchSpace) -> int:
     """A capacity that binds: between the largest layer and the whole chain as one group."""
     least = max(min(fused_group(chain, n, n + 1, way).storage for way in space.ways(chain, n, n + 1))
                 for n in range(len(chain)))
-    whole = fused_group(chain, 0, len(chain), Way(chain[-1].out_height)).storage
+    whole = fused_group(chain, 0, len(chain), FusedWay(chain[-1].out_height)).storage
     return int(rng.integers(least, max(whole, least) + 1))
 
 
@@ -232,7 +232,7 @@ def test_best_plan_of_short_chains_in_all_ways(seed: int, name: str) -> None:
     rng, passes = np.random.default_rng([seed, 3]), 0
     for n in range(12):
         chain = random_chain(rng, int(rng.integers(1, 4)))
-        space = Space(max_parts=2 + n % 2, lifetimes=bool(n % 4 > 1))
+        space = SearchSpace(max_parts=2 + n % 2, lifetimes=bool(n % 4 > 1))
         passes += compare(seed, chain, name, room(rng, chain, space) if n % 3 else None, space)
     assert passes > 12
 
@@ -241,7 +241,7 @@ def test_best_plan_of_short_chains_in_all_ways(seed: int, name: str) -> None:
 def test_best_plan_of_long_chains(seed: int, name: str) -> None:
     """Up to 10 layers, groups in one or two parts, tensors between them in DRAM."""
     rng, passes = np.random.default_rng([seed, 4]), 0
-    space = Space(max_parts=2, halos=(Halo.KEEP,), on_chip=False, streaming=False)
+    space = SearchSpace(max_parts=2, halos=(Halo.KEEP,), on_chip=False, streaming=False)
     for layers in (10, 8, 8, 7, 7, 6, 6):
         chain = random_chain(rng, layers, rows=48)
         passes += compare(seed, chain, name, room(rng, chain, space), space)
@@ -266,7 +266,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="^layer c: pads of 3 and 0 rows are not below the kernel, 3$"):
         layer("c", (8, 8, 4), 8, 3, 1, (3, 0, 0, 0))
     with pytest.raises(ValueError, match="^layer d: 8 rows make 6 rows, not 8$"):
-        Layer("d", 8, 8, 1, 8, 8, 1, 3, 1, (0, 0, 0, 0), 0, 0)
+        ChainLayer("d", 8, 8, 1, 8, 8, 1, 3, 1, (0, 0, 0, 0), 0, 0)
 
 
 # ---- The shipped network ----
@@ -301,16 +301,16 @@ def test_mobilenet_reaches_compulsory_traffic(network: Chain) -> None:
 )
 def test_mobilenet_first_stripes(network: Chain, height: int, placed: int, live: int) -> None:
     """conv0 to block2 in stripes: bytes with a place for everything, and live at a time."""
-    way = Way(height, target_on_chip=True)
+    way = FusedWay(height, target_on_chip=True)
     assert fused_group(network, 0, 3, way).storage == placed
     assert fused_group(network, 0, 3, way, lifetimes=True).storage == live
 
 
 def test_mobilenet_needs_fusion(network: Chain) -> None:
     """Without tensors that stay in the GLB, fusion alone moves more; without fusion, more again."""
-    def moved(space: Space, most: int) -> int:
+    def moved(space: SearchSpace, most: int) -> int:
         cost = Objective(lambda group: group.transfer if len(group.layers) <= most else None)
         return sum(group.transfer for group in best_plan(network, cost, 64 * KIB, space))
 
-    assert moved(Space(), 10) < moved(Space(on_chip=False), 10) < moved(Space(on_chip=False), 1)
-    assert moved(Space(), 10) < moved(Space(), 1)
+    assert moved(SearchSpace(), 10) < moved(SearchSpace(on_chip=False), 10) < moved(SearchSpace(on_chip=False), 1)
+    assert moved(SearchSpace(), 10) < moved(SearchSpace(), 1)

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.graph import Graph
-from compiler.groups import fold_pads, form_groups
-from compiler.importers import tflite
+from compiler.frontend import tflite
+from compiler.ir.graph import Graph
+from compiler.passes.fold_pads import fold_pads
+from compiler.passes.form_groups import form_groups
 from compiler.pipeline import compile_network
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
@@ -75,7 +76,7 @@ def test_average_after_average_keeps_the_first(seed: int, tmp_path: Path) -> Non
     path = Net(seed, (1, 4, 4, 8)).conv("c", 1).pool("p", 4).pool("q", 1).write(tmp_path)
     stages = compile_network(path, effort=8)
     [group] = stages.groups
-    assert (group.pool_count, group.output.name) == (16, stages.graph.output.name)
+    assert (group.averaged, group.output.name) == (16, stages.graph.output.name)
 
 
 REFUSED: dict[str, tuple[Callable[[Net], Net], str]] = {

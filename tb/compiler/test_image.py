@@ -5,9 +5,9 @@ from itertools import combinations
 
 import pytest
 
-from compiler.image import Image
+from compiler.ir.image import Image
 from compiler.pipeline import Stages, compile_network
-from tb.net.demo_net import MODEL
+from runtime.shipped import MODEL
 
 
 @pytest.fixture(scope="module", params=[1, 4])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from model.config import DEFAULT, MachineConfig
 from model.encoding import STREAM_RANGE
 from model.machine import Machine

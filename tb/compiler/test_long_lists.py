@@ -4,12 +4,14 @@
 import numpy as np
 import pytest
 
-from compiler.descriptors import Blocks, Filters, Output, Pass, Window, pass_descriptor
-from compiler.image import ADDRESS_SPACE
-from compiler.layout import FeatureMap
-from compiler.program import Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
-from compiler.races import find_races
-from compiler.timeline import Timeline
+from compiler.emit.image import ADDRESS_SPACE
+from compiler.emit.races import find_races
+from compiler.emit.timeline import Timeline
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Output, Window
+from compiler.ir.program import Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
+from compiler.target.blocks import Blocks, Filters
+from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from model import encoding as enc
 from model.config import DEFAULT
 from model.machine import Machine
@@ -33,7 +35,7 @@ def listed() -> tuple[list[Command], np.ndarray]:
     dram[places["output"] :] = 0
     source, made = FeatureMap(1, 4, GROUPS, IFMAP, 1), FeatureMap(1, 4, 1, OFMAP, 1)
     ring = (RING + SLOTS * FILTERS, SLOTS * FILTERS)
-    descriptor = pass_descriptor(DEFAULT, Pass(
+    descriptor = separable_descriptor(DEFAULT, SeparablePass(
         source, made, Window(), Blocks(1, 1, 4), -128, Output(),
         Filters(FILTERS, 1, RING, TABLE, ring, chunk_groups=1)))
     line = Timeline(DEFAULT)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from compiler.ir.failure import DoesNotFit, Failure
 from compiler.pipeline import Stages, compile_network
-from compiler.placement import DoesNotFit
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Stream
@@ -177,9 +177,23 @@ def single(kind: str, rng: np.random.Generator) -> bytes:
 def test_refusals(kind: str, message: str, seed: int, tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(single(kind, np.random.default_rng(seed)))
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(Failure) as caught:
         compile_network(path)
     assert str(caught.value).startswith(message)
+    assert caught.value.layer == message.split()[1].rstrip(":")
+
+
+def test_failures_say_demand_and_bound(seed: int, tmp_path: Path) -> None:
+    """In fields as in the message."""
+    rng, path, net = np.random.default_rng(seed), tmp_path / "net.tflite", TfliteBuilder("large")
+    path.write_bytes(net.build([layer(rng, net, "a", net.input("image", (1, 64, 100, 64), INPUT), "depthwise", 64)]))
+    for machine in (replace(DEFAULT, rows=3), replace(DEFAULT, glb_bank_words=256)):
+        with pytest.raises(DoesNotFit) as caught:
+            compile_network(path, machine)
+        failure = caught.value
+        assert failure.layer == "depthwise0" and failure.demand > failure.bound
+        assert all(str(part) in str(failure) for part in (failure.layer, failure.demand, failure.bound))
+        assert failure.remedy and str(failure).endswith(f": {failure.remedy}")
 
 
 def test_average_that_the_word_buffers_do_not_hold(seed: int, tmp_path: Path) -> None:

@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.cost import predict
-from compiler.counters import by_layer
+from compiler.cost.counters import by_layer
+from compiler.cost.predict import predict
+from compiler.cost.roofline import compulsory_bytes, roofline_cycles
 from compiler.performance import Layer, Performance, performance
 from compiler.pipeline import Stages, compile_network
-from compiler.roofline import compulsory_bytes, roofline_cycles
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from model.machine import Machine
 from model.passes import PassTrace
 from model.streams import inside, positions, read
 from runtime.folders import ROOT
+from runtime.shipped import MODEL
 from tb.compiler.test_networks import compiled, draw_images, late_network, network
-from tb.net.demo_net import MODEL
 
 NETWORKS = 16
 WIDE = MachineConfig(bus_words=2, filter_lanes=2)

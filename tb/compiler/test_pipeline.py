@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import image, search
+from compiler.emit import image
 from compiler.pipeline import NAMES, STAGES, compile_network
+from compiler.plan import search
 from model.config import DEFAULT
 from tb.scripts.small_nets import separable
 

@@ -4,9 +4,11 @@
 import numpy as np
 import pytest
 
-from compiler.placement import Buffer, DoesNotFit, Part, Space, whole
-from compiler.program import Config, Run, Transfer
-from compiler.timeline import AHEAD, hoist_loads
+from compiler.emit.timeline import AHEAD, hoist_loads
+from compiler.ir.buffer import Buffer, Part, whole
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.program import Config, Run, Transfer
+from compiler.plan.placement import Space
 
 WORDS, TIMES = 512, 12
 
@@ -20,7 +22,7 @@ def buffers(rng: np.random.Generator, count: int) -> list[Buffer]:
         for start, end in zip(edges, edges[1:]):
             birth, death = np.sort(rng.integers(TIMES, size=2)).tolist()
             parts.append(Part(start, end - start, birth, death))
-        found.append(Buffer(f"buffer{n}", parts, bool(rng.integers(2))))
+        found.append(Buffer("group", f"buffer{n}", parts, bool(rng.integers(2))))
     return found
 
 
@@ -46,21 +48,21 @@ def test_no_word_is_taken_twice(seed: int) -> None:
 
 def test_full_space_is_refused_and_free_space_found() -> None:
     space = Space(WORDS)
-    space.place(whole("low", WORDS - 10, 0, 1))
-    with pytest.raises(DoesNotFit, match="high: no room for 96 bytes"):
-        space.place(whole("high", 11, 0, 0))
-    space.place(last := whole("last", 10, 0, 0))
+    space.place(whole("group", "low", WORDS - 10, 0, 1))
+    with pytest.raises(DoesNotFit, match="^group high: no room for 96 bytes"):
+        space.place(whole("group", "high", 11, 0, 0))
+    space.place(last := whole("group", "last", 10, 0, 0))
     assert last.address == WORDS - 10
 
 
 def test_loaded_buffers_take_what_is_free_longest() -> None:
     space = Space(8)
-    space.place(whole("early", 4, 0, 1))
-    space.place(whole("late", 4, 0, 3))
-    loaded = whole("loaded", 4, 4, 5, loaded=True)
+    space.place(whole("group", "early", 4, 0, 1))
+    space.place(whole("group", "late", 4, 0, 3))
+    loaded = whole("group", "loaded", 4, 4, 5, loaded=True)
     space.place(loaded, where=1.0)
     assert loaded.address == 0 and space.exposed_words() == 0
-    other = whole("other", 4, 4, 5, loaded=True)
+    other = whole("group", "other", 4, 4, 5, loaded=True)
     space.place(other)
     assert other.address == 4 and space.exposed_words() == 4
 

@@ -4,21 +4,10 @@
 import numpy as np
 import pytest
 
-from compiler.image import Image
+from compiler.ir.image import Image
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
 from compiler.pipeline import compile_network
-from compiler.program import (
-    Block,
-    Command,
-    Config,
-    End,
-    Run,
-    Transfer,
-    assemble,
-    disassemble,
-    from_text,
-    to_text,
-)
-from tb.net.demo_net import MODEL
+from runtime.shipped import MODEL
 
 
 def random_command(rng: np.random.Generator) -> Command:

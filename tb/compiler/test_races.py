@@ -13,12 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler import accesses, races, schedule
-from compiler.descriptors import Blocks, Filters, Output, Pass, Window, pass_descriptor
-from compiler.layout import FeatureMap
+from compiler.emit import accesses, races, schedule
+from compiler.emit.races import Kind, ScheduleError, find_races
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Output, Window
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer
 from compiler.pipeline import compile_network
-from compiler.program import Block, Command, Config, End, Run, Transfer
-from compiler.races import Kind, ScheduleError, find_races
+from compiler.target.blocks import Blocks, Filters
+from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from tb.compiler.any_timing import Program, Timing, holding, random_choice
@@ -158,7 +160,7 @@ def pointwise(ofmap: int, ifmap: int = 64, tables: int = 200, tiles: int = 1) ->
     from 300 on."""
     source, made = FeatureMap(1, 8, 1, ifmap, 1), FeatureMap(1, 8, tiles, ofmap, 1)
     blocks, filters = Blocks(1, 1, 4, along=2), Filters(8, tiles, 300, tables)
-    descriptor = pass_descriptor(DEFAULT, Pass(source, made, Window(), blocks, -128, Output(), filters))
+    descriptor = separable_descriptor(DEFAULT, SeparablePass(source, made, Window(), blocks, -128, Output(), filters))
     return [Config(0, tuple(descriptor.words)), Run(0, 0)]
 
 
@@ -189,8 +191,9 @@ def test_work_in_place(ofmap: int, tiles: int, first: int | None, count: int, se
 def test_depthwise_groups_leave_by_themselves(ofmap: int, count: int, seed: int) -> None:
     """Two groups of 4 pixels: the first one's words may not take those of the second."""
     maps = (FeatureMap(1, 4, 2, address, 1) for address in (64, ofmap))
-    descriptor = pass_descriptor(DEFAULT, Pass(*maps, Window((3, 3), 1, (1, 1, 1, 1)), Blocks(1, 1, 4), -128,
-                                               Output(), depthwise_address=300))
+    window = Window((3, 3), 1, (1, 1, 1, 1))
+    work = SeparablePass(*maps, window, Blocks(1, 1, 4), -128, Output(), depthwise_address=300)
+    descriptor = separable_descriptor(DEFAULT, work)
     commands = [Config(0, tuple(descriptor.words)), Run(0, 0), End()]
     assert [race.count for race in find_races(commands, DEFAULT)] == [count] * bool(count)
     assert shows(commands, np.random.default_rng(seed)) == bool(count)
@@ -275,8 +278,8 @@ def test_waits_for_more(small: list[tuple[Compiled, Program]], seed: int) -> Non
 def chunked(ring: tuple[int, int] | None = None, inner: int = 1) -> list[Command]:
     """A pass with two chunks of 8 words, at 300 and 308 or both in a ring; inner blocks use them again."""
     maps = FeatureMap(1, 4 * inner, 2, 64, 1), FeatureMap(1, 4 * inner, 1, 100, 1)
-    descriptor = pass_descriptor(DEFAULT, Pass(*maps, Window(), Blocks(1, 1, 4, inner=inner), -128, Output(),
-                                               Filters(8, 1, 300, 200, ring, chunk_groups=1)))
+    blocks, filters = Blocks(1, 1, 4, inner=inner), Filters(8, 1, 300, 200, ring, chunk_groups=1)
+    descriptor = separable_descriptor(DEFAULT, SeparablePass(*maps, Window(), blocks, -128, Output(), filters))
     return [Config(0, tuple(descriptor.words)), Run(0, 0)]
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from compiler.scan_ids import IDLE, block_ids, convolution_ids, ln_word
+from compiler.target.scan_ids import IDLE, block_ids, convolution_ids, ln_word
 from model.config import DEFAULT, SET_ROWS, MachineConfig
 
 STANDARD = [(8, 1, 2), (8, 2, 1), (4, 2, 2), (4, 1, 4), (16, 1, 1)]  # e, r, t of array0 to array5

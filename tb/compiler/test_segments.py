@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.descriptors import Window
-from compiler.graph import Tensor
-from compiler.groups import Group
-from compiler.placement import DoesNotFit
-from compiler.segments import Segment, Way, _needs_slack_too_late, _segments_from, best_segments, input_rows
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.graph import Tensor
+from compiler.ir.layer import Group, Separable, Window, input_rows
+from compiler.ir.plan import Segment, Way
+from compiler.plan.bounds import peak_words, segment_cost
+from compiler.plan.segments import _needs_slack_too_late, _segments_from, best_segments
 from model.config import DEFAULT, MachineConfig
 
 NETWORKS = 12
@@ -26,8 +27,10 @@ def network(rng: np.random.Generator, count: int) -> list[Group]:
         out = -(-side // stride)
         source, output = (Tensor(f"t{n + k}", shape, None) for k, shape in
                           enumerate([(side, side, channels), (out, out, filters)]))
-        groups.append(Group(f"block{n}", source, output, Window((3, 3), stride, (1, 1, 1, 1)),
-                            np.zeros((filters, channels), np.int8), None, np.zeros((3, 3, channels), np.int8)))
+        window = Window((3, 3), stride, (1, 1, 1, 1))
+        groups.append(Separable(name=f"block{n}", source=source, output=output, window=window,
+                                filters=np.zeros((filters, channels), np.int8), table=None,
+                                depthwise=np.zeros((3, 3, channels), np.int8), middle=None))
         side, channels = out, filters
     return groups
 
@@ -42,10 +45,10 @@ def cheapest(groups: list[Group], machine: MachineConfig, objective: str) -> tup
             best = spent if from_dram and (best is None or spent < best) else best
             return
         for segment in _segments_from(whole, first, from_dram):
-            if _needs_slack_too_late(before, segment) or segment.peak_words(machine) > machine.glb_words:
+            if _needs_slack_too_late(before, segment) or peak_words(segment, machine) > machine.glb_words:
                 continue
             try:
-                cost = tuple(a + b for a, b in zip(spent, segment.cost(machine, objective)))
+                cost = tuple(a + b for a, b in zip(spent, segment_cost(segment, machine, objective)))
             except DoesNotFit:
                 continue
             go_on(segment.last, segment.to_dram, [*before, segment], cost)
@@ -65,7 +68,7 @@ def test_plan_is_the_cheapest(objective: str, seed: int) -> None:
                 best_segments(groups, SMALL, objective)
             continue
         _, segments = best_segments(groups, SMALL, objective)
-        costs = [segment.cost(SMALL, objective) for segment in segments]
+        costs = [segment_cost(segment, SMALL, objective) for segment in segments]
         assert tuple(map(sum, zip(*costs))) == pytest.approx(expected)
         planned += 1
     assert planned > NETWORKS // 3

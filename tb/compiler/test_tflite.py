@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from compiler.importers import tflite
-from compiler.importers.file import ImportFailure
+from compiler.frontend import tflite
+from compiler.frontend.file import ImportFailure
 from tb.compiler.test_groups import Net
 from tb.scripts.small_nets import separable
 

@@ -115,67 +115,81 @@ def draw(rng: np.random.Generator, reach: int) -> Request:
     return Request(bool(rng.random() < 0.5), address, strobe, rng.bytes(16))
 
 
+class Cycles:
+    """Compares what the ports show with what the model says, cycle by cycle."""
+
+    def __init__(self, model: Model, ports: Ports, board: Scoreboard) -> None:
+        self.model, self.ports, self.board = model, ports, board
+        self.waits = 0  # requests that were not granted
+        self._reads: dict[int, bytes] = {}  # due in this cycle
+        self._before = False, [0] * CLIENTS, 0  # error, bytes and conflicts of the cycle before
+
+    def compare(self, requests: list[Request | None], where: str) -> list[bool]:
+        """A cycle with these requests; returns which are granted."""
+        board, dut = self.board, self.ports.dut
+        granted = self.model.grants(requests)
+        ready = self.ports.bits("ready_o")
+        for client, request in enumerate(requests):
+            if request is not None:
+                board.expect(granted[client], f"{where}: grant of client {client}")
+                board.observe(ready[client])
+        self._compare_reads(where)
+        board.expect(self._before, f"{where}: error, bytes, conflicts")
+        board.observe((bool(dut.error_o.value), self.ports.fields("bytes_o", 5), int(dut.conflicts_o.value)))
+        outside, counted = False, [0] * CLIENTS
+        # Granted requests touch different banks, so their order does not matter.
+        for client, request in enumerate(requests):
+            if request is not None and granted[client]:
+                result = self.model.access(request)
+                if not self.model.inside(request):
+                    outside = True
+                else:
+                    counted[client] = request.strobe.bit_count()
+                if not request.write:
+                    self._reads[client] = result
+        conflicts = sum(request is not None for request in requests) - sum(granted)
+        self.waits += conflicts
+        self._before = outside, counted, conflicts
+        return granted
+
+    def _compare_reads(self, where: str) -> None:
+        """The words of the cycle before's reads, which are no longer due then."""
+        valid, words = self.ports.bits("read_valid_o"), self.ports.fields("read_data_o", 128)
+        for client in range(CLIENTS):
+            self.board.expect(client in self._reads, f"{where}: read_valid of client {client}")
+            self.board.observe(valid[client])
+            if client in self._reads:
+                self.board.expect(self._reads[client].hex(), f"{where}: read data of client {client}")
+                self.board.observe(words[client].to_bytes(16, "little").hex())
+        self._reads = {}
+
+
 @cocotb.test()
 async def random_clients(dut):
     tb = Testbench(dut)
     model = Model(tb.machine.glb_banks, tb.machine.glb_words)
     board = Scoreboard("glb")
     ports = Ports(tb)
+    cycles = Cycles(model, ports, board)
     await tb.reset()
     requests: list[Request | None] = [None] * CLIENTS
-    reads: dict[int, bytes] = {}  # due in this cycle
     fill = [Request(True, place, 0xFFFF, tb.rng.bytes(16)) for place in range(0, model.words, 2)]
-    waits, begin = 0, len(fill)
-    before = False, [0] * CLIENTS, 0  # error, bytes and conflicts of the cycle before
+    begin = len(fill)
     for cycle in range(CYCLES + begin):
         if fill:  # start values are random: write every word first
             requests = [None] * CLIENTS
             requests[LOAD] = fill.pop()
         else:
             chance, share, words = PHASES[(cycle - begin) * len(PHASES) // CYCLES]
-            reach = share * model.words + words
             for client in range(CLIENTS):
                 if requests[client] is None and tb.rng.random() < chance:
-                    requests[client] = draw(tb.rng, reach)
+                    requests[client] = draw(tb.rng, share * model.words + words)
         await RisingEdge(dut.clk_i)
         ports.drive(requests)
         await FallingEdge(dut.clk_i)
-        where = f"cycle {cycle}"
-        granted = model.grants(requests)
-        ready = ports.bits("ready_o")
-        for client, request in enumerate(requests):
-            if request is not None:
-                board.expect(granted[client], f"{where}: grant of client {client}")
-                board.observe(ready[client])
-        valid = ports.bits("read_valid_o")
-        words = ports.fields("read_data_o", 128)
-        for client in range(CLIENTS):
-            board.expect(client in reads, f"{where}: read_valid of client {client}")
-            board.observe(valid[client])
-            if client in reads:
-                board.expect(reads[client].hex(), f"{where}: read data of client {client}")
-                board.observe(words[client].to_bytes(16, "little").hex())
-        reads = {}
-        outside, counted = False, [0] * CLIENTS
-        # Granted requests touch different banks, so their order does not matter.
-        for client, request in enumerate(requests):
-            if request is not None and granted[client]:
-                result = model.access(request)
-                if not model.inside(request):
-                    outside = True
-                else:
-                    counted[client] = request.strobe.bit_count()
-                if not request.write:
-                    reads[client] = result
-        conflicts = sum(request is not None for request in requests) - sum(granted)
-        waits += conflicts
-        board.expect(before, f"{where}: error, bytes, conflicts")
-        board.observe(
-            (bool(dut.error_o.value), ports.fields("bytes_o", 5), int(dut.conflicts_o.value))
-        )
-        before = outside, counted, conflicts
+        granted = cycles.compare(requests, f"cycle {cycle}")
         requests = [None if granted[c] else requests[c] for c in range(CLIENTS)]
-    assert waits > CYCLES // 10, "too few conflicts to call this a test"
+    assert cycles.waits > CYCLES // 10, "too few conflicts to call this a test"
     await tb.finish(board)
 
 

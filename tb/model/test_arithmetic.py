@@ -168,3 +168,38 @@ def test_average_reciprocal_refuses(count):
     with pytest.raises(ValueError) as error:
         arithmetic.average_reciprocal(count)
     assert str(error.value) == f"an average is over 1 to 1024 pixels, got {count}"
+
+
+def average(total, count):
+    """As the reference's C does: half the count towards the sign, then a division towards zero."""
+    moved = np.where(total > 0, total + count // 2, total - count // 2)
+    return np.trunc(moved / count).astype(np.int64)
+
+
+def test_average_multiplier_divides_every_sum():
+    """Every sum that `count` int8 values can have, to 1,024 of them; beyond, those nearest to a tie."""
+    for count in range(1, 1025):
+        sums = np.arange(-128 * count, 127 * count + 1)
+        got = arithmetic.multiply_by_quantized_multiplier(sums, *arithmetic.average_multiplier(count))
+        assert np.array_equal(got, average(sums, count)), count
+    rng = np.random.default_rng(SEED)
+    for count in (*rng.integers(1025, arithmetic.MAX_MULTIPLIED_COUNT, 300), arithmetic.MAX_MULTIPLIED_COUNT):
+        ties = np.arange(-128, 128) * count + count // 2
+        sums = np.clip(np.concatenate([ties - 1, ties, ties + 1, -128 * count * rng.random(500)]).astype(np.int64),
+                       -128 * count, 127 * count)
+        got = arithmetic.multiply_by_quantized_multiplier(sums, *arithmetic.average_multiplier(count))
+        assert np.array_equal(got, average(sums, count)), f"{count}, EYRIE_SEED={SEED}"
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 9, 49, 64, 100, 1000, 2047, 2048])
+def test_average_multiplier_rounds_ties_of_uint8_up(count):
+    sums = np.arange(255 * count + 1)
+    got = arithmetic.multiply_by_quantized_multiplier(sums, *arithmetic.average_multiplier(count))
+    assert np.array_equal(got, (sums + count // 2) // count)
+
+
+@pytest.mark.parametrize("count", [0, 2897])
+def test_average_multiplier_refuses(count):
+    with pytest.raises(ValueError) as error:
+        arithmetic.average_multiplier(count)
+    assert str(error.value) == f"an average by multiplication is over 1 to 2896 pixels, got {count}"

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.cases import Table, separable_case
-from compiler.descriptors import Output, Window
+from compiler.cases.passes import separable_case
+from compiler.ir.layer import Output, Table, Window
 from model.array import unpack_tables
 from model.config import DEFAULT
 from model.demand import MissingWords, SurplusWords

@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.program import Block, Command, Config, End, Run, Transfer, assemble
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble
 from model import encoding as enc
 from model.encoding import ErrorCode, Opcode
 from model.machine import Machine, MachineError
 from tb.common import layers
+from tb.tiling.command_errors import COMMAND_ERRORS
+from tb.tiling.machine import DRAM_WORDS, WINDOW
 from tb.tiling.programs import Program
-from tb.tiling.tiling_tests import COMMAND_ERRORS, DRAM_WORDS, WINDOW
 
 BASE, SOURCE, TARGET = 0x100, 0x1000, 0x2000
 

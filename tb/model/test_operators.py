@@ -1,259 +1,161 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden operators against two independent TensorFlow Lite implementations, on random layers.
+"""Golden operators against two independent TensorFlow Lite implementations, on random graphs of one operator.
 
-Knobs: EYRIE_LAYERS random layers of each operator (40), EYRIE_SEED.
+Knobs: EYRIE_GRAPHS graphs of each operator (200), EYRIE_SEED.
 """
 
 import os
-from dataclasses import dataclass
+import re
+from collections import Counter
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
-from model import operators as ops
-from model.arithmetic import quantize_multiplier
+from model.operators import convolution, elementwise, fixed_point, host, movement, pooling, quantization, tables
+from model.operators.reference import Reference
+from tb.common.random_operators import OPERATORS, draw
+from tb.common.references import RUN, Refused
 from tb.common.seed import run_seed
-from tb.model import random_layers
-from tb.model.tflite_builder import run_litert, run_micro
 
-LAYERS = int(os.environ.get("EYRIE_LAYERS", "40"))
+GRAPHS = int(os.environ.get("EYRIE_GRAPHS", "200"))
 SEED = run_seed()
-REFERENCES = {"litert": run_litert, "tflite-micro": run_micro}
-OPERATORS = (
-    "conv2d",
-    "padded_conv2d",
-    "depthwise_conv2d",
-    "fully_connected",
-    "average_pool2d",
-    "max_pool2d",
-    "add",
-    "requantize",
-)
+SELDOM = ("HARD_SWISH", "LOGISTIC", "MUL", "PRELU", "RELU", "TANH")  # differ between the references, but hardly ever
+OFTEN = ("FULLY_CONNECTED",)
 
 
 @dataclass
 class Tally:
-    """What a comparison of many layers saw; `inside` are outputs that no clamp decided."""
+    """What a comparison of many graphs saw; `inside` are outputs that no clamp decided."""
 
-    layers: int = 0
+    compared: Counter = field(default_factory=Counter)  # graphs by reference
+    refused: Counter = field(default_factory=Counter)
     outputs: int = 0
     inside: int = 0
     mismatches: int = 0
     first: str = "none"
 
-    def compare(self, name, reference, layer, expected, got):
-        assert got.shape == expected.shape and got.dtype == expected.dtype == np.int8, layer.text
-        wrong = np.argwhere(got != expected)
-        self.outputs += got.size
-        low, high = layer.clamp
-        self.inside += int(np.count_nonzero((expected > low) & (expected < high)))
-        if len(wrong) and not self.mismatches:
-            at = tuple(map(int, wrong[0]))
-            self.first = (
-                f"{name} layer {self.layers - 1} at {at}: {reference} {expected[at]}, "
-                f"golden {got[at]}; {layer.text}"
-            )
-        self.mismatches += len(wrong)
+    def compare(self, reference, drawn, got):
+        self.compared[reference] += 1
+        for number, (values, expected) in enumerate(zip(got, drawn.golden(reference), strict=True)):
+            assert (values.shape, values.dtype) == (expected.shape, expected.dtype), drawn.text
+            self.outputs += values.size
+            low, high = drawn.clamp
+            self.inside += int(np.count_nonzero((values > low) & (values < high)))
+            wrong = np.argwhere(values != expected)
+            if len(wrong) and not self.mismatches:
+                at = tuple(map(int, wrong[0]))
+                self.first = (f"output {number} at {at}: {reference} {values[at]}, golden {expected[at]}; {drawn.text}")
+            self.mismatches += len(wrong)
 
 
-def compare_layers(name, layers=LAYERS):
-    """Run random layers of the operator `name` through the golden model and both references."""
-    tally = Tally()
-    for index in range(layers):
-        # One generator per layer: more layers, or one alone, never change the others.
-        rng = np.random.default_rng([SEED, OPERATORS.index(name), index])
-        layer = getattr(random_layers, f"draw_{name}")(rng)
-        tally.layers += 1
-        for reference, run in REFERENCES.items():
-            answer = layer.litert if reference == "litert" and layer.litert else layer.golden
-            tally.compare(name, reference, layer, run(layer.model, *layer.inputs), answer())
-    return tally
+def generators(name):
+    """One generator per graph: more graphs, or one alone, never change the others."""
+    index = 0
+    while True:
+        yield np.random.default_rng([SEED, list(OPERATORS).index(name), index])
+        index += 1
+
+
+def compare_graphs(name, graphs=GRAPHS):
+    """Run random graphs of the operator `name` through the golden model and the references that have it.
+
+    A graph that a reference refuses is drawn again; as many refusals as graphs end it.
+    """
+    tally, complete = Tally(), 0
+    for rng in generators(name):
+        drawn = draw(name, rng)
+        try:
+            results = {reference: RUN[reference](drawn.model, *drawn.inputs) for reference in drawn.references}
+        except Refused:
+            tally.refused[name] += 1
+            assert tally.refused[name] <= graphs, f"{name}: too many graphs are refused, last {drawn.text}"
+            continue
+        for reference, got in results.items():
+            tally.compare(reference, drawn, got)
+        complete += 1
+        if complete == graphs:
+            return tally
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operator_equals_references(name):
-    tally = compare_layers(name)
+    tally = compare_graphs(name)
     print(f"{name}: {tally} EYRIE_SEED={SEED}")
-    rerun = f"EYRIE_SEED={SEED} EYRIE_LAYERS={LAYERS}"
+    rerun = f"EYRIE_SEED={SEED} EYRIE_GRAPHS={GRAPHS}"
     assert tally.mismatches == 0, f"{rerun}: {tally.mismatches} wrong, first {tally.first}"
-    assert tally.layers == LAYERS > 0
-    # Layers whose outputs are all clamped would agree whatever the arithmetic.
-    assert tally.inside > 0.2 * tally.outputs > 0
+    assert max(tally.compared.values()) == GRAPHS > 0
+    # A reference that has only some of the graphs has a fair part of them.
+    assert min(tally.compared.values()) >= GRAPHS // 5
+    # Graphs whose outputs are all clamped would agree whatever the arithmetic.
+    assert tally.inside > 0.1 * tally.outputs > 0
+
+
+def test_references_differ_where_documented():
+    for name in OPERATORS:
+        different = 0
+        for rng, _ in zip(generators(name), range(100), strict=False):
+            drawn = draw(name, rng)
+            if len(drawn.references) == len(Reference):
+                micro, litert = (drawn.golden(reference) for reference in Reference)
+                different += any((one != other).any() for one, other in zip(micro, litert, strict=True))
+        if name not in SELDOM:
+            assert (different > 0) == (name in OFTEN), name
 
 
 def round_once(x, multiplier, shift):
     return (np.multiply(x, multiplier, dtype=np.int64) + (1 << (30 - shift))) >> (31 - shift)
 
 
-def pad_with_zero(ifmap, pads, _value, pad=ops._pad):
+def pad_with_zero(ifmap, pads, _value, pad=convolution.pad):
     return pad(ifmap, pads, 0)
 
 
-@pytest.mark.parametrize(
-    ("name", "function", "error"),
-    [
-        ("conv2d", "multiply_by_quantized_multiplier", round_once),
-        ("fully_connected", "multiply_by_quantized_multiplier", round_once),
-        ("add", "multiply_by_quantized_multiplier", round_once),
-        ("conv2d", "_pad", pad_with_zero),
-        ("max_pool2d", "_pad", pad_with_zero),
-        ("depthwise_conv2d", "fold_zero_point", lambda bias, f, z, axis: np.int32(0)),
-        ("average_pool2d", "rounding_average", lambda total, count: total // count),
-        ("requantize", "quantize_multiplier", lambda real: (np.int32(2**30), np.int32(0))),
-    ],
-)
-def test_planted_error_is_found(monkeypatch, name, function, error):
-    monkeypatch.setattr(ops, function, error)
-    tally = compare_layers(name, layers=30)
-    assert tally.mismatches > 0
+def scale_a_little_more(x, multiplier, shift):
+    return round_once(x, multiplier, shift) + 1000  # of 2^20, at the common scale of an addition
 
 
-def test_random_layers_are_varied():
-    layers = [
-        random_layers.draw_depthwise_conv2d(np.random.default_rng([SEED, index]))
-        for index in range(150)
-    ]
-    for word in ("NONE", "RELU ", "RELU6", "SAME", "VALID", "PAD", "zero_point=-128"):
-        assert any(word in layer.text for layer in layers), f"no {word}, EYRIE_SEED={SEED}"
-    left_shifts = [layer for layer in layers if layer.parameters.shift.max() > 0]
-    assert 5 < len(left_shifts) < 100, f"EYRIE_SEED={SEED}"
-
-
-def direct_sums(ifmap, filter_, stride, pads, pad_value):
-    """The definition in int64: [H, W, C] and [M, R, S, C] give [E, F, M]."""
-    top, bottom, left, right = pads
-    height, width = ifmap.shape[0] + top + bottom, ifmap.shape[1] + left + right
-    padded = np.full((height, width, ifmap.shape[2]), pad_value, np.int64)
-    padded[top : height - bottom, left : width - right] = ifmap
-    _, rows, columns, _ = filter_.shape
-    return np.array(
-        [
-            [
-                (padded[y : y + rows, x : x + columns] * filter_.astype(np.int64)).sum((1, 2, 3))
-                for x in range(0, width - columns + 1, stride[1])
-            ]
-            for y in range(0, height - rows + 1, stride[0])
-        ]
-    )
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
-@pytest.mark.parametrize("stride", [(1, 1), (2, 1), (3, 2)])
-@pytest.mark.parametrize("pads", [(0, 0, 0, 0), (0, 1, 0, 1), (1, 1, 1, 1), (2, 0, 1, 3)])
-def test_sums_follow_the_definition(dtype, stride, pads):
-    rng = np.random.default_rng(SEED)
-    info = np.iinfo(dtype)
-    ifmap = rng.integers(info.min, info.max, (9, 7, 5), dtype, endpoint=True)
-    filter_ = rng.integers(-128, 127, (6, 3, 2, 5), np.int8, endpoint=True)
-    expected = direct_sums(ifmap, filter_, stride, pads, info.max)
-    got = ops.conv2d_sums(ifmap, filter_, stride, pads, info.max)
-    assert got.dtype == np.int32 and got.size > 0
-    np.testing.assert_array_equal(got, expected)
-    # A depthwise filter is a convolution filter with nothing off its diagonal.
-    diagonal = np.zeros((5, 3, 2, 5), np.int8)
-    diagonal[range(5), :, :, range(5)] = filter_[0].transpose(2, 0, 1)
-    np.testing.assert_array_equal(
-        ops.depthwise_conv2d_sums(ifmap, filter_[0], stride, pads, info.max),
-        direct_sums(ifmap, diagonal, stride, pads, info.max),
-    )
-
-
-@pytest.mark.parametrize(("dtype", "peak"), [(np.int8, -128), (np.uint8, 255)])
-@pytest.mark.parametrize("terms", [512, 513, 514, 1023, 1024, 1025, 5000, 65535])
-@pytest.mark.parametrize("odd", [0, 1])
-def test_sums_are_exact_at_full_scale(dtype, peak, terms, odd):
-    """The largest products of every depth, with a one among them to fill the last bit."""
-    ifmap, filter_ = np.full((1, terms), peak, dtype), np.full((1, terms), -128, np.int8)
-    ifmap[0, -1], filter_[0, -1] = (1, odd)
-    assert ops.fully_connected_sums(ifmap, filter_) == (terms - 1) * peak * -128 + odd
-
-
-def test_scales_are_float32():
-    """Files store float32: more digits in the caller's numbers must not change a multiplier."""
-    scales = np.random.default_rng(SEED).uniform(0.001, 0.1, (100, 3))
-    for input_, filter_, output in scales:
-        exact = np.float32([input_, filter_, output]).astype(float)
-        got = ops.requantization(ops.Quantization(input_, 0), filter_, ops.Quantization(output, 0))
-        expected = quantize_multiplier(exact[0] * exact[1] / exact[2])
-        assert (got.multiplier, got.shift) == expected
-
-
-def test_images_of_a_batch_do_not_mix():
-    rng = np.random.default_rng(SEED)
-    ifmap = rng.integers(-128, 128, (3, 6, 5, 4)).astype(np.int8)
-    filter_ = rng.integers(-128, 128, (7, 3, 3, 4)).astype(np.int8)
-    for layer, weights in ((ops.conv2d_sums, filter_), (ops.depthwise_conv2d_sums, filter_[0])):
-        single = [layer(image, weights, 2, (0, 1, 0, 1), 9) for image in ifmap]
-        np.testing.assert_array_equal(layer(ifmap, weights, 2, (0, 1, 0, 1), 9), single)
-    single = [ops.average_pool2d(image, 2, 2) for image in ifmap]
-    np.testing.assert_array_equal(ops.average_pool2d(ifmap, 2, 2), single)
-
-
-def test_average_counts_only_pixels_of_the_map():
-    ifmap = np.full((2, 2, 1), -7, np.int8)
-    assert ops.average_pool2d(ifmap, 3, 1, (1, 1, 1, 1)).ravel().tolist() == [-7] * 4
-
-
-MAP, FILTER = np.zeros((4, 4, 3), np.int8), np.zeros((2, 3, 3, 3), np.int8)
-UNIT = ops.Quantization(1.0, 0)
+def towards_zero(real):
+    return np.trunc(real).astype(np.int64)
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("name", "module", "attribute", "error"),
     [
-        (
-            lambda: ops.conv2d_sums(MAP[..., :2], FILTER),
-            "a filter of 2 x 3 x 3 x 3 does not fit a map of 2 channels",
-        ),
-        (
-            lambda: ops.depthwise_conv2d_sums(MAP[..., :2], FILTER[0]),
-            "a filter of 3 x 3 x 3 does not fit a map of 2 channels",
-        ),
-        (
-            lambda: ops.conv2d_sums(MAP[:2], FILTER),
-            "a kernel of 3 x 3 does not fit a padded map of 2 x 4 x 3",
-        ),
-        (
-            lambda: ops.conv2d_sums(MAP, FILTER, 1, (0, 0, -1, 0)),
-            "pads are not negative, got 0, 0, -1, 0",
-        ),
-        (
-            lambda: ops.conv2d_sums(MAP.astype(int), FILTER),
-            "operands are int8, got int64 and int8",
-        ),
-        (
-            lambda: ops.fully_connected_sums(MAP, FILTER[0, 0, :, :2]),
-            "a filter of 3 x 2 does not fit 3 inputs",
-        ),
-        (
-            lambda: ops.fully_connected_sums(*np.zeros((2, 1, 2**17), np.int8)),
-            "sums of 131072 products can leave int32",
-        ),
-        (
-            lambda: ops.accumulate(np.int32([2**31 - 1]), np.int32([1])),
-            "accumulator 2147483648 leaves int32: the bias is too big",
-        ),
-        (
-            lambda: ops.average_pool2d(MAP, 1, 1, (1, 0, 0, 0)),
-            "pads of 1, 0, 0, 0 leave a window of 1 x 1 outside the map",
-        ),
-        (
-            lambda: ops.add(MAP, MAP[:1], None),
-            "addends of different shapes, 4 x 4 x 3 and 1 x 4 x 3",
-        ),
-        (
-            lambda: ops.add_parameters(UNIT, UNIT, ops.Quantization(1e-6, 0)),
-            "output scale 9.999999974752427e-07 is too small to hold the sum",
-        ),
-        (
-            lambda: ops.requantization(UNIT, 1.0, UNIT, "TANH"),
-            "activation 'TANH' is not one of NONE, RELU, RELU_N1_TO_1, RELU6",
-        ),
-        (lambda: ops.Quantization(0.0, 0), "a scale is positive and finite, got 0"),
-        (lambda: ops.Quantization(1.0, 128), "an int8 zero point is -128 to 127, got 128"),
+        ("CONV_2D", quantization, "multiply_by_quantized_multiplier", round_once),
+        ("FULLY_CONNECTED", quantization, "multiply_by_quantized_multiplier", round_once),
+        ("FULLY_CONNECTED uint8", quantization, "round_away", towards_zero),
+        ("CONV_2D", convolution, "pad", pad_with_zero),
+        ("CONV_2D uint8", convolution, "pad", pad_with_zero),
+        ("MAX_POOL_2D", pooling, "pad", pad_with_zero),
+        ("DEPTHWISE_CONV_2D", convolution, "fold_zero_point", lambda bias, f, z, axis: np.int32(0)),
+        ("AVERAGE_POOL_2D", pooling, "rounding_average", lambda total, count: total // count),
+        ("MEAN", pooling, "mean_requantization",
+         lambda input_, output, count: quantization.rescaling(input_.scale / output.scale / count, output)),
+        ("ADD", elementwise, "multiply_by_quantized_multiplier", scale_a_little_more),
+        ("SUB", elementwise, "multiply_by_quantized_multiplier", scale_a_little_more),
+        ("MUL", quantization, "multiply_by_quantized_multiplier", round_once),
+        ("PRELU", quantization, "multiply_by_quantized_multiplier", round_once),
+        ("QUANTIZE", quantization, "quantize_multiplier", lambda real: (np.int32(2**30), np.int32(0))),
+        ("QUANTIZE from float32", host, "round_away", towards_zero),
+        ("LOGISTIC", fixed_point, "_EXP_OF_MINUS_EIGHTH", 1895147668 + (1 << 23)),
+        ("TANH", fixed_point, "_THIRD", 715827883 * 2),
+        ("HARD_SWISH", tables, "_int16", lambda values: values),
+        ("SOFTMAX", host, "rounding_divide_by_pot", lambda x, exponent: x >> exponent),
+        ("RESIZE_BILINEAR", host, "_neighbours",
+         lambda *arguments, neighbours=host._neighbours: neighbours(*arguments)[::-1][:1] * 2),
+        ("RESIZE_NEAREST_NEIGHBOR", movement, "round_away", towards_zero),
     ],
 )
-def test_refuses(call, message):
-    with pytest.raises((ValueError, OverflowError)) as error:
-        call()
-    assert str(error.value) == message
+def test_planted_error_is_found(monkeypatch, name, module, attribute, error):
+    monkeypatch.setattr(module, attribute, error)
+    assert compare_graphs(name, graphs=60).mismatches > 0
+
+
+def test_graphs_are_varied():
+    """Convolutions have strides and dilations that differ by axis, both paddings, and fused activations."""
+    texts = [draw("CONV_2D", rng).text for rng, _ in zip(generators("CONV_2D"), range(300), strict=False)]
+    for pair in (r"strideH=(\d) strideW=(\d)", r"dilationHFactor=(\d) dilationWFactor=(\d)"):
+        assert any(len(set(re.search(pair, text).groups())) == 2 for text in texts), f"no {pair}, EYRIE_SEED={SEED}"
+    for word in ("padding=0", "padding=1", "/-128, constant", "Function=0", "Function=1", "Function=2", "Function=3"):
+        assert any(word in text for text in texts), f"no {word}, EYRIE_SEED={SEED}"

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from model.operators import fully_connected_sums
+from model.operators.convolution import fully_connected_sums
 
 
 def test_products_take_one_thread(seed: int) -> None:

@@ -72,7 +72,8 @@ class DramDriver(uvm_driver):
         self.bytes: int = ConfigDB().get(self, "", "dram_bytes")
         self.pace(Timing(30, 0, 0, 0))
         dut = self.tb.dut
-        dut.bytes_i.value, dut.outside_i.value, dut.dead_i.value = self.bytes, dram.DECERR, 0
+        dut.bytes_i.value, dut.outside_i.value = self.bytes, dram.DECERR
+        dut.dead_i.value = dut.flip_i.value = 0
 
     def pace(self, timing: Timing) -> None:
         for name, value in vars(timing).items():

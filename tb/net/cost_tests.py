@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 import cocotb
 import numpy as np
 
-from compiler.cost import Prediction, predict
-from compiler.image import Image
-from compiler.traffic import COUNTERS
+from compiler.cost.predict import Prediction, predict
+from compiler.cost.traffic import COUNTERS
+from compiler.ir.image import Image
 from model.config import MachineConfig
 from runtime.figures import figures as network_figures
 from tb.common.bench import Testbench

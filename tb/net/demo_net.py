@@ -2,19 +2,15 @@
 """The shipped network and photo, as the tests use them."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from PIL import Image as Picture
 
-from compiler.graph import Graph
-from compiler.image import Image
+from compiler.ir.graph import Graph
+from compiler.ir.image import Image
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
-
-DATA = Path(__file__).resolve().parents[2] / "data"
-MODEL = DATA / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
-PHOTO = DATA / "photos" / "cat.png"
+from runtime.shipped import MODEL, PHOTO
 
 
 @cache

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.program import Block, Command, Config, End, Run, Transfer
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer
 from model import encoding as enc
 from model import streams
 from model.config import GLB_WORD_BYTES

@@ -66,7 +66,7 @@ class Host:
         dut = tb.dut
         dut.latency_i.value, dut.beats_i.value, dut.cycles_i.value, dut.stall_i.value = latency, 0, 0, 0
         dut.bytes_i.value, dut.outside_i.value, dut.dead_i.value = dram_bytes, dram.DECERR, 0
-        dut.trace_pass_i.value = dut.trace_select_i.value = 0
+        dut.trace_pass_i.value = dut.trace_select_i.value = dut.flip_i.value = 0
 
     async def begin(self) -> None:
         await self.tb.reset()

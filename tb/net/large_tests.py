@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import cocotb
 import numpy as np
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from model.config import DEFAULT
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard

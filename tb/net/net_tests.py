@@ -7,11 +7,11 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from compiler.image import Image
+from compiler.ir.image import Image
 from model.encoding import glb_write_bytes
 from model.machine import Machine
 from runtime.figures import figures as network_figures
-from runtime.results import write_page
+from runtime.results import comparison, write_page
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, PASS_DONE
@@ -54,14 +54,11 @@ async def runs_network(dut) -> None:
     result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
     board.compare(0, int(result.error), "error code")
     compare_passes(board, image, values, result)
-    golden = graph.run(values[None])[graph.output.name][0]
-    board.compare(golden.tolist(), image.output(host.memory).tolist(), "logits")
+    golden, outputs = graph.run(values[None])[graph.output.name], image.output(host.memory)[None]
+    board.compare(golden, outputs, "logits")
     dut._log.info("%s", result.counters)
-    figures = network_figures(image, result.counters, result.passes)
-    figures |= {"class": int(image.output(host.memory).argmax()), "golden_class": int(golden.argmax())}
-    wrong = int((golden != image.output(host.memory)).sum())
-    figures["match"] = not wrong
-    compared = {"comparisons": golden.size, "mismatches": wrong}
+    compared, answers = comparison(outputs, golden)
+    figures = network_figures(image, result.counters, result.passes) | answers
     write_page(Path.cwd(), "MobileNetV1 on the demo photo", image, figures | compared, result.passes)
     figures["simulated_cycles"] = figures.pop("cycles")
     await tb.finish(board, **figures)

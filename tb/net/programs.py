@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from compiler.graph import Graph
-from compiler.image import Image
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.graph import Graph
+from compiler.ir.image import Image
+from compiler.ir.program import Command, Transfer, assemble, disassemble
 from compiler.pipeline import compile_network
-from compiler.placement import DoesNotFit
-from compiler.program import Command, Transfer, assemble, disassemble
 from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from tb.compiler.test_networks import draw_images, late_network
 from tb.compiler.test_networks import network as random_model

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.image import Image
+from compiler.ir.image import Image
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights

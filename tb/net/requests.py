@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.image import Image
+from compiler.ir.image import Image
 from runtime import progress
 from runtime.results import network_summary, write_page
 from runtime.simulator.simulate import simulate_in
@@ -26,11 +26,13 @@ class RunFailed(ValueError):
 class RtlRun:
     """What came out of the RTL.
 
+    image    the network
     outputs  int8 [N, H, W, C]
     runs     of as many images each as the network takes at once: the counters, the trace of the passes (the
              counters at the end of each), the seconds from start to interrupt
     """
 
+    image: Image
     outputs: np.ndarray
     runs: list[dict]
 
@@ -54,7 +56,7 @@ def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, laten
     summary = simulate_in(folder, bench, seed, on_line=_Passes(image, len(inputs)), variables=requests)
     if summary["status"] != "pass":
         raise RunFailed(f"the simulation failed: {summary.get('reason')}")
-    return RtlRun(np.load(folder / "output.npy"), json.loads((folder / "output.json").read_text()))
+    return RtlRun(image, np.load(folder / "output.npy"), json.loads((folder / "output.json").read_text()))
 
 
 def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndarray, seed: int = 1,
@@ -63,10 +65,10 @@ def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndar
 
     name: of the test; title: of the page; golden: what the golden model gives, None where nothing is compared.
     """
-    image, done = Image.load(program), on_rtl(folder, program, inputs, seed, latency)
-    summary = network_summary(name, image, done.runs, seed, done.outputs, golden)
+    done = on_rtl(folder, program, inputs, seed, latency)
+    summary = network_summary(name, done.image, done.runs, seed, done.outputs, golden)
     write_summary(folder / "summary.json", summary)
-    write_page(folder, title, image, summary, done.runs[0]["passes"])
+    write_page(folder, title, done.image, summary, done.runs[0]["passes"])
     return done, summary
 
 

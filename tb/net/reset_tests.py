@@ -23,7 +23,7 @@ async def runs_after_resets(dut) -> None:
     tb = Testbench(dut)
     board = Scoreboard("networks after a reset")
     registers = Registers(tb)
-    for name in ("beats", "cycles", "stall", "dead", "trace_pass", "trace_select"):
+    for name in ("beats", "cycles", "stall", "dead", "trace_pass", "trace_select", "flip"):
         getattr(dut, f"{name}_i").value = 0
     dut.latency_i.value, dut.outside_i.value = 30, dram.DECERR
     networks = draw_networks(cocotb.RANDOM_SEED, tb.arguments["macs"], tb.machine)

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.cases import pointwise_blocks
-from compiler.descriptors import Window, output_size
+from compiler.cases.passes import pointwise_blocks
+from compiler.ir.layer import Window, output_size
 from model.config import MachineConfig
 from tb.common import layers
 

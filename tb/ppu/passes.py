@@ -14,7 +14,8 @@ from model.arithmetic import (
     wrap_int32,
 )
 from model.encoding import PoolMode
-from model.operators import Requantization, average_pool2d, max_pool2d, requantize
+from model.operators.pooling import average_pool2d, max_pool2d
+from model.operators.quantization import Requantization, requantize
 from tb.ppu import operations
 from tb.ppu.operations import words_of
 
@@ -69,32 +70,16 @@ def draw_pass(
     blocks = blocks or int(rng.integers(1, 7))
     if pool == "max":
         columns, pixels = 2 * max(1, columns // 2), 2 * ((pixels + 1) // 2)
-    low, high = sorted(int(v) for v in rng.integers(-128, 128, 2))
-    if rng.random() < 0.6:
-        low, high = -128, 127
-    output = {"zero_point": int(rng.integers(-128, 128)), "act_min": low, "act_max": high}
-    pooling = {"pool": POOLS.get(pool, PoolMode.NONE)}
-    span = columns
-    if pool == "average":
-        spans = [s for s in (1, 2, 4, 8) if columns % s == 0 and s < columns]
-        span = int(rng.choice([columns, *spans]))  # columns that are averaged together
-        count = pixels * span
-        reciprocal, shift = average_reciprocal(count)
-        pooling |= {"pool_count": count, "pool_reciprocal": reciprocal, "pool_shift": shift,
-                    "pool_columns": (span - 1).bit_length()}
-    drawn = Pass(
-        {
-            "cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling),
-            **operations.draw_operation(rng, "NONE", np.zeros((0, CHANNELS), np.int8)).ports,
-            "columns": columns,
-            "to_ppu": kind != "dropped",
-            "elementwise": 0,
-        }
-    )
+    output = _draw_output(rng)
+    pooling, span = _draw_pooling(rng, pool, columns, pixels)
+    nothing = operations.draw_operation(rng, "NONE", np.zeros((0, CHANNELS), np.int8))
+    drawn = Pass({"cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling), **nothing.ports,
+                  "columns": columns, "to_ppu": kind != "dropped", "elementwise": 0})
     made, places = [], []
     for block in range(blocks):
         count = channels or int(rng.choice([1, 3, 5, 7, 8, 8, 8]))
-        tile_last = block == blocks - 1 or rng.random() < 0.3
+        last = block == blocks - 1
+        ends = (last or rng.random() < 0.3) << TILE_LAST | last << PASS_LAST
         if pool == "raw":
             count = min(count, int(rng.choice([1, 2, 2])))
             sums = rng.integers(INT32_MIN, INT32_MAX + 1, (pixels, count, cols))
@@ -102,7 +87,6 @@ def draw_pass(
         else:
             sums, values = _requantized(rng, drawn, pixels, count, cols, output)
             words = _pooled_words(values[:, :columns], pool, span)
-        ends = tile_last << TILE_LAST | (block == blocks - 1) << PASS_LAST
         _append_beats(drawn, sums, ends, kind != "dropped")
         if kind == "dropped":
             del drawn.table[:]
@@ -121,6 +105,27 @@ def _finish(drawn: Pass, operated: operations.Operated, places: list[str]) -> No
     words = words_of(operated.words)
     drawn.words = [({"data": word, "last": int(n == len(words) - 1)}, place)
                    for n, (word, place) in enumerate(zip(words, places, strict=True))]
+
+
+def _draw_output(rng: np.random.Generator) -> dict[str, int]:
+    """Zero point and clamp, mostly of all that int8 holds."""
+    low, high = sorted(int(v) for v in rng.integers(-128, 128, 2))
+    if rng.random() < 0.6:
+        low, high = -128, 127
+    return {"zero_point": int(rng.integers(-128, 128)), "act_min": low, "act_max": high}
+
+
+def _draw_pooling(rng: np.random.Generator, pool: str, columns: int, pixels: int) -> tuple[dict[str, int], int]:
+    """Fields of the configuration word, and the columns that are averaged together."""
+    fields, span = {"pool": POOLS.get(pool, PoolMode.NONE)}, columns
+    if pool == "average":
+        spans = [s for s in (1, 2, 4, 8) if columns % s == 0 and s < columns]
+        span = int(rng.choice([columns, *spans]))
+        count = pixels * span
+        reciprocal, shift = average_reciprocal(count)
+        fields |= {"pool_count": count, "pool_reciprocal": reciprocal, "pool_shift": shift,
+                   "pool_columns": (span - 1).bit_length()}
+    return fields, span
 
 
 def _elementwise(rng: np.random.Generator, name: str, operation: str, count: int | None, window: int) -> Pass:

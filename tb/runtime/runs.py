@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from compiler.image import Image
+from compiler.ir.image import Image
 from model.config import MachineConfig
 from model.encoding import Counter
 from runtime.figures import figures as network_figures

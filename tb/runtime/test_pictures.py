@@ -11,10 +11,10 @@ import pytest
 from PIL import ExifTags, ImageCms, TiffImagePlugin
 from PIL import Image as Picture
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from runtime.pictures import read_photo
+from runtime.shipped import MODEL, PHOTO
 from scripts.cifar10 import preprocess
-from tb.net.demo_net import MODEL, PHOTO
 
 SIDE = 96  # pixels of the originals: the shipped photo, enlarged
 

@@ -17,9 +17,9 @@ from PIL import Image as Picture
 
 from compiler.command import save
 from compiler.pipeline import compile_network
+from runtime.shipped import PHOTO
 from scripts import cifar10
-from tb.model.tflite_builder import Builder
-from tb.net.demo_net import PHOTO
+from tb.common.tflite_builder import Builder
 from tb.scripts import case_files
 from tb.scripts.small_nets import separable, with_max_pool
 
@@ -64,23 +64,23 @@ def conv(shape=(8, 8, 8), filters=(8, 3, 3, 8), out=(8, 8, 8), batch=1, kind="CO
     y = net.tensor((batch, *out), **scale)
     more = {"depthMultiplier": 1} if kind == "DEPTHWISE_CONV_2D" else {}
     windowed = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1, "padding": SAME}
-    net.operator(kind, inputs, y, **(({} if kind == "FULLY_CONNECTED" else windowed | more) | options))
-    return net.pack([x, x] if ends == "two inputs" else [x], x if ends == "another output" else y)
+    net.operator(kind, inputs, [y], **(({} if kind == "FULLY_CONNECTED" else windowed | more) | options))
+    return net.pack([x, x] if ends == "two inputs" else [x], [x if ends == "another output" else y])
 
 
 def two_to_one(name: str, out: tuple[int, ...], **options: int) -> bytes:
     """A model of one operator with an input of 1 x 8 x 8 x 8."""
     net = Builder()
     x, y = (net.tensor(shape, scale=0.1) for shape in ((1, 8, 8, 8), out))
-    net.operator(name, [x, x] if name == "ADD" else [x], y, **options)
-    return net.pack([x], y)
+    net.operator(name, [x, x] if name == "ADD" else [x], [y], **options)
+    return net.pack([x], [y])
 
 
 def pad(margins: list[list[int]], out: tuple[int, ...]) -> bytes:
     net = Builder()
     x, y = (net.tensor(shape, scale=0.1) for shape in ((1, 8, 8, 8), out))
-    net.operator("PAD", [x, net.tensor((4, 2), "int32", data=np.array(margins))], y)
-    return net.pack([x], y)
+    net.operator("PAD", [x, net.tensor((4, 2), "int32", data=np.array(margins))], [y])
+    return net.pack([x], [y])
 
 
 def _models(folder: Path, rng: np.random.Generator) -> None:

@@ -3,7 +3,8 @@
 
 import numpy as np
 
-from model import operators
+from model.operators import quantization
+from model.operators.convolution import conv2d_sums, depthwise_conv2d_sums
 from tb.common.layers import int8
 
 Arrays = dict[str, np.ndarray]
@@ -25,7 +26,7 @@ def convolution(
 ) -> tuple[Arrays, np.ndarray]:
     """A convolution with ipsum: (case, opsum). shape: C, H, W."""
     ifmap, weights = int8(rng, *shape), int8(rng, filters, shape[0], *kernel)
-    sums = operators.conv2d_sums(
+    sums = conv2d_sums(
         ifmap.transpose(1, 2, 0),
         weights.transpose(0, 2, 3, 1),
         stride,
@@ -76,17 +77,17 @@ def fused(
         dw_min=-128,
         dw_max=100,
     )
-    sums = operators.depthwise_conv2d_sums(
+    sums = depthwise_conv2d_sums(
         ifmap.transpose(1, 2, 0),
         weights[:, 0].transpose(1, 2, 0),
         stride,
         tuple(np.broadcast_to(pad, 4)),
         zero_point,
     )
-    words = operators.requantize(
+    words = quantization.requantize(
         sums + case["dw_bias"],
-        operators.Requantization(case["dw_multiplier"], case["dw_shift"], dw_zero_point, -128, 100),
+        quantization.Requantization(case["dw_multiplier"], case["dw_shift"], dw_zero_point, -128, 100),
     )
     different = len(np.unique(words))
     assert channels < 4 or different > min(8, words.size // 20), "the words tell too little"
-    return case, operators.conv2d_sums(words, pointwise[:, None, None, :]).transpose(2, 0, 1)
+    return case, conv2d_sums(words, pointwise[:, None, None, :]).transpose(2, 0, 1)

@@ -3,6 +3,8 @@
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,10 +56,11 @@ def _watched(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     begun: list[Path] = []
     own_folder = folders._own_folder
 
-    def recorded(target: Path) -> tuple[Path, int]:
-        own, descriptor = own_folder(target)
-        begun.append(own)
-        return own, descriptor
+    @contextmanager
+    def recorded(target: Path) -> Iterator[Path]:
+        with own_folder(target) as own:
+            begun.append(own)
+            yield own
 
     monkeypatch.setattr(folders, "_own_folder", recorded)
     monkeypatch.setattr(folders, "_take_place", lambda own, target: pytest.fail(f"writes {target}"))

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from compiler.image import Image
+from compiler.ir.image import Image
 from model.config import MachineConfig
 from model.encoding import Counter
 from runtime.figures import figures as network_figures

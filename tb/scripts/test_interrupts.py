@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from runtime.folders import BUILD, ROOT
+from runtime.shipped import MODEL
 from runtime.simulator.verilate import build_model
 from tb.catalogue import find
-from tb.net.demo_net import MODEL
 from tb.scripts.transcript import CAP_S
 
 ENDINGS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from compiler.pipeline import compile_network
 from model.machine import Machine
-from runtime.folders import ROOT
+from runtime.shipped import FLOAT_WEIGHTS
 from scripts import cifar10, quantization, tflite_reference
 from scripts import float_network as network
 from tb.scripts.commands import assert_refused, eyrie, files
@@ -88,8 +88,7 @@ def test_best_range_cuts_off_rare_large_values_only() -> None:
     ],
 )
 def test_refusals(float_: str | None, output: str, message: str, tmp_path: Path) -> None:
-    shipped = ROOT / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10_float.pt"
-    weights = tmp_path / float_ if float_ else shipped
+    weights = tmp_path / float_ if float_ else FLOAT_WEIGHTS
     run = eyrie("quantize", weights, tmp_path / output, "--cifar10", tmp_path)
     assert_refused(run, f"eyrie quantize: {tmp_path}")
     assert message in run.stderr and not files(tmp_path)

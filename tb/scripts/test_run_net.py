@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from compiler.pipeline import compile_network
 from runtime import progress
 from tb.net.requests import on_rtl

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image as Picture
 
-from compiler.importers import tflite
+from compiler.frontend import tflite
 from runtime.folders import ROOT
 from runtime.programs import PROGRAMS, compiled
+from runtime.shipped import MODEL, PHOTO
 from runtime.simulator.verilate import MODELS
 from scripts.cifar10 import CLASSES, preprocess
-from tb.net.demo_net import MODEL, PHOTO
 
 ROUNDS = int(os.environ.get("EYRIE_ROUNDS", "1"))
 

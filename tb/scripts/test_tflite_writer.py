@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.importers import tflite
-from model.operators import requantization
+from compiler.frontend import tflite
+from model.operators.quantization import requantization
 from scripts import tflite_reference
 from tb.scripts import small_nets
 from tb.scripts.small_nets import VALID, Quant, TfliteBuilder, bias, scales, weights

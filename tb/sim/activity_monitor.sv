@@ -7,6 +7,7 @@ module activity_monitor
   import eyrie_pkg::*;
 (
   input  logic                      clk_i,
+  input  logic                      rst_ni,
   input  logic                      unit_rst_ni,
   input  machine_status_t           status_i,
   input  pass_control_t             pass_control_i,
@@ -29,7 +30,7 @@ module activity_monitor
   localparam int unsigned Late = ActivityDelay + 2;  // cycles until what the array does is in its counters
 
   int          running, transfers, passes, chunks, in_flight;
-  logic        was_running [Late+1], was_counting [Late+1];
+  logic        was_running, was_counting;  // when the array did what is in its counters
   logic [63:0] macs_q;
   logic        grew;
   logic [Counters-1:0] event_now;
@@ -40,9 +41,9 @@ module activity_monitor
     watched_o = '0;
     event_now = '0;
     watched_o[CounterArrayBusy]   = 1'b1;
-    event_now[CounterArrayBusy]   = was_counting[Late] && grew;
+    event_now[CounterArrayBusy]   = was_counting && grew;
     watched_o[CounterArrayStall]  = 1'b1;
-    event_now[CounterArrayStall]  = was_counting[Late] && was_running[Late] && !grew;
+    event_now[CounterArrayStall]  = was_counting && was_running && !grew;
     watched_o[CounterIfmapStall]  = 1'b1;
     event_now[CounterIfmapStall]  = status_i.counting && ifmap_valid_i && !ifmap_ready_i;
     watched_o[CounterFilterStall] = 1'b1;
@@ -58,15 +59,15 @@ module activity_monitor
                                     transfers < int'(pass_i.wait_transfers);
   end
 
-  assign was_running[0]  = running != 0;
-  assign was_counting[0] = status_i.counting;
+  delay_line #(.WIDTH(2), .CYCLES(Late)) u_delay (
+    .clk_i,
+    .rst_ni,
+    .value_i({running != 0, status_i.counting}),
+    .late_o ({was_running, was_counting})
+  );
 
   always_ff @(posedge clk_i) begin
     macs_q <= macs_i;
-    for (int n = 0; n < Late; n++) begin
-      was_running[n+1]  <= was_running[n];
-      was_counting[n+1] <= was_counting[n];
-    end
     if (!unit_rst_ni) begin
       running   <= 0;
       transfers <= 0;

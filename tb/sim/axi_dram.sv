@@ -9,7 +9,9 @@
 // 256, drawn from the simulator's seed. The memory has bytes_i bytes, at most 4 GiB; an access beyond is
 // answered outside_i (2'b11, DECERR, or 2'b10, SLVERR) and does nothing. dead_i: channels that take and give
 // nothing any more; they go on where they were when it falls.
-module axi_dram #(
+module axi_dram
+  import bus_pkg::*;
+#(
   parameter int unsigned BUS_WORDS = 1,
   parameter int unsigned BURSTS = 64
 ) (
@@ -24,27 +26,8 @@ module axi_dram #(
   input  logic [4:0]  dead_i,    // AR, R, AW, W, B, from bit 0 on
   output logic [63:0] pointer_o, // the memory's address in the simulation's process
 
-  input  logic [31:0] axi_araddr_i,
-  input  logic [7:0]  axi_arlen_i,
-  input  logic        axi_arvalid_i,
-  output logic        axi_arready_o,
-  output logic [BUS_WORDS-1:0][63:0] axi_rdata_o,
-  output logic [1:0]  axi_rresp_o,
-  output logic        axi_rlast_o,
-  output logic        axi_rvalid_o,
-  input  logic        axi_rready_i,
-  input  logic [31:0] axi_awaddr_i,
-  input  logic [7:0]  axi_awlen_i,
-  input  logic        axi_awvalid_i,
-  output logic        axi_awready_o,
-  input  logic [BUS_WORDS-1:0][63:0] axi_wdata_i,
-  input  logic [BUS_WORDS-1:0][7:0] axi_wstrb_i,
-  input  logic        axi_wlast_i,
-  input  logic        axi_wvalid_i,
-  output logic        axi_wready_o,
-  output logic [1:0]  axi_bresp_o,
-  output logic        axi_bvalid_o,
-  input  logic        axi_bready_i
+  input  axi_request_t  axi_i,
+  output axi_response_t axi_o
 );
 
   import "DPI-C" function longint dram_new(input longint bytes);
@@ -87,38 +70,30 @@ module axi_dram #(
       reads.delete();
       writes.delete();
       responses.delete();
-      axi_arready_o <= 1'b0;
-      axi_rvalid_o  <= 1'b0;
-      axi_rdata_o   <= '0;
-      axi_rresp_o   <= '0;
-      axi_rlast_o   <= 1'b0;
-      axi_awready_o <= 1'b0;
-      axi_wready_o  <= 1'b0;
-      axi_bvalid_o  <= 1'b0;
-      axi_bresp_o   <= '0;
+      axi_o     <= '0;
     end else begin
       now = now + 1;
       read_credit  = earned(read_credit);
       write_credit = earned(write_credit);
 
       // Reads
-      if (axi_arvalid_i && axi_arready_o) begin
-        reads.push_back('{axi_araddr_i, int'(axi_arlen_i) + 1,
+      if (axi_i.ar.valid && axi_o.ar_ready) begin
+        reads.push_back('{axi_i.ar.address, int'(axi_i.ar.length) + 1,
                           now + longint'(latency_i) - 1, 1'b0});
       end
-      axi_arready_o <= reads.size() < BURSTS && !held(Ar);
-      if (!axi_rvalid_o || axi_rready_i) begin
-        axi_rvalid_o <= 1'b0;
+      axi_o.ar_ready <= reads.size() < BURSTS && !held(Ar);
+      if (!axi_o.r_valid || axi_i.r_ready) begin
+        axi_o.r_valid <= 1'b0;
         if (reads.size() != 0 && reads[0].due <= now && !held(R)
             && (beats_i == 0 || read_credit >= int'(cycles_i))) begin
           logic outside;
           outside = {1'b0, reads[0].address} >= bytes_i;
-          axi_rvalid_o <= 1'b1;
+          axi_o.r_valid <= 1'b1;
           for (int w = 0; w < BUS_WORDS; w++) begin
-            axi_rdata_o[w] <= outside ? '0 : dram_read(memory, 32'(reads[0].address >> 3) + w);
+            axi_o.r_data[w] <= outside ? '0 : dram_read(memory, 32'(reads[0].address >> 3) + w);
           end
-          axi_rresp_o  <= outside ? outside_i : 2'b00;
-          axi_rlast_o  <= reads[0].left == 1;
+          axi_o.r_response  <= outside ? outside_i : 2'b00;
+          axi_o.r_last  <= reads[0].left == 1;
           read_credit = read_credit - int'(cycles_i);
           reads[0].address = reads[0].address + 8 * BUS_WORDS;
           reads[0].left = reads[0].left - 1;
@@ -127,33 +102,33 @@ module axi_dram #(
       end
 
       // Writes
-      if (axi_awvalid_i && axi_awready_o) begin
-        writes.push_back('{axi_awaddr_i, int'(axi_awlen_i) + 1, 0, 1'b0});
+      if (axi_i.aw.valid && axi_o.aw_ready) begin
+        writes.push_back('{axi_i.aw.address, int'(axi_i.aw.length) + 1, 0, 1'b0});
       end
-      if (axi_wvalid_i && axi_wready_o) begin
+      if (axi_i.w_valid && axi_o.w_ready) begin
         if ({1'b0, writes[0].address} >= bytes_i) writes[0].failed = 1'b1;
         else begin
           for (int w = 0; w < BUS_WORDS; w++) begin
-            dram_write(memory, 32'(writes[0].address >> 3) + w, axi_wdata_i[w], 32'(axi_wstrb_i[w]));
+            dram_write(memory, 32'(writes[0].address >> 3) + w, axi_i.w_data[w], 32'(axi_i.w_strobe[w]));
           end
         end
         write_credit = write_credit - int'(cycles_i);
         writes[0].address = writes[0].address + 8 * BUS_WORDS;
         writes[0].left = writes[0].left - 1;
-        assert (axi_wlast_i == (writes[0].left == 0)) else $error("axi_dram: WLAST is wrong");
+        assert (axi_i.w_last == (writes[0].left == 0)) else $error("axi_dram: WLAST is wrong");
         if (writes[0].left == 0) begin
           writes[0].due = now + longint'(latency_i) - 1;
           responses.push_back(writes.pop_front());
         end
       end
-      axi_awready_o <= writes.size() < BURSTS && !held(Aw);
-      axi_wready_o  <= writes.size() != 0 && !held(W)
+      axi_o.aw_ready <= writes.size() < BURSTS && !held(Aw);
+      axi_o.w_ready  <= writes.size() != 0 && !held(W)
                        && (beats_i == 0 || write_credit >= int'(cycles_i));
-      if (!axi_bvalid_o || axi_bready_i) begin
-        axi_bvalid_o <= 1'b0;
+      if (!axi_o.b_valid || axi_i.b_ready) begin
+        axi_o.b_valid <= 1'b0;
         if (responses.size() != 0 && responses[0].due <= now && !held(B)) begin
-          axi_bvalid_o <= 1'b1;
-          axi_bresp_o  <= responses[0].failed ? outside_i : 2'b00;
+          axi_o.b_valid <= 1'b1;
+          axi_o.b_response  <= responses[0].failed ? outside_i : 2'b00;
           void'(responses.pop_front());
         end
       end
@@ -161,20 +136,20 @@ module axi_dram #(
   end
 
   WholeBurst: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_arvalid_i |-> 32'(axi_araddr_i[11:3]) + BUS_WORDS * 32'(axi_arlen_i) < 512)
+      axi_i.ar.valid |-> 32'(axi_i.ar.address[11:3]) + BUS_WORDS * 32'(axi_i.ar.length) < 512)
     else $error("axi_dram: a read burst crosses 4 KiB");
   WholeWriteBurst: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_awvalid_i |-> 32'(axi_awaddr_i[11:3]) + BUS_WORDS * 32'(axi_awlen_i) < 512)
+      axi_i.aw.valid |-> 32'(axi_i.aw.address[11:3]) + BUS_WORDS * 32'(axi_i.aw.length) < 512)
     else $error("axi_dram: a write burst crosses 4 KiB");
   ReadStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_arvalid_i && !axi_arready_o |=> axi_arvalid_i && $stable({axi_araddr_i, axi_arlen_i}))
+      axi_i.ar.valid && !axi_o.ar_ready |=> axi_i.ar.valid && $stable(axi_i.ar))
     else $error("axi_dram: AR changed while it waited");
   WriteStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_awvalid_i && !axi_awready_o |=> axi_awvalid_i && $stable({axi_awaddr_i, axi_awlen_i}))
+      axi_i.aw.valid && !axi_o.aw_ready |=> axi_i.aw.valid && $stable(axi_i.aw))
     else $error("axi_dram: AW changed while it waited");
   DataStable: assert property (@(posedge clk_i) disable iff (!rst_ni)
-      axi_wvalid_i && !axi_wready_o
-      |=> axi_wvalid_i && $stable({axi_wdata_i, axi_wstrb_i, axi_wlast_i}))
+      axi_i.w_valid && !axi_o.w_ready
+      |=> axi_i.w_valid && $stable({axi_i.w_data, axi_i.w_strobe, axi_i.w_last}))
     else $error("axi_dram: W changed while it waited");
 
 endmodule

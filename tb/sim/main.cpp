@@ -41,6 +41,7 @@ class Top {
     top_.outside_i = 3;  // DECERR
     top_.dead_i = 0;
     top_.trace_pass_i = top_.trace_select_i = 0;
+    for (auto& word : top_.flip_i.m_storage) word = 0;
   }
 
   void latency(int cycles) { top_.latency_i = cycles; }

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.image import Image
-from compiler.layout import FeatureMap
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.image import Image
 from model.config import GLB_WORD_BYTES
 from model.encoding import Counter, ErrorCode, Register, counter_register
 from runtime.simulator.simulate import sizes_of

@@ -7,9 +7,13 @@
 // an entry of pass trace_pass_i. Behind those come the set of counters that activity_monitor counts, and its count of
 // counter trace_pass_i.
 //
+// flip_i inverts AXI-Lite and AXI inputs, bit by bit, and outputs_o is all that the machine says: a bench flips within
+// a cycle and sees whether an output follows.
+//
 // A pass's signature is the sum, over its ofmap words, of (data ^ address * Spread) * Spread, 64 bits:
 // it says at every pass whether what was written is what the golden model writes.
 module tb_top
+  import bus_pkg::*;
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
@@ -60,19 +64,36 @@ module tb_top
   output logic        reg_rvalid_o,
   input  logic        reg_rready_i,
 
+  input  logic [202:0] flip_i,
+  output logic [511:0] outputs_o,
+
   input  logic [15:0] trace_pass_i,
   input  logic [7:0]  trace_select_i,
   output logic [63:0] trace_o
 );
 
-  logic [31:0] axi_araddr, axi_awaddr;
-  logic [7:0]  axi_arlen, axi_awlen;
-  logic [8*BUS_WORDS-1:0] axi_wstrb;
-  logic [2:0]  unused_arsize, unused_awsize;
-  logic [1:0]  unused_arburst, unused_awburst, axi_rresp, axi_bresp;
-  logic [64*BUS_WORDS-1:0] axi_rdata, axi_wdata;
-  logic        axi_arvalid, axi_arready, axi_rlast, axi_rvalid, axi_rready;
-  logic        axi_awvalid, axi_awready, axi_wlast, axi_wvalid, axi_wready, axi_bvalid, axi_bready;
+  // ---- Pins ----
+
+  localparam int unsigned LiteInputs = 65;  // bits
+
+  logic [11:0]   awaddr, araddr;
+  logic [31:0]   wdata;
+  logic [3:0]    wstrb;
+  logic          awvalid, wvalid, bready, arvalid, rready;
+  logic [2:0]    arsize, awsize;
+  logic [1:0]    arburst, awburst;
+  axi_request_t  axi_request;
+  axi_response_t axi_response, axi;
+
+  assign {awaddr, awvalid, wdata, wstrb, wvalid, bready, araddr, arvalid, rready} = flip_i[LiteInputs-1:0] ^
+         {reg_awaddr_i, reg_awvalid_i, reg_wdata_i, reg_wstrb_i, reg_wvalid_i, reg_bready_i,
+          reg_araddr_i, reg_arvalid_i, reg_rready_i};
+  assign axi = axi_response ^ flip_i[LiteInputs +: $bits(axi_response_t)];
+
+  if (BUS_WORDS < MostBusWords) begin : gen_unused_words
+    assign axi_request.w_data[MostBusWords-1:BUS_WORDS]   = '0;
+    assign axi_request.w_strobe[MostBusWords-1:BUS_WORDS] = '0;
+  end
 
   eyrie #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
@@ -81,61 +102,54 @@ module tb_top
     .BUS_WORDS(BUS_WORDS), .FILTER_LANES(FILTER_LANES)
   ) u_eyrie (
     .clk_i, .rst_ni, .interrupt_o,
-    .reg_awaddr_i, .reg_awvalid_i, .reg_awready_o, .reg_wdata_i, .reg_wstrb_i, .reg_wvalid_i,
-    .reg_wready_o, .reg_bresp_o, .reg_bvalid_o, .reg_bready_i, .reg_araddr_i, .reg_arvalid_i,
-    .reg_arready_o, .reg_rdata_o, .reg_rresp_o, .reg_rvalid_o, .reg_rready_i,
-    .axi_araddr_o (axi_araddr),
-    .axi_arlen_o  (axi_arlen),
-    .axi_arsize_o (unused_arsize),
-    .axi_arburst_o(unused_arburst),
-    .axi_arvalid_o(axi_arvalid),
-    .axi_arready_i(axi_arready),
-    .axi_rdata_i  (axi_rdata),
-    .axi_rresp_i  (axi_rresp),
-    .axi_rlast_i  (axi_rlast),
-    .axi_rvalid_i (axi_rvalid),
-    .axi_rready_o (axi_rready),
-    .axi_awaddr_o (axi_awaddr),
-    .axi_awlen_o  (axi_awlen),
-    .axi_awsize_o (unused_awsize),
-    .axi_awburst_o(unused_awburst),
-    .axi_awvalid_o(axi_awvalid),
-    .axi_awready_i(axi_awready),
-    .axi_wdata_o  (axi_wdata),
-    .axi_wstrb_o  (axi_wstrb),
-    .axi_wlast_o  (axi_wlast),
-    .axi_wvalid_o (axi_wvalid),
-    .axi_wready_i (axi_wready),
-    .axi_bresp_i  (axi_bresp),
-    .axi_bvalid_i (axi_bvalid),
-    .axi_bready_o (axi_bready)
+    .reg_awaddr_i (awaddr),
+    .reg_awvalid_i(awvalid),
+    .reg_awready_o,
+    .reg_wdata_i  (wdata),
+    .reg_wstrb_i  (wstrb),
+    .reg_wvalid_i (wvalid),
+    .reg_wready_o, .reg_bresp_o, .reg_bvalid_o,
+    .reg_bready_i (bready),
+    .reg_araddr_i (araddr),
+    .reg_arvalid_i(arvalid),
+    .reg_arready_o, .reg_rdata_o, .reg_rresp_o, .reg_rvalid_o,
+    .reg_rready_i (rready),
+    .axi_araddr_o (axi_request.ar.address),
+    .axi_arlen_o  (axi_request.ar.length),
+    .axi_arsize_o (arsize),
+    .axi_arburst_o(arburst),
+    .axi_arvalid_o(axi_request.ar.valid),
+    .axi_arready_i(axi.ar_ready),
+    .axi_rdata_i  (axi.r_data[BUS_WORDS-1:0]),
+    .axi_rresp_i  (axi.r_response),
+    .axi_rlast_i  (axi.r_last),
+    .axi_rvalid_i (axi.r_valid),
+    .axi_rready_o (axi_request.r_ready),
+    .axi_awaddr_o (axi_request.aw.address),
+    .axi_awlen_o  (axi_request.aw.length),
+    .axi_awsize_o (awsize),
+    .axi_awburst_o(awburst),
+    .axi_awvalid_o(axi_request.aw.valid),
+    .axi_awready_i(axi.aw_ready),
+    .axi_wdata_o  (axi_request.w_data[BUS_WORDS-1:0]),
+    .axi_wstrb_o  (axi_request.w_strobe[BUS_WORDS-1:0]),
+    .axi_wlast_o  (axi_request.w_last),
+    .axi_wvalid_o (axi_request.w_valid),
+    .axi_wready_i (axi.w_ready),
+    .axi_bresp_i  (axi.b_response),
+    .axi_bvalid_i (axi.b_valid),
+    .axi_bready_o (axi_request.b_ready)
   );
 
   axi_dram #(.BUS_WORDS(BUS_WORDS)) u_dram (
     .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i, .bytes_i, .outside_i, .dead_i,
-    .pointer_o    (dram_pointer_o),
-    .axi_araddr_i (axi_araddr),
-    .axi_arlen_i  (axi_arlen),
-    .axi_arvalid_i(axi_arvalid),
-    .axi_arready_o(axi_arready),
-    .axi_rdata_o  (axi_rdata),
-    .axi_rresp_o  (axi_rresp),
-    .axi_rlast_o  (axi_rlast),
-    .axi_rvalid_o (axi_rvalid),
-    .axi_rready_i (axi_rready),
-    .axi_awaddr_i (axi_awaddr),
-    .axi_awlen_i  (axi_awlen),
-    .axi_awvalid_i(axi_awvalid),
-    .axi_awready_o(axi_awready),
-    .axi_wdata_i  (axi_wdata),
-    .axi_wstrb_i  (axi_wstrb),
-    .axi_wlast_i  (axi_wlast),
-    .axi_wvalid_i (axi_wvalid),
-    .axi_wready_o (axi_wready),
-    .axi_bresp_o  (axi_bresp),
-    .axi_bvalid_o (axi_bvalid),
-    .axi_bready_i (axi_bready)
+    .pointer_o(dram_pointer_o),
+    .axi_i    (axi_request),
+    .axi_o    (axi_response)
   );
+
+  assign outputs_o = 512'({interrupt_o, reg_awready_o, reg_wready_o, reg_bresp_o, reg_bvalid_o, reg_arready_o,
+                           reg_rdata_o, reg_rresp_o, reg_rvalid_o, axi_request, arsize, arburst, awsize, awburst});
 
   // ---- Counters at the end of each pass ----
 
@@ -204,25 +218,23 @@ module tb_top
   localparam int unsigned Pes = ROWS * COLS;
 
   logic [31:0] pe_cycles [PASSES];
-  logic [15:0] offered, idle_pass, pes_idle, pes_behind, pes_running;
+  logic [15:0] offers, idle_pass, pes_idle, pes_behind, pes_running;
+
+  always_ff @(posedge clk_i) begin
+    offers <= u_eyrie.unit_rst_n ? offers + 16'(u_eyrie.pass_control.pass_valid &&
+                                                u_eyrie.pass_status.pass_ready) : '0;
+  end
 
   // As of the cycle that the array's activity counts are of.
-  logic [ActivityDelay:0][15:0] offers;
-  logic [ActivityDelay:0]       counting;
+  logic [15:0] offered;
+  logic        counting;
 
-  assign counting[0] = u_eyrie.status.counting;
-  always_ff @(posedge clk_i) begin
-    offers[0] <= u_eyrie.unit_rst_n ? offers[0] + 16'(u_eyrie.pass_control.pass_valid &&
-                                                      u_eyrie.pass_status.pass_ready) : '0;
-  end
-  for (genvar n = 0; n < ActivityDelay; n++) begin : gen_delay
-    always_ff @(posedge clk_i) begin
-      offers[n+1]   <= offers[n];
-      counting[n+1] <= counting[n];
-    end
-  end
+  delay_line #(.WIDTH(17), .CYCLES(ActivityDelay)) u_delay (
+    .clk_i, .rst_ni,
+    .value_i({offers, u_eyrie.status.counting}),
+    .late_o ({offered, counting})
+  );
 
-  assign offered    = offers[ActivityDelay];
   assign pes_idle   = u_eyrie.increment[CounterPeIdle];
   assign pes_behind = u_eyrie.increment[CounterPeBehind];
   assign pes_running = 16'(Pes) - pes_idle - pes_behind;  // the pass offered last
@@ -236,7 +248,7 @@ module tb_top
   always_ff @(posedge clk_i) begin
     if (!u_eyrie.unit_rst_n) begin
       for (int unsigned n = 0; n < PASSES; n++) pe_cycles[n] <= '0;
-    end else if (counting[ActivityDelay]) begin
+    end else if (counting) begin
       pe_cycles[place(idle_pass)] <= pe_cycles[place(idle_pass)] + 32'(pes_idle);
       if (pes_running != '0) begin
         pe_cycles[place(offered - 16'd1)] <= pe_cycles[place(offered - 16'd1)] + 32'(pes_running) +
@@ -261,7 +273,7 @@ module tb_top
   logic [Counters-1:0][63:0] watched_counts;
 
   activity_monitor u_monitor (
-    .clk_i,
+    .clk_i, .rst_ni,
     .unit_rst_ni     (u_eyrie.unit_rst_n),
     .status_i        (u_eyrie.status),
     .pass_control_i  (u_eyrie.pass_control),

@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from compiler.layout import pack_tables
+from compiler.target.packing import pack_tables
 from model import encoding as enc
 from model.arithmetic import multiply_by_quantized_multiplier, wrap_int32
 from model.config import MachineConfig

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tiling controller's simulation tests."""
 
-from dataclasses import replace
-
 from model.config import DEFAULT, MachineConfig
 from runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
@@ -15,12 +13,12 @@ def _is_made_for_others(machine: MachineConfig) -> str | None:
             f"{DEFAULT.glb_words} words, it has {machine.bus_words} and {machine.glb_words}")
 
 
-def _bench(name: str, about: str, testcase: str, **arguments: object) -> Bench:
+def _bench(name: str, about: str, testcase: str, tests: str = "tiling", **arguments: object) -> Bench:
     return Bench(
         name,
         about,
         "tb_tiling",
-        "tb.tiling.tiling_tests",
+        f"tb.tiling.{tests}_tests",
         testcase,
         arguments=arguments,
         sources=SOURCES,
@@ -31,7 +29,7 @@ def _bench(name: str, about: str, testcase: str, **arguments: object) -> Bench:
 
 BENCHES = [
     _bench("tile0", "tiling: random command lists against a model", "random_lists"),
-    _bench("tile1", "tiling: every error stops with code and address, soft reset", "errors"),
+    _bench("tile1", "tiling: every error stops with code and address, soft reset", "errors", "error"),
     _bench(
         "tile2",
         "tiling: random lists, slow DRAM with random stalls everywhere",
@@ -48,7 +46,7 @@ BENCHES = [
         runs=2,
         memory={"latency": 1, "beats": 3, "cycles": 4},
     ),
-    _bench("tile4", "tiling: the watchdog ends what hangs", "hangs", high=True),
+    _bench("tile4", "tiling: the watchdog ends what hangs", "hangs", "watchdog", high=True),
     _bench(
         "tile5",
         "tiling: soft resets at random moments",
@@ -62,30 +60,30 @@ BENCHES = [
         "tile7",
         "tiling: errors with a slow DRAM with random stalls",
         "errors",
+        "error",
         high=True,
         memory={"latency": 70, "stall": 80},
     ),
-    _bench("tile8", "tiling: long waits in a row are no hang to the watchdog", "slow"),
-    replace(
-        _bench(
-            "tile9",
-            "tiling: more transfers, passes and chunks than 16 bits can count",
-            "counts_on",
-            latency=2,
-            passes=34_000,
-            chunks=40_000,
-            least=1 << 15,
-            limit=2_000_000,
-        ),
-        module="tb.tiling.long_tests",
+    _bench("tile8", "tiling: long waits in a row are no hang to the watchdog", "slow", "watchdog"),
+    _bench(
+        "tile9",
+        "tiling: more transfers, passes and chunks than 16 bits can count",
+        "counts_on",
+        "long",
+        latency=2,
+        passes=34_000,
+        chunks=40_000,
+        least=1 << 15,
+        limit=2_000_000,
     ),
-    *(
-        replace(_bench(name, about, testcase, high=True, **arguments), module="tb.tiling.recovery_tests")
-        for name, about, testcase, arguments in (
-            ("tile10", "tiling: a memory that dies on each channel, then answers or is reset", "dead_memory", {}),
-            ("tile11", "tiling: a memory that dies after END", "dead_after_end", {}),
-            ("tile12", "tiling: rst_ni at random moments", "resets", {"runs": 12}),
-        )
+    _bench(
+        "tile10",
+        "tiling: a memory that dies on each channel, then answers or is reset",
+        "dead_memory",
+        "recovery",
+        high=True,
     ),
+    _bench("tile11", "tiling: a memory that dies after END", "dead_after_end", "recovery", high=True),
+    _bench("tile12", "tiling: rst_ni at random moments", "resets", "recovery", high=True, runs=12),
     _bench("tile13", "tiling: LOADs fill the port at a latency of 200", "transfer_rates", latency=200),
 ]

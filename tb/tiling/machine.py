@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge, SimTimeoutError, with_timeout
 
-from model.encoding import Counter, Register
+from model.encoding import Counter, ErrorCode, Opcode, Register
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamMonitor
@@ -25,6 +25,7 @@ from tb.tiling.registers import (
     BUS_WAITS,
     CLEAR_INTERRUPT,
     DONE,
+    ERROR,
     SOFT_RESET,
     START,
     Registers,
@@ -169,6 +170,32 @@ class Machine:
         spare = counts[Counter.COMMAND_BYTES] // 8 - len(program.words)
         board.expect(True, f"{what}: command words fetched in vain: {spare}")
         board.observe(0 <= spare <= 64)
+
+    def prefix(self) -> Program:
+        """The start of a program: a few transfers that are good, so that something is under way."""
+        rng = self.tb.rng
+        program = self.program(WINDOW[0] + 8 * int(rng.integers(512)))
+        for _ in range(int(rng.integers(4))):
+            opcode = Opcode.LOAD if rng.random() < 0.7 else Opcode.STORE
+            program.transfer(opcode, 0x40000, int(rng.integers(4000)), int(rng.integers(1, 300)))
+        return program
+
+    async def fails(self, what: str, program: Program, error: tuple[ErrorCode, int]) -> None:
+        """Runs a program that ends with an error and its address, checks that all comes to rest, and resets."""
+        board, read = self.results, self.registers.value
+        self.store_program(program)
+        await self.start(program)
+        status = await self.end(5000)
+        board.expect((ERROR, *error), what)
+        board.observe(status)
+        # A start is ignored after an error.
+        await self.registers.write(Register.CONTROL, START)
+        await ClockCycles(self.tb.clock, 400)
+        bursts = int(self.dut.bursts_o.value)
+        await ClockCycles(self.tb.clock, 400)
+        board.expect((ERROR, bursts), f"{what}: still stopped")
+        board.observe((await read(Register.STATUS), int(self.dut.bursts_o.value)))
+        await self.soft_reset()
 
     def _on_config(self, item: dict[str, int]) -> None:
         self.handed.observe(("config", item["index"], item["data"]))

@@ -15,10 +15,10 @@ BUSY, DONE, ERROR, INTERRUPT, BUS_WAITS = 1, 2, 4, 8, 16
 class Registers:
     """Reads and writes registers, with random gaps between the channels."""
 
-    def __init__(self, tb: Testbench, prefix: str = "reg") -> None:
+    def __init__(self, tb: Testbench) -> None:
         self._rng = tb.rng
         self._edge = RisingEdge(tb.clock)
-        self._port = lambda name: getattr(tb.dut, f"{prefix}_{name}")
+        self._port = lambda name: getattr(tb.dut, f"reg_{name}")
         for name in ("awvalid_i", "wvalid_i", "bready_i", "arvalid_i", "rready_i"):
             self._port(name).value = 0
 

@@ -75,8 +75,6 @@ module tb_tiling
   import "DPI-C" function void dram_write(input longint base, input int word, input longint data,
                                           input int strobe);
 
-  lite_request_t    lite_request;
-  lite_response_t   lite_response;
   machine_control_t control;
   machine_status_t  status;
   pass_control_t    pass_control;
@@ -141,61 +139,21 @@ module tb_tiling
     increment[CounterPassWait]       = 16'(activity.pass_wait);
   end
 
-  assign lite_request = '{
-    aw_address: reg_awaddr_i,
-    aw_valid:   reg_awvalid_i,
-    w_data:     reg_wdata_i,
-    w_strobe:   reg_wstrb_i,
-    w_valid:    reg_wvalid_i,
-    b_ready:    reg_bready_i,
-    ar_address: reg_araddr_i,
-    ar_valid:   reg_arvalid_i,
-    r_ready:    reg_rready_i
-  };
-  assign reg_awready_o = lite_response.aw_ready;
-  assign reg_wready_o  = lite_response.w_ready;
-  assign reg_bresp_o   = lite_response.b_response;
-  assign reg_bvalid_o  = lite_response.b_valid;
-  assign reg_arready_o = lite_response.ar_ready;
-  assign reg_rdata_o   = lite_response.r_data;
-  assign reg_rresp_o   = lite_response.r_response;
-  assign reg_rvalid_o  = lite_response.r_valid;
-
   register_file u_registers (
     .clk_i, .rst_ni, .interrupt_o,
-    .lite_i(lite_request),
-    .lite_o(lite_response),
+    .reg_awaddr_i, .reg_awvalid_i, .reg_awready_o, .reg_wdata_i, .reg_wstrb_i, .reg_wvalid_i,
+    .reg_wready_o, .reg_bresp_o, .reg_bvalid_o, .reg_bready_i, .reg_araddr_i, .reg_arvalid_i,
+    .reg_arready_o, .reg_rdata_o, .reg_rresp_o, .reg_rvalid_o, .reg_rready_i,
     .control_o(control),
     .status_i(status),
     .increment_i(increment)
   );
 
-  assign axi_response.r_data[1] = '0;
-
   axi_dram u_dram (
     .clk_i, .rst_ni, .latency_i, .beats_i, .cycles_i, .stall_i, .bytes_i, .outside_i, .dead_i,
     .pointer_o(dram_pointer_o),
-    .axi_araddr_i(axi_request.ar.address),
-    .axi_arlen_i(axi_request.ar.length),
-    .axi_arvalid_i(axi_request.ar.valid),
-    .axi_arready_o(axi_response.ar_ready),
-    .axi_rdata_o(axi_response.r_data[0]),
-    .axi_rresp_o(axi_response.r_response),
-    .axi_rlast_o(axi_response.r_last),
-    .axi_rvalid_o(axi_response.r_valid),
-    .axi_rready_i(axi_request.r_ready),
-    .axi_awaddr_i(axi_request.aw.address),
-    .axi_awlen_i(axi_request.aw.length),
-    .axi_awvalid_i(axi_request.aw.valid),
-    .axi_awready_o(axi_response.aw_ready),
-    .axi_wdata_i(axi_request.w_data[0]),
-    .axi_wstrb_i(axi_request.w_strobe[0]),
-    .axi_wlast_i(axi_request.w_last),
-    .axi_wvalid_i(axi_request.w_valid),
-    .axi_wready_o(axi_response.w_ready),
-    .axi_bresp_o(axi_response.b_response),
-    .axi_bvalid_o(axi_response.b_valid),
-    .axi_bready_i(axi_request.b_ready)
+    .axi_i(axi_request),
+    .axi_o(axi_response)
   );
 
   logic auto_ready, auto_done, auto_freed;

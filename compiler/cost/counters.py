@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes and multiplications by layer: what the machine's counters count while it works for each."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from compiler.cost import traffic
+from compiler.cost.timing.shape import pass_shape
+from compiler.ir.image import Image
+from compiler.ir.program import Command, Config, Run, Transfer, disassemble
+from model.config import MachineConfig
+from model.descriptor import Descriptor
+
+COUNTERS = (*traffic.COUNTERS, "MACS")
+
+
+def commands_of(image: Image) -> list[Command]:
+    words = image.dram[image.program :][: image.map["program"]["bytes"]].view(np.uint64)
+    return disassemble(words)
+
+
+def counted(machine: MachineConfig, commands: list[Command]) -> Iterator[dict[str, int]]:
+    """What each command counts, without its own words: those it does not name are 0."""
+    descriptor = Descriptor()
+    for command in commands:
+        counts = {}
+        if isinstance(command, Config):
+            descriptor.words[command.index : command.index + len(command.words)] = command.words
+        elif isinstance(command, Run):
+            counts = traffic.pass_bytes(machine, descriptor)
+            counts["MACS"] = pass_shape(machine, descriptor).macs(machine)
+        elif isinstance(command, Transfer):
+            counts = traffic.transfer_bytes(command)
+        yield counts
+
+
+def by_layer(image: Image) -> list[dict[str, int]]:
+    """The counters of each step of an image's map; the command list, which is nobody's, is left out.
+
+    A pass counts for its step, constants for the step whose they are, a map that is loaded for the step that
+    reads it, and one that is stored for the step that made it.
+    """
+    commands, steps = commands_of(image), image.map["steps"]
+    owner = _Owner(image, commands)
+    found = [dict.fromkeys(COUNTERS, 0) for _ in steps]
+    passes = transfers = 0
+    for command, counts in zip(commands, counted(image.machine, commands)):
+        if isinstance(command, Run):
+            step, passes = owner.of_pass[passes], passes + 1
+        elif isinstance(command, Transfer):
+            transfers += 1
+            step = owner.of_transfer(command, transfers)
+        for name, count in counts.items():
+            found[step][name] += count
+    return found
+
+
+class _Owner:
+    """Which step a pass or a transfer works for."""
+
+    def __init__(self, image: Image, commands: list[Command]) -> None:
+        steps = image.map["steps"]
+        self.of_pass = {number: n for n, step in enumerate(steps) for number in step["passes"]}
+        self._waits = [command.wait_transfers for command in commands if isinstance(command, Run)]
+        names = {step["name"]: n for n, step in enumerate(steps)}
+        self._constants = [(address, address + size, names[name.partition(".")[0]])
+                           for name, (address, size) in image.map["areas"].items()
+                           if name.partition(".")[0] in names and not name.endswith(".spill")]
+
+    def of_transfer(self, transfer: Transfer, number: int) -> int:
+        """number: of the transfer, from 1. A store waits for the pass that wrote the words; a map is loaded
+        for the first pass that waits for it."""
+        if not transfer.load:
+            return self.of_pass[transfer.wait_passes - 1]
+        for start, end, step in self._constants:
+            if start <= transfer.dram_address < end:
+                return step
+        return self.of_pass[next(n for n, wait in enumerate(self._waits) if wait >= number)]

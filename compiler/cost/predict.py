@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a compiled program costs: cycles, bytes at each level, energy.
+
+Bytes are exact. Cycles come from a timeline of the machine's units (compiler/cost/timing), which follows channel
+groups and words, not cycles; tb/net/cost_tests.py holds them to the RTL's. The memory is the simulated one,
+with a latency of 30 cycles and a beat a cycle.
+"""
+
+from dataclasses import dataclass
+
+from compiler.cost import traffic
+from compiler.cost.counters import COUNTERS, commands_of, counted
+from compiler.cost.prices import energy_uj
+from compiler.cost.timing.array import Array, PassTimes
+from compiler.cost.timing.banks import Banks
+from compiler.cost.timing.front import Front
+from compiler.cost.timing.shape import pass_shape
+from compiler.ir.image import Image
+from compiler.ir.program import Command, Config, Run
+from model import encoding as enc
+from model.config import MachineConfig
+from model.descriptor import Descriptor
+from model.encoding import glb_read_bytes, glb_write_bytes
+
+WORD_BYTES = enc.WORD_BITS // 8  # of a command
+DRAM_BYTES = 4 << 20  # of the simulated memory, the window of a run
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """A group of the network and its cycles: up to the last multiplication of its last pass; for the last
+    group, up to the end of its last pass."""
+
+    name: str
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a run will cost.
+
+    cycles    of the whole run, the counter CYCLES
+    counters  MACS and all counters of bytes, by name
+    layers    in the order of the image's steps
+    passes    when each pass begins and ends
+    """
+
+    cycles: int
+    counters: dict[str, int]
+    layers: list[LayerCost]
+    passes: list[PassTimes]
+
+    @property
+    def dram_bytes(self) -> int:
+        return self.counters["DRAM_READ_BYTES"] + self.counters["DRAM_WRITE_BYTES"]
+
+    @property
+    def glb_bytes(self) -> int:
+        return glb_read_bytes(self.counters) + glb_write_bytes(self.counters)
+
+    def energy_uj(self, clock_hz: int, gated: int = 0) -> float:
+        """gated: multiplications with a zero operand, which depend on the data and cost nothing."""
+        return energy_uj(self.counters["MACS"] - gated, self.glb_bytes, self.dram_bytes, self.cycles, clock_hz)
+
+
+def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
+    """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes."""
+    machine = image.machine
+    counters, passes, cycles = _run(machine, commands_of(image))
+    commands = fetched_bytes(image, window)
+    counters["COMMAND_BYTES"] = commands
+    counters["DRAM_READ_BYTES"] += commands
+    return Prediction(cycles, counters, _layers(image.map["steps"], passes), passes)
+
+
+def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
+    """DRAM bytes that the command list costs."""
+    return traffic.command_bytes(image.map["program"]["bytes"] // WORD_BYTES, window - image.program)
+
+
+def _run(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
+    """Counters without commands, times of the passes, cycles."""
+    banks = Banks(machine)
+    front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, machine.bus_words)
+    array, descriptor = Array(machine, front, banks), Descriptor()
+    counters = dict.fromkeys(COUNTERS, 0)
+    passes: list[PassTimes] = []
+    for command, counts in zip(commands, counted(machine, commands)):
+        for name, count in counts.items():
+            counters[name] += count
+        if isinstance(command, Config):
+            descriptor.words[command.index : command.index + len(command.words)] = command.words
+        elif isinstance(command, Run):
+            shape = pass_shape(machine, descriptor)
+            passes.append(array.run(front.passes[len(passes)], shape))
+    return counters, passes, front.finish()
+
+
+def _layers(steps: list[dict], passes: list[PassTimes]) -> list[LayerCost]:
+    ends = [times.worked for times in passes]
+    ends[-1] = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
+    spans = [end - begin for begin, end in zip([0, *ends], ends)]
+    return [LayerCost(step["name"], sum(spans[n] for n in step["passes"])) for step in steps]

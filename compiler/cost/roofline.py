@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no run of a compiled network can do better than: cycles and DRAM bytes."""
+
+from math import prod
+
+from compiler.ir.image import Image
+from model.config import GLB_WORD_BYTES
+
+TABLE_BYTES = 9  # a channel: bias, multiplier, shift
+
+
+def step_bytes(step: dict) -> int:
+    """The constants of a step (an entry of the image's map), each once."""
+    return step["weight_bytes"] + TABLE_BYTES * step["channels"]
+
+
+def step_bounds(image: Image, step: dict) -> dict[str, float]:
+    """Cycles that a step takes at least: of its multiplications on all multipliers, and of its constants
+    through the DRAM port."""
+    machine = image.machine
+    return {"multipliers": step["macs"] / machine.total_multipliers,
+            "DRAM": step_bytes(step) / (GLB_WORD_BYTES * machine.bus_words)}
+
+
+def step_cycles(image: Image, step: dict) -> float:
+    """The larger of the step's bounds."""
+    return max(step_bounds(image, step).values())
+
+
+def roofline_cycles(image: Image) -> int:
+    """Step by step the larger of multiplications / multipliers and compulsory bytes / bus width."""
+    return round(sum(step_cycles(image, step) for step in image.map["steps"]))
+
+
+def compulsory_bytes(image: Image) -> int:
+    """Every weight, every table entry, the inputs and the outputs once."""
+    ends = sum(prod(image.map[name]["shape"]) for name in ("input", "output"))
+    return image.images * ends + sum(step_bytes(step) for step in image.map["steps"])

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pass side of the machine on the timeline: passes are offered, taken, worked and done.
+
+PEs of the two sets get the same words at the same time: the first set stands for both.
+"""
+
+from dataclasses import dataclass
+
+from compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
+from compiler.cost.timing.convolution import Convolution
+from compiler.cost.timing.depthwise import Depthwise
+from compiler.cost.timing.drain import CHAIN, GATHER
+from compiler.cost.timing.front import Front, PassCommand
+from compiler.cost.timing.fused import Fused
+from compiler.cost.timing.pointwise import Pointwise
+from compiler.cost.timing.shape import PassShape
+from compiler.cost.timing.streams import STREAM_START
+from compiler.cost.timing.units import Begin, Units
+from model.config import MachineConfig
+from model.encoding import CONFIG_WORDS, ArrayMode, Stream
+
+OFFER = 2  # pass_controller: from a PASS at the head of the queue to the new epoch: StOffer, epoch
+SCANNED = 2  # id_scanner: cycles beside one for each PE
+CLEARED = CONFIG_WORDS // 2 + 2  # descriptor: from the start to the first CONFIG word
+LOADS = 2  # stream_loader: from a stream's choice to the next one's, beside a cycle for each pair of loops
+LAST_WORDS = 1  # likewise, from the next stream's choice to the last words of the one before
+TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
+PPU_OPEN = 2  # ppu: from its take to the first beat
+DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, token_counters
+
+
+@dataclass(frozen=True)
+class PassTimes:
+    """First cycles: offered, of the pass's epoch; begun, in which PEs can multiply; worked, behind the last
+    multiplication; done, in which the pass counts."""
+
+    offered: int
+    begun: int
+    worked: int
+    done: int
+
+
+class Array:
+    """Runs the passes of a list in turn."""
+
+    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
+        self._machine, self._front = machine, front
+        self._units = Units(machine, front, banks)
+        self._idle = CLEARED  # first cycle in which CONFIG is taken
+        self._pe_free = 0  # first cycle in which the PEs have nothing to do
+
+    def run(self, command: PassCommand, shape: PassShape) -> PassTimes:
+        units, drain = self._units, self._units.drain
+        offered = self._offer(command)
+
+        def take(last: int) -> int:
+            """The cycle in which a unit takes the pass, its work on the one before ending in cycle `last`."""
+            return max(offered, last + 1)
+
+        pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
+        ifmap, filters, depthwise, tables, ofmap = _loaded(
+            shape.level_pairs, take(units.ifmap.sent - NETWORK), take(units.filters.stream.sent - NETWORK),
+            take(units.depthwise.sent - NETWORK), take(drain.tables.sent), ppu)
+        tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
+        units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)
+        filters_first = filters + STREAM_START + NETWORK
+        units.filters.take(filters_first, shape)
+        drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
+        self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START + NETWORK))
+        done = drain.written + DONE
+        self._front.passes_done.append(done)
+        self._idle = max(pes, ifmap, filters, depthwise, tables, ofmap, drains, ppu) + TAKEN
+        return PassTimes(offered, pes + 1, self._pe_free, done)
+
+    def _walk(self, shape: PassShape, begin: Begin) -> int:
+        if shape.mode == ArrayMode.FUSED:
+            return Fused(self._units, shape, begin).run()
+        if shape.mode == ArrayMode.CONVOLUTION:
+            return Convolution(self._units, shape, begin).run()
+        if shape.mode == ArrayMode.POINTWISE:
+            return Pointwise(self._units, shape, begin).run()
+        return Depthwise(self._units, shape, begin).run()
+
+    def _offer(self, command: PassCommand) -> int:
+        """CONFIG words and PASS leave the queue; returns the first cycle of the new epoch."""
+        at, left = self._idle - 1, self._front.left
+        for word in command.configs:
+            at = max(at + 1, self._front.word(word) + 1)
+            left.append(at)
+        tokens = self._front.transfer_done(command.wait_transfers)
+        at = max(at + 1, self._front.word(command.word) + 1, tokens)
+        if command.ids_written:
+            at += self._machine.rows * self._machine.cols + SCANNED
+        left.append(at + OFFER - 1)
+        return at + OFFER
+
+
+STREAMS = Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP
+
+
+def _loaded(level_pairs: dict[Stream, int], *wanted: int) -> list[int]:
+    """When the ifmap, filter, depthwise, table and ofmap stream take a pass that each wants from a cycle on.
+
+    A stream that the pass does not use takes it at once; the others get their words one after the other.
+    """
+    taken, waiting, free = list(wanted), [n for n, stream in enumerate(STREAMS) if stream in level_pairs], 0
+    while waiting:
+        at = max(free, min(wanted[n] for n in waiting))
+        stream = next(n for n in waiting if wanted[n] <= at)
+        waiting.remove(stream)
+        free = at + LOADS + level_pairs[STREAMS[stream]]
+        taken[stream] = free + LAST_WORDS
+    return taken

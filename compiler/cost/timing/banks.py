@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which GLB banks the clients of high priority want in each cycle, for those behind them to wait."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from model.config import MachineConfig
+from model.encoding import Stream
+
+KNOWN = 4  # cycles that are looked ahead at a time
+ASK = 1  # cycles from a stream's going on to a position until it asks for the word: the skid buffer
+READ = 2  # cycles from a grant until a read stream hands the word on: the bank, the stream's queue
+NETWORK = 1  # from there until the array's network offers it to the PEs: multicast_delivery
+
+
+def bank_masks(machine: MachineConfig, address: np.ndarray) -> np.ndarray:
+    """The bank of each word address as a bit (bank_of in rtl/glb/glb.sv)."""
+    width = machine.glb_banks.bit_length() - 1
+    return 1 << ((address + (address >> width) + (address >> 2 * width)) & (machine.glb_banks - 1))
+
+
+class Banks:
+    """busy: of each cycle, the banks that loads, stores and the ofmap want, a bit each; streams, tables: those
+    that ifmap and filter stream, and the table stream want. A client waits for those before it in banks that they
+    want, whether they get them or not (rtl/glb/glb_arbiter.sv).
+
+    Clients must be told in about the order of time, those of higher priority first.
+    """
+
+    def __init__(self, machine: MachineConfig) -> None:
+        self.busy: list[int] = [0] * 4096
+        self.streams: list[int] = [0] * 4096
+        self.tables: list[int] = [0] * 4096
+        self._masks = bank_masks(machine, np.arange(machine.glb_words)).tolist()
+
+    def reach(self, cycle: int) -> None:
+        """Makes the lists long enough for a cycle and some behind it."""
+        if cycle + 256 > len(self.busy):
+            more = [0] * (cycle + 256)
+            self.busy += more
+            self.streams += more
+            self.tables += more
+
+    def sweep(self, first: int, address: int, words: int, lanes: int) -> None:
+        """A transfer's words, so many a cycle, from cycle `first` on."""
+        self.reach(first + words // lanes)
+        for word, mask in enumerate(self._masks[address : address + words]):
+            self.busy[first + word // lanes] |= mask
+
+    def grant(self, cycle: int, mask: int, who: Stream, known: Callable[[int], None], limit: int) -> int:
+        """The first cycle from `cycle` on in which stream `who` (filters, tables or depthwise) gets its banks;
+        `limit` if that is not before it.
+
+        known(cycle): makes sure that what takes banks before the stream is known before a cycle.
+        """
+        seen = cycle
+        while cycle < limit:
+            if cycle >= seen:
+                seen = cycle + KNOWN
+                known(seen)
+                self.reach(seen)
+            taken = self.busy[cycle] | self.streams[cycle]
+            if who == Stream.DEPTHWISE:
+                taken |= self.tables[cycle]
+            if who != Stream.DEPTHWISE:
+                (self.streams if who == Stream.FILTER else self.tables)[cycle] |= mask
+            if not taken & mask:
+                return cycle
+            cycle += 1
+        return limit

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the array to the GLB on the timeline: drain, PPU with its tables, ofmap."""
+
+from collections import deque
+from collections.abc import Callable
+
+from compiler.cost.timing.banks import Banks
+from compiler.cost.timing.shape import PassShape
+from compiler.cost.timing.streams import NEVER, Words
+from model import encoding as enc
+from model.config import SET_ROWS
+from model.encoding import Stream
+
+CHAIN = SET_ROWS + 1  # registers of a set in the sum chain: skid buffer, PEs
+FREED = CHAIN - SET_ROWS  # of these, up to the PE of row 0
+GATHER = 1  # gather_network
+SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
+PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
+RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
+HALVES = 2  # beats of raw words
+PIXEL = 8  # dw_finisher: cycles of a pixel, two for a channel
+AVERAGE_LATENCY = 4  # average_pool
+TABLES = 2  # that table_buffer holds
+UNIT = 8  # beats of a block of filters and a pixel, which make a word of each column
+
+
+class Drain:
+    """drain_sequencer, PPU with the table stream, and ofmap stream: tile by tile, a beat a cycle."""
+
+    def __init__(self, banks: Banks, known: Callable[[int], None]) -> None:
+        """known(cycle): makes sure that what takes banks before the tables is known before a cycle."""
+        self._banks = banks
+        self.tables = Words(banks, Stream.TABLE, known)
+        self._ready = 0  # first cycle in which a beat can enter the array
+        self.halves = (0, 0)  # first cycle in which each psum half of row 0 is free, oldest first; of row r, r later
+        self.left = 0  # cycle of the last beat's departure from the array
+        self.written = 0  # cycle of the last ofmap word
+        self._words = self._come = 0  # ofmap words and words of tables of the pass, so far
+        self._popped: list[int] = []  # cycles in which the pass's tables were used up
+        self._there: deque[int] = deque()  # tables that have come or will: when they can be used
+        self._out = (0, 0)  # cycles of the last words of the last two units
+
+    def take(self, shape: PassShape, ready: int, tables: int) -> None:
+        """A pass: its first beat and its first table word may come in these cycles."""
+        self._ready, self._words, self._come = ready, 0, 0
+        self.tables.take(shape.banks_table, tables)
+        self._there.clear()
+        self._popped.clear()
+
+    def tile(self, shape: PassShape, full: int) -> None:
+        """A tile whose last multiplication ends before cycle `full`.
+
+        The transposer holds two units: one goes in when the words of the last but one are out.
+        """
+        chain = CHAIN * (2 if shape.joined else 1)
+        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average
+        at = max(self._ready, full + SUMS_FULL)
+        for unit in range(shape.tile_beats // UNIT):
+            pixel = unit % shape.pixels
+            if pixel == 0:
+                if not self._there:
+                    self._table()
+                at = max(at, self._there.popleft() - chain - GATHER)
+            at = max(at, self._out[0] + 2 - latency) + UNIT
+            if pixel == shape.pixels - 1:
+                self._popped.append(at - 1 + chain + GATHER)
+            count = shape.columns if not shape.average else int(pixel == shape.pixels - 1)
+            self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
+        self._ready = at
+        self.left = at - 1 + chain
+        self.halves = self.halves[1], at + FREED
+        self.written = self._out[1]
+
+    def words(self, shape: PassShape, ready: int) -> int:
+        """A group of depthwise words, the last pixel's there in cycle `ready`; returns when it has left.
+
+        A pixel's words are two beats, a half of the GLB word each.
+        """
+        latency, at = CHAIN + GATHER + RAW_LATENCY, self._ready
+        for pixel in range(shape.pixels):
+            at = max(at, ready - PIXEL * (shape.pixels - 1 - pixel))
+            at = max(at, self._out[0] + 2 - latency) + HALVES
+            self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
+        self._ready = at
+        self.left = at - 1 + CHAIN
+        self.written = self._out[1]
+        return at
+
+    def catch_up(self, cycle: int) -> None:
+        """Takes the words of tables that are known to come before a cycle."""
+        while (at := self._next_word(cycle)) is not None and at < cycle:
+            self._take_word(at)
+        self.tables.fetch(cycle)
+
+    def _table(self) -> None:
+        """The next table comes."""
+        while not self._there:
+            self._take_word(self._next_word(NEVER))
+
+    def _next_word(self, limit: int) -> int | None:
+        """When the next word of a table can come; None: that is not known before `limit`, or there is none."""
+        table = self._come // enc.TABLE_WORDS
+        if table >= len(self._popped) + TABLES:
+            return None
+        at = self.tables.next(limit)
+        return at if at is None or table < TABLES else max(at, self._popped[table - TABLES] + 1)
+
+    def _take_word(self, at: int) -> None:
+        """A word comes in a cycle; with the last one of a table, this can be used from the next cycle on."""
+        self.tables.send(at)
+        self._come += 1
+        if self._come % enc.TABLE_WORDS == 0:
+            self._there.append(at + 1)
+
+    def _write(self, shape: PassShape, at: int, count: int) -> int:
+        """Words leave from cycle `at` on; returns the cycle of the last."""
+        busy = self._banks.busy
+        for mask in shape.banks_ofmap[self._words : self._words + count]:
+            if mask:
+                self._banks.reach(at)
+                while busy[at] & mask:
+                    busy[at] |= mask
+                    at += 1
+                busy[at] |= mask
+            at += 1
+        self._words += count
+        return at - 1

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a program's commands are fetched, and its transfers and passes run: the machine as queues and times.
+
+Times are cycles from the start of a run, the first cycle counted being 0. Each unit is asked for the time of
+an event and works its way to it; no unit steps through cycles. What the numbers come from is said at each.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from compiler.cost.timing.banks import Banks
+from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
+from compiler.ir.program import Command, Config, Run, Transfer
+
+DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of tb/sim/axi_dram.sv)
+READ_LATENCY = DRAM_LATENCY + 1  # from a burst's issue in axi_reader to its first beat: the AR register
+READ_BURSTS, READ_BEATS = 28, 256  # of loads under way at most; no new one while more beats are to come (axi_reader)
+BURST_BEATS = 64  # MAX_BEATS of burst_splitter
+PAGE_WORDS = 512  # a burst stays in 4 KiB: 64-bit words
+LANDED = 2  # from a load's last beat to its count: skid buffer of dma_load, token_counters
+FIRST_ASK = 2  # StClear, then started_q of command_fetch
+STORE_START = 6  # from a store's start to its first beat: dma_rows, splitter, offer, GLB read, queue, W register
+STORE_READ = 3  # from a word's GLB read to its beat
+STORED = DRAM_LATENCY + 1  # from a store's last beat to its count
+TRANSFER_QUEUE, PASS_QUEUE = 16, 64  # of tiling_controller
+FINISH = 2  # run_control: StFinish, and one cycle to reach it
+
+
+@dataclass
+class ReadPort:
+    """axi_reader: bursts in the order of their issue, a beat a cycle."""
+
+    issued: int = -1  # cycle of the last issue
+    free: int = 0  # first cycle in which no beat is planned
+    _ends: list[int] = field(default_factory=list)  # beats up to and with each burst
+    _starts: list[int] = field(default_factory=list)  # cycle of its first beat
+
+    def issue(self, ready: int, beats: int, urgent: bool = False) -> int:
+        """Issues a burst as soon as it may be, from `ready` on; returns the cycle of its first beat. urgent: it is of
+        commands, which wait for nothing."""
+        self.issued = max(ready, self.issued + 1) if urgent else self.earliest(ready)
+        start = max(self.free, self.issued + READ_LATENCY)
+        self.free = start + beats
+        self._ends.append((self._ends[-1] if self._ends else 0) + beats)
+        self._starts.append(start)
+        return start
+
+    def earliest(self, ready: int) -> int:
+        """When a burst of a load that is there from `ready` on can be issued."""
+        at = max(ready, self.issued + 1)
+        count = self._ends[-1] if self._ends else 0
+        if count > READ_BEATS:
+            at = max(at, self._beat_at(count - READ_BEATS) + 1)
+        if len(self._ends) >= READ_BURSTS:
+            at = max(at, self._beat_at(self._ends[-READ_BURSTS]) + 1)
+        return at
+
+    def _beat_at(self, number: int) -> int:
+        """Cycle of a beat, counted from 1."""
+        burst = bisect_left(self._ends, number)
+        before = self._ends[burst - 1] if burst else 0
+        return self._starts[burst] + number - before - 1
+
+
+def bursts(address: int, words: int, bus_words: int):
+    """Beats of the bursts of a stretch of words on a port of so many words."""
+    beat, left = address // 8 // bus_words, words // bus_words
+    page = PAGE_WORDS // bus_words
+    while left:
+        beats = min(left, BURST_BEATS, page - beat % page)
+        yield beats
+        beat, left = beat + beats, left - beats
+
+
+@dataclass(frozen=True)
+class PassCommand:
+    """Where a pass stands in the list: its CONFIG words and the PASS by their number, and its tokens."""
+
+    configs: tuple[int, ...]
+    word: int
+    wait_transfers: int
+    wait_passes: int
+    ids_written: bool
+
+
+class Front:
+    """Command fetch, decoder, queues and DMA; the pass side tells it when words leave the pass queue, when
+    passes are done and when chunks are freed. The rows of a block count as one behind the other.
+    """
+
+    def __init__(self, commands: list[Command], ids: range, banks: Banks, bus_words: int) -> None:
+        """ids: indices of the descriptor's ID words; bus_words: in a beat of the DRAM port."""
+        self._port, self._banks, self._bus_words = ReadPort(), banks, bus_words
+        self._taken: list[int] = []  # cycle in which the decoder takes each word
+        self._fetched: list[int] = []  # cycle in which each word is at its input
+        self._asked = 0  # chunks
+        # Of each word: the transfer that it completes, True for an entry of the pass queue, None for another.
+        self._kinds: list[Transfer | bool | None] = []
+        self.passes: list[PassCommand] = []
+        self.left: list[int] = []  # cycle in which each entry leaves the pass queue
+        self.passes_done: list[int] = []  # cycle from which each counts
+        self.chunks_freed: list[int] = []
+        self.chunks_loaded: list[int] = []
+        self.transfers_done: list[int] = []
+        self._entries = self._listed = 0
+        self._queue: list[tuple[Transfer, int]] = []  # with the cycle of its decoding
+        self._started: list[int] = []
+        self._pending: list[int] = []  # bursts of the load under way that have not gone out
+        self._moved = 0  # words of that load that have
+        self._row_taken = self._splitter_free = 0  # cycles: the last row is taken; the next can be
+        self._store_free = 0
+        self._list(commands, ids)
+
+    def _list(self, commands: list[Command], ids: range) -> None:
+        configs, ids_written = [], False
+        for command in commands:
+            first = len(self._kinds)
+            count = len(command.encode())
+            if isinstance(command, Config):
+                self._kinds += [None] + [True] * (count - 1)
+                configs += range(first + 1, first + count)
+                ids_written |= command.index < ids.stop and command.index + count - 1 > ids.start
+            elif isinstance(command, Run):
+                self._kinds.append(True)
+                self.passes.append(PassCommand(tuple(configs), first, command.wait_transfers,
+                                               command.wait_passes, ids_written))
+                configs, ids_written = [], False
+            elif isinstance(command, Transfer):
+                self._kinds += [None] * (count - 1) + [command]
+            else:
+                self._kinds.append(None)
+
+    # ---- What the pass side asks for ----
+
+    def word(self, number: int) -> int:
+        """The cycle in which the decoder takes a word of the list."""
+        while len(self._taken) <= number:
+            self._advance()
+        return self._taken[number]
+
+    def transfer_done(self, number: int) -> int:
+        """The cycle from which so many transfers are done."""
+        while len(self.transfers_done) < number:
+            self._advance()
+        return self.transfers_done[number - 1] if number else 0
+
+    def chunk(self, number: int) -> int:
+        """The cycle from which so many chunks are loaded."""
+        while len(self.chunks_loaded) < number:
+            self._advance()
+        return self.chunks_loaded[number - 1]
+
+    def catch_up(self, cycle: int) -> None:
+        """Goes on as far as is known and begins before a cycle."""
+        while True:
+            times = self._next_times()
+            known = [at for at in times if at is not None]
+            if not known or min(known) >= cycle:
+                return
+            self._go(*times)
+
+    def finish(self) -> int:
+        """Cycles of the run, when all passes have been told."""
+        end = self.word(len(self._kinds) - 1) + 1
+        last = max([end, *self.transfers_done[-1:], *self.passes_done[-1:]])
+        last = max(last, self.transfer_done(self._listed))
+        while self._asked < (len(self._kinds) - 1) // FETCH_WORDS + FETCH_AHEAD:
+            self._ask()
+        return max(last + FINISH - 1, self._port.free + FINISH - 1)
+
+    # ---- How it goes on ----
+
+    def _advance(self) -> None:
+        """One step: the earlier of a chunk of commands, which goes first where both can, and of a burst or a
+        transfer goes out."""
+        taken = len(self._taken)
+        times = self._next_times()
+        if times != (None, None):
+            self._go(*times)
+        elif len(self._taken) == taken:  # nothing was decoded, either
+            raise RuntimeError("the list waits for something behind it")
+
+    def _next_times(self) -> tuple[int | None, int | None]:
+        """Decodes what it can; when a chunk of commands could be next, and when a burst or a transfer."""
+        while self._decode():
+            pass
+        start = self._port.earliest(self._row_taken + 1) if self._pending else self._start_time()
+        return self._ask_time(), start
+
+    def _go(self, ask: int | None, start: int | None) -> None:
+        if start is None or (ask is not None and ask + 1 <= start):
+            self._ask()
+        elif self._pending:
+            self._load_burst()
+        else:
+            self._start(start)
+
+    def _decode(self) -> bool:
+        number = len(self._taken)
+        if number >= len(self._kinds) or number >= len(self._fetched):
+            return False
+        at = max(self._fetched[number], self._taken[-1] + 1 if self._taken else 0)
+        kind = self._kinds[number]
+        if kind is True:
+            if self._entries >= PASS_QUEUE:
+                if self._entries - PASS_QUEUE >= len(self.left):
+                    return False
+                at = max(at, self.left[self._entries - PASS_QUEUE] + 1)
+            self._entries += 1
+        elif kind is not None:
+            if self._listed >= TRANSFER_QUEUE:
+                if self._listed - TRANSFER_QUEUE >= len(self._started):
+                    return False
+                at = max(at, self._started[self._listed - TRANSFER_QUEUE] + 1)
+            self._listed += 1
+            self._queue.append((kind, at + 1))
+        self._taken.append(at)
+        return True
+
+    def _ask_time(self) -> int | None:
+        """When the next chunk of commands can be asked for; None: not known yet, or never."""
+        needed = (self._asked - FETCH_AHEAD + 1) * FETCH_WORDS  # words taken before
+        if needed <= 0:
+            return FIRST_ASK + self._asked
+        if needed >= len(self._kinds):  # nothing is asked for behind END
+            return None
+        return self._taken[needed - 1] + 1 if needed <= len(self._taken) else None
+
+    def _ask(self) -> None:
+        start = self._port.issue(self._ask_time() + 1, FETCH_WORDS // self._bus_words, urgent=True)
+        self._fetched += [start + 1 + word // self._bus_words for word in range(FETCH_WORDS)]
+        self._asked += 1
+
+    def _start_time(self) -> int | None:
+        number = len(self._started)
+        if number >= len(self._queue):
+            return None
+        transfer, at = self._queue[number]
+        if transfer.wait_passes > len(self.passes_done) or transfer.wait_chunks > len(self.chunks_freed):
+            return None
+        at = max(at, self._row_taken)
+        if transfer.wait_passes:
+            at = max(at, self.passes_done[transfer.wait_passes - 1])
+        if transfer.wait_chunks:
+            at = max(at, self.chunks_freed[transfer.wait_chunks - 1])
+        if number and self._queue[number - 1][0].load != transfer.load:
+            at = max(at, self.transfers_done[-1])
+        return at
+
+    def _start(self, at: int) -> None:
+        transfer = self._queue[len(self._started)][0]
+        self._started.append(at)
+        block = transfer.block
+        rows = block.rows * block.planes if block else 1
+        if transfer.load:
+            self._pending = list(bursts(transfer.dram_address, transfer.words, self._bus_words)) * rows
+            self._row_taken, self._moved = max(at + 1, self._splitter_free), 0
+            return
+        for _ in range(rows):
+            self._row_taken = max(at + 1, self._splitter_free, self._row_taken)
+            done = self._store_row(transfer)
+        self.transfers_done.append(done)
+
+    def _load_burst(self) -> None:
+        """The next burst of the load under way."""
+        beats = self._pending.pop(0)
+        start = self._port.issue(self._row_taken + 1, beats)
+        transfer = self._queue[len(self._started) - 1][0]
+        words = beats * self._bus_words
+        self._banks.sweep(start + LANDED - 1, transfer.glb_address + self._moved, words, self._bus_words)
+        self._moved += words
+        if not self._pending:
+            self._splitter_free = self._port.issued
+            self.transfers_done.append(start + beats - 1 + LANDED)
+            if transfer.chunk:
+                self.chunks_loaded.append(self.transfers_done[-1])
+
+    def _store_row(self, transfer: Transfer) -> int:
+        first = max(self._row_taken + STORE_START - 1, self._store_free)
+        self._banks.sweep(first - STORE_READ, transfer.glb_address, transfer.words, self._bus_words)
+        self._store_free = first + transfer.words // self._bus_words
+        self._splitter_free = self._row_taken + 1
+        return self._store_free - 1 + STORED

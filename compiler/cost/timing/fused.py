@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fused pass on the timeline: depthwise group by depthwise group, pointwise work between them.
+
+Depthwise work is followed in every PE of a set. Of the pointwise work one PE of each row is: in the column that is
+last to get its ifmap words.
+"""
+
+from compiler.cost.timing.drain import PIXEL
+from compiler.cost.timing.shape import PassShape
+from compiler.cost.timing.streams import NEVER
+from compiler.cost.timing.units import Begin, Units
+from model import encoding as enc
+from model.config import SET_ROWS
+
+TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
+TABLES = 2  # groups whose tables dw_finisher holds
+TABLE_USED = PIXEL - 1  # dw_finisher: from a pixel's first cycle to its last
+SUMMED = 4  # pe: from a depthwise group's first multiplication to its first sum: 3 taps, product, queue
+WORD_READY = 14  # from a pixel's first cycle in dw_finisher to its word in the PEs: to the last channel's second
+#                  cycle (7), requantizer (4), word_buffer (2), word_sender
+
+
+class Fused:
+    """One pass; `run` returns the first cycle in which the PEs have nothing to do."""
+
+    def __init__(self, units: Units, shape: PassShape, begin: Begin) -> None:
+        self._units, self._shape, self._begin = units, shape, begin
+        self._work = _Pointwise(units, shape, begin.work)
+        self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
+        self._columns = sorted({pe % units.machine.cols for pe in self._pes})
+        self._empty = dict.fromkeys(self._columns, 0)  # when no sum waits any more
+        self._begun: dict[int, int] = {}  # when each PE began the group under way
+        self._summed: dict[int, int] = {}  # when the first sum of the group under way is there
+        self._ends: list[list[int]] = []  # of depthwise groups, by row: cycle behind the last multiplication
+        self._issued: list[int] = []  # of depthwise groups: cycle in which the last sum left
+        self._length = shape.taps * shape.pixels * units.slow
+        # When the words of a group leave the queue, from its begin on.
+        step = shape.taps * units.slow
+        self._leave = [step * (f + 1) - 1 for f in range(shape.pixels)
+                       for _ in range(shape.taps if f == shape.pixels - 1 else shape.stride)]
+
+    def run(self) -> int:
+        units, shape = self._units, self._shape
+        units.work = self._work
+        units.depthwise.take(shape.banks_depthwise, self._begin.depthwise)
+        for job in range(shape.jobs):
+            if job:
+                self._finish(job - 1)
+            self._multiply(job)
+        self._finish(shape.jobs - 1)
+        units.work = None
+        return self._work.end()
+
+    def _words(self, count: int, room: int) -> int:
+        """The depthwise stream sends the next words, from cycle `room` on; returns that of the last."""
+        stream = self._units.depthwise
+        for _ in range(count):
+            stream.send(max(room, stream.next()))
+        return stream.sent
+
+    def _multiply(self, job: int) -> None:
+        """PEs begin a group when ifmap words and their row's taps are there, the last group's sums are gone, and they
+        are between two filters."""
+        cols, last = self._units.machine.cols, (job + 1) * len(self._leave) - 1
+        pops, starts = self._units.ifmap.pops, []
+        for row in range(SET_ROWS):
+            room = self._ends[job - TAP_GROUPS][row] + 1 if job >= TAP_GROUPS else 0
+            least = max(self._words(enc.DEPTHWISE_RUN, room) + 1, self._begin.work)
+            ready = {pe: max(self._units.ifmap.arrival(pe, last) + 1, self._empty[pe % cols], least)
+                     for pe in self._pes if pe // cols == row}
+            for pe, at in sorted(ready.items(), key=lambda item: item[1]):
+                begin = self._begun[pe] = self._work.run_until(at, row)
+                pops[pe] += [begin + n for n in self._leave]
+            starts.append(max(self._begun[pe] for pe in ready))
+        for column in self._columns:
+            self._summed[column] = max(self._begun[row * cols + column] for row in range(SET_ROWS)) + SUMMED
+        self._work.interrupt(starts, self._length)
+        self._ends.append([start + self._length for start in starts])
+
+    def _finish(self, job: int) -> None:
+        """A group's sums become words, once its table is there and the SUPERs have room."""
+        sent = self._words(enc.TABLE_WORDS, self._issued[job - TABLES] + 1 if job >= TABLES else 0)
+        room, last = self._work.buffer_room(job), 0
+        for column in self._columns:
+            final = max(self._summed[column], sent + 1, room) + PIXEL * (self._shape.pixels - 1)
+            self._empty[column] = final + PIXEL
+            last = max(last, final)
+        self._issued.append(last + TABLE_USED)
+        self._work.add(last + WORD_READY)
+
+
+class _Pointwise:
+    """The pointwise work of the PEs that are followed, one in each row.
+
+    words: of each depthwise group, when its words are with the PEs.
+    """
+
+    def __init__(self, units: Units, shape: PassShape, free: int) -> None:
+        self._shape, self._filters, self._drain = shape, units.filters, units.drain
+        self._length = shape.pixels * units.slow  # cycles of a filter
+        self._groups_held = units.machine.word_buffer_words // shape.pixels  # by a SUPER
+        self._ahead = units.machine.pixel_words // shape.pixels  # groups that the pixel queue holds
+        self._free = [free] * SET_ROWS  # by row: the first cycle in which the PE has nothing to do
+        self.words: list[int] = []
+        self._ends: list[int] = []  # of the groups done
+        self._done: int | None = None  # filters done of the group under way
+        self._sent = 0  # when the last group's words were with the PEs
+        self._last_sent: list[int] = []  # of depthwise groups: when their words left the buffer
+
+    def add(self, ready: int) -> None:
+        """A depthwise group whose words are with the PEs in a cycle."""
+        self.words.append(ready)
+
+    def end(self) -> int:
+        """Does all that is left; returns the first cycle behind it."""
+        self.run_until(NEVER)
+        return max(self._free)
+
+    def interrupt(self, begins: list[int], length: int) -> None:
+        """A depthwise group takes the PEs for so many cycles, by row from `begins` on at the earliest."""
+        self._free = [max(free, begin) + length for free, begin in zip(self._free, begins)]
+
+    def run_until(self, limit: int, row: int = 0) -> int:
+        """Works until cycle `limit`; returns the first cycle from then on in which a row is between two filters."""
+        while self._done is not None or self._start(limit):
+            while self._done < self._shape.filters[0]:
+                if max(self._free[0], self._filters.there(limit)) >= limit:
+                    return self._between(limit, row)
+                self._filters.use(self._free, self._length)
+                self._done += 1
+            self._end_group()
+            if self._free[0] >= limit:
+                break
+        return self._between(limit, row)
+
+    def _between(self, at: int, row: int) -> int:
+        """The first cycle from `at` on in which a row is between two filters, or has none, in work that is known."""
+        return at + max(0, self._free[row] - at) % self._length
+
+    def _start(self, limit: int) -> bool:
+        """Starts the next group if it can before cycle `limit`."""
+        n, shape = len(self._ends), self._shape
+        if n == shape.turns:
+            return False
+        rest, group = divmod(n, shape.groups)
+        rest, inner = divmod(rest, shape.inner)
+        outer, tile = divmod(rest, shape.tiles)
+        job = (outer * shape.inner + inner) * shape.groups + group
+        if job >= len(self.words):
+            return False
+        room = self._ends[n - self._ahead] if n >= self._ahead else 0
+        sent = max(self.words[job], self._sent + shape.pixels, room + 1 + shape.pixels)
+        half = self._drain.halves[0] if group == 0 else 0
+        if max(self._free[0], sent, half) >= limit:
+            return False
+        self._sent, self._free = sent, [max(free, sent, half + row) for row, free in enumerate(self._free)]
+        if tile == shape.tiles - 1:
+            self._last_sent.append(sent)
+        self._done = 0
+        return True
+
+    def _end_group(self) -> None:
+        self._done = None
+        self._ends.append(max(self._free))
+        if len(self._ends) % self._shape.groups == 0:
+            self._drain.tile(self._shape, self._filters.tile_end(self._free))
+
+    def buffer_room(self, job: int) -> int:
+        """When a SUPER has room for the first word of a depthwise group."""
+        oldest, limit = job - self._groups_held, self._free[0]
+        while len(self._last_sent) <= oldest:
+            if self._done is None:
+                self._start(NEVER)
+            limit = self.run_until(max(limit, self._free[0]) + 1)
+        return self._last_sent[oldest] if oldest >= 0 else 0

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pass as its timeline needs it: loops, beats, and the GLB banks of every word in order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.cost.timing.banks import bank_masks
+from model import encoding as enc
+from model.config import SET_ROWS, MachineConfig
+from model.descriptor import Descriptor, StreamDescriptor
+from model.encoding import ArrayMode, Stream
+from model.streams import Positions, inside, positions, sent
+
+PAIR = 2  # words of a beat of two lanes
+
+
+@dataclass(frozen=True)
+class PassShape:
+    """A descriptor as the timeline needs it.
+
+    beats    of a channel group's ifmap: (PEs, words), PEs of the first set as row * cols + column
+    banks_*  of each beat or word of the pass, the banks that it touches, a bit each, 0 where it is outside
+    """
+
+    mode: ArrayMode
+    pixels: int
+    stride: int
+    taps: int
+    filters: tuple[int, int, int]
+    groups: int
+    inner: int
+    tiles: int
+    outer: int
+    columns: int
+    tile_beats: int
+    joined: bool  # the two sets make one sum chain
+    average: bool
+    chunk_groups: int  # channel groups of a filter chunk, 0: no chunks
+    level_pairs: dict[Stream, int]  # of the streams that are used: pairs of loops
+    beats: list[tuple[tuple[int, ...], int]]
+    banks_ifmap: list[int]
+    banks_filter: list[int]
+    banks_depthwise: list[int]
+    banks_table: list[int]
+    banks_ofmap: list[int]
+
+    @property
+    def tile(self) -> int:
+        """Filters of a tile that a set does."""
+        return sum(self.filters)
+
+    @property
+    def turns(self) -> int:
+        """Pointwise or convolution groups of the pass."""
+        return self.outer * self.tiles * self.inner * self.groups
+
+    @property
+    def jobs(self) -> int:
+        """Depthwise groups of the pass."""
+        return self.outer * self.inner * self.groups
+
+    def macs(self, machine: MachineConfig) -> int:
+        """Multiplications that are issued, padding included."""
+        sets = min(machine.sets, 2)
+        if self.mode == ArrayMode.CONVOLUTION:
+            words = sets * self.columns * self.tile * self.taps * self.pixels * self.turns
+        else:
+            words = sets * self.columns * self.tile * self.pixels * self.turns
+            if self.mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
+                words += sets * self.columns * SET_ROWS * self.taps * self.pixels * self.jobs
+        return words * 4
+
+
+def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
+    shape, loops, drain = descriptor.shape, descriptor.loops, descriptor.drain
+    mode = ArrayMode(shape["mode"])
+    filters = descriptor.stream(Stream.FILTER)
+    chunk_groups = 0
+    if filters.options["enable"] and filters.options["chunk"]:
+        chunk_groups = filters.levels[filters.options["chunk_level"] - 1].count
+    ifmap = descriptor.stream(Stream.IFMAP)
+    at = positions(ifmap)
+    turns = loops["outer"] * loops["inner"] * loops["groups"]
+    turns *= 1 if mode == ArrayMode.FUSED else loops["tiles"]
+    return PassShape(
+        mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
+        tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
+        loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"],
+        drain["block"] * drain["blocks"] * shape["pixels"], bool(drain["ln"] >> (SET_ROWS - 1) & 1),
+        descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
+        {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
+        _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns), _pair_banks(machine, ifmap, at),
+        _word_banks(machine, filters, machine.filter_lanes),
+        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP)))
+
+
+def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stream: StreamDescriptor,
+           at: Positions, length: int) -> list[tuple[tuple[int, ...], int]]:
+    """The first `length` beats, a group's. In a pointwise pass a column's PEs all get the same pixels: the
+    first is named."""
+    row_ids, column_ids = descriptor.ids(machine.rows, machine.cols)
+    takers: dict[tuple[int, int], list[int]] = {}
+    for row in range(1 if mode == ArrayMode.POINTWISE else SET_ROWS):
+        for col in range(machine.cols):
+            key = row_ids[row]["ifmap"], column_ids[row][col]["ifmap"]
+            takers.setdefault(key, []).append(row * machine.cols + col)
+    words = sent(stream, at, PAIR)[:length].sum(axis=1).tolist()
+    tags = map(enc.TAG.unpack, at.tag[:length].tolist())
+    return [(tuple(takers.get((tag["row"], tag["column"]), ())), count) for tag, count in zip(tags, words)]
+
+
+def _pair_banks(machine: MachineConfig, stream: StreamDescriptor, at: Positions) -> list[int]:
+    masks = np.zeros(len(at.address), np.int64)
+    for lane, handed_on in enumerate(sent(stream, at, PAIR).T):
+        masks |= np.where(handed_on & inside(stream, at, lane), bank_masks(machine, at.address + lane), 0)
+    return masks.tolist()
+
+
+def _word_banks(machine: MachineConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:
+    if not stream.options["enable"]:
+        return []
+    at = positions(stream)
+    if lanes == 2:
+        return _pair_banks(machine, stream, at)
+    return np.where(inside(stream, at), bank_masks(machine, at.address), 0).tolist()

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams from the GLB to the array on the timeline: beats fetched ahead, ifmap, filters."""
+
+from collections import deque
+from collections.abc import Callable
+
+from compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
+from compiler.cost.timing.front import DRAM_LATENCY, Front
+from compiler.cost.timing.shape import PassShape
+from model.config import SET_ROWS, MachineConfig
+from model.encoding import ArrayMode, Stream
+
+STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
+READ_AHEAD = 5  # DEPTH of read_stream
+SKID = 2  # beats in the skid buffer of a network of the array
+NEVER = 1 << 40
+
+
+class Ifmap:
+    """The ifmap stream: beats are fetched some ahead of their sending, and sent in order. A PE takes a beat as soon
+    as it has room; the next one follows when all have taken it.
+
+    It is asked: `catch_up` sends what is known to go before a cycle, `arrival` all up to a word. So that what takes
+    banks before it, the ofmap, is known when it fetches.
+
+    pops: by PE, the last cycle of each word in its ifmap queue; pixels: by column, of its pixel queue in the pass.
+    """
+
+    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
+        self._front, self._banks = front, banks
+        self.sent = -1  # cycle of the last beat
+        self.depth, self._pixel_depth = machine.ifmap_words, machine.pixel_words
+        self.pops: list[list[int]] = [[] for _ in range(SET_ROWS * machine.cols)]
+        self.pixels: list[list[int]] = []
+        self._beats: list[tuple[tuple[int, ...], int]] = []
+        self._left = 0  # beats
+        self._loads_known = 0  # what loads do to the banks is known before this cycle
+
+    def take(self, shape: PassShape, first: int) -> None:
+        """A pass whose first beat may be sent in cycle `first`. A pointwise pass fills the pixel queues."""
+        self._masks, self._fetched = iter(shape.banks_ifmap), deque()
+        self._granted = first - NETWORK - READ - 1
+        self.sent = first - 1
+        self._beats, self._place, self._left = shape.beats, 0, len(shape.banks_ifmap)
+        self.pixels = [[] for _ in self.pops]
+        pointwise = shape.mode == ArrayMode.POINTWISE
+        self._room, self._words = (self.pixels, self._pixel_depth) if pointwise else (self.pops, self.depth)
+        self._pushed = [len(pops) for pops in self._room]
+        self._arrived: list[list[int]] = [[] for _ in self.pops]  # by PE: cycle of each word of the pass
+        self._waits: tuple[int, int] | None = None  # for a PE to be done with so many words
+        self._known = 0  # the next beat is not sent before this cycle
+        self.taken = 0  # first cycle in which PEs take words of this pass
+        for _ in range(READ_AHEAD + SKID):
+            self._fetch(0)
+
+    def arrival(self, pe: int, word: int, make_room: Callable[[int, int], None] | None = None) -> int:
+        """The cycle in which a PE gets a word of the pass.
+
+        make_room(pe, words): called where that depends on when another is done with so many words, of all passes.
+        """
+        arrived = self._arrived[pe]
+        while len(arrived) <= word:
+            if not self._send(NEVER):
+                make_room(*self._waits)
+        return arrived[word]
+
+    def catch_up(self, cycle: int) -> None:
+        """Sends the beats that are known to go before a cycle."""
+        while self._left and self._known < cycle and self._send(cycle):
+            pass
+
+    def _send(self, limit: int) -> bool:
+        """Sends the next beat, unless it goes at `limit` or later, or depends on what is not known yet."""
+        if self._waits and self._waits[1] > len(self._room[self._waits[0]]):
+            return False
+        targets, words = self._beats[self._place]
+        first = max(self.sent + 1, self._fetched[0], self.taken)
+        at, room, times = first, self._room, []
+        for pe in targets:
+            time, place = first, self._pushed[pe] + words - self._words
+            if place > 0:
+                if place > len(room[pe]):
+                    self._waits = pe, place
+                    return False
+                time = max(time, room[pe][place - 1] + 1)
+            times.append(time)
+            at = max(at, time)
+        self._waits, self._known = None, at
+        if at >= limit:
+            return False
+        for pe, time in zip(targets, times):
+            self._pushed[pe] += words
+            self._arrived[pe] += [time] * words
+        self._fetched.popleft()
+        self.sent = at
+        self._left -= 1
+        self._place += 1
+        if self._place == len(self._beats):
+            self._place = 0
+        self._fetch(at)
+        return True
+
+    def _fetch(self, at: int) -> None:
+        """The next beat is fetched behind cycle `at`, when no client before the stream takes its banks."""
+        mask = next(self._masks, None)
+        if mask is None:
+            return
+        at, busy = max(self._granted, at + ASK) + 1, self._banks.busy
+        if at >= self._loads_known:
+            self._front.catch_up(at)
+            self._loads_known = at + DRAM_LATENCY
+        if mask:
+            self._banks.reach(at)
+            while busy[at] & mask:
+                self._banks.streams[at] |= mask
+                at += 1
+            self._banks.streams[at] |= mask
+        self._granted = at
+        self._fetched.append(at + READ + NETWORK)
+
+
+class Words:
+    """A stream that hands on one beat of words after the other, fetched some ahead.
+
+    who: the stream, for its priority; known(cycle): makes sure that what takes banks before it is known before a
+    cycle; gate(beat): the first cycle in which a beat may be fetched, None if that is not known yet.
+    """
+
+    def __init__(self, banks: Banks, who: Stream, known: Callable[[int], None],
+                 gate: Callable[[int], int | None] = lambda beat: 0) -> None:
+        self._banks, self._who, self._known, self._gate = banks, who, known, gate
+        to_array = who != Stream.TABLE  # through a network with a skid buffer; beats are sent when PEs see them
+        self._delay = READ + NETWORK * to_array  # from a grant until the beat can be sent
+        self._ahead = READ_AHEAD + SKID * to_array
+        self.sent = -1  # cycle of the last beat
+        self.granted: list[int] = []  # cycles in which the beats of the pass were fetched
+        self._masks: list[int] = []
+        self._fetched: deque[int] = deque()
+        self._places: deque[int] = deque()  # places for beats ahead: cycle in which each fell free
+
+    def take(self, masks: list[int], first: int) -> None:
+        """A pass whose first beat may be sent in cycle `first`. masks: the banks of each beat."""
+        self.sent = max(self.sent, first - 1)
+        self._masks, self.granted, self._last = masks, [], first - self._delay - 1
+        self._fetched.clear()
+        self._places = deque([self._last - ASK] * self._ahead)
+
+    def next(self, limit: int = NEVER) -> int | None:
+        """The first cycle in which the next beat can be sent; None: it is not fetched before `limit`, that is not
+        known yet, or there is none."""
+        if not self._fetched and not self._fetch(limit):
+            return None
+        return max(self.sent + 1, self._fetched[0])
+
+    def send(self, at: int) -> None:
+        """The next beat goes in cycle `at`."""
+        self._fetched.popleft()
+        self.sent = at
+        self._places.append(at)
+
+    @property
+    def ahead(self) -> int:
+        """Beats that are fetched and not sent."""
+        return len(self._fetched)
+
+    def fetch(self, limit: int) -> None:
+        """Fetches ahead what comes before a cycle."""
+        while self._fetch(limit):
+            pass
+
+    def _fetch(self, limit: int) -> bool:
+        """Fetches a beat when no client before the stream takes its banks, if that is before `limit`."""
+        number = len(self.granted)
+        if not self._places or number >= len(self._masks):
+            return False
+        opens = self._gate(number)
+        if opens is None:
+            return False
+        at = max(self._last + 1, self._places[0] + ASK + 1, opens + ASK)
+        if at < limit and (mask := self._masks[number]):
+            at = self._banks.grant(at, mask, self._who, self._known, limit)
+        if at >= limit:
+            self._last = max(self._last, limit - 1)
+            return False
+        self._places.popleft()
+        self._last = at
+        self.granted.append(at)
+        self._fetched.append(at + self._delay)
+        return True
+
+
+class Filters:
+    """The filter stream of pointwise work: words of a group in turn to the rows, a beat a cycle, as far as the queues
+    of the PEs reach and chunks are there. Of each row the PE that is last to use a word stands for all.
+    """
+
+    def __init__(self, front: Front, machine: MachineConfig, banks: Banks, ifmap: Ifmap) -> None:
+        self._front, self._depth, self._lanes = front, machine.filter_words, machine.filter_lanes
+        self.stream = Words(banks, Stream.FILTER, ifmap.catch_up, self._chunk_there)
+        # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each.
+        self._used: list[list[int]] = [[] for _ in range(SET_ROWS)]
+        self._seen: list[list[int]] = [[] for _ in range(SET_ROWS)]
+        self._chunks = 0  # of passes before
+        self._filter = self._row = self._round = self._freed = 0
+        self._shape: PassShape | None = None
+
+    def take(self, first: int, shape: PassShape) -> None:
+        """A pass whose first beat may be sent in cycle `first`; a convolution takes the beats by itself."""
+        self._shape = shape if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE) else None
+        self._chunks += self._freed
+        self._group_beats = len(shape.banks_filter) // shape.turns
+        self._filter = self._row = 0  # of the next beat: filter of its row, in its group; row
+        self._round = self._freed = 0  # filter that row 0 uses next; chunks freed in the pass
+        self.stream.take(shape.banks_filter, first)
+
+    def there(self, limit: int = NEVER) -> int:
+        """The first cycle in which row 0 sees the next word that it uses; NEVER if that, or when the other rows see
+        theirs, is not known before `limit`."""
+        for row in range(SET_ROWS):
+            while self._round < self._shape.filters[row] and len(self._seen[row]) <= len(self._used[row]):
+                if self._waits_for_chunk():
+                    self._front.chunk(self._chunks + self._chunk_of(len(self.stream.granted) // self._group_beats) + 1)
+                elif self.stream.next(limit) is None:
+                    return NEVER
+                else:
+                    self._send()
+        return self._seen[0][len(self._used[0])]
+
+    def use(self, free: list[int], length: int) -> None:
+        """All rows that have a filter in this round use the next word, for so many cycles. free: by row, the first
+        cycle in which the PE can; set to the first one behind it."""
+        for row, seen in enumerate(self._seen):
+            if self._round < self._shape.filters[row]:
+                free[row] = max(free[row], seen[len(self._used[row])]) + length
+                self._used[row].append(free[row] - 1)
+        self._round = (self._round + 1) % self._shape.filters[0]
+
+    def tile_end(self, free: list[int]) -> int:
+        """The cycle in which a tile has ended for the drain: it comes to the first filter of a row behind those of the
+        rows above, and a beat takes a cycle from row to row. free: by row, the first cycle behind its work."""
+        return max(end - row * (self._lanes + 1) for row, end in enumerate(free))
+
+    def catch_up(self, cycle: int) -> None:
+        """Sends what is known to have room before a cycle; what needs a chunk that is not there yet stays."""
+        while (self._shape and len(self._seen[self._row]) + self._lanes <= len(self._used[self._row]) + self._depth
+               and (at := self.stream.next(cycle)) is not None and at < cycle):
+            self._send()
+        self.stream.fetch(cycle)
+
+    def _waits_for_chunk(self) -> bool:
+        return not self.stream.ahead and self._chunk_there(len(self.stream.granted)) is None
+
+    def _send(self) -> None:
+        """Sends the next beat, for which there is room when words so many before are used."""
+        row, stream, filters = self._row, self.stream, self._shape.filters
+        at, place = stream.next(), len(self._seen[row]) + self._lanes - 1 - self._depth
+        if place >= 0:
+            at = max(at, self._used[row][place] + 1)
+        stream.send(at)
+        self._seen[row] += [at + 1] * self._lanes
+        self._row = next((r for r in range(row + 1, SET_ROWS) if self._filter < filters[r]), 0)
+        if self._row == 0:
+            self._filter += self._lanes
+            if self._filter >= filters[0]:
+                self._filter = 0
+        self._free_chunks()
+
+    def _chunk_there(self, beat: int) -> int | None:
+        """A chunk's first beat waits for it."""
+        if not (self._shape and self._shape.chunk_groups):
+            return 0
+        turn, first = divmod(beat, self._group_beats)
+        inner, group = divmod(turn % (self._shape.inner * self._shape.groups), self._shape.groups)
+        if first or inner or group % self._shape.chunk_groups:
+            return 0
+        chunk = self._chunks + self._chunk_of(turn)
+        return self._front.chunks_loaded[chunk] if chunk < len(self._front.chunks_loaded) else None
+
+    def _chunk_of(self, turn: int) -> int:
+        """The chunk of the pass in which a turn's filters are."""
+        shape = self._shape
+        round_, rest = divmod(turn, shape.inner * shape.groups)
+        return (round_ * shape.groups + rest % shape.groups) // shape.chunk_groups
+
+    def _free_chunks(self) -> None:
+        """Chunks whose last beat has been fetched."""
+        shape = self._shape
+        while shape.chunk_groups:
+            round_, chunk = divmod(self._freed, shape.groups // shape.chunk_groups)
+            last = ((round_ + 1) * shape.inner - 1) * shape.groups + (chunk + 1) * shape.chunk_groups
+            if last * self._group_beats > len(self.stream.granted):
+                return
+            self._front.chunks_freed.append(self.stream.granted[last * self._group_beats - 1] + READ + 1)
+            self._freed += 1

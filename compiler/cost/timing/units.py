@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kinds of passes share: the units of the pass side, and the begin of a pass."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from compiler.cost.timing.banks import Banks
+from compiler.cost.timing.drain import Drain
+from compiler.cost.timing.front import Front
+from compiler.cost.timing.streams import Filters, Ifmap, Words
+from model.config import MachineConfig
+from model.encoding import Stream
+
+
+class Work(Protocol):
+    """Pointwise work beside depthwise groups."""
+
+    def run_until(self, limit: int) -> int: ...
+
+
+class Units:
+    """The pass side. slow: cycles of a multiplication."""
+
+    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
+        self.machine, self.front, self.banks = machine, front, banks
+        self.ifmap = Ifmap(machine, front, banks)
+        self.filters = Filters(front, machine, banks, self.ifmap)
+        self.drain = Drain(banks, self._streams_known)
+        self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
+        self.work: Work | None = None  # pointwise work of the pass, which uses up filters
+        self.slow = 4 // machine.multipliers
+
+    def _streams_known(self, cycle: int) -> None:
+        """Ifmap and filter stream are worked out up to a cycle, as far as is known."""
+        self.ifmap.catch_up(cycle)
+        self.filters.catch_up(cycle)
+
+    def _all_known(self, cycle: int) -> None:
+        """Likewise the table stream, and the pointwise work that uses up filters."""
+        if self.work:
+            self.work.run_until(cycle)
+        self._streams_known(cycle)
+        self.drain.catch_up(cycle)
+
+
+@dataclass(frozen=True)
+class Begin:
+    """First cycles of a pass: in which PEs can multiply, in which filter and depthwise stream can send."""
+
+    work: int
+    filters: int
+    depthwise: int

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GLB words that transfers and the streams of passes touch."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.ir.program import Transfer
+from model import encoding as enc
+from model import streams
+from model.config import MAX_GLB_WORDS, MachineConfig
+from model.descriptor import Descriptor, StreamDescriptor
+from model.encoding import ArrayMode, Stream
+
+
+def transfer_words(transfer: Transfer) -> np.ndarray:
+    """Addresses of a LOAD's or STORE's words, rising."""
+    starts, block = np.array([transfer.glb_address]), transfer.block
+    if block:
+        rows, planes = np.arange(block.rows) * block.row_glb, np.arange(block.planes) * block.plane_glb
+        starts = (transfer.glb_address + np.add.outer(planes, rows)).ravel() % MAX_GLB_WORDS
+    return np.unique(np.add.outer(starts, np.arange(transfer.words)))
+
+
+class StreamWords:
+    """The words of the streams of a machine's passes; what many passes have in common is worked out once."""
+
+    def __init__(self, machine: MachineConfig) -> None:
+        self.machine = machine
+        self._programs: dict[tuple[int, ...], StreamDescriptor] = {}
+        self._words: dict[tuple[int, ...], np.ndarray] = {}
+
+    def program(self, descriptor: Descriptor, stream: Stream) -> StreamDescriptor:
+        key = _key(descriptor, stream)
+        if key not in self._programs:
+            self._programs[key] = descriptor.stream(stream)
+        return self._programs[key]
+
+    def words(self, descriptor: Descriptor, stream: Stream) -> np.ndarray:
+        """Addresses of all words that a stream reads or writes, rising."""
+        key = _key(descriptor, stream)
+        if key not in self._words:
+            program = self.program(descriptor, stream)
+            # Loops that stay where they are add nothing.
+            once = replace(program, levels=tuple(
+                level if level.stride or level.step else replace(level, count=1) for level in program.levels))
+            self._words[key] = _rising(*_touched(once, lanes(stream, self.machine)))
+        return self._words[key]
+
+    def chunks(self, program: StreamDescriptor) -> list[np.ndarray]:
+        """Addresses of the words of each filter chunk, in the order in which they are waited for."""
+        level = program.options["chunk_level"]
+        levels = list(program.levels)
+        levels[level + 1] = replace(levels[level + 1], count=1)  # inner blocks use the same chunks again
+        addresses, fetched = _touched(replace(program, levels=tuple(levels)), self.machine.filter_lanes)
+        size = int(np.prod([v.count for v in levels[:level]]))
+        parts = (slice(n, n + size) for n in range(0, len(addresses), size))
+        return [_rising(addresses[part], fetched[part]) for part in parts]
+
+
+def read_too_late(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> np.ndarray:
+    """Addresses of words that a pass writes as ofmap before its stream has read them for the last time.
+
+    The sums of a turn (of outer block, tile and inner block; of a depthwise pass each group is one) leave
+    when all that they need has been read. Tables and ipsums go along with the sums, a block of filters or a
+    beat at a time: only those of earlier turns count as read.
+    """
+    ofmap, reader = descriptor.stream(Stream.OFMAP), descriptor.stream(stream)
+    loops, mode = descriptor.loops, descriptor.shape["mode"]
+    outer, tiles, inner = loops["outer"], loops["tiles"], loops["inner"]
+    if mode == ArrayMode.DEPTHWISE:
+        inner *= loops["groups"]
+    turns = outer * tiles * inner
+    written_at = np.arange(ofmap.length) * turns // ofmap.length
+    if stream == Stream.RESIDUAL:  # a word for each of the ofmap
+        read_at, written_at = np.arange(reader.length), np.arange(ofmap.length)
+    elif mode == ArrayMode.FUSED and stream in (Stream.IFMAP, Stream.DEPTHWISE):  # with the first tile only
+        read_at = np.arange(reader.length) * (outer * inner) // reader.length
+        read_at = read_at // inner * (tiles * inner) + read_at % inner
+    else:
+        read_at = np.arange(reader.length) * turns // reader.length
+    if stream in (Stream.TABLE, Stream.IPSUM):
+        read_at = read_at + 1
+    last, first = np.full(MAX_GLB_WORDS + 1, -1), np.full(MAX_GLB_WORDS + 1, max(turns, ofmap.length))
+    addresses, fetched = _touched(reader, lanes(stream, machine))
+    for lane, there in enumerate(fetched.T):
+        np.maximum.at(last, addresses[there] + lane, read_at[there])
+    addresses, fetched = _touched(ofmap, 1)
+    np.minimum.at(first, addresses[fetched[:, 0]], written_at[fetched[:, 0]])
+    return np.flatnonzero(last > first)
+
+
+def lanes(stream: Stream, machine: MachineConfig) -> int:
+    """Words at a time."""
+    return {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}.get(stream, 1)
+
+
+def _key(descriptor: Descriptor, stream: Stream) -> tuple[int, ...]:
+    base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
+    return tuple(descriptor.words[base : base + enc.STREAM_WORDS])
+
+
+def _touched(program: StreamDescriptor, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Addresses of the words of lane 0; whether each lane's word is accessed, bool [positions, lanes]."""
+    at = streams.positions(program)
+    inside = np.stack([streams.inside(program, at, lane) for lane in range(count)], axis=1)
+    return at.address, inside & streams.sent(program, at, count)
+
+
+def _rising(addresses: np.ndarray, fetched: np.ndarray) -> np.ndarray:
+    mask = np.zeros(MAX_GLB_WORDS + 1, bool)
+    for lane, there in enumerate(fetched.T):
+        mask[addresses[there] + lane] = True
+    return np.flatnonzero(mask)

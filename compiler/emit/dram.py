@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DRAM as it fills: constants and tensors, and where they begin."""
+
+import numpy as np
+
+from model.config import GLB_WORD_BYTES
+
+
+class DramLayout:
+    """Constants and tensors in DRAM, one behind the other, at multiples of 64 bytes."""
+
+    def __init__(self) -> None:
+        self.end, self.parts, self.areas, self._constants = 0, [], {}, {}
+
+    def constant(self, name: str, words: np.ndarray) -> int:
+        """The address of constants; the same ones of several images lie there once."""
+        key = name, words.tobytes()
+        if key not in self._constants:
+            count = sum(name == other for other, _ in self._constants)
+            self._constants[key] = self.area(f"{name}.{count}" if count else name, words.size)
+            self.parts.append((self._constants[key], words.ravel()))
+        return self._constants[key]
+
+    def area(self, name: str, words: int) -> int:
+        address = self.end
+        self.areas[name] = (address, words * GLB_WORD_BYTES)
+        self.end += -(-words * GLB_WORD_BYTES // 64) * 64
+        return address

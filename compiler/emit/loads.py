@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The transfers that bring the constants of a group."""
+
+from dataclasses import dataclass
+
+from compiler.emit.dram import DramLayout
+from compiler.emit.timeline import Timeline
+from compiler.plan.constants import WorkConstants
+from model.config import GLB_WORD_BYTES
+
+
+@dataclass
+class Loader:
+    """Loads a group's constants: all that stays and the first round of chunks before its first pass, each other chunk
+    when its slot falls free."""
+
+    constants: WorkConstants
+    timeline: Timeline
+    dram: DramLayout
+    _base: int = 0  # DRAM address of the chunks
+    _before: int = 0  # chunks of the groups before
+    _next: int = 0
+
+    def begin(self) -> None:
+        for name, words, address in self.constants.loads:
+            self.timeline.load(self.dram.constant(name, words), address, words.size)
+        if chunks := self.constants.chunks:
+            self._base = self.dram.constant(f"{self.constants.group.layer}.filters", chunks.packed)
+            self._before = self.timeline.chunks
+            self._load_until(chunks.slots)
+
+    def finish(self, slice_: int) -> None:
+        """Loads the chunks whose slots fall free in a slice's pass."""
+        if chunks := self.constants.chunks:
+            self._load_until((slice_ + 1) * chunks.count // chunks.slices + chunks.slots)
+
+    def _load_until(self, last: int) -> None:
+        chunks = self.constants.chunks
+        for n in range(self._next, min(chunks.count, last)):
+            freed = self._before + n - chunks.slots + 1 if n >= chunks.slots else 0
+            self.timeline.load_chunk(self._base + n * chunks.words * GLB_WORD_BYTES,
+                                     chunks.address + n % chunks.slots * chunks.words, chunks.words, freed)
+            self._next = n + 1

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs as passes: the descriptor of what a job does with its group."""
+
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Output, Separable
+from compiler.ir.plan import Job
+from compiler.plan.constants import WorkConstants
+from compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
+from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
+from compiler.target.mapping import CONVOLUTION_FILTERS
+from model.config import MachineConfig
+from model.descriptor import Descriptor
+from model.encoding import PoolMode
+
+
+def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
+                   first: bool) -> Descriptor:
+    """first: of the group's jobs, which waits for its constants. Raises ValueError for what a pass cannot do."""
+    group, blocks = constants.group, constants.blocks(job)
+    zero_point, filters = group.source.zero_point, constants.filters_of(job, first)
+    if isinstance(group, Convolution):
+        halves = 1 if group.source.shape[2] <= 4 else 2
+        return convolution_descriptor(machine, ConvolutionPass(
+            source, group.window, blocks, zero_point, CONVOLUTION_FILTERS, 4, 1, machine.sets,
+            filters.tiles, filters.address, None, filters.table_address, made,
+            group.table.output, filters.last_channels, halves))
+    pool = PoolMode.AVERAGE if group.averaged else PoolMode.NONE
+    middle = group.middle.output if isinstance(group, (Depthwise, Separable)) else Output()
+    output = group.table.output if isinstance(group, Filtered) else Output()
+    return separable_descriptor(machine, SeparablePass(
+        source, made, group.window, blocks, zero_point, output, filters, constants.depthwise_address, middle, pool,
+        max(group.averaged, 1)))

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a plan with its places in the GLB to commands: the order of transfers and passes."""
+
+from dataclasses import dataclass, field, replace
+
+from compiler.emit.dram import DramLayout
+from compiler.emit.loads import Loader
+from compiler.emit.passes import job_descriptor
+from compiler.emit.steps import Step
+from compiler.emit.timeline import Timeline, hoist_loads, rows_region
+from compiler.ir.buffer import Buffer
+from compiler.ir.feature_map import FeatureMap, map_words
+from compiler.ir.graph import Tensor
+from compiler.ir.layer import Group
+from compiler.ir.plan import Job, Plan
+from compiler.ir.program import Command, End
+from compiler.plan.constants import WorkConstants
+from compiler.plan.search import Placed
+from model.config import GLB_WORD_BYTES, MachineConfig
+
+
+@dataclass
+class Schedule:
+    """A whole network: segments and jobs, what lies where in the GLB and when, commands, DRAM contents, where
+    input and output lie in DRAM, those of several images one behind the other."""
+
+    plan: Plan
+    buffers: list[Buffer]
+    commands: list[Command]
+    dram: DramLayout
+    steps: list[Step]
+    images: int
+    input_map: FeatureMap
+    input_address: int
+    output_map: FeatureMap
+    output_address: int
+
+
+def emit(plan: Plan, placed: Placed, steps: list[Step], machine: MachineConfig) -> Schedule:
+    """Raises ValueError, naming the group, for work that its descriptor cannot say."""
+    return _Emitter(plan, placed.constants, machine, steps[0].images).run(placed.buffers, steps)
+
+
+@dataclass
+class _Emitter:
+    plan: Plan
+    constants: list[WorkConstants]
+    machine: MachineConfig
+    images: int
+    timeline: Timeline = field(init=False)
+    dram: DramLayout = field(default_factory=DramLayout)
+    _areas: dict[str, int] = field(default_factory=dict)  # DRAM address of a tensor
+    _fetched: dict[int, int] = field(default_factory=dict)  # rows of a group's input that were loaded
+    _loaders: dict[int, Loader] = field(default_factory=dict)  # of the groups that have begun
+
+    def __post_init__(self) -> None:
+        self.timeline = Timeline(self.machine)
+
+    def run(self, buffers: list[Buffer], steps: list[Step]) -> Schedule:
+        plan = self.plan
+        source, result = (_in_dram(m.layout) for m in (plan.read[0], plan.made[-1]))
+        input_address = self._area(plan.groups[0].source, "input")
+        for job in plan.jobs:
+            group = plan.groups[job.group]
+            try:
+                self._job(job, group)
+            except ValueError as error:
+                raise type(error)(f"group {group.name}: {error}") from error
+        commands = [*hoist_loads(self.timeline.commands), End()]
+        return Schedule(plan, buffers, commands, self.dram, steps, self.images, source, input_address,
+                        result, self._areas[plan.groups[-1].output.name])
+
+    def _job(self, job: Job, group: Group) -> None:
+        n, segment = job.group, self.plan.segment_of[job.group]
+        constants = self.constants[n]
+        source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
+        made = replace(made, address=made.address + job.slice % 2 * made.words)
+        if n == segment.first and segment.from_dram:
+            self._fetch(n, source, job.reads[1])
+        first = n not in self._loaders
+        if first:
+            self._loaders[n] = Loader(constants, self.timeline, self.dram)
+            self._loaders[n].begin()
+        descriptor = job_descriptor(self.machine, constants, job, source, made, first)
+        read = rows_region(source, *job.reads)
+        written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
+        filters = constants.chunks.region if constants.chunks else []
+        self.timeline.run(descriptor, read, constants.resident, written, filters)
+        self._loaders[n].finish(job.slice)
+        if n == segment.last - 1 and segment.to_dram:
+            self._store(n, group, made, job)
+
+    def _area(self, tensor: Tensor, name: str) -> int:
+        """The DRAM address of a tensor of all images."""
+        if tensor.name not in self._areas:
+            self._areas[tensor.name] = self.dram.area(name, self.images * map_words(tensor.shape))
+        return self._areas[tensor.name]
+
+    def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
+        """Loads the rows of an input that are not there yet; the maps of several images at once."""
+        group, first = self.plan.groups[n], self._fetched.get(n, 0)
+        base = self._areas[group.source.name] + group.image * map_words(group.source.shape) * GLB_WORD_BYTES
+        if group.images:
+            self.timeline.load(base, source.address, source.words)
+            return
+        for start, count in _without_wrap(source, first, last):
+            self.timeline.load(base + start * source.row_words * GLB_WORD_BYTES, source.row_address(start),
+                               count * source.row_words)
+        self._fetched[n] = max(first, last)
+
+    def _store(self, n: int, group: Group, made: FeatureMap, job: Job) -> None:
+        """Stores the rows that a job has made, or a slice; the maps of several images at once."""
+        last = group.output.name == self.plan.groups[-1].output.name
+        base = self._area(group.output, "output" if last else f"{group.output.name}.spill")
+        base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES
+        if group.images:
+            self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
+            return
+        first, last = (0, made.rows) if group.averaged else (job.first, job.last)
+        for start, count in _without_wrap(made, first, last):
+            self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
+                                count * made.row_words)
+
+
+def _in_dram(layout: FeatureMap) -> FeatureMap:
+    """How a map of one image lies in DRAM: row by row."""
+    return replace(layout, address=0, ring_rows=layout.rows, shift=0, images=1)
+
+
+def _without_wrap(feature_map: FeatureMap, first: int, last: int) -> list[tuple[int, int]]:
+    """(row, rows) of the stretches of rows first to last - 1 that lie behind each other in the ring."""
+    found: list[tuple[int, int]] = []
+    for y in range(first, last):
+        slot = (y + feature_map.shift) % feature_map.ring_rows
+        if found and slot:
+            found[-1] = (found[-1][0], found[-1][1] + 1)
+        else:
+            found.append((y, 1))
+    return found

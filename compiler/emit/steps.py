@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A compiled network layer by layer, for reports and dumps."""
+
+from dataclasses import dataclass, replace
+
+from compiler.ir.layer import Group
+from compiler.ir.plan import Plan
+from compiler.plan.bounds import constant_words
+from compiler.plan.search import Placed
+from compiler.target.mapping import Mapping
+from model.config import MachineConfig
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was made of a layer of the network.
+
+    index   of its group in the plan, of the first image's where each image goes through it alone
+    images  that go through its passes, in all
+    passes  counted from 0: each job is one; cycles: estimate for all of them
+    """
+
+    group: Group
+    index: int
+    images: int
+    way: str
+    mapping: Mapping
+    filters: str
+    passes: tuple[int, ...]
+    cycles: int
+
+    @property
+    def macs(self) -> int:
+        """Of all images."""
+        return self.group.macs * self.images // max(self.group.images, 1)
+
+    def constant_words(self, machine: MachineConfig) -> int:
+        """Words of constants, once for all images that go together."""
+        return constant_words(self.group, machine, resident=True) * self.images // max(self.group.images, 1)
+
+    def estimate(self, machine: MachineConfig) -> int:
+        """The planner's cycles: the array's, or the constants' through the DRAM port, if these are more."""
+        return max(self.cycles, self.constant_words(machine) // machine.bus_words)
+
+    def __str__(self) -> str:
+        return (f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
+                f"  {self.mapping}, filters {self.filters}")
+
+
+def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
+    """By layer, of all images together."""
+    steps: dict[str, Step] = {}
+    for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
+        passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
+        step = Step(group, n, images, plan.segment_of[n].way.value, constants.mapping(plan, n),
+                    constants.filters_at, passes, constants.cycles(plan, n))
+        if before := steps.get(group.layer):
+            step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
+        steps[group.layer] = step
+    return list(steps.values())

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words of the GLB with a name and a life."""
+
+from dataclasses import dataclass
+
+Region = list[tuple[int, int]]  # (first GLB word, words)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Words of a buffer that live from time `birth` to the end of time `death`, two times to a job: its
+    first tile of filters, and the others."""
+
+    offset: int
+    words: int
+    birth: int
+    death: int
+
+
+@dataclass
+class Buffer:
+    """Neighbouring GLB words; parts may have lives of their own.
+
+    group    the name of the one whose map or constants they hold; what: which of these
+    loaded   filled by transfers, so that space that falls free early lets them run ahead
+    head     words that are filled first (0: all count alike)
+    address  where `Space.place` has put it
+    """
+
+    group: str
+    what: str
+    parts: list[Part]
+    loaded: bool = False
+    head: int = 0
+    address: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.group} {self.what}"
+
+    @property
+    def words(self) -> int:
+        return max(part.offset + part.words for part in self.parts)
+
+    @property
+    def birth(self) -> int:
+        return min(part.birth for part in self.parts)
+
+    @property
+    def death(self) -> int:
+        return max(part.death for part in self.parts)
+
+
+def whole(group: str, what: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:
+    """A buffer all of whose words live equally long; an even number of them, since beats may be two words."""
+    return Buffer(group, what, [Part(0, words + words % 2, birth, death)], loaded)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a network is not compiled."""
+
+
+class Failure(ValueError):
+    """What is asked for and cannot be done; the message is one line: where, what, and what to do about it.
+
+    layer          the group or operator that it is about, None: no single one
+    demand, bound  what that needs and what there is, None where it is no matter of numbers
+    remedy         what to do, "" where nothing helps
+    """
+
+    def __init__(self, what: str, *, layer: str | None = None, demand: int | None = None, bound: int | None = None,
+                 remedy: str = "") -> None:
+        super().__init__(f"{what}: {remedy}" if remedy else what)
+        self.layer, self.demand, self.bound, self.remedy = layer, demand, bound, remedy
+
+
+class DoesNotFit(Failure):
+    """The GLB or the PEs have no room."""
+
+
+class Unsupported(Failure):
+    """The network has a combination that the machine does not run."""

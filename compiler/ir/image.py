@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DRAM images: a compiled network as files, and the way of tensors in and out.
+
+DIR/image.bin   DRAM contents from address 0
+DIR/map.json    size and digest of image.bin and what lies where: program, input, output, areas by name (byte
+                address, bytes); the images of a run, whose inputs and outputs lie one behind the other; the
+                machine and the steps (which passes belong to which layer); the buffers of the GLB: name,
+                byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass n is
+                2n, its first tile of filters, and 2n + 1, the others)
+DIR/program.txt the commands, one line each
+`eyrie compile` puts layers.csv and summary.json beside them (performance.py).
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from compiler.files import write_all
+from compiler.ir.feature_map import FeatureMap
+from model.config import GLB_WORD_BYTES, MachineConfig
+from model.messages import array, times
+from model.reading import read_file, read_json
+
+REMEDY = "give a folder that eyrie compile wrote"
+
+
+@dataclass(frozen=True)
+class Image:
+    """A compiled network.
+
+    dram    uint8: the memory before a run
+    map     contents of map.json
+    """
+
+    dram: np.ndarray
+    map: dict
+
+    @property
+    def program(self) -> int:
+        return self.map["program"]["address"]
+
+    @property
+    def images(self) -> int:
+        """Images that one run takes."""
+        return self.map["images"]
+
+    @property
+    def machine(self) -> MachineConfig:
+        return MachineConfig.of(self.map["machine"])
+
+    def with_input(self, values: np.ndarray) -> np.ndarray:
+        """A copy of the memory with an input: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
+        place = self.map["input"]
+        expected = self._shape("input")
+        if values.shape != expected or values.dtype != np.int8:
+            raise ValueError(f"input is {array(values)}, "
+                             f"the network takes int8 {times(expected)}")
+        dram, layout = self.dram.copy(), FeatureMap(**place["layout"])
+        packed = np.stack([layout.pack(image) for image in values.reshape(-1, *place["shape"])])
+        dram[place["address"] :][: packed.nbytes] = packed.view(np.uint8).ravel()
+        return dram
+
+    def runs(self, inputs: np.ndarray) -> list[np.ndarray]:
+        """Inputs [N, H, W, C] as `with_input` takes them; copies of the last fill the last run."""
+        count = -(-len(inputs) // self.images) * self.images
+        filled = inputs[np.minimum(np.arange(count), len(inputs) - 1)]
+        return list(filled.reshape(-1, *self._shape("input")))
+
+    def results(self, outputs: list[np.ndarray], count: int) -> np.ndarray:
+        """The outputs of all runs as int8 [N, H, W, C], of the first `count` images."""
+        return np.stack(outputs).reshape(-1, *self.map["output"]["shape"])[:count]
+
+    def _shape(self, end: str) -> tuple[int, ...]:
+        """Of the input or the output of a run."""
+        shape = tuple(self.map[end]["shape"])
+        return shape if self.images == 1 else (self.images, *shape)
+
+    def output(self, dram: np.ndarray) -> np.ndarray:
+        """The output of a memory after a run: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
+        place = self.map["output"]
+        layout = FeatureMap(**place["layout"])
+        words = dram[place["address"] :][: self.images * layout.words * GLB_WORD_BYTES].view(np.uint64)
+        rows = words.reshape(self.images, layout.rows, layout.groups, layout.pitch)
+        maps = np.stack([layout.unpack(image, place["shape"][2]) for image in rows])
+        return maps.reshape(self._shape("output"))
+
+    def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
+        """Writes the three files, and others by name; all or none. Raises ValueError in one line."""
+        memory = self.dram.tobytes()
+        contents = {"image.bin": memory, "map.json": json.dumps(self.map | _seal(memory), indent=1).encode(),
+                    "program.txt": text.encode()}
+        write_all(directory, contents | {name: words.encode() for name, words in (more or {}).items()})
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "Image":
+        """Raises ValueError in one line."""
+        directory = Path(directory)
+        contents = read_json(directory / "map.json", REMEDY)
+        dram = np.frombuffer(read_file(directory / "image.bin", REMEDY), np.uint8)
+        try:
+            _check(contents)
+        except ValueError as error:
+            raise ValueError(f"{directory / 'map.json'}: {error}: {REMEDY}") from error
+        if len(dram) != contents["bytes"]:
+            raise ValueError(f"{directory / 'image.bin'}: has {len(dram)} bytes, map.json says {contents['bytes']}: "
+                             f"{REMEDY}")
+        if contents.get("sha256") != _seal(dram.tobytes())["sha256"]:
+            raise ValueError(f"{directory / 'image.bin'}: not the one that map.json goes with: {REMEDY}")
+        return cls(dram, contents)
+
+
+def _seal(memory: bytes) -> dict[str, str]:
+    """What says that a map goes with a memory."""
+    return {"sha256": hashlib.sha256(memory).hexdigest()}
+
+
+def _check(contents: dict) -> None:
+    """Raises ValueError unless a map has all that is needed."""
+    try:
+        machine = MachineConfig.of(contents["machine"])
+        size, program = contents["bytes"], contents["program"]
+        _whole(contents, bytes=0, images=1)
+        _whole(program, address=0, bytes=0)
+        ends = [program["address"] + program["bytes"]]
+        for place in (contents["input"], contents["output"]):
+            _whole(place, address=0)
+            _whole(place["layout"], rows=1, cols=1, groups=1, address=0, ring_rows=1, shift=0, images=1)
+            layout = FeatureMap(**place["layout"])
+            channels = place["shape"][-1]
+            if place["shape"] != [layout.rows, layout.cols, channels] or type(channels) is not int or (
+                    not 0 < channels <= 8 * layout.groups or type(layout.planar) is not bool):
+                raise ValueError("shape and layout differ")
+            ends.append(place["address"] + contents["images"] * layout.words * GLB_WORD_BYTES)
+        if not contents["steps"]:
+            raise ValueError("no steps")
+        for step in contents["steps"]:
+            _whole(step, macs=0, weight_bytes=0)
+            if not isinstance(step["name"], str) or not step["passes"] or (
+                    not all(type(number) is int and number >= 0 for number in step["passes"])):
+                raise ValueError("a step without a name or without passes")
+        _check_buffers(contents, machine)
+        if max(ends) > size:
+            raise ValueError("something lies beyond the memory")
+    except KeyError as error:
+        raise ValueError(f"{error.args[0]} is missing") from error
+    except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
+        raise ValueError("an entry is unknown, missing or of the wrong kind") from error
+
+
+def _whole(values: dict, **least: int) -> None:
+    """Raises ValueError unless each of these entries is an integer of at least so much."""
+    for name, bound in least.items():
+        if type(values[name]) is not int or values[name] < bound:
+            raise ValueError(f"{name} must be an integer of at least {bound}, is {json.dumps(values[name])}")
+
+
+def _check_buffers(contents: dict, machine: MachineConfig) -> None:
+    """Raises an error unless every buffer has a name and lies inside the GLB and the passes."""
+    passes = 1 + max(number for step in contents["steps"] for number in step["passes"])
+    for buffer in contents["buffers"]:
+        address, size, first, last = (buffer[key] for key in ("address", "bytes", "first", "last"))
+        if not all(type(value) is int for value in (address, size, first, last)):
+            raise ValueError("a buffer's place is no integer")
+        if not isinstance(buffer["name"], str) or not buffer["name"]:
+            raise ValueError("a buffer without a name")
+        if not (0 <= address < address + size <= machine.glb_bytes and 0 <= first <= last < 2 * passes):
+            raise ValueError(f"buffer {buffer['name']} lies outside the GLB or the passes")

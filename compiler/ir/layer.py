@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers as the machine runs them: windows, tables, and groups of operators that one pass can do."""
+
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from compiler.ir.graph import Tensor
+
+OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
+
+
+@dataclass(frozen=True)
+class Window:
+    """Kernel, stride and padding of a layer. pads: top, bottom, left, right."""
+
+    kernel: tuple[int, int] = (1, 1)
+    stride: int = 1
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+
+def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
+    """(E, F). Raises ValueError where the kernel is larger than the padded map."""
+    top, bottom, left, right = window.pads
+    height, width = shape[0] + top + bottom, shape[1] + left + right
+    rows, taps = window.kernel
+    if height < rows or width < taps:
+        raise ValueError(f"a {rows} x {taps} kernel does not fit a padded map of {height} x {width}")
+    return (height - rows) // window.stride + 1, (width - taps) // window.stride + 1
+
+
+def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int, int]:
+    """Input rows, clipped to the map, that output rows first to last - 1 need."""
+    top = first * window.stride - window.pads[0]
+    return max(0, top), min(height, (last - 1) * window.stride - window.pads[0] + window.kernel[0])
+
+
+@dataclass(frozen=True)
+class Output:
+    """Requantised range: zero point, clamp."""
+
+    zero_point: int = 0
+    act_min: int = -128
+    act_max: int = 127
+
+
+@dataclass(frozen=True)
+class Table:
+    """Requantisation per channel: int32 bias, Q31 multiplier, shift; and the range."""
+
+    bias: np.ndarray
+    multiplier: np.ndarray
+    shift: np.ndarray
+    output: Output
+
+    def of(self, filters: slice) -> "Table":
+        return Table(self.bias[filters], self.multiplier[filters], self.shift[filters], self.output)
+
+
+@dataclass(frozen=True)
+class Average:
+    """The mean over a whole map of so many pixels."""
+
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """One layer group: a Convolution, Pointwise, Depthwise or Separable, which is what one pass can do.
+
+    epilogue  what is done to the result on the way out
+    image     which one of a batch it works on, or the first of `images`
+    images    0: one image; else so many, all in the GLB at once
+    """
+
+    name: str
+    source: Tensor
+    output: Tensor
+    window: Window = Window()
+    epilogue: tuple[Average, ...] = ()
+    image: int = 0
+    images: int = 0
+
+    @property
+    def kind(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def operators(self) -> str:
+        """What it is made of."""
+        return self.kind
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        """int8, of all its convolutions."""
+        raise NotImplementedError
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Of all its convolutions."""
+        raise NotImplementedError
+
+    @property
+    def layer(self) -> str:
+        """Its name without the image's number."""
+        return self.name.partition(".")[0]
+
+    @property
+    def map_shape(self) -> tuple[int, int]:
+        """(E, F) before the epilogue."""
+        return output_size(self.source.shape[:2], self.window)
+
+    @property
+    def averaged(self) -> int:
+        """Pixels that its epilogue averages, 0 without."""
+        return next((step.count for step in self.epilogue if isinstance(step, Average)), 0)
+
+    @property
+    def macs(self) -> int:
+        """Multiplications, padding included."""
+        return max(self.images, 1) * prod(self.map_shape) * self.weight_bytes
+
+    @property
+    def weight_bytes(self) -> int:
+        return sum(weights.size for weights in self.weights)
+
+    @property
+    def channels(self) -> int:
+        """Output channels of all convolutions in the group: each has a table entry."""
+        return sum(len(table.bias) for table in self.tables)
+
+    def __str__(self) -> str:
+        shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
+        pads = " ".join(map(str, self.window.pads))
+        return f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {pads}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filtered(Group):
+    """A group whose sums are over channels. filters: int8 [M, ...]; table: of the result."""
+
+    filters: np.ndarray
+    table: Table
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        return (self.filters,)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return (self.table,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convolution(Filtered):
+    """filters: [M, R, S, C]."""
+
+    @property
+    def kind(self) -> str:
+        return "conv"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pointwise(Filtered):
+    """filters: [M, C]."""
+
+    @property
+    def kind(self) -> str:
+        return "fc" if self.source.shape[:2] == (1, 1) else "pointwise"
+
+    @property
+    def operators(self) -> str:
+        return "pointwise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Depthwise(Group):
+    """depthwise: int8 [R, S, C]; middle: table of its words, which are the result."""
+
+    depthwise: np.ndarray
+    middle: Table
+
+    @property
+    def kind(self) -> str:
+        return "depthwise"
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        return (self.depthwise,)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return (self.middle,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separable(Filtered):
+    """A depthwise convolution, as Depthwise, and a pointwise one of its words, which stay in the array.
+
+    filters: [M, C]
+    """
+
+    depthwise: np.ndarray
+    middle: Table
+
+    @property
+    def kind(self) -> str:
+        return "separable"
+
+    @property
+    def operators(self) -> str:
+        return "depthwise+pointwise"
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        return self.filters, self.depthwise
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return self.table, self.middle
+
+
+def sliced(group: Group, slices: int) -> Group:
+    """A group with the first of so many slices of its filters."""
+    if slices == 1:
+        return group
+    count = len(group.filters) // slices
+    shape = (*group.output.shape[:2], count)
+    return replace(group, filters=group.filters[:count], output=replace(group.output, shape=shape))

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network cut into segments and jobs: which groups run together, in which order, and what lies in the GLB.
+
+A segment is a run of groups in one of four ways:
+  WHOLE     one group, input and output in the GLB, one job
+  SLICES    one group, input in the GLB, a job per slice of the filters, whose output goes to DRAM
+  IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
+  STRIPES   groups in turn, stripe by stripe: of the maps between them only the rows still needed stay
+The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
+Halo rows are kept, nothing is computed twice.
+"""
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+
+from compiler.ir.buffer import Buffer
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Group, input_rows
+
+
+class Way(Enum):
+    WHOLE = "whole"
+    SLICES = "slices"
+    IN_PLACE = "in place"
+    STRIPES = "stripes"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Output rows first to last - 1 (before pooling) of a group; reads: input rows, first and last + 1; slice:
+    which one of its filters."""
+
+    group: int
+    first: int
+    last: int
+    reads: tuple[int, int]
+    slice: int = 0
+
+
+@dataclass(frozen=True)
+class Segment:
+    """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of
+    the filters."""
+
+    network: tuple[Group, ...] = field(compare=False, repr=False)
+    first: int
+    last: int
+    way: Way
+    rows: int = 0
+    from_dram: bool = False
+    to_dram: bool = False
+    slices: int = 1
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return self.network[self.first : self.last]
+
+    @property
+    def key(self) -> tuple:
+        """What it is, whichever network it stands in."""
+        groups = tuple((group.layer, group.images) for group in self.groups)
+        return groups, self.way, self.rows, self.from_dram, self.to_dram, self.slices
+
+    @cached_property
+    def jobs(self) -> list[Job]:
+        """In an order in which no job reads what the one just before it wrote, where that can be: each
+        group is a stripe ahead of the one behind it."""
+        heights = [group.map_shape[0] for group in self.groups]
+        if self.way in (Way.WHOLE, Way.SLICES):
+            return [replace(self._job(0, 0, heights[0]), slice=n) for n in range(self.slices)]
+        targets = self._targets(heights)
+        stripes, depth = len(targets[-1]), len(targets)
+        made, jobs = [0] * depth, []
+        for turn in range(stripes + depth - 1):
+            for n in reversed(range(depth)):
+                stripe = turn - n
+                if 0 <= stripe < stripes and targets[n][stripe] > made[n]:
+                    jobs.append(self._job(n, made[n], targets[n][stripe]))
+                    made[n] = targets[n][stripe]
+        return jobs
+
+    def _job(self, n: int, first: int, last: int) -> Job:
+        group = self.groups[n]
+        return Job(self.first + n, first, last, input_rows(group.window, group.source.shape[0], first, last))
+
+    def _targets(self, heights: list[int]) -> list[list[int]]:
+        """Rows of each group's output that have to be there when each stripe is done."""
+        stripes = -(-heights[-1] // self.rows)
+        targets = [[min(heights[-1], (s + 1) * self.rows) for s in range(stripes)]]
+        quantum = self.rows
+        for n in reversed(range(len(self.groups) - 1)):
+            behind = self.groups[n + 1]
+            quantum *= behind.window.stride
+            needed = [input_rows(behind.window, heights[n], 0, rows)[1] for rows in targets[0]]
+            targets.insert(0, [min(heights[n], -(-rows // quantum) * quantum) for rows in needed])
+        return targets
+
+    def ring_rows(self, n: int) -> int:
+        """Rows of the ring that holds the map between groups n and n + 1 of the segment."""
+        most = 0
+        for place, job in enumerate(self.jobs):
+            if job.group == self.first + n:
+                later = [j.reads[0] for j in self.jobs[place:] if j.group == job.group + 1]
+                most = max(most, job.last - min(later, default=job.last))
+        return most
+
+    def input_ring_rows(self) -> int:
+        """Rows of the input, coming from DRAM, that two jobs behind each other need."""
+        readers = [job for job in self.jobs if job.group == self.first]
+        ends = [*readers[1:], readers[-1]]
+        return min(self.groups[0].source.shape[0], max(b.reads[1] - a.reads[0] for a, b in zip(readers, ends)))
+
+    @property
+    def slack(self) -> int:
+        """Rows that a map needs beside its own, if this segment works on it in place."""
+        group = self.groups[0]
+        return group.window.pads[0] if self.way is Way.IN_PLACE and not group.images else 0
+
+
+@dataclass
+class MapPlan:
+    """Map n of a network: the input of group n, the output of group n - 1.
+
+    layout: in the GLB; its address counts once `buffer` is placed. Work in place shares a buffer.
+    """
+
+    layout: FeatureMap
+    buffer: Buffer
+
+    def placed(self) -> FeatureMap:
+        return replace(self.layout, address=self.buffer.address)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network cut into segments: all jobs in order, and of each group its segment.
+
+    read, made: of each group, how its input and its output lie. They differ where a map goes through DRAM.
+    first_tile: of groups that read their input with the first tile of filters only, the most filters of
+    it; the output of the others may take the input's words.
+    """
+
+    groups: list[Group]
+    segments: list[Segment]
+    jobs: list[Job]
+    segment_of: list[Segment]
+    read: list[MapPlan]
+    made: list[MapPlan]
+    first_tile: dict[int, int]
+
+    def buffers(self) -> list[list[Buffer]]:
+        """Of all maps, each once; those of a layer that each image goes through alone stand together."""
+        found: dict[tuple[str, str], dict[int, Buffer]] = {}
+        for end, maps in (("made", self.made), ("read", self.read)):
+            for group, plan in zip(self.groups, maps):
+                found.setdefault((group.layer, end), {})[id(plan.buffer)] = plan.buffer
+        once: dict[int, list[Buffer]] = {}
+        for buffers in map(list, map(dict.values, found.values())):
+            once.setdefault(id(buffers[0]), buffers)
+        return list(once.values())

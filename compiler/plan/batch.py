@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches: which groups each image goes through by itself, and which all go through together.
+
+A group that all images go through together has its weights fetched once for all of them, but needs room in
+the GLB for the maps of all. The first groups, whose maps are large, are gone through image by image; the
+others, whose weights are many, together. Where a depthwise-separable block does not fit either way its two
+halves may be groups of their own: the depthwise half leaves a smaller map (stride 2), or one in place of its
+input (stride 1), and the pointwise half can be done in slices of filters. A batch of more images than go
+together well is done in several turns.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.layer import Depthwise, Group, Pointwise, Separable
+from compiler.ir.plan import Segment
+from compiler.plan.segments import added, best_segments, segments_of_images
+from model.config import MachineConfig
+from model.operators.quantization import Quantization
+
+Network = tuple[list[Group], list[Segment]]
+Path = tuple[tuple[float, float], list[tuple[Group, Segment]]]  # with its cost
+
+
+def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
+    """The depthwise and the pointwise half of a block, as groups of their own."""
+    between = replace(group.output, name=f"{group.output.name}#depthwise",
+                      shape=(*group.map_shape, group.source.shape[2]),
+                      quantization=Quantization(1.0, group.middle.output.zero_point))
+    number = group.name.removeprefix("block")
+    shared = {"image": group.image, "images": group.images}
+    first = Depthwise(name=f"depthwise{number}", source=group.source, output=between, window=group.window,
+                      depthwise=group.depthwise, middle=group.middle, **shared)
+    second = Pointwise(name=f"pointwise{number}", source=between, output=group.output, epilogue=group.epilogue,
+                       filters=group.filters, table=group.table, **shared)
+    return first, second
+
+
+def plan_batch(groups: list[Group], machine: MachineConfig, objective: str, images: int,
+               refused: frozenset) -> Network:
+    """The groups and segments of a network for a batch of images that cost least, in the order in which they
+    run. Exact over how many images go together, where the chain is cut into image by image and together, and
+    which blocks are done in halves. refused: keys of segments that could not be placed. Raises DoesNotFit."""
+    if images == 1:
+        return groups, best_segments(groups, machine, objective, refused)[1]
+    best, reason = None, None
+    for alone, together in _cuts(groups):
+        try:
+            one, first = best_segments(alone, machine, objective, refused) if alone else ((0, 0), [])
+        except DoesNotFit as error:
+            reason = reason or error
+            continue
+        for count in (n for n in range(1 if not together else 2, images + 1) if images % n == 0):
+            found = _together(together, count, machine, objective, refused)
+            if found is None:
+                continue
+            cost = tuple(images * each + images // count * all_ for each, all_ in zip(one, found[0]))
+            if best is None or cost < best[0]:
+                best = cost, count, [(alone, first), found[1]]
+    if best is None:
+        raise reason
+    return _repeated(images, *best[1:])
+
+
+def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:
+    """Groups for each image alone, and for several together: the chain cut between groups, or within a block."""
+    yield groups, []
+    for cut in reversed(range(len(groups))):
+        yield groups[:cut], groups[cut:]
+        if isinstance(groups[cut], Separable):
+            first, second = halves(groups[cut])
+            yield [*groups[:cut], first], [second, *groups[cut + 1 :]]
+
+
+def _together(groups: list[Group], images: int, machine: MachineConfig, objective: str,
+              refused: frozenset) -> tuple[tuple[float, float], Network] | None:
+    """The cheapest plan of groups that several images go through at once, blocks in one piece or in halves;
+    None if there is none. A dynamic programme over the groups and whether the map behind each stays."""
+    best: dict[bool, Path] = {True: ((0, 0), [])}  # by whether the map comes from DRAM
+    for n, group in enumerate(groups):
+        behind: dict[bool, Path] = {}
+        for pieces in ([group], halves(group)) if isinstance(group, Separable) else ([group],):
+            paths = best
+            for k, piece in enumerate(pieces):
+                last = n == len(groups) - 1 and k == len(pieces) - 1
+                paths = _longer(paths, replace(piece, images=images), last, machine, objective, refused)
+            for to_dram, path in paths.items():
+                if to_dram not in behind or path[0] < behind[to_dram][0]:
+                    behind[to_dram] = path
+        best = behind
+    if True not in best:
+        return None
+    cost, steps = best[True]
+    return cost, ([group for group, _ in steps], [replace(s, first=n, last=n + 1) for n, (_, s) in enumerate(steps)])
+
+
+def _longer(paths: dict[bool, Path], group: Group, last: bool, machine: MachineConfig, objective: str,
+            refused: frozenset) -> dict[bool, Path]:
+    """The cheapest paths with one more group, by whether its map goes to DRAM."""
+    found: dict[bool, Path] = {}
+    for from_dram, (spent, steps) in paths.items():
+        for segment in segments_of_images(group, from_dram, last):
+            cost = None if segment.key in refused else added(spent, segment, machine, objective)
+            if cost is not None and (segment.to_dram not in found or cost < found[segment.to_dram][0]):
+                found[segment.to_dram] = cost, [*steps, (group, segment)]
+    return found
+
+
+def _repeated(images: int, count: int, parts: list[Network]) -> Network:
+    """All groups and segments of a batch: for every `count` images the first part once for each, then the second
+    for all of them."""
+    groups: list[Group] = []
+    plans: list[tuple[int, list[Segment]]] = []  # and the place of their first group
+    for first in range(0, images, count):
+        turns = [(parts[0], image) for image in range(first, first + count)] + [(parts[1], first)]
+        for (part, segments), image in turns:
+            plans.append((len(groups), segments))
+            groups += [replace(group, name=f"{group.name}.{image}", image=image) for group in part]
+    network = tuple(groups)
+    return groups, [replace(s, network=network, first=s.first + start, last=s.last + start)
+                    for start, segments in plans for s in segments]

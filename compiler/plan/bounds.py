@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a segment needs in the GLB at least, and what it costs the planner: estimates, before anything is placed."""
+
+from compiler.cost.prices import PJ_PER_DRAM_BYTE
+from compiler.ir.feature_map import map_words, row_words, word_groups
+from compiler.ir.layer import Convolution, Depthwise, Group, Separable, sliced
+from compiler.ir.plan import Segment, Way
+from compiler.plan.mappings import first_tile, mappings_of
+from compiler.target.mapping import Mapping
+from model.config import GLB_WORD_BYTES, MachineConfig
+from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+
+LEAST_CHUNK_WORDS = 256  # of filters that are on their way
+JOB_OVERHEAD = 10  # cycles between two jobs
+READ_LATENCY = 100  # cycles until rows just written are multiplied
+LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
+
+
+def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
+    """Depthwise words, tables, and filters: all of them; or the least, a tile of 8, and where all pixels of the map are
+    in flight at once, so that each filter is used but once, two chunks of such a tile."""
+    words = 0
+    if isinstance(group, (Depthwise, Separable)):
+        words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
+    if isinstance(group, Depthwise):
+        return words
+    words += word_groups(len(group.filters)) * TABLE_WORDS
+    groups, count = word_groups(group.source.shape[2]), word_groups(len(group.filters)) * 8
+    if isinstance(group, Convolution):
+        taps = group.filters.shape[1] * group.filters.shape[2]
+        halves = 1 if group.source.shape[2] <= 4 else 2
+        return words + groups * halves * taps * count // 2
+    if resident:
+        return words + groups * count
+    pixels = max(group.images, 1) * group.map_shape[0] * group.map_shape[1]
+    return words + 8 * (min(groups, 2) if pixels <= machine.cols * (machine.pixel_words // 2) else groups)
+
+
+def peak_words(segment: Segment, machine: MachineConfig) -> int:
+    """A lower bound of the GLB words in use at the fullest moment."""
+    groups, jobs = segment.groups, segment.jobs
+    resident = segment.way not in (Way.WHOLE, Way.SLICES)
+    constants = [constant_words(group, machine, resident) for group in groups]
+    if segment.way is not Way.STRIPES:
+        images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
+        source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))
+        if segment.way is Way.IN_PLACE:
+            return constants[0] + source + row * segment.slack
+        if groups[0].images and (tile := first_tile(groups[0], segment.way, machine)):
+            made = made * tile // groups[0].output.shape[2]  # the rest may take the input's words
+        return constants[0] + source + (made if segment.slices == 1 else 2 * made // segment.slices)
+    rings = [segment.ring_rows(n) * row_words(group.output.shape) for n, group in enumerate(groups[:-1])]
+    source_row, made_row = row_words(groups[0].source.shape), row_words(groups[-1].output.shape)
+    spans = [[p for p, job in enumerate(jobs) if job.group == segment.first + n] for n in range(len(groups))]
+    most = 0
+    for place, job in enumerate(jobs):
+        words = sum(c for c, span in zip(constants, spans) if span[0] <= place <= span[-1])
+        words += sum(ring for n, ring in enumerate(rings) if spans[n][0] <= place <= spans[n + 1][-1])
+        readers = [j.reads[0] for j in jobs[place:] if j.group == segment.first]
+        if readers:
+            here = segment.input_ring_rows() if segment.from_dram else groups[0].source.shape[0] - readers[0]
+            words += here * source_row
+        done = max((j.last for j in jobs[: place + 1] if j.group == segment.last - 1), default=0)
+        words += (min(2 * segment.rows, done) if segment.to_dram else done) * made_row
+        most = max(most, words)
+    return most
+
+
+def segment_cycles(segment: Segment, machine: MachineConfig) -> int:
+    """Estimate: the array's cycles, or the transfers', whichever are more."""
+    total, before, drain = 0, None, 0
+    for job in segment.jobs:
+        group = sliced(segment.network[job.group], segment.slices)
+        mapping = _mapping(segment, machine, group, job.last - job.first)
+        total += mapping.cycles + JOB_OVERHEAD
+        if before and before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
+            total += drain + READ_LATENCY  # the rows of the job before have to be written first
+        before, drain = job, mapping.tile * mapping.blocks.pixels
+    return max(total, dram_words(segment, machine) // machine.bus_words)
+
+
+def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) -> Mapping:
+    """The cheapest; where several images share filters, the cheapest whose filters may fit: those of a tile
+    stay for all inner blocks of pixels, all of them for all outer blocks."""
+    found = mappings_of(machine, group, rows, segment.way)
+    if not group.images or isinstance(group, Depthwise):
+        return found[0]
+    words = word_groups(group.source.shape[2])
+    rest = machine.glb_words - peak_words(segment, machine) + 8 * words
+    stay = [m.tiles * m.tile if m.blocks.outer > 1 else m.tile if m.blocks.inner > 1 else 0 for m in found]
+    fitting = [m for m, filters in zip(found, stay) if filters * words + LEAST_CHUNK_WORDS <= rest]
+    return (fitting or found)[0]
+
+
+def map_dram_words(segment: Segment) -> int:
+    words = map_words(segment.groups[0].source.shape) if segment.from_dram else 0
+    words += map_words(segment.groups[-1].output.shape) if segment.to_dram else 0
+    return max(segment.groups[0].images, 1) * words
+
+
+def dram_words(segment: Segment, machine: MachineConfig) -> int:
+    return map_dram_words(segment) + sum(constant_words(group, machine, resident=True) for group in segment.groups)
+
+
+def segment_cost(segment: Segment, machine: MachineConfig, objective: str) -> tuple[float, float]:
+    """What `best_segments` adds up, the first entry before the second."""
+    cycles, words = segment_cycles(segment, machine), dram_words(segment, machine)
+    if objective == "bytes":
+        return words, cycles
+    if objective == "energy":
+        return words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + cycles * LEAKAGE_PJ, cycles
+    return cycles + map_dram_words(segment) // machine.bus_words, words

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of each group: depthwise words, tables and filters, where they lie and how they come."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from compiler.ir.buffer import Buffer, Region, whole
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.feature_map import word_groups
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Separable, sliced
+from compiler.ir.plan import Job, Plan, Way
+from compiler.plan.mappings import mappings_of
+from compiler.plan.placement import Space
+from compiler.plan.tensors import span
+from compiler.target.blocks import Blocks, Filters
+from compiler.target.mapping import Mapping
+from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table
+from model.config import GLB_WORD_BYTES, MachineConfig
+from model.encoding import TABLE_WORDS
+
+MOST_CHUNK_WORDS = 512
+LEAST_CHUNKS = 8  # so that the first pass can begin early
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Filters that come in chunks of `words`, each waited for by the first pass that reads it. With fewer
+    slots than chunks they pass through a ring, each used once (by all pixels of the map). slices: passes
+    that share them, each with chunks of its own."""
+
+    packed: np.ndarray
+    address: int
+    words: int
+    slots: int
+    slices: int = 1
+
+    @property
+    def count(self) -> int:
+        return self.packed.size // self.words
+
+    @property
+    def region(self) -> Region:
+        return [(self.address, self.slots * self.words)]
+
+
+@dataclass
+class WorkConstants:
+    """Constants of a group, placed, and the mapping of its jobs.
+
+    resident: what a pass reads that was loaded as a whole; chunks: filters that come in chunks. loads: the name, the
+    words and the address of what is loaded as a whole, in the order in which it is needed.
+    """
+
+    group: Group
+    machine: MachineConfig
+    way: Way
+    tile: int = 0
+    filters: Filters | None = None
+    depthwise_address: int | None = None
+    chunks: Chunks | None = None
+    resident: Region = field(default_factory=list)
+    loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
+    _fixed: Mapping | None = None
+
+    @property
+    def filters_at(self) -> str:
+        if self.chunks and self.chunks.slots < self.chunks.count:
+            return f"in a ring of {self.chunks.slots} x {self.chunks.words * GLB_WORD_BYTES} bytes"
+        return "resident"
+
+    def filters_of(self, job: Job, first: bool) -> Filters | None:
+        """As a job of the group sees its filters: only the first waits for chunks, unless each has its slice."""
+        if self.filters is None or first:
+            return self.filters
+        if self.chunks is None or self.chunks.slices == 1:
+            return replace(self.filters, chunk_groups=None)
+        words = job.slice * self.chunks.packed.size // self.chunks.slices
+        words %= self.chunks.slots * self.chunks.words
+        blocks = job.slice * self.filters.tiles * self.filters.count // 8
+        return replace(self.filters, address=self.filters.address + words,
+                       table_address=self.filters.table_address + blocks * TABLE_WORDS)
+
+    def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
+        words = words.ravel()
+        if words.size % 2:
+            words = np.append(words, np.uint64(0))  # whole beats of a port of two words
+        self.loads.append((f"{self.group.layer}.{name}", words, buffer.address))
+        self.resident.append((buffer.address, words.size))
+
+    def mapping_of(self, rows: int) -> Mapping:
+        if self._fixed is not None:
+            return self._fixed
+        return next(m for m in mappings_of(self.machine, self.group, rows, self.way) if m.tile == self.tile)
+
+    def mapping(self, plan: Plan, n: int) -> Mapping:
+        """Of its longest job."""
+        return self.mapping_of(max(job.last - job.first for job in plan.jobs if job.group == n))
+
+    def cycles(self, plan: Plan, n: int) -> int:
+        """Estimate of all its jobs."""
+        return sum(self.mapping_of(job.last - job.first).cycles for job in plan.jobs if job.group == n)
+
+    def blocks(self, job: Job) -> Blocks:
+        return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
+
+
+def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.ndarray) -> list[WorkConstants]:
+    """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
+    room allows. slots: of each group, chunks that a filter ring should hold beside those in use. Raises
+    DoesNotFit, its layer being a group's name."""
+    found = []
+    for n, group in enumerate(plan.groups):
+        constants = WorkConstants(group, machine, plan.segment_of[n].way)
+        found.append(constants)
+        life = span(plan.jobs, n)
+        if isinstance(group, (Depthwise, Separable)):
+            tables = pack_table(group.middle, word_groups(group.depthwise.shape[-1]))
+            words = pack_depthwise(group.depthwise, tables)
+            buffer = whole(group.name, "depthwise filters", words.size, *life, loaded=True)
+            space.place(buffer)
+            constants.add("depthwise", words, buffer)
+            constants.depthwise_address = buffer.address
+        if isinstance(group, Depthwise):
+            continue
+        table = pack_table(group.table, word_groups(len(group.filters)))
+        buffer = whole(group.name, "requantisation tables", table.size, *life, loaded=True)
+        space.place(buffer)
+        constants.add("table", table, buffer)
+        constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
+        if isinstance(group, Convolution) or plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
+            _place_resident(plan, n, constants, machine, space)
+    for n, constants in enumerate(found):
+        if isinstance(plan.groups[n], Filtered) and not constants.tile:
+            _place_whole(plan, n, constants, machine, space, int(slots[n]))
+    return found
+
+
+def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
+    """Filters that stay for all jobs of the group; the tile is the one that suits the jobs best."""
+    group = plan.groups[n]
+    rows = [job.last - job.first for job in plan.jobs if job.group == n]
+    legal = {r: mappings_of(machine, group, r, constants.way) for r in set(rows)}
+    tiles = set.intersection(*({m.tile for m in found} for found in legal.values()))
+    if not tiles:
+        raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows",
+                         layer=group.name)
+
+    def cycles(tile: int) -> int:
+        return sum(next(m.cycles for m in legal[r] if m.tile == tile) for r in rows)
+
+    # Of equals the smaller: what reads the output waits for the sums of the last tile only.
+    constants.tile = min(tiles, key=lambda tile: (cycles(tile), tile))
+    packed = _pack(group, constants.tile, machine)
+    buffer = whole(group.name, "filters", packed.size, *span(plan.jobs, n), loaded=True)
+    first = constants.mapping_of(rows[0])
+    constants.filters = replace(constants.filters, count=constants.tile, tiles=len(packed))
+    if isinstance(group, Convolution) or first.blocks.outer * first.blocks.inner > 1:
+        space.place(buffer)
+        constants.add("filters", packed, buffer)
+    else:
+        chunk_groups = _chunk_groups(packed)[0]
+        words = chunk_groups * constants.tile
+        buffer.head = words
+        space.place(buffer)
+        constants.chunks = Chunks(packed, buffer.address, words, packed.size // words)
+        constants.filters = replace(constants.filters, chunk_groups=chunk_groups)
+    constants.filters = replace(constants.filters, address=buffer.address)
+
+
+def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
+    if not isinstance(group, Convolution):
+        return pack_pointwise(group.filters, tile)
+    groups = word_groups(group.source.shape[2]) * (1 if group.source.shape[2] <= 4 else 2)
+    filters = group.filters.transpose(0, 3, 1, 2)
+    return pack_convolution(filters, 4, tile // machine.sets, 1, machine.sets, split=False)[:, :groups]
+
+
+def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space,
+                 wanted: int) -> None:
+    """Filters of a group that is one job, or one for each slice of them: in chunks where each is used by one
+    block of pixels or by inner blocks in turn, else resident; the mapping is the cheapest for which there is
+    room."""
+    group, (birth, death), slices = plan.groups[n], span(plan.jobs, n), plan.segment_of[n].slices
+    free = space.largest_free(birth, death)
+    job = plan.jobs[birth // 2]
+    for mapping in mappings_of(machine, sliced(group, slices), job.last - job.first):
+        if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
+            continue
+        packed = _pack(group, mapping.tile, machine)
+        constants.tile, constants._fixed = mapping.tile, mapping
+        filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
+        if mapping.blocks.outer > 1:
+            if packed.size > free or slices > 1:
+                continue
+            buffer = whole(group.name, "filters", packed.size, birth, death, loaded=True)
+            space.place(buffer)
+            constants.add("filters", packed, buffer)
+            constants.filters = replace(filters, address=buffer.address)
+            return
+        for chunk_groups in _chunk_groups(packed):
+            words = chunk_groups * mapping.tile
+            count = packed.size // words
+            # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
+            kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
+            slots = min(free // words, count, max(kept, 1) + wanted)
+            if slots >= min(max(kept + 1, 2), count):
+                break
+        else:
+            continue
+        buffer = whole(group.name, "filters", slots * words, birth, death, loaded=True)
+        buffer.head = words
+        space.place(buffer)
+        constants.chunks = Chunks(packed, buffer.address, words, slots, slices)
+        ring = (buffer.address + slots * words, slots * words) if slots < count else None
+        constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
+        return
+    bytes_ = free * GLB_WORD_BYTES
+    raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free",
+                     layer=group.name, bound=bytes_)
+
+
+def _chunk_groups(packed: np.ndarray) -> list[int]:
+    """Channel groups that a chunk of packed filters can have, most first."""
+    groups, tile = packed.shape[1:3]
+    most = min(MOST_CHUNK_WORDS, packed.size // LEAST_CHUNKS)
+    return [c for c in range(groups, 0, -1) if groups % c == 0 and (c == 1 or c * tile <= most)]

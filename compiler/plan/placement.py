@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Places buffers in the GLB: exact lifetimes, and loaded buffers where their space is free longest."""
+
+from bisect import insort
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from compiler.ir.buffer import Buffer
+from compiler.ir.failure import DoesNotFit
+from model.config import GLB_WORD_BYTES
+
+GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
+
+
+class NoRoom(DoesNotFit):
+    """There is no place for a buffer in a GLB of so many words."""
+
+    def __init__(self, buffer: Buffer, words: int) -> None:
+        demand, bound = buffer.words * GLB_WORD_BYTES, words * GLB_WORD_BYTES
+        super().__init__(f"{buffer.name}: no room for {demand} bytes in the GLB of {bound}", layer=buffer.group,
+                         demand=demand, bound=bound)
+        self.buffer = buffer
+
+
+@dataclass
+class Space:
+    """The GLB over time: which words are taken when, as (first, last + 1, birth, death) in this order."""
+
+    words: int
+    placed: list[Buffer] = field(default_factory=list)
+    _taken: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    def exposed_words(self) -> int:
+        """Words to load that cannot come before the job just before the one that needs them is done."""
+        loaded = [buffer for buffer in self.placed if buffer.loaded and buffer.birth > 1]
+        return sum(buffer.head or buffer.words for buffer in loaded
+                   if buffer.birth // 2 == self._occupied_until(buffer)(buffer.address) // 2 + 1)
+
+    def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = ()) -> None:
+        """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
+
+        Loaded buffers go where the words have been free longest, others as near as can be to `where`, from
+        0, the lowest address, to 1, the highest. Raises NoRoom.
+        """
+        fitting = self._fitting(buffer, copies)
+        if not fitting:
+            raise NoRoom(buffer, self.words)
+        if buffer.loaded:
+            until = self._occupied_until(buffer)
+            buffer.address = min(fitting, key=lambda a: (until(a), a))
+        else:
+            wanted = where * (self.words - buffer.words)
+            buffer.address = min(fitting, key=lambda a: (abs(a - wanted), a))
+        for placed in (buffer, *copies):
+            placed.address = buffer.address
+            self.placed.append(placed)
+            for part in placed.parts:
+                start = buffer.address + part.offset
+                insort(self._taken, (start, start + part.words, part.birth, part.death))
+
+    def largest_free(self, birth: int, death: int) -> int:
+        """Words of the largest piece (from an even address) that is free all this time."""
+        return max((end - start - start % 2 for start, end in self._pieces(birth, death)), default=0)
+
+    def _pieces(self, birth: int, death: int) -> list[tuple[int, int]]:
+        """(first word, last + 1) of all that is free all this time."""
+        found, free = [], 0
+        for start, end, born, dead in self._taken:
+            if born <= death and dead >= birth:
+                if start > free:
+                    found.append((free, start))
+                if end > free:
+                    free = end
+        if free < self.words:
+            found.append((free, self.words))
+        return found
+
+    def _fitting(self, buffer: Buffer, copies: Sequence[Buffer]) -> list[int]:
+        """The even addresses that are tried and at which all words are free: where a part begins or ends at
+        an edge of what is taken during its life and, for what is not loaded, those of a grid."""
+        last = self.words - buffer.words
+        tried = set() if buffer.loaded else set(range(0, last + 1, GRID_WORDS))
+        allowed = [(0, last)]  # first and last address
+        pieces: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for part in (part for each in (buffer, *copies) for part in each.parts):
+            life, offset, words = (part.birth, part.death), part.offset, part.words
+            if life not in pieces:
+                pieces[life] = self._pieces(*life)
+            for start, end in pieces[life]:
+                tried |= {start + start % 2 - offset, (end - words) // 2 * 2 - offset}
+            allowed = [(low if low > start - offset else start - offset,
+                        high if high < end - offset - words else end - offset - words)
+                       for low, high in allowed for start, end in pieces[life]
+                       if low <= end - offset - words and start - offset <= high and start + words <= end]
+        return sorted(a for a in tried if a % 2 == 0 and any(low <= a <= high for low, high in allowed))
+
+    def _occupied_until(self, buffer: Buffer) -> Callable[[int], int]:
+        """By address: the last time before the buffer's birth at which one of its words is taken, or -1."""
+        words, birth = buffer.head or buffer.words, buffer.birth
+        before = [(start, end, dead if dead < birth else birth - 1)
+                  for start, end, born, dead in self._taken if born < birth]
+        return lambda address: max(
+            [until for start, end, until in before if start < address + words and end > address], default=-1)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where everything lies in the GLB: a search for places of maps, constants and filter rings."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from compiler.ir.buffer import Buffer
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.plan import Plan, Segment
+from compiler.plan.constants import WorkConstants, place_constants
+from compiler.plan.placement import NoRoom, Space
+from model.config import MachineConfig
+
+MOST_SLOTS = 3  # of a filter ring, beside the chunks in use
+HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
+STARTS = 6
+FEW_JOBS = 40
+HOPELESS = 200  # tries without success after which a segment is refused
+
+
+class Refused(Exception):
+    """A segment cannot be placed."""
+
+    def __init__(self, segment: Segment) -> None:
+        super().__init__(segment)
+        self.segment = segment
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Constants of each group, and all buffers with their addresses; cost: estimated cycles, with those in
+    which what could not come before is loaded."""
+
+    cost: int
+    constants: list[WorkConstants]
+    buffers: list[Buffer]
+
+
+@dataclass(frozen=True)
+class _Arrangement:
+    """What the search for places varies: the order of the maps, where each is wanted (0 lowest, 1 highest),
+    and the size of the filter rings by layer; the same for all images."""
+
+    order: np.ndarray
+    where: np.ndarray
+    slots: np.ndarray
+
+    @classmethod
+    def first(cls, plan: Plan) -> "_Arrangement":
+        maps, layers = len(plan.buffers()), len({group.layer for group in plan.groups})
+        return cls(np.arange(maps), np.zeros(maps), np.full(layers, MOST_SLOTS))
+
+    def earlier(self, n: int | None) -> "_Arrangement":
+        """With map n, for which there was no room, placed before all others."""
+        if n is None:
+            return self
+        return replace(self, order=np.concatenate([[n], self.order[self.order != n]]))
+
+    def changed(self, random: np.random.Generator) -> "_Arrangement":
+        """One a little different."""
+        order, where, slots = self.order.copy(), self.where.copy(), self.slots.copy()
+        places = random.integers(len(where), size=random.integers(1, 4))
+        where[places] = random.random(len(places)) * (random.random(len(places)) < 0.7)
+        slots[random.integers(len(slots))] = random.integers(1, MOST_SLOTS + 1)
+        if random.random() < 0.25:
+            first, second = random.integers(len(order), size=2)
+            order[[first, second]] = order[[second, first]]
+        return _Arrangement(order, where, slots)
+
+
+def place(plan: Plan, machine: MachineConfig, effort: int) -> Placed:
+    """Gives every buffer its address. effort: arrangements that are tried. Raises Refused.
+
+    A random search (simulated annealing), the same at every run, begun anew a few times: the arrangement that
+    lets most constants come early and has the best mappings.
+    """
+    search = _Search(plan, machine)
+    share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # a try takes longer the more jobs there are
+    for start in range(STARTS):
+        search.anneal(np.random.default_rng(start), math.ceil(effort * share / STARTS))
+    if search.best is None:
+        raise Refused(plan.segment_of[search.failed.most_common(1)[0][0]])
+    addresses = {buffer.name: buffer.address for buffer in search.best.buffers}
+    for buffer in (buffer for buffers in search.maps for buffer in buffers):
+        buffer.address = addresses[buffer.name]
+    return search.best
+
+
+@dataclass
+class _Search:
+    """best: the cheapest arrangement so far; failed: tries that did, by the group that found no room."""
+
+    plan: Plan
+    machine: MachineConfig
+    maps: list[list[Buffer]] = field(init=False)
+    best: Placed | None = None
+    failed: Counter = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        buffers = self.plan.buffers()
+        self.maps = sorted(buffers, key=lambda copies: (copies[0].loaded, -copies[0].words))
+        layers = list(dict.fromkeys(group.layer for group in self.plan.groups))
+        self._number = {group.name: n for n, group in enumerate(self.plan.groups)}
+        self._layer_of = [layers.index(group.layer) for group in self.plan.groups]
+
+    def anneal(self, random: np.random.Generator, attempts: int) -> None:
+        here, spent, most = _Arrangement.first(self.plan), None, 0
+        for attempt in range(attempts):
+            tried = here.changed(random) if attempt else here
+            space = Space(self.machine.glb_words)
+            try:
+                found = self._try(tried, space)
+            except DoesNotFit as error:
+                self.failed[self._number[error.layer]] += 1
+                if self.best is None and self.failed.total() > HOPELESS:
+                    return
+                if spent is None and len(space.placed) >= most:  # nearer to a first success
+                    here, most = tried.earlier(self._map_of(error)), len(space.placed)
+                continue
+            heat = HOTTEST * (1 - attempt / attempts)
+            if spent is None or found.cost <= spent or random.random() < np.exp((spent - found.cost) / heat):
+                here, spent = tried, found.cost
+            if self.best is None or found.cost < self.best.cost:
+                self.best = replace(found, buffers=[replace(buffer) for buffer in space.placed])
+            if not space.exposed_words():
+                return
+
+    def _try(self, tried: _Arrangement, space: Space) -> Placed:
+        """Raises DoesNotFit."""
+        for n in tried.order:
+            first, *copies = self.maps[n]
+            space.place(first, tried.where[n], copies)
+        constants = place_constants(self.plan, self.machine, space, tried.slots[self._layer_of])
+        cost = space.exposed_words() + sum(c.cycles(self.plan, n) for n, c in enumerate(constants))
+        return Placed(cost, constants, space.placed)
+
+    def _map_of(self, failure: DoesNotFit) -> int | None:
+        """The map that found no room, if it was one."""
+        if not isinstance(failure, NoRoom):
+            return None
+        return next((n for n, copies in enumerate(self.maps) if any(copy is failure.buffer for copy in copies)), None)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The choice of segments: which groups run together stripe by stripe, and which maps stay in the GLB."""
+
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.feature_map import NARROW_GROUPS
+from compiler.ir.layer import Depthwise, Group, Pointwise
+from compiler.ir.plan import Segment, Way
+from compiler.plan.bounds import peak_words, segment_cost
+from compiler.plan.mappings import mappings_of
+from model.config import GLB_WORD_BYTES, MachineConfig
+
+STRIPE_ROWS = (1, 2, 4, 8)
+SLICES = (2, 4, 8, 16, 32)
+
+
+def best_segments(groups: list[Group], machine: MachineConfig, objective: str = "cycles",
+                  refused: frozenset = frozenset()) -> tuple[tuple[float, float], list[Segment]]:
+    """The segments of a network that cost least, and their cost.
+
+    objective: "cycles" counts the array's or the port's, whichever are more, and the port's time for maps
+    once more, since while it carries maps it does not bring the weights of later layers; "bytes" counts
+    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Exact: a
+    dynamic programme over where the chain is cut and whether the map there stays in the GLB.
+    refused: keys of segments that could not be placed. Raises DoesNotFit.
+    """
+    network = tuple(groups)
+    count = len(network)
+    best: dict[tuple[int, bool], tuple[tuple[float, ...], list[Segment]]] = {(0, True): ((0, 0), [])}
+    for first in range(count):
+        for from_dram in (False, True):
+            if (first, from_dram) not in best:
+                continue
+            spent, before = best[first, from_dram]
+            for segment in _segments_from(network, first, from_dram):
+                if segment.key in refused or _needs_slack_too_late(before, segment):
+                    continue
+                cost = added(spent, segment, machine, objective)
+                if cost is None:
+                    continue
+                key = (segment.last, segment.to_dram)
+                if key not in best or cost < best[key][0]:
+                    best[key] = (cost, [*before, segment])
+    if (count, True) not in best:
+        raise _too_large(network, machine, refused)
+    return best[count, True]
+
+
+def added(spent: tuple[float, float], segment: Segment, machine: MachineConfig,
+          objective: str) -> tuple[float, float] | None:
+    """What a plan costs with one more segment, None if that does not fit."""
+    try:
+        if peak_words(segment, machine) > machine.glb_words:
+            return None
+        cost = segment_cost(segment, machine, objective)
+    except DoesNotFit:
+        return None
+    return spent[0] + cost[0], spent[1] + cost[1]
+
+
+def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
+    """All segments that begin with group `first`."""
+    count = len(network)
+    for to_dram in ((False, True) if first < count - 1 else (True,)):
+        yield Segment(network, first, first + 1, Way.WHOLE, 0, from_dram, to_dram)
+    group = network[first]
+    in_place = not from_dram and group.source.shape == group.output.shape and group.window.stride == 1
+    if in_place:
+        for rows in STRIPE_ROWS:
+            yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
+    for last in range(first + 1, min(count, first + 4) + 1):
+        if any(group.averaged for group in network[first:last]):
+            break
+        for rows in STRIPE_ROWS:
+            for to_dram in ((False, True) if last < count else (True,)):
+                if in_place and last == first + 1 and not to_dram:
+                    continue  # the same with more words
+                yield Segment(network, first, last, Way.STRIPES, rows, from_dram, to_dram)
+
+
+def segments_of_images(group: Group, from_dram: bool, last: bool):
+    """All segments of a group that several images go through at once; last: of the network."""
+    network = (group,)
+    for to_dram in ((True,) if last else (False, True)):
+        yield Segment(network, 0, 1, Way.WHOLE, 0, from_dram, to_dram)
+    if not from_dram and isinstance(group, Depthwise) and (
+            group.source.shape == group.output.shape and group.window.stride == 1):
+        yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
+    if isinstance(group, Pointwise) and not group.averaged and not last:
+        for slices in SLICES:
+            blocks = len(group.filters) // 8
+            alike = group.map_shape[1] > 1 or blocks < NARROW_GROUPS  # the whole map lies like its slices
+            if len(group.filters) % (8 * slices) == 0 and alike:
+                yield Segment(network, 0, 1, Way.SLICES, 0, from_dram, True, slices)
+
+
+def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
+    """In place work needs its map to have been made with room for it."""
+    if segment.way is not Way.IN_PLACE:
+        return False
+    return not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack
+
+
+def _too_large(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset) -> DoesNotFit:
+    """Names the group that needs most, and whether the GLB is too small for it or had no places."""
+    least = []
+    for n, group in enumerate(network):
+        mappings_of(machine, group, group.map_shape[0] if group.averaged else 1)
+        alone = [s for s in _segments_from(network, n, True) if s.last == n + 1]
+        least.append((min(peak_words(s, machine) for s in alone), group.name))
+    words, name = max(least)
+    if words > machine.glb_words:
+        demand = words * GLB_WORD_BYTES
+        return DoesNotFit(f"group {name} needs at least {demand} bytes of GLB, there are {machine.glb_bytes}",
+                          layer=name, demand=demand, bound=machine.glb_bytes,
+                          remedy="use a larger GLB or a smaller layer")
+    stuck = [group.name for group in network if any((group.layer, group.images) in key[0] for key in refused)]
+    names = stuck or [name]
+    return DoesNotFit(f"group {' or '.join(names)}: no places found in the GLB of {machine.glb_bytes} bytes for all "
+                      "that has to be there at once", layer=names[0] if len(names) == 1 else None,
+                      bound=machine.glb_bytes, remedy="use a larger GLB or more effort")

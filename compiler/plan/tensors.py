@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The maps between the groups of a network: where each one's rows live, and for how long."""
+
+from dataclasses import replace
+
+from compiler.ir.buffer import Buffer, Part, whole
+from compiler.ir.feature_map import FeatureMap, word_groups
+from compiler.ir.layer import Group, sliced
+from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
+from compiler.plan.mappings import first_tile
+from model.config import MachineConfig
+
+
+def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig) -> Plan:
+    """Lifetimes of all maps; places nothing."""
+    jobs = [job for segment in segments for job in segment.jobs]
+    segment_of = [segment for segment in segments for _ in segment.groups]
+    early = {n: tile for n, segment in enumerate(segment_of) if (tile := first_tile(groups[n], segment.way, machine))}
+    read: list[MapPlan] = []
+    made: list[MapPlan] = []
+    for n, group in enumerate(groups):
+        segment = segment_of[n]
+        if n == segment.first and segment.from_dram:
+            in_planes = n > 0 and segment_of[n - 1].way is Way.SLICES
+            read.append(_fetched(jobs, n, group, segment, in_planes, n in early))
+        else:
+            read.append(made[-1])
+        if segment.way is Way.IN_PLACE:
+            made.append(_in_place(jobs, groups, n, read[-1], segment))
+        elif segment.way is Way.SLICES:
+            made.append(_slices(jobs, n, group, segment))
+        elif n + 1 < segment.last:
+            made.append(_between(jobs, n, group, segment))
+        elif segment.to_dram and segment.way is Way.STRIPES:
+            made.append(_staged(jobs, n, group, segment))
+        else:
+            made.append(_kept(jobs, n, groups, segment_of, early))
+    return Plan(groups, segments, jobs, segment_of, read, made, early)
+
+
+def _draft(shape: tuple[int, int, int], ring_rows: int, images: int = 0) -> FeatureMap:
+    rows, cols, channels = shape
+    return FeatureMap(rows, cols, word_groups(channels), 0, ring_rows, images=max(images, 1))
+
+
+def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
+    """First and last time of the groups' jobs."""
+    places = [place for place, job in enumerate(jobs) if job.group in groups]
+    return 2 * places[0], 2 * places[-1] + 1
+
+
+def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool,
+             early: bool) -> MapPlan:
+    """An input that comes row by row, or that of several images whole, from DRAM."""
+    rows = group.source.shape[0] if group.images else segment.input_ring_rows()
+    layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes)
+    first, last = span(jobs, n)
+    return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
+
+
+def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
+    layout = _draft(group.output.shape, segment.ring_rows(n - segment.first))
+    return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
+
+
+def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
+    """Slices of an output on their way to DRAM: two, one of them being stored. The layout is a slice's. Who
+    reads the output gets it behind the last store, so that it may take the space."""
+    part = sliced(group, segment.slices)
+    layout = replace(_draft(part.output.shape, part.output.shape[0], group.images), planar=True)
+    return MapPlan(layout, whole(group.name, "output slices", 2 * layout.words, *span(jobs, n)))
+
+
+def _staged(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
+    """An output on its way to DRAM: two stripes, one of them being stored."""
+    layout = _draft(group.output.shape, min(group.output.shape[0], 2 * segment.rows))
+    first, last = span(jobs, n)
+    return MapPlan(layout, whole(group.name, "output stripes", layout.words, first, min(last + 2, 2 * len(jobs) - 1)))
+
+
+def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment],
+          early_tile: dict[int, int]) -> MapPlan:
+    """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
+    between groups that run whole, from the tile of filters that writes them."""
+    group, to_dram = groups[n], segment_of[n].to_dram
+    rows, end = group.output.shape[0], 2 * len(jobs) - 1
+    if to_dram:
+        layout = _draft(group.output.shape, rows, group.images)
+        first, last = span(jobs, n)
+        if n + 1 < len(groups) and groups[n + 1].source == group.output:
+            end = last  # its reader gets it behind the store
+        return MapPlan(layout, whole(group.name, "output", layout.words, first, min(last + 2, end)))
+    following = segment_of[n + 1]
+    death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in early_tile else span(jobs, n + 1)[1]
+    if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:
+        layout = replace(_draft(group.output.shape, rows, group.images), planar=True)
+        birth = span(jobs, n)[0]
+        early = min(early_tile.get(n, group.output.shape[2]) // 8, layout.groups) * layout.group_step
+        parts = [Part(0, early, birth, death)]
+        if early < layout.words:
+            parts.append(Part(early, layout.words - early, birth + 1, death))
+        return MapPlan(layout, Buffer(group.name, "output", parts))
+    if group.images:
+        layout = _draft(group.output.shape, rows, group.images)
+        life = span(jobs, n)[0], span(jobs, _reader(n, segment_of))[1]
+        return MapPlan(layout, whole(group.name, "output", layout.words, *life))
+    layout = _draft(group.output.shape, rows + following.slack)
+    lives = []
+    for y in range(rows):
+        birth = min(p for p, job in enumerate(jobs)
+                    if job.group == n and (group.averaged or job.first <= y < job.last))
+        readers = [p for p, job in enumerate(jobs) if job.group == n + 1 and job.reads[0] <= y < job.reads[1]]
+        last = 2 * max(readers, default=birth) + 1
+        lives.append((2 * birth, death if following.way is Way.WHOLE else last))
+    if following.way is Way.IN_PLACE:
+        reader = _reader(n, segment_of)
+        death = span(jobs, reader)[1] - (reader in early_tile)
+        lives = [(birth, death) for birth, _ in lives] + [(span(jobs, n + 1)[0], death)] * following.slack
+    return MapPlan(layout, Buffer(group.name, "output", _merged(lives, layout.row_words)))
+
+
+def _reader(n: int, segment_of: list[Segment]) -> int:
+    """The last group that works on the words of map n: the one behind all that do so in place."""
+    last = n + 1
+    while segment_of[last].way is Way.IN_PLACE and not segment_of[last].to_dram:
+        last += 1
+    return last
+
+
+def _merged(lives: list[tuple[int, int]], row_words: int) -> list[Part]:
+    """Parts of neighbouring rows with the same life."""
+    parts: list[Part] = []
+    for row, (birth, death) in enumerate(lives):
+        if parts and (parts[-1].birth, parts[-1].death) == (birth, death):
+            parts[-1] = replace(parts[-1], words=parts[-1].words + row_words)
+        else:
+            parts.append(Part(row * row_words, row_words, birth, death))
+    return parts
+
+
+def _in_place(jobs: list[Job], groups: list[Group], n: int, source: MapPlan, segment: Segment) -> MapPlan:
+    layout = replace(source.layout, shift=source.layout.shift - segment.slack,
+                     groups=word_groups(groups[n].output.shape[2]))
+    return MapPlan(layout, source.buffer)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fusion and partition of a chain of layers: which neighbours run as one group, and in how many parts.
+
+A plan cuts the chain into groups of consecutive layers; each has a way to run (compiler/study/stripes.py). A
+dynamic programme over the cuts finds the best plan exactly. Definitions and limits: docs/fusion.md.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import product
+from math import prod
+
+from compiler.cost.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Separable
+from compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
+from model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
+from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+
+Number = int | float
+FusionPlan = tuple[FusedGroup, ...]
+Cost = Callable[[FusedGroup], Number | None]  # of one group; None: it cannot run
+Value = tuple[Number, ...]  # compared from the left
+
+BUS_BYTES = 8  # bytes a cycle between DRAM and GLB
+PASS_CYCLES = 100  # of a pass that no work hides: configuration, filling and draining the array
+WORD = 2 * WORD_CHANNELS  # channels of a GLB word
+WINDOW_FILTERS = 16  # filters in the GLB at least where they are streamed: two tiles of 8
+
+
+def describe(plan: FusionPlan) -> str:
+    """One line per group."""
+    return "\n".join(map(str, plan))
+
+
+# ---- What is searched ----
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """The ways of a group that are searched.
+
+    max_parts  most parts of a group; None: as many as output rows
+    on_chip    tensors between groups may stay in the GLB; otherwise they all go through DRAM
+    streaming  constants may be streamed
+    lifetimes  see fused_group
+    """
+
+    max_parts: int | None = None
+    halos: tuple[Halo, ...] = (Halo.KEEP, Halo.RECOMPUTE)
+    on_chip: bool = True
+    streaming: bool = True
+    lifetimes: bool = False
+
+    def heights(self, rows: int) -> list[int]:
+        """Distinct stripe heights, the whole map first."""
+        most = min(rows, self.max_parts or rows)
+        return sorted({-(-rows // parts) for parts in range(1, most + 1)}, reverse=True)
+
+    def ways(self, chain: Chain, first: int, last: int) -> Iterator[FusedWay]:
+        """The ways of layers `first` to `last` - 1; the chain's own input and output lie in DRAM."""
+        head, tail = chain[first], chain[last - 1]
+        rows = tail.out_height
+        same = last - first == 1 and head.stride == 1 and (
+            (head.height, head.row_bytes) == (rows, head.out_row_bytes))
+        sources = (False, True) if self.on_chip and first > 0 else (False,)
+        targets = (False, True) if self.on_chip and last < len(chain) else (False,)
+        streams = (False, True) if self.streaming else (False,)
+        for height, source, target, streamed in product(self.heights(rows), sources, targets, streams):
+            halos = self.halos if height < rows else self.halos[:1]
+            in_ring = (False, True) if same and source and target and height < rows else (False,)
+            for halo, in_place in product(halos, in_ring):
+                yield FusedWay(height, halo, source, target, in_place, streamed)
+
+
+class Combine(Enum):
+    """How the costs of the groups make that of the plan."""
+
+    SUM = "sum"
+    MAX = "max"
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised. Ties: of a sum by the largest storage of a group, of a maximum by transfer; then by
+    the number of passes, then by the number of fused borders."""
+
+    cost: Cost
+    combine: Combine = Combine.SUM
+
+
+def cycles(machine: MachineConfig = DEFAULT, bus_bytes: int = BUS_BYTES,
+           pass_cycles: int = PASS_CYCLES) -> Cost:
+    """Cycles of a group: the longer of multiplication and transfer, and what every pass adds."""
+
+    def cost(group: FusedGroup) -> int:
+        work = max(-(-group.macs // machine.total_multipliers), -(-group.transfer // bus_bytes))
+        return work + pass_cycles * group.passes
+
+    return cost
+
+
+def energy(group: FusedGroup) -> int:
+    """Picojoules of a group, without leakage."""
+    return PJ_PER_MAC * group.macs + PJ_PER_GLB_BYTE * group.glb + PJ_PER_DRAM_BYTE * group.transfer
+
+
+def published_storage(group: FusedGroup) -> int:
+    """Bytes of the fusion paper's algorithm 1: the largest input of a layer in a part, and all weights."""
+    parts = partition(group.layers, group.way.height, Halo.RECOMPUTE)
+    inputs = max(count(part.needed[t]) * layer.row_bytes
+                 for part in parts for t, layer in enumerate(group.layers))
+    return inputs + sum(layer.constants_bytes for layer in group.layers)
+
+
+def published_transfer(group: FusedGroup) -> int:
+    """Bytes of the fusion paper's algorithm 3: every part's input and all weights, once for each part."""
+    parts = partition(group.layers, group.way.height, Halo.RECOMPUTE)
+    inputs = sum(count(part.needed[0]) for part in parts) * group.layers[0].row_bytes
+    return inputs + len(parts) * sum(layer.constants_bytes for layer in group.layers)
+
+
+MEASURES = {
+    "storage": Objective(lambda group: group.storage, Combine.MAX),
+    "transfer": Objective(lambda group: group.transfer),
+    "cycles": Objective(cycles()),
+    "energy": Objective(energy),
+}
+
+
+def plan_value(plan: FusionPlan, objective: Objective) -> Value:
+    """Cost, the tie of its kind, passes, fused borders: what two plans are compared by."""
+    costs = [objective.cost(group) for group in plan]
+    tail = sum(group.passes for group in plan), sum(len(group.layers) - 1 for group in plan)
+    if objective.combine is Combine.MAX:
+        return max(costs), sum(group.transfer for group in plan), *tail
+    return sum(costs), max(group.storage for group in plan), *tail
+
+
+# ---- Search ----
+
+# Groups and their costs, by first layer and by whether their input lies in the GLB.
+Choices = dict[tuple[int, bool], list[tuple[FusedGroup, Number]]]
+
+
+def choices(chain: Chain, objective: Objective, capacity: int | None, space: SearchSpace) -> Choices:
+    """All groups that fit, in all their ways. Raises ValueError if layers do not follow each other."""
+    for before, behind in zip(chain, chain[1:]):
+        if (before.out_height, before.out_row_bytes) != (behind.height, behind.row_bytes):
+            raise ValueError(f"layer {behind.name} does not take what {before.name} makes")
+    found: Choices = {}
+    for first, last in product(range(len(chain)), range(1, len(chain) + 1)):
+        for way in space.ways(chain, first, last) if first < last else ():
+            group = fused_group(chain, first, last, way, space.lifetimes)
+            if capacity is not None and group.storage > capacity:
+                continue
+            cost = objective.cost(group)
+            if cost is not None:
+                found.setdefault((first, way.source_on_chip), []).append((group, cost))
+    return found
+
+
+def _search(options: Choices, layers: int, start: Value,
+            extend: Callable[[Value, FusedGroup, Number], Value]) -> tuple[Value, FusionPlan] | None:
+    """The plan of the least value. Exact if extending two values by one group never swaps their order."""
+    best: dict[tuple[int, bool], tuple[Value, FusionPlan]] = {(0, False): (start, ())}
+    for state in product(range(layers), (False, True)):
+        if state not in best:
+            continue
+        value, plan = best[state]
+        for group, cost in options.get(state, ()):
+            reached, total = (group.last, group.way.target_on_chip), extend(value, group, cost)
+            if reached not in best or total < best[reached][0]:
+                best[reached] = total, (*plan, group)
+    return best.get((layers, False))
+
+
+def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = None,
+              space: SearchSpace = SearchSpace()) -> FusionPlan:
+    """The best plan of a chain, exactly.
+
+    capacity: bytes of GLB that no group may exceed. Raises DoesNotFit, or ValueError for layers that do not
+    follow each other.
+
+    The first search finds the least cost and, of a sum, the least peak storage with it; the second settles
+    the other ties among the groups that keep to that. In one search they would not be exact: a maximum hides
+    differences that come before it.
+    """
+    objective = MEASURES[objective] if isinstance(objective, str) else objective
+    options = choices(chain, objective, capacity, space)
+    peak = objective.combine is Combine.MAX
+    if peak:
+        found = _search(options, len(chain), (0,), lambda v, g, cost: (max(v[0], cost),))
+    else:
+        found = _search(options, len(chain), (0, 0), lambda v, g, cost: (v[0] + cost, max(v[1], g.storage)))
+    if found is None:
+        raise _no_plan(chain, capacity, space)
+    bound = found[0][-1]
+    kept = {state: [(g, cost) for g, cost in groups if (cost if peak else g.storage) <= bound]
+            for state, groups in options.items()}
+
+    def settle(value: Value, group: FusedGroup, cost: Number) -> Value:
+        first = group.transfer if peak else cost
+        return value[0] + first, value[1] + group.passes, value[2] + len(group.layers) - 1
+
+    return _search(kept, len(chain), (0, 0, 0), settle)[1]
+
+
+def _no_plan(chain: Chain, capacity: int | None, space: SearchSpace) -> DoesNotFit:
+    for n, layer in enumerate(chain):
+        ways = space.ways(chain, n, n + 1)
+        least = min(fused_group(chain, n, n + 1, way, space.lifetimes).storage for way in ways)
+        if capacity is not None and least > capacity:
+            return DoesNotFit(f"layer {layer.name}: needs {least} bytes of GLB at least, there are {capacity}",
+                              layer=layer.name, demand=least, bound=capacity)
+    return DoesNotFit("the groups that fit and that the cost function accepts do not make up the chain")
+
+
+def _all_plans(options: Choices, layers: int, first: int = 0, place: bool = False) -> Iterator[FusionPlan]:
+    if first == layers:
+        yield ()
+    for group, _ in options.get((first, place), ()):
+        for rest in _all_plans(options, layers, group.last, group.way.target_on_chip):
+            yield (group, *rest)
+
+
+def brute_force(chain: Chain, objective: Objective | str, capacity: int | None = None,
+                space: SearchSpace = SearchSpace()) -> FusionPlan:
+    """best_plan by looking at every plan: all 2^(n-1) cuts, each group in all its ways."""
+    objective = MEASURES[objective] if isinstance(objective, str) else objective
+    plans = _all_plans(choices(chain, objective, capacity, space), len(chain))
+    best = min(plans, key=lambda plan: plan_value(plan, objective), default=None)
+    if best is None:
+        raise _no_plan(chain, capacity, space)
+    return best
+
+
+# ---- From layer groups ----
+
+
+def chain_of(groups: list[Group]) -> Chain:
+    """The chain of a network as stored: 8 channels to a GLB word, rows of even width.
+
+    A depthwise-separable block is one layer. One that averages its whole map needs all rows for its one row.
+    """
+    return tuple(map(_layer, groups))
+
+
+def _layer(group: Group) -> ChainLayer:
+    taken, made = (FeatureMap(rows, cols, -(-channels // WORD), 0, rows)
+                   for rows, cols, channels in (group.source.shape, group.output.shape))
+    kernel, stride, pads = group.window.kernel[0], group.window.stride, group.window.pads
+    if group.averaged:
+        kernel, stride, pads = taken.rows, 1, (0, 0, 0, 0)
+    tables = made.groups * TABLE_WORDS * GLB_WORD_BYTES if isinstance(group, Filtered) else 0
+    if isinstance(group, (Depthwise, Separable)):
+        tables += taken.groups * DEPTHWISE_GROUP_WORDS * GLB_WORD_BYTES
+    filter_bytes = 0
+    if isinstance(group, Filtered):
+        channels = group.filters.shape[-1]
+        unit = WORD_CHANNELS if isinstance(group, Convolution) and channels <= WORD_CHANNELS else WORD
+        filter_bytes = -(-channels // unit) * unit * prod(group.filters.shape[1:-1])
+    weights = filter_bytes * made.groups * WORD
+    return ChainLayer(group.name, taken.rows, taken.pitch, taken.groups * WORD, made.rows, made.pitch,
+                      made.groups * WORD, kernel, stride, pads, tables + weights, group.macs,
+                      tables + min(weights, WINDOW_FILTERS * filter_bytes))

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pass descriptors of row-stationary convolutions: a free mapping of rows, filters and channels to PE sets.
+
+Loop levels of the streams are listed innermost first; the loops are those of docs/machine.md.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Output, Window
+from compiler.target.blocks import Blocks
+from compiler.target.descriptors.array import set_array
+from compiler.target.descriptors.streams import linear_stream, ofmap_stream, ring_of, rows_level
+from compiler.target.limits import legal
+from compiler.target.scan_ids import convolution_ids
+from model import encoding as enc
+from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.descriptor import Descriptor, Level, StreamDescriptor
+from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
+
+
+@dataclass(frozen=True)
+class ConvolutionPass:
+    """A row-stationary convolution pass with a free mapping.
+
+    e, p, q, r, t as in the Eyeriss taxonomy; filters and ipsum lie in stream order
+    (`pack_convolution`, drain order); without ofmap the sums only leave the array.
+    """
+
+    ifmap: FeatureMap
+    window: Window
+    blocks: Blocks  # rows = e, pixels = F
+    ifmap_zero_point: int
+    p: int
+    q: int
+    r: int
+    t: int
+    tiles: int
+    filter_address: int
+    ipsum_address: int | None = None
+    table_address: int | None = None
+    ofmap: FeatureMap | None = None
+    output: Output = field(default_factory=Output)
+    last_channels: int = 8
+    halves: int = 2  # groups in a word where sets do not split it; 1: only the low half has channels
+
+
+@dataclass(frozen=True)
+class Sets:
+    """How the PE sets of a convolution share the work."""
+
+    folds: int  # row groups one set is folded over
+    down: int  # sets over filters, stacked
+    across: int  # sets over filters, side by side
+    split: bool  # the sets of a pair split channels
+    by_set: bool  # filter words hold a half for each set of a pair
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of sets with filters of their own; of an odd number of stacked sets the last has no partner."""
+        return -(-self.down // (1 if self.split else 2))
+
+
+def convolution_sets(machine: MachineConfig, c: ConvolutionPass) -> Sets:
+    folds = -(-c.blocks.rows // machine.cols)
+    down = max(1, min(c.t, machine.sets // c.r)) if folds == 1 else 1
+    return Sets(folds, down, c.t // down, c.r > 1, c.r * down > 1)
+
+
+def convolution_groups(c: ConvolutionPass) -> tuple[int, int]:
+    """(groups of a pass, halves of a word that are groups of their own)."""
+    halves = 1 if c.r > 1 else c.halves
+    return c.ifmap.groups * halves, halves
+
+
+def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descriptor:
+    """Raises ValueError where the mapping does not fit the machine."""
+    descriptor = Descriptor()
+    rows, taps = c.window.kernel
+    blocks, stride = c.blocks, c.window.stride
+    sets = convolution_sets(machine, c)
+    ids = convolution_ids(machine, blocks.rows, c.r, c.t, rows, stride, blocks.cols)
+    groups, halves = convolution_groups(c)
+    for what, demand, bound in (
+        ("channels of a PE", c.q, WORD_CHANNELS),
+        ("filter words of a PE", c.p * taps, machine.filter_words),
+        ("partial sums of a PE", c.p * blocks.pixels, machine.psum_words),
+    ):
+        if demand > bound:
+            raise ValueError(f"{what}: needs {demand}, has {bound}")
+    zero_points = (c.ifmap_zero_point, c.ifmap_zero_point)
+    set_array(machine, descriptor, ids, ArrayMode.CONVOLUTION, blocks, c.window, zero_points,
+            tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
+
+    x, odd = -c.window.pads[2], c.window.pads[2] % 2
+    words, y = (blocks.pixels - 1) * stride + taps, blocks.first_row * stride - c.window.pads[0]
+    span = (blocks.rows - 1) * stride + rows
+    step = blocks.pixels * stride
+    descriptor.set_stream(Stream.IFMAP, StreamDescriptor(
+        {"row_address": c.ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(c.ifmap)},
+        {"y": y, "x": x - odd, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
+        {"pad": c.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
+         "half_by_set": int(sets.split), "pair_level": 2},
+        (  # rows and blocks go side by side: a PE holds only a few words of its own
+            rows_level(c.ifmap, span, 1, column_tag=1),
+            Level(blocks.cols, step, Axis.COLUMN, step, enc.TAG.pack(column=span)),
+            Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2),
+            Level(halves, tag=enc.TAG.pack(half=1)),
+            Level(c.ifmap.groups, c.ifmap.group_step),
+            Level(c.tiles),
+            Level(blocks.along, step * blocks.cols, Axis.COLUMN, step * blocks.cols),
+            rows_level(c.ifmap, blocks.down, blocks.rows * stride),
+        ),
+    ))
+    _set_convolution_filters(machine, descriptor, c, sets, halves)
+    _set_convolution_output(descriptor, c, sets)
+    return legal(machine, descriptor)
+
+
+def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: ConvolutionPass, sets: Sets,
+                             halves: int) -> None:
+    """Order: tile, group, set across, pair of sets and row, filter, tap."""
+    rows, taps = c.window.kernel
+    run, lanes = c.p * taps, machine.filter_lanes
+    run_words = -(-run // lanes) * lanes
+    pair_words = rows * run_words
+    across_words = sets.pairs * pair_words
+    group_words = sets.across * across_words
+    # Words by set pair hold one group for each half; others hold both halves' groups.
+    twice = 1 if sets.by_set else halves
+    stored = c.ifmap.groups * halves // twice
+    stream = linear_stream(
+        c.filter_address,
+        Level(run_words // lanes, lanes),
+        Level(rows, run_words, tag=enc.TAG.pack(row=1)),
+        Level(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
+        Level(sets.across, across_words, tag=enc.TAG.pack(column=1)),
+        Level(twice, tag=enc.TAG.pack(half=1)),
+        Level(stored, group_words),
+        Level(c.tiles, stored * group_words),
+        Level(c.blocks.outer),
+        half_by_set=int(sets.by_set), trim_last=run % lanes,
+    )
+    descriptor.set_stream(Stream.FILTER, replace(stream, range={"rows": 1, "cols": lanes}))
+
+
+def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Sets) -> None:
+    blocks, fold = c.blocks, sets.folds > 1
+    heads = sets.folds if fold else sets.down
+    block = c.p if fold else c.p * sets.down
+    if block > GLB_WORD_BYTES:
+        raise ValueError(f"{block} filters are drained at a time, p = {c.p} in each of the sets stacked: at most "
+                         f"{GLB_WORD_BYTES}")
+    columns = blocks.rows * blocks.cols // sets.folds * sets.across
+    descriptor.set(
+        enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
+        heads=heads, head_sets=c.r, fold=int(fold), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
+        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), ln=descriptor.drain["ln"],
+    )
+    beats = blocks.outer * c.tiles * (heads if fold else 1) * blocks.pixels * block
+    if c.ipsum_address is not None:
+        pairs = -(-columns // 2)
+        descriptor.set_stream(Stream.IPSUM, linear_stream(
+            c.ipsum_address, Level(pairs, 1), Level(blocks.pixels * block, pairs),
+            Level(beats // (blocks.pixels * block), blocks.pixels * block * pairs)))
+    if c.ofmap is None:
+        return
+    if sets.across > 1 or block != 8:
+        raise ValueError("an int8 ofmap needs p * t = 8 filters, stacked, in one block of columns")
+    descriptor.set_stream(Stream.TABLE, linear_stream(
+        c.table_address, Level(enc.TABLE_WORDS, 1), Level(sets.folds), Level(c.tiles, enc.TABLE_WORDS),
+        Level(blocks.outer)))
+    chain = replace(blocks, rows=blocks.rows // sets.folds)
+    words = ofmap_stream(c.ofmap, chain, PoolMode.NONE, 1, c.tiles, c.last_channels)
+    if fold:  # chains that hold different rows drain one after the other, in place of inner blocks
+        chains, down = rows_level(c.ofmap, sets.folds, chain.rows), rows_level(c.ofmap, blocks.down, blocks.rows)
+        words = replace(words, levels=(*words.levels[:4], chains, *words.levels[5:7], down))
+    descriptor.set_stream(Stream.OFMAP, words)
+    descriptor.set(enc.PPU_INDEX, enc.PPU, **vars(c.output))

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pass descriptors: configuration words for one processing pass of a layer.
+
+Each builder takes the geometry of the layer, where its tensors lie in the GLB, and the blocks of
+pixels and filters that the pass works through, and returns a `Descriptor`. Loop levels of the streams
+are listed innermost first; the loops are those of docs/machine.md.
+"""
+
+from dataclasses import dataclass, field
+
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Output, Window, output_size
+from compiler.target.blocks import Blocks, Filters
+from compiler.target.descriptors.array import set_array
+from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
+from compiler.target.limits import dealt_filters, legal, most_pixels
+from compiler.target.scan_ids import block_ids
+from model import encoding as enc
+from model.arithmetic import average_reciprocal
+from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
+from model.descriptor import Descriptor, Level, StreamDescriptor
+from model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
+
+
+@dataclass(frozen=True)
+class SeparablePass:
+    """A pass with pointwise or depthwise work.
+
+    depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the
+    array.
+    """
+
+    ifmap: FeatureMap
+    ofmap: FeatureMap | None
+    window: Window
+    blocks: Blocks
+    ifmap_zero_point: int
+    output: Output
+    filters: Filters | None = None
+    depthwise_address: int | None = None
+    middle: Output = field(default_factory=Output)
+    pool: PoolMode = PoolMode.NONE
+    pool_count: int = 1
+    taps: int = 1  # of a kernel, each a channel group of its own (compiler/target/descriptors/kernel.py)
+
+    @property
+    def groups(self) -> int:
+        """Groups of 8 channels that are multiplied."""
+        return self.ifmap.groups * self.taps
+
+
+def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[Level], words: int, x: int,
+                  tile_level: bool, to_pixels: bool) -> StreamDescriptor:
+    """The ifmap stream: pairs of words of a block's row, then `inner_levels`, then groups and blocks.
+
+    words: ifmap words of a row of a block, from column x on; pairs begin at even columns.
+    """
+    ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride
+    odd = x % 2
+    split = machine.sets > 1
+    pairs = Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2)
+    # Depthwise work: rows and blocks go side by side, so that all PEs have their words at the same time.
+    levels = [pairs, *inner_levels] if to_pixels else [*inner_levels, pairs]
+    if not split:  # one set: the two halves of a word are two groups
+        levels.append(Level(2, tag=enc.TAG.pack(half=1)))
+    levels.append(Level(ifmap.groups, ifmap.group_step))
+    if blocks.inner > 1 or not to_pixels:
+        levels.append(inner_level(ifmap, blocks, blocks.width * stride))
+    if tile_level:
+        levels.append(Level(p.filters.tiles))
+    along = blocks.outer_width * stride
+    if not blocks.images:  # which have a row in one block
+        levels.append(Level(blocks.along, along, Axis.COLUMN, along))
+    levels.append(rows_level(ifmap, blocks.down, blocks.rows * stride))
+    y = blocks.first_row * stride - p.window.pads[0]
+    # Depthwise work takes three rows: those that a smaller kernel does not have are not there yet, or not any more.
+    reached = y + (blocks.rows * blocks.down - 1) * stride + p.window.kernel[0]
+    return StreamDescriptor(
+        {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(ifmap)},
+        {"y": y, "x": x - odd, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
+        {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
+         "destination": Destination.PIXELS if to_pixels else Destination.ROWS, "half_by_set": int(split),
+         "pair_level": 0 if to_pixels else len(inner_levels)},
+        tuple(levels),
+    )
+
+
+def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor:
+    """Pointwise filters, dealt in turn over the rows of a set."""
+    filters, blocks, groups = p.filters, p.blocks, p.groups
+    size = filters.ring[1] if filters.ring else 0
+
+    def along(count: int, words: int, **tags: int) -> Level:
+        return Level(count, words % size if size else words, Axis.ROW, 0, **tags)
+
+    split = machine.sets > 1
+    chunked = filters.chunk_groups is not None
+    chunk = filters.chunk_groups or groups
+    if groups % chunk:
+        raise ValueError(f"chunks of {chunk} groups do not divide {groups}")
+    if size and not chunked and size < filters.tiles * groups * filters.count:
+        raise ValueError("a filter ring smaller than the filters needs chunks")
+    lanes = machine.filter_lanes
+    levels = [along(filters.count // lanes, lanes, tag=enc.TAG.pack(row=1))]
+    if not split:
+        levels.append(Level(2, tag=enc.TAG.pack(half=1)))
+    levels.append(along(chunk, filters.count))
+    levels.append(along(groups // chunk, chunk * filters.count))
+    chunk_level = len(levels) - 1
+    if chunked and blocks.outer > 1:
+        raise ValueError("filters that come in chunks are used by one outer block only")
+    levels.append(Level(blocks.inner))
+    levels.append(along(filters.tiles, groups * filters.count))
+    levels.append(Level(blocks.outer))
+    ring = {"ring_end": filters.ring[0], "ring_size": size} if filters.ring else {}
+    return StreamDescriptor(
+        {"row_address": filters.address, **ring},
+        {"tag_wrap": enc.TAG.pack(row=SET_ROWS), "rows": 1, "cols": lanes},
+        {"half_by_set": int(split), "chunk": int(chunked), "chunk_level": chunk_level if chunked else 0},
+        tuple(levels),
+    )
+
+
+def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor:
+    """A fused, pointwise or depthwise pass. Raises ValueError where the mapping does not fit."""
+    descriptor = Descriptor()
+    blocks, depthwise = p.blocks, p.depthwise_address is not None
+    mode = (ArrayMode.FUSED if p.filters else ArrayMode.DEPTHWISE) if depthwise else ArrayMode.POINTWISE
+    _check(machine, p, mode)
+    split = machine.sets > 1
+    groups = p.groups * (1 if split else 2)
+    ids = block_ids(machine, blocks.rows, blocks.cols, p.window.stride if depthwise else None, blocks.images)
+    window = Window((SET_ROWS, 3), p.window.stride, p.window.pads) if depthwise else p.window
+    dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
+    zero_points = (p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point)
+    set_array(machine, descriptor, ids, mode, blocks, window, zero_points, dealt, groups,
+            p.filters.tiles if p.filters else 1)
+
+    x = -p.window.pads[2]
+    if depthwise:
+        span = (blocks.rows - 1) * window.stride + SET_ROWS
+        step = blocks.pixels * window.stride
+        tag = enc.TAG.pack(column=span)
+        rows = [rows_level(p.ifmap, span, 1, column_tag=1), Level(blocks.images, p.ifmap.image_step, tag=tag) if
+                blocks.images else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag)]
+        words = (blocks.pixels - 1) * window.stride + 3
+        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, rows, words, x, False, False))
+        _set_depthwise(machine, descriptor, p)
+    else:
+        columns = [Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
+                   rows_level(p.ifmap, blocks.rows, 1, column_tag=blocks.cols)]
+        if blocks.images:
+            columns = [rows_level(p.ifmap, blocks.rows, 1, column_tag=1),
+                       Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows))]
+        descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, columns, blocks.pixels, x, True, True))
+
+    if p.filters:
+        descriptor.set_stream(Stream.FILTER, _filter_stream(machine, p))
+        channel_blocks, tiles = p.filters.count // 8, p.filters.tiles
+        if p.ofmap:
+            descriptor.set_stream(Stream.TABLE, linear_stream(
+                p.filters.table_address, Level(enc.TABLE_WORDS, 1), Level(channel_blocks, enc.TABLE_WORDS),
+                Level(blocks.inner), Level(tiles, channel_blocks * enc.TABLE_WORDS), Level(blocks.outer)))
+        last_channels = p.filters.last_channels
+    else:
+        channel_blocks, tiles, last_channels = p.ifmap.groups, 1, 8
+    if p.ofmap:
+        descriptor.set_stream(Stream.OFMAP, ofmap_stream(
+            p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels))
+    _set_output(machine, descriptor, p, channel_blocks)
+    return legal(machine, descriptor)
+
+
+def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass) -> None:
+    halves = [Level(2, tag=enc.TAG.pack(half=1))] if machine.sets == 1 else []
+    descriptor.set_stream(Stream.DEPTHWISE, linear_stream(
+        p.depthwise_address,
+        Level(enc.DEPTHWISE_RUN, 1),
+        Level(enc.DEPTHWISE_GROUP_WORDS // enc.DEPTHWISE_RUN, enc.DEPTHWISE_RUN, tag=enc.TAG.pack(row=1)),
+        *halves,
+        Level(p.ifmap.groups, enc.DEPTHWISE_GROUP_WORDS),
+        Level(p.blocks.inner * p.blocks.outer),
+        half_by_set=int(machine.sets > 1),
+    ))
+    descriptor.set(enc.DEPTHWISE_INDEX, enc.DEPTHWISE, **vars(p.middle))
+
+
+def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass, channel_blocks: int) -> None:
+    joined = descriptor.drain["ln"]
+    if p.filters:
+        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7, "ln": joined,
+                 "pairs": int(machine.filter_lanes == 2)}
+    else:  # the words of both sets, which are the halves of a GLB word
+        drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1,
+                 "ln": joined & ~(1 << (SET_ROWS - 1))}
+    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=p.blocks.columns,
+                   to_ppu=int(p.ofmap is not None), **drain)
+    reciprocal, shift = average_reciprocal(p.pool_count)
+    pool_columns = (p.blocks.rows * p.blocks.cols - 1).bit_length()
+    descriptor.set(enc.PPU_INDEX, enc.PPU, raw=int(p.filters is None), pool=p.pool, pool_count=p.pool_count,
+                   pool_reciprocal=reciprocal, pool_shift=shift, pool_columns=pool_columns, **vars(p.output))
+
+
+def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
+    """Raises ValueError, naming demand and bound, where a pass does not fit the PEs."""
+    blocks, stride = p.blocks, p.window.stride
+    limits = [("pixels of a column", blocks.pixels, most_pixels(machine))]
+    if mode != ArrayMode.POINTWISE:
+        limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, machine.ifmap_words))
+    if p.filters:
+        dealt = max(dealt_filters(machine, p.filters.count))
+        limits.append(("partial sums of a PE", dealt * blocks.pixels, machine.psum_words))
+    if mode == ArrayMode.FUSED and p.filters.tiles > 1:
+        words = blocks.inner * p.ifmap.groups * blocks.pixels * (2 if machine.sets == 1 else 1)
+        limits.append(("depthwise words of a SUPER", words, machine.word_buffer_words))
+    for what, demand, bound in limits:
+        if demand > bound:
+            raise ValueError(f"{what}: needs {demand}, has {bound}")
+    if mode == ArrayMode.DEPTHWISE and machine.sets < 2:
+        raise ValueError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
+    if blocks.images:
+        images = blocks.images * blocks.inner
+        _, width = output_size((p.ifmap.rows, p.ifmap.cols), p.window)
+        if blocks.pixels < width or blocks.cols * blocks.along > 1:
+            raise ValueError("several images in flight need a row in one block")
+        if images != p.ifmap.images or p.ofmap and images != p.ofmap.images:
+            raise ValueError(f"{images} images in flight, {p.ifmap.images} in the GLB")
+        if p.pool != PoolMode.NONE and blocks.images > 1 and blocks.rows & blocks.rows - 1:
+            raise ValueError(f"averages of several images over {blocks.rows} columns each: must be a power of two")
+    many = not blocks.images and blocks.cols * blocks.inner * blocks.along > 1
+    if many and blocks.pixels * stride % 2:
+        raise ValueError(f"blocks of {blocks.pixels} pixels at stride {stride} begin at odd columns")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops and streams that passes of all kinds have. Levels are listed innermost first."""
+
+from compiler.ir.feature_map import FeatureMap
+from compiler.target.blocks import Blocks
+from model import encoding as enc
+from model.descriptor import Level, StreamDescriptor
+from model.encoding import Axis, PoolMode
+
+
+def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -> Level:
+    """A loop over rows, `step` at a time, around the ring."""
+    stride = step * feature_map.row_step % (feature_map.ring_rows * feature_map.row_step)
+    return Level(count, stride, Axis.ROW, step, enc.TAG.pack(column=column_tag))
+
+
+def inner_level(feature_map: FeatureMap, blocks: Blocks, columns: int) -> Level:
+    """The loop over inner blocks, so many columns, or so many images, at a time."""
+    if blocks.images:
+        return Level(blocks.inner, blocks.images * feature_map.image_step)
+    return Level(blocks.inner, columns, Axis.COLUMN, columns)
+
+
+def ring_of(feature_map: FeatureMap) -> dict[str, int]:
+    size = feature_map.ring_rows * feature_map.row_step
+    return {"ring_end": feature_map.address + size, "ring_size": size}
+
+
+def ofmap_stream(ofmap: FeatureMap, blocks: Blocks, pool: PoolMode, channel_blocks: int, tiles: int,
+                 last_channels: int) -> StreamDescriptor:
+    """The ofmap stream: words of the columns, of a block's pixels, of channel blocks, of tiles.
+
+    Pooling leaves one word per block of filters (average), or one per 2 x 2 words (max).
+    """
+    rows, cols, pixels, width, y = blocks.rows, blocks.cols, blocks.pixels, blocks.width, blocks.first_row
+    if blocks.images and pool == PoolMode.MAX:
+        raise ValueError("maxima of several images in flight")
+    if pool == PoolMode.AVERAGE:
+        rows = cols = pixels = width = 1
+    elif pool == PoolMode.MAX:
+        rows, pixels, width, y = rows // 2, pixels // 2, width // 2, y // 2
+    return StreamDescriptor(
+        {"row_address": ofmap.row_address(y), **ring_of(ofmap)},
+        {"y": y, "rows": ofmap.rows, "cols": ofmap.cols},
+        {"last_strobe": (1 << last_channels) - 1},
+        (
+            *([rows_level(ofmap, rows, 1), Level(blocks.images, ofmap.image_step)] if blocks.images else
+              [Level(cols, pixels, Axis.COLUMN, pixels), rows_level(ofmap, rows, 1)]),
+            Level(pixels, 1, Axis.COLUMN, 1),
+            Level(channel_blocks, ofmap.group_step),
+            inner_level(ofmap, blocks, width),
+            Level(tiles, channel_blocks * ofmap.group_step),
+            Level(blocks.along, width * blocks.inner, Axis.COLUMN, width * blocks.inner),
+            rows_level(ofmap, blocks.down, rows),
+        ),
+    )
+
+
+def linear_stream(address: int, *levels: Level, **options: int) -> StreamDescriptor:
+    """A stream that is nowhere outside."""
+    return StreamDescriptor({"offset": address}, {"rows": 1, "cols": 1}, options, levels)

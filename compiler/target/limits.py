@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of a pass the PEs hold, and which passes the machine runs at all."""
+
+from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
+from model.descriptor import Descriptor
+from model.legality import broken_rule
+
+
+def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
+    """Pixels of a column in pointwise work, or, with a stride, in depthwise work: those of the group in use and of the
+    one to come; where that would be a single pixel, with which only every second column could be reached, two."""
+    pointwise = max(machine.pixel_words // 2, 2)
+    if stride is None:
+        return pointwise
+    return min(pointwise, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+
+
+def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:
+    """Filters of a tile for each row of a set: dealt in turn, as many at a time as come in a cycle."""
+    lanes = machine.filter_lanes
+    return tuple(lanes * -(-(count // lanes - row) // SET_ROWS) for row in range(SET_ROWS))
+
+
+def most_filters(machine: MachineConfig, pixels: int) -> int:
+    """Filters of a tile whose sums the PEs hold, in blocks of 8; 0: not even one block."""
+    most = SET_ROWS * (machine.psum_words // pixels) // 8 * 8
+    while max(dealt_filters(machine, most)) * pixels > machine.psum_words:
+        most -= 8
+    return most
+
+
+def legal(machine: MachineConfig, descriptor: Descriptor) -> Descriptor:
+    """A descriptor that is done. Raises ValueError, with the rule, where the machine would stop at its pass."""
+    if rule := broken_rule(machine, descriptor):
+        raise ValueError(f"{rule}: the machine does not run such a pass")
+    return descriptor

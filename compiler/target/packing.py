@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How constants lie in the GLB: tables and filters in the order in which the machine reads them.
+
+Words are those of maps (ir/feature_map.py): two halves of q channels.
+"""
+
+
+import numpy as np
+
+from compiler.ir.feature_map import split_channels, words_of
+from compiler.ir.layer import Table
+from model.config import SET_ROWS, WORD_CHANNELS
+from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+
+
+def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """int [C] each -> uint64 [ceil(C / 8), 9]; missing channels are zero."""
+    blocks = -(-len(bias) // 8)
+
+    def padded(values: np.ndarray, kind: type) -> np.ndarray:
+        out = np.zeros(blocks * 8, kind)
+        out[: len(values)] = values
+        return out.reshape(blocks, 8)
+
+    table = np.empty((blocks, TABLE_WORDS), np.uint64)
+    table[:, 0:4] = padded(bias, np.int32).view(np.uint64)
+    table[:, 4:8] = padded(multiplier, np.int32).view(np.uint64)
+    table[:, 8:9] = padded(shift, np.int8).view(np.uint64)
+    return table
+
+
+def pack_depthwise(filters: np.ndarray, tables: np.ndarray) -> np.ndarray:
+    """int8 [R, S, C] (R, S <= 3) and tables [groups, 9] -> uint64 [groups, 18].
+
+    Smaller kernels are the top left of a 3 x 3 one.
+    """
+    rows, taps, _ = filters.shape
+    full = np.zeros((SET_ROWS, 3, filters.shape[2]), np.int8)
+    full[:rows, :taps] = filters
+    words = words_of(split_channels(full)).reshape(9, -1).T
+    out = np.empty((len(words), DEPTHWISE_GROUP_WORDS), np.uint64)
+    out[:, :9], out[:, 9:] = words, tables
+    return out
+
+
+def pack_pointwise(filters: np.ndarray, tile: int) -> np.ndarray:
+    """int8 [M, C] -> uint64 [tiles, groups, tile]; missing filters are zero."""
+    words = words_of(split_channels(filters))
+    tiles = -(-len(words) // tile)
+    padded = np.zeros((tiles * tile, words.shape[1]), np.uint64)
+    padded[: len(words)] = words
+    return np.ascontiguousarray(padded.reshape(tiles, tile, -1).transpose(0, 2, 1))
+
+
+def pack_convolution(filters: np.ndarray, q: int, p: int, across: int, down: int, split: bool) -> np.ndarray:
+    """int8 [M, C, R, S] -> uint64 [tiles, groups, across, pairs, R, p, S].
+
+    A tile is p filters for each of `across` x `down` PE sets. split: each of them is a pair of sets that take the two
+    channel halves of the same filters, and a group is 2q channels. Otherwise the sets of a pair take the same q
+    channels of two runs of p filters: with half_by_set words of filters (m, m + p), and zeros where the last set of an
+    odd number of them has no partner.
+    """
+    count, channels, rows, taps = filters.shape
+    tile = across * down * p
+    tiles, words = -(-count // tile), -(-channels // (2 * q))
+    padded = np.zeros((tiles * tile, rows, taps, channels), np.int8)
+    padded[:count] = filters.transpose(0, 2, 3, 1)
+    values = split_channels(padded, q)  # [M, R, S, words, 8]
+    values = values.reshape(tiles, across, down, p, rows, taps, words, 8)
+    if split:
+        return words_of(values.transpose(0, 6, 1, 2, 4, 3, 5, 7))
+    values = np.pad(values, [(0, down % 2 if axis == 2 else 0) for axis in range(values.ndim)])
+    halves = values.reshape(tiles, across, -(-down // 2), 2, p, rows, taps, words * 2, WORD_CHANNELS)
+    ordered = halves.transpose(0, 7, 1, 2, 5, 4, 6, 3, 8)  # [t, group, across, pair, R, p, S, set, lane]
+    return words_of(ordered.reshape(*ordered.shape[:-2], 8))
+
+
+def pad_runs(packed: np.ndarray, lanes: int) -> np.ndarray:
+    """Packed filters of a convolution, uint64 [..., p, S] -> [..., words]: each run of p x S words begins where a port
+    of so many words reads."""
+    runs = packed.reshape(*packed.shape[:-2], -1)
+    return np.pad(runs, [(0, 0)] * (runs.ndim - 1) + [(0, -runs.shape[-1] % lanes)])
+
+
+def pack_table(table: Table, blocks: int) -> np.ndarray:
+    """uint64 [blocks, 9], of blocks of 8 channels."""
+    words = pack_tables(table.bias, table.multiplier, table.shift)
+    out = np.zeros((blocks, words.shape[1]), np.uint64)
+    out[: len(words)] = words
+    return out

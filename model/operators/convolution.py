@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions and fully connected layers.
+
+Filters are [M, R, S, C] (convolution), [R, S, C] (depthwise) and [M, C] (fully connected): int8, or int16 where they
+are uint8 less their zero point. Output maps are [E, F, M].
+
+A layer is computed the way the machine computes it: raw products are summed over a map padded with the input zero
+point, the zero point's share is folded into the bias, and the int32 sums are rescaled to int8. Each of these steps is a
+function, so a bench can compare sums where they leave the array and maps where they leave the machine.
+
+Sums are exact: sizes at which raw sums could leave int32 are refused with ValueError, a bias that takes them out raises
+OverflowError. The reference and the machine would wrap silently there.
+
+Sources: tensorflow/lite/kernels/internal/reference/integer_ops (conv, depthwise_conv, fully_connected).
+"""
+
+from functools import cache
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from model.arithmetic import INT32_MAX
+from model.messages import times
+from model.operators.quantization import int32, requantize, requantize_once
+from model.operators.windows import NO_PADS, pad, windows
+
+
+def _check_operands(ifmap, filter_, terms):
+    if ifmap.dtype not in (np.int8, np.uint8) or filter_.dtype not in (np.int8, np.int16):
+        raise ValueError(f"operands are int8, got {ifmap.dtype} and {filter_.dtype}")
+    peak = (255 if ifmap.dtype == np.uint8 else 128) * (128 if filter_.dtype == np.int8 else 255) * terms
+    if peak > INT32_MAX:
+        raise ValueError(f"sums of {terms} products can leave int32")
+    return peak
+
+
+@cache
+def _blas():
+    """The libraries of this process, which takes a while to find out."""
+    return ThreadpoolController()
+
+
+def _matmul(rows, columns):
+    """Exact int32 product of integer matrices [..., K] and [M, K].
+
+    Done in floating point for the sake of BLAS: every partial sum is an integer that the chosen
+    type holds exactly, so order and fusing do not matter. In one thread: those of BLAS wait for each
+    other by spinning, which costs far more than they save on products of this size.
+    """
+    peak = _check_operands(rows, columns, rows.shape[-1])
+    exact = np.float32 if peak <= 2**24 else np.float64
+    with _blas().limit(limits=1, user_api="blas"):
+        return (rows.astype(exact) @ columns.astype(exact).T).astype(np.int32)
+
+
+def conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, dilation=1):
+    """Return the raw sums of products, int32 [E, F, M]: no zero point, no bias.
+
+    `ifmap` is int8 [H, W, C], or uint8 for activations read as q ^ 0x80; `filter_` [M, R, S, C], or
+    [M, R, S, C / G] in G groups, of M / G filters and C / G channels each; `pad_value` fills the
+    border. Raises ValueError where shapes do not fit.
+    """
+    groups, ragged = divmod(ifmap.shape[-1], filter_.shape[-1])
+    if ragged or not groups or len(filter_) % groups:
+        raise ValueError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
+    view = windows(pad(ifmap, pads, pad_value), filter_.shape[1:3], stride, dilation)
+    parts = np.split(np.moveaxis(view, -3, -1), groups, axis=-1)  # [..., E, F, R, S, C / G]
+    filters = np.split(filter_, groups)
+    sums = [_matmul(part.reshape(*part.shape[:-3], -1), taps.reshape(len(taps), -1))
+            for part, taps in zip(parts, filters, strict=True)]
+    return np.concatenate(sums, axis=-1)
+
+
+def depthwise_conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, dilation=1):
+    """Return the raw sums of products, int32 [E, F, M], of a depthwise filter [R, S, M].
+
+    M is the number of channels or a multiple of it (TFLite's depth multiplier: input channel
+    m // (M / C) feeds output channel m). Otherwise as conv2d_sums.
+    """
+    height, width, outputs = filter_.shape
+    repeats, ragged = divmod(outputs, ifmap.shape[-1])
+    if ragged or not repeats:
+        raise ValueError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
+    _check_operands(ifmap, filter_, height * width)
+    if repeats > 1:
+        ifmap = np.repeat(ifmap, repeats, axis=-1)
+    view = windows(pad(ifmap, pads, pad_value).astype(np.int32), (height, width), stride, dilation)
+    sums = np.zeros(view.shape[:-2], np.int32)
+    for r, s in np.ndindex(height, width):
+        sums += view[..., r, s] * filter_[r, s].astype(np.int32)
+    return sums
+
+
+def fully_connected_sums(ifmap, filter_):
+    """Return the raw sums, int32 [..., M], of int8 `ifmap` [..., C] and `filter_` [M, C]."""
+    if ifmap.shape[-1] != filter_.shape[-1]:
+        raise ValueError(f"a filter of {times(filter_.shape)} does not fit {ifmap.shape[-1]} inputs")
+    return _matmul(ifmap, filter_)
+
+
+def fold_zero_point(bias, filter_, zero_point, channel_axis=0):
+    """Return bias[m] - zero_point * sum(filter of m), int32 [M]; `bias` None is zero.
+
+    With it, raw sums over a map padded with the zero point equal the reference's sums of
+    (x - zero_point) * w. `channel_axis` is 0, or -1 for a depthwise filter.
+    """
+    axes = tuple(np.delete(np.arange(filter_.ndim), channel_axis))
+    folded = -zero_point * filter_.sum(axis=axes, dtype=np.int64)
+    return int32(folded if bias is None else folded + np.asarray(bias))
+
+
+def accumulate(sums, folded_bias):
+    """Return the int32 accumulators: `sums` [..., M] plus a folded bias [M]."""
+    return int32(np.add(sums, folded_bias, dtype=np.int64))
+
+
+def conv2d(ifmap, filter_, bias, zero_point, parameters, stride=1, pads=NO_PADS, dilation=1):
+    """Int8 convolution -> int8 [E, F, M].
+
+    `ifmap` int8 [H, W, C] with `zero_point`, `filter_` [M, R, S, C] (in groups as conv2d_sums has them), `bias` int32
+    [M] or None, `parameters` a Requantization.
+    """
+    sums = conv2d_sums(ifmap, filter_, stride, pads, zero_point, dilation)
+    return requantize(accumulate(sums, fold_zero_point(bias, filter_, zero_point)), parameters)
+
+
+def depthwise_conv2d(ifmap, filter_, bias, zero_point, parameters, stride=1, pads=NO_PADS, dilation=1):
+    """Int8 depthwise convolution -> int8 [E, F, M]; `filter_` [R, S, M], else as conv2d."""
+    sums = depthwise_conv2d_sums(ifmap, filter_, stride, pads, zero_point, dilation)
+    return requantize(accumulate(sums, fold_zero_point(bias, filter_, zero_point, -1)), parameters)
+
+
+def fully_connected(ifmap, filter_, bias, zero_point, parameters):
+    """Int8 fully connected layer: `ifmap` [..., C], `filter_` [M, C] -> int8 [..., M].
+
+    Rescaled in fixed point like every operator, as TensorFlow Lite did up to 2.19 and TensorFlow
+    Lite Micro does. Since 2.20 (LiteRT) its kernel multiplies in double instead and rounds once;
+    a few outputs in 1,000 then differ by one. LiteRT issue 8567 asks for fixed point again.
+    """
+    return requantize(_fully_connected(ifmap, filter_, bias, zero_point), parameters)
+
+
+def fully_connected_once(ifmap, filter_, bias, zero_point, factor, parameters):
+    """As fully_connected, rescaled by `factor` in double: what LiteRT computes, and the only reference for uint8."""
+    return requantize_once(_fully_connected(ifmap, filter_, bias, zero_point), factor, parameters)
+
+
+def _fully_connected(ifmap, filter_, bias, zero_point):
+    return accumulate(fully_connected_sums(ifmap, filter_), fold_zero_point(bias, filter_, zero_point))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of two tensors, value by value, which broadcast as NumPy does: aligned at the last axis.
+
+MAXIMUM and MINIMUM compare quantised values: inputs and output share scale and zero point. Sources:
+tensorflow/lite/kernels/internal/reference (add.h, sub.h, prelu.h, maximum_minimum.h) and integer_ops/mul.h.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.arithmetic import multiply_by_quantized_multiplier, quantize_multiplier
+from model.messages import times
+from model.operators.quantization import Requantization, requantize, rescaling
+from model.operators.reference import Reference, factor_precision
+
+ADD_LEFT_SHIFT = 20  # headroom both addends are scaled up by before they are rescaled and added
+
+
+@dataclass(frozen=True, eq=False)
+class AddParameters:
+    """Both addends' scalings to a common scale (zero_point is the input's), and the result's."""
+
+    first: Requantization
+    second: Requantization
+    output: Requantization
+
+
+def add_parameters(first, second, output, activation="NONE"):
+    """Return the AddParameters, of an addition or a subtraction, of three Quantizations.
+
+    Both operands are scaled to 2^-20 of twice the larger input scale. Raises ValueError if the result would have to be
+    scaled up, which the reference does not support.
+    """
+    twice_larger = 2 * max(first.scale, second.scale)
+    factor = twice_larger / (2**ADD_LEFT_SHIFT * output.scale)
+    if factor >= 1:
+        raise ValueError(f"output scale {output.scale} is too small to hold the sum")
+    inputs = (
+        Requantization(*quantize_multiplier(addend.scale / twice_larger), addend.zero_point)
+        for addend in (first, second)
+    )
+    return AddParameters(*inputs, rescaling(factor, output, activation))
+
+
+def add(first, second, parameters):
+    """Int8 addition -> int8."""
+    broadcast(first, second)
+    return requantize(
+        _to_common_scale(first, parameters.first) + _to_common_scale(second, parameters.second), parameters.output)
+
+
+def sub(first, second, parameters):
+    """Int8 subtraction, first - second -> int8."""
+    broadcast(first, second)
+    return requantize(
+        _to_common_scale(first, parameters.first) - _to_common_scale(second, parameters.second), parameters.output)
+
+
+def _to_common_scale(values, scaling):
+    raised = (values.astype(np.int64) - scaling.zero_point) << ADD_LEFT_SHIFT
+    return multiply_by_quantized_multiplier(raised, scaling.multiplier, scaling.shift)
+
+
+def broadcast(first, second):
+    """Return the shape of the result. Raises ValueError where the two do not go together."""
+    try:
+        return np.broadcast_shapes(first.shape, second.shape)
+    except ValueError:
+        raise ValueError(
+            f"operands of shapes that do not go together, {times(first.shape)} and {times(second.shape)}") from None
+
+
+def mul_requantization(first, second, output, activation="NONE", reference=Reference.MICRO):
+    """Return the Requantization of products of values of two Quantizations, each less its zero point."""
+    precision = factor_precision(reference)
+    factor = precision(first.scale) * precision(second.scale) / precision(output.scale)
+    return rescaling(factor, output, activation)
+
+
+def mul(first, second, zero_points, parameters):
+    """Int8 product -> int8; `zero_points` are those of first and second."""
+    broadcast(first, second)
+    factors = (values.astype(np.int64) - zero for values, zero in zip((first, second), zero_points, strict=True))
+    return requantize(np.multiply(*factors), parameters)
+
+
+def maximum(first, second):
+    """Int8 maximum -> int8."""
+    broadcast(first, second)
+    return np.maximum(first, second)
+
+
+def minimum(first, second):
+    """Int8 minimum -> int8."""
+    broadcast(first, second)
+    return np.minimum(first, second)
+
+
+@dataclass(frozen=True, eq=False)
+class PreluParameters:
+    """How values that are not negative are rescaled, and how products of the others with their slope are."""
+
+    positive: Requantization
+    negative: Requantization
+
+
+def prelu_parameters(input_, alpha, output, reference=Reference.MICRO):
+    """Return the PreluParameters of three Quantizations."""
+    precision = factor_precision(reference)
+    scale, slope, out = (precision(quantization.scale) for quantization in (input_, alpha, output))
+    return PreluParameters(rescaling(scale / out, output), rescaling(scale * slope / out, output))
+
+
+def prelu(values, alpha, zero_points, parameters):
+    """Int8 PRELU -> int8: values below zero times `alpha`, which broadcasts; `zero_points` are those of the two."""
+    if broadcast(values, alpha) != values.shape:
+        raise ValueError(f"slopes of {times(alpha.shape)} do not go with {times(values.shape)} values")
+    centred = values.astype(np.int64) - zero_points[0]
+    slopes = alpha.astype(np.int64) - zero_points[1]
+    return np.where(centred >= 0, requantize(centred, parameters.positive),
+                    requantize(centred * slopes, parameters.negative))

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that need more than int8 in and out of the machine: a host's.
+
+Sources: tensorflow/lite/kernels/internal/reference (softmax.h, resize_bilinear.h, quantize.h, dequantize.h,
+arg_min_max.h).
+"""
+
+import numpy as np
+
+from model.arithmetic import multiply_by_quantized_multiplier, quantize_multiplier, round_away, rounding_divide_by_pot
+from model.arithmetic import saturating_rounding_doubling_high_mul as high_mul
+from model.operators import fixed_point
+from model.operators.quantization import INT8_MAX, INT8_MIN, Quantization
+
+SOFTMAX_OUTPUT = Quantization(1 / 256, -128)  # what the reference insists on
+_DIFFERENCE_BITS, _SUM_BITS = 5, 12  # integer bits of differences to the largest, and of the sum of exponentials
+
+
+def softmax(values, input_, beta=1.0):
+    """Int8 SOFTMAX over the last axis to SOFTMAX_OUTPUT, in fixed point; `beta` multiplies the input."""
+    factor = min(np.float64(np.float32(beta)) * input_.scale * 2.0 ** (31 - _DIFFERENCE_BITS), 2.0**31 - 1)
+    multiplier, shift = quantize_multiplier(factor)
+    lowest = -int(np.floor((2**_DIFFERENCE_BITS - 1) * 2.0 ** (31 - _DIFFERENCE_BITS - int(shift))))
+    difference = values.astype(np.int64) - values.max(axis=-1, keepdims=True)
+    counted = difference >= lowest
+    scaled = multiply_by_quantized_multiplier(np.where(counted, difference, 0), multiplier, shift)
+    exponentials = np.where(counted, fixed_point.exp_on_negative_values(scaled, _DIFFERENCE_BITS), 0)
+    total = rounding_divide_by_pot(exponentials, _SUM_BITS).sum(axis=-1, keepdims=True)
+    inverse, bits = fixed_point.reciprocal(total, _SUM_BITS)
+    results = rounding_divide_by_pot(high_mul(inverse, exponentials), bits + 31 - 8) + INT8_MIN
+    return np.where(counted, np.clip(results, INT8_MIN, INT8_MAX), INT8_MIN).astype(np.int8)
+
+
+def arg_max(values, axis=-1):
+    """ARG_MAX -> int64: the first of the largest along `axis`, which is gone."""
+    return np.argmax(values, axis=axis)
+
+
+def quantize(values, output):
+    """QUANTIZE of float32 -> int8."""
+    steps = round_away(np.asarray(values, np.float32) / np.float32(output.scale)) + output.zero_point
+    return np.clip(steps, INT8_MIN, INT8_MAX).astype(np.int8)
+
+
+def dequantize(values, input_):
+    """DEQUANTIZE of int8 -> float32."""
+    return ((values.astype(np.int64) - input_.zero_point) * input_.scale).astype(np.float32)
+
+
+def resize_bilinear(values, shape, align_corners=False, half_pixel_centers=False):
+    """Int8 RESIZE_BILINEAR of maps [..., H, W, C] to `shape` (rows, columns), with 10 fraction bits."""
+    rows, columns = (_neighbours(size, wanted, align_corners, half_pixel_centers)
+                     for size, wanted in zip(values.shape[-3:-1], shape, strict=True))
+    total = 0
+    for row, vertical in rows:
+        for column, horizontal in columns:
+            picked = np.take(np.take(values, row, axis=-3), column, axis=-2).astype(np.int64)
+            total = total + picked * vertical[:, None, None] * horizontal[:, None]
+    # Rounded to nearest, ties away from zero.
+    return (np.sign(total) * ((np.abs(total) + (1 << 19)) >> 20)).astype(np.int8)
+
+
+def _neighbours(size, wanted, align_corners, half_pixel_centers):
+    """The two neighbours of each output position along an axis, and their weights in 1 / 1024."""
+    if align_corners and wanted > 1:
+        scale = (1024 * (size - 1) + (wanted - 1) // 2) // (wanted - 1)
+    else:
+        scale = (1024 * size + wanted // 2) // wanted
+    place = np.arange(wanted) * scale
+    if half_pixel_centers:
+        place = place + scale // 2 - 512
+    towards_zero = np.sign(place) * (np.abs(place) // 1024)
+    low = np.maximum(towards_zero, 0)
+    up = place + 1023
+    high = np.minimum(np.sign(up) * (np.abs(up) // 1024), size - 1)
+    fraction = place - 1024 * low
+    return (low, 1024 - fraction), (high, fraction)

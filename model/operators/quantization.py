@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantisation parameters, fused activations, and the way from int32 sums to int8.
+
+Sources: the TensorFlow Lite 8-bit quantization specification; kernel_util.cc for scales and activation ranges.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.arithmetic import INT32_MAX, INT32_MIN, multiply_by_quantized_multiplier, quantize_multiplier, round_away
+
+INT8_MIN, INT8_MAX = -128, 127
+UINT8_OFFSET = 128  # a uint8 value or zero point less this is the int8 one
+
+# Real-valued bounds of the fused activations; None is the end of the int8 range.
+ACTIVATIONS = {
+    "NONE": (None, None),
+    "RELU": (0.0, None),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+    "RELU6": (0.0, 6.0),
+}
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """One int8 activation tensor: real = scale * (q - zero_point). The scale is kept as float32."""
+
+    scale: float
+    zero_point: int
+
+    def __post_init__(self):
+        object.__setattr__(self, "scale", float(np.float32(self.scale)))
+        if not 0 < self.scale < np.inf:
+            raise ValueError(f"a scale is positive and finite, got {self.scale:g}")
+        if not INT8_MIN <= self.zero_point <= INT8_MAX:
+            raise ValueError(f"an int8 zero point is -128 to 127, got {self.zero_point}")
+
+
+@dataclass(frozen=True, eq=False)
+class Requantization:
+    """How int32 sums become int8: multiplier and shift (int32, [M] or scalar), then a clamp."""
+
+    multiplier: np.ndarray
+    shift: np.ndarray
+    zero_point: int
+    minimum: int = INT8_MIN
+    maximum: int = INT8_MAX
+
+
+def activation_range(activation, output):
+    """Return (minimum, maximum), the int8 clamp of a fused activation (a key of ACTIVATIONS)."""
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
+
+    def quantize(real, default):
+        if real is None:
+            return default
+        # The reference divides in float32.
+        steps = int(round_away(np.float32(real) / np.float32(output.scale)))
+        return min(max(output.zero_point + steps, INT8_MIN), INT8_MAX)
+
+    low, high = ACTIVATIONS[activation]
+    return quantize(low, INT8_MIN), quantize(high, INT8_MAX)
+
+
+def requantization(input_, filter_scales, output, activation="NONE"):
+    """Return the Requantization of sums with scale input.scale * filter_scales[m].
+
+    `filter_scales` is [M], or one number for per-tensor weights (1.0 for a plain change of scale).
+    The product is formed in double from float32 scales, as the reference does.
+    """
+    filter_scales = np.asarray(filter_scales, np.float32).astype(np.float64)
+    return rescaling(input_.scale * filter_scales / output.scale, output, activation)
+
+
+def uint8_requantization(input_, filter_scale, output, activation="NONE"):
+    """As requantization, for the sums of a uint8 convolution: the product of the scales is rounded to float32.
+
+    Source: `GetQuantizedConvolutionMultipler`.
+    """
+    product = np.float32(input_.scale) * np.float32(filter_scale)
+    return rescaling(np.float64(product) / output.scale, output, activation)
+
+
+def rescaling(factor, output, activation="NONE"):
+    """Return the Requantization that multiplies by `factor`, a number or [M] in double."""
+    return Requantization(*quantize_multiplier(factor), output.zero_point, *activation_range(activation, output))
+
+
+def requantize(sums, parameters):
+    """Rescale int32 `sums` [..., M] to int8 and clamp."""
+    scaled = multiply_by_quantized_multiplier(sums, parameters.multiplier, parameters.shift)
+    scaled += parameters.zero_point
+    return np.clip(scaled, parameters.minimum, parameters.maximum).astype(np.int8)
+
+
+def requantize_once(sums, factor, parameters):
+    """Rescale int32 `sums` by a `factor` in double, rounding once, to int8 and clamp.
+
+    LiteRT's FULLY_CONNECTED does so since TensorFlow Lite 2.20, and no other kernel. Its uint8 form, which TensorFlow
+    Lite Micro does not have, can only be had so. `parameters` give zero point and clamp.
+    """
+    return np.clip(round_away(sums * factor) + parameters.zero_point, parameters.minimum, parameters.maximum).astype(
+        np.int8)
+
+
+def int32(values):
+    """Return int64 `values` as int32; raises OverflowError where the reference and the machine would wrap silently."""
+    if values.size and (values.min() < INT32_MIN or values.max() > INT32_MAX):
+        raise OverflowError(f"accumulator {np.abs(values).max()} leaves int32: the bias is too big")
+    return values.astype(np.int32)
+
+
+def from_uint8(values):
+    """Return the int8 array that stands for a uint8 one: q - 128."""
+    return (np.asarray(values, np.uint8) ^ 0x80).view(np.int8)
+
+
+def to_uint8(values):
+    """Return the uint8 array for which an int8 one stands: q + 128."""
+    return np.asarray(values, np.int8).view(np.uint8) ^ 0x80

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two sets of reference kernels, where they do not compute the same; docs/compiler.md says which is followed."""
+
+from enum import StrEnum
+
+import numpy as np
+
+
+class Reference(StrEnum):
+    """TensorFlow Lite Micro, which is followed for int8, or LiteRT, which alone has uint8."""
+
+    MICRO = "tflite-micro"
+    LITERT = "litert"
+
+
+def factor_precision(reference):
+    """Return the type in which the factors of RELU, HARD_SWISH, MUL and PRELU are formed from scales."""
+    return np.float32 if reference == Reference.LITERT else np.float64

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of one int8 value, as tables int8 [256]: entry q + 128 is the result of q.
+
+Sources: tensorflow/lite/kernels/internal/reference (leaky_relu.h, hard_swish.h), integer_ops (logistic.h, tanh.h), the
+preparations in tensorflow/lite/micro/kernels, `LUTPopulate` in internal/common.h.
+"""
+
+import numpy as np
+
+from model.arithmetic import (
+    multiply_by_quantized_multiplier,
+    quantize_multiplier,
+    round_away,
+    rounding_divide_by_pot,
+    saturating_rounding_doubling_high_mul,
+)
+from model.operators import fixed_point
+from model.operators.quantization import INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization, requantize, rescaling
+from model.operators.reference import Reference, factor_precision
+
+VALUES = np.arange(INT8_MIN, INT8_MAX + 1)
+INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
+LOGISTIC_OUTPUT = Quantization(1 / 256, -128)  # what the reference insists on
+TANH_OUTPUT = Quantization(1 / 128, 0)
+_INPUT_BITS = 4  # integer bits of what logistic and tanh take
+
+# Functions that the reference evaluates in float32, for `of_function`.
+FUNCTIONS = {
+    "LOGISTIC": lambda x: np.float32(1) / (np.float32(1) + _float32(np.exp, -x)),
+    "TANH": lambda x: _float32(np.tanh, x),
+    "EXP": lambda x: _float32(np.exp, x),
+    "ELU": lambda x: np.where(x < 0, _float32(np.expm1, x), x),
+}
+
+
+def apply(table, values):
+    """Return the int8 results of int8 `values` of any shape."""
+    return table[values.astype(np.int64) - INT8_MIN]
+
+
+def rescale(input_, output):
+    """QUANTIZE from one scale to another."""
+    return requantize(VALUES - input_.zero_point, rescaling(input_.scale / output.scale, output))
+
+
+def relu(input_, output, activation="RELU", reference=Reference.MICRO):
+    """RELU, RELU6, RELU_N1_TO_1: another scale, and a clamp.
+
+    The last two are LiteRT's: TensorFlow Lite Micro has no RELU_N1_TO_1, and its RELU6 takes the output's scale for the
+    input's.
+    """
+    precision = factor_precision(reference if activation == "RELU" else Reference.LITERT)
+    factor = precision(input_.scale) / precision(output.scale)
+    return requantize(VALUES - input_.zero_point, rescaling(factor, output, activation))
+
+
+def leaky_relu(input_, output, alpha):
+    """LEAKY_RELU; `alpha` is not negative, and factors are formed in float32."""
+    scale, out = np.float32(input_.scale), np.float32(output.scale)
+    centred = VALUES - input_.zero_point
+    positive, negative = (rescaling(np.float64(factor), output) for factor in (
+        scale / out, scale * np.float32(alpha) / out))
+    return np.where(centred >= 0, requantize(centred, positive), requantize(centred, negative))
+
+
+def absolute(input_, output):
+    """ABS."""
+    return requantize(np.abs(VALUES - input_.zero_point), rescaling(input_.scale / output.scale, output))
+
+
+def logistic(input_, reference=Reference.MICRO):
+    """LOGISTIC to LOGISTIC_OUTPUT: in fixed point by TensorFlow Lite Micro, in float32 by LiteRT."""
+    if reference == Reference.LITERT:
+        return of_function("LOGISTIC", input_, LOGISTIC_OUTPUT)
+    scaled, radius = _in_q4(input_)
+    inside = rounding_divide_by_pot(fixed_point.logistic(scaled, _INPUT_BITS), 23) + LOGISTIC_OUTPUT.zero_point
+    return _within(input_, radius, inside)
+
+
+def tanh(input_, reference=Reference.MICRO):
+    """TANH to TANH_OUTPUT: in fixed point by TensorFlow Lite Micro, in float32 by LiteRT."""
+    if reference == Reference.LITERT:
+        return of_function("TANH", input_, TANH_OUTPUT)
+    scaled, radius = _in_q4(input_)
+    return _within(input_, radius, rounding_divide_by_pot(fixed_point.tanh(scaled, _INPUT_BITS), 24))
+
+
+def _in_q4(input_):
+    """All values in Q4, and the distance from the zero point at which they do not fit it."""
+    multiplier, shift = quantize_multiplier(input_.scale * 2.0 ** (31 - _INPUT_BITS))
+    radius = int(np.floor((2**_INPUT_BITS - 1) * 2.0 ** (31 - _INPUT_BITS - int(shift))))
+    centred = np.clip(VALUES - input_.zero_point, -radius, radius)
+    return multiply_by_quantized_multiplier(centred, multiplier, shift), radius
+
+
+def _within(input_, radius, inside):
+    centred = VALUES - input_.zero_point
+    values = np.where(centred <= -radius, INT8_MIN, np.where(centred >= radius, INT8_MAX, inside))
+    return np.clip(values, INT8_MIN, INT8_MAX).astype(np.int8)
+
+
+def hard_swish(input_, output, reference=Reference.MICRO):
+    """HARD_SWISH, in 16-bit fixed point. Raises ValueError if the result would have to be scaled up."""
+    precision = factor_precision(reference)
+    fine_scale = precision(input_.scale) / 128
+    multiplier, exponent = _int16_multiplier(fine_scale / precision(output.scale))
+    if exponent > 0:
+        raise ValueError(f"output scale {output.scale} is too small for HARD_SWISH")
+    fine = (VALUES - input_.zero_point) << 7
+    before_shift = _high_mul16(fine, multiplier)
+    multiplier, gate_exponent = _int16_multiplier(fine_scale / precision(3 / 32768))
+    gate = fine
+    if gate_exponent > 0:
+        gate = _int16(gate << (gate_exponent - 1))
+    gate = _high_mul16(gate, multiplier)
+    gate = _int16(gate << 1) if gate_exponent > 0 else rounding_divide_by_pot(gate, -gate_exponent)
+    gate = (gate + (1 << 15)) >> 1
+    product = gate * before_shift
+    product = np.sign(product) * (np.abs(product) >> 15)  # towards zero
+    return np.clip(rounding_divide_by_pot(product, -exponent) + output.zero_point, INT8_MIN, INT8_MAX).astype(np.int8)
+
+
+def _int16(values):
+    return np.clip(values, INT16_MIN, INT16_MAX)
+
+
+def _int16_multiplier(factor):
+    """A factor as a Q15 number and a power of two."""
+    multiplier, exponent = quantize_multiplier(factor)
+    return min((int(multiplier) + (1 << 15)) >> 16, INT16_MAX), int(exponent)
+
+
+def _high_mul16(a, b):
+    """a * b / 2^15, rounded."""
+    return saturating_rounding_doubling_high_mul(np.asarray(a) << 16, b)
+
+
+def of_function(function, input_, output):
+    """One of FUNCTIONS evaluated at each value in float32: ELU, EXP, and by LiteRT LOGISTIC and TANH.
+
+    Where a result is all but a tie, the reference's entry is what its C library makes of it.
+    """
+    real = np.float32(input_.scale) * (VALUES - input_.zero_point).astype(np.float32)
+    result = FUNCTIONS[function](real).astype(np.float32)
+    steps = np.clip(result * (np.float32(1) / np.float32(output.scale)), INT16_MIN, INT16_MAX)
+    return np.clip(round_away(steps) + output.zero_point, INT8_MIN, INT8_MAX).astype(np.int8)
+
+
+def joined_uint8(input_, output):
+    """What CONCATENATION does to the values of a uint8 input whose scale or zero point is not the output's."""
+    if input_ == output:
+        return VALUES.astype(np.int8)
+    scale = np.float32(input_.scale) * (np.float32(1) / np.float32(output.scale))
+    bias = np.float32(-(input_.zero_point + UINT8_OFFSET)) * scale
+    steps = (VALUES + UINT8_OFFSET).astype(np.float32) * scale + bias
+    return np.clip(round_away(steps) + output.zero_point, INT8_MIN, INT8_MAX).astype(np.int8)
+
+
+def _float32(function, x):
+    """A function evaluated in double and rounded: C's float32 functions are that near."""
+    return function(x.astype(np.float64)).astype(np.float32)

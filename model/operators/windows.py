@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Padding and windows of maps [..., H, W, C].
+
+Strides and dilations are one number or (vertical, horizontal); `pads` are always the four numbers (top, bottom, left,
+right). Source: tensorflow/lite/kernels/padding.h.
+"""
+
+import numpy as np
+
+from model.messages import times
+
+NO_PADS = (0, 0, 0, 0)
+
+
+def pair(value):
+    """Return (vertical, horizontal) of one number or two."""
+    return (value, value) if np.isscalar(value) else tuple(value)
+
+
+def same_pads(shape, kernel, stride, dilation=1):
+    """Return TFLite's SAME pads for a map of `shape` (H, W): the odd one is at bottom and right."""
+    pads = ()
+    for size, taps, step, gap in zip(shape, pair(kernel), pair(stride), pair(dilation), strict=True):
+        total = max((-(-size // step) - 1) * step + (taps - 1) * gap + 1 - size, 0)
+        pads += (total // 2, total - total // 2)
+    return pads
+
+
+def pad(ifmap, pads, value):
+    """Return the map with a border of `value`. Raises ValueError for a negative pad."""
+    top, bottom, left, right = pads
+    if min(pads) < 0:
+        raise ValueError(f"pads are not negative, got {', '.join(map(str, pads))}")
+    if not any(pads):
+        return ifmap
+    widths = [(0, 0)] * (ifmap.ndim - 3) + [(top, bottom), (left, right), (0, 0)]
+    return np.pad(ifmap, widths, constant_values=value)
+
+
+def windows(padded, kernel, stride, dilation=1):
+    """Return a view [..., E, F, C, R, S] of every window of a padded map. Raises ValueError where none fits."""
+    gaps = pair(dilation)
+    reach = tuple((taps - 1) * gap + 1 for taps, gap in zip(pair(kernel), gaps, strict=True))
+    if padded.ndim < 3 or any(k > n for k, n in zip(reach, padded.shape[-3:-1], strict=True)):
+        raise ValueError(f"a kernel of {times(reach)} does not fit a padded map of {times(padded.shape)}")
+    down, across = pair(stride)
+    view = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=(-3, -2))
+    return view[..., ::down, ::across, :, :: gaps[0], :: gaps[1]]

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A value as it was some cycles ago; 0 after a reset.
+
+module delay_line #(
+  parameter int unsigned WIDTH = 1,  // bits of the value
+  parameter int unsigned CYCLES = 1  // that it is late, 0 too
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic [WIDTH-1:0] value_i,
+  output logic [WIDTH-1:0] late_o
+);
+
+  logic [CYCLES:0][WIDTH-1:0] values;  // of so many cycles ago
+
+  assign values[0] = value_i;
+  assign late_o    = values[CYCLES];
+
+  for (genvar n = 0; n < CYCLES; n++) begin : gen_cycle
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) values[n+1] <= '0;
+      else         values[n+1] <= values[n];
+    end
+  end
+
+endmodule

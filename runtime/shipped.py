@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comes with Eyrie: a network, its float weights, a photo."""
+
+from runtime.folders import ROOT
+
+MODEL = ROOT / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
+FLOAT_WEIGHTS = MODEL.with_name("mobilenetv1_cifar10_float.pt")
+PHOTO = ROOT / "data" / "photos" / "cat.png"

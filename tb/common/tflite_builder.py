@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small .tflite models written straight as flatbuffers.
+
+The TFLite converter is not needed: the schema's object API builds any operator with any
+quantisation, also combinations that no converter would emit.
+"""
+
+from dataclasses import dataclass, field
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+TENSOR_TYPES = {name: getattr(schema.TensorType, name.upper())
+                for name in ("int8", "uint8", "int32", "int64", "float32")}
+
+# The version of an operator, 2 where none is given: the oldest that computes int8.
+VERSIONS = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4} | dict.fromkeys(
+    ("ELU", "EXPAND_DIMS", "HARD_SWISH", "MIRROR_PAD", "PADV2", "PRELU", "RELU_N1_TO_1", "RESHAPE", "SQUEEZE"), 1)
+
+# The class of an operator's options, where it is not named after it.
+OPTIONS = {
+    "AVERAGE_POOL_2D": "Pool2DOptions",
+    "CONV_2D": "Conv2DOptions",
+    "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
+    "MAXIMUM": "MaximumMinimumOptions",
+    "MAX_POOL_2D": "Pool2DOptions",
+    "MEAN": "ReducerOptions",
+    "MINIMUM": "MaximumMinimumOptions",
+    "PADV2": "PadV2Options",
+}
+# Operators without options.
+BARE = ("RELU", "RELU6", "RELU_N1_TO_1", "PRELU", "LOGISTIC", "TANH", "ELU")
+
+
+@dataclass
+class Builder:
+    """One subgraph: add tensors and operators, then `pack` to the bytes of a .tflite file."""
+
+    tensors: list = field(default_factory=list)
+    operators: list = field(default_factory=list)
+    codes: list = field(default_factory=list)
+    buffers: list = field(default_factory=lambda: [schema.BufferT()])  # 0 is the empty one
+
+    def tensor(self, shape, dtype="int8", scale=None, zero_point=0, axis=0, data=None):
+        """Add a tensor (constant if `data` is given) and return its index.
+
+        `scale` is one number or one per slice of `axis`; None leaves the tensor unquantised.
+        """
+        tensor = schema.TensorT(name=f"t{len(self.tensors)}", shape=list(map(int, shape)), type=TENSOR_TYPES[dtype])
+        if scale is not None:
+            scales = np.atleast_1d(np.asarray(scale, np.float32))
+            tensor.quantization = schema.QuantizationParametersT(
+                scale=scales,
+                zeroPoint=np.full(len(scales), zero_point, np.int64),
+                quantizedDimension=axis,
+            )
+        if data is not None:
+            raw = np.ascontiguousarray(data, dtype).reshape(shape).reshape(-1).view(np.uint8)
+            tensor.buffer = len(self.buffers)
+            self.buffers.append(schema.BufferT(data=raw))
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
+
+    def operator(self, name, inputs, outputs, **options):
+        """Add the operator `name` of the schema; `options` are its fields there."""
+        code = getattr(schema.BuiltinOperator, name)
+        self.codes.append(schema.OperatorCodeT(
+            builtinCode=code, deprecatedBuiltinCode=min(code, 127), version=VERSIONS.get(name, 2)))
+        operator = schema.OperatorT(
+            opcodeIndex=len(self.codes) - 1, inputs=list(inputs), outputs=list(outputs))
+        if name not in BARE:
+            kind = OPTIONS.get(name, "".join(map(str.capitalize, name.split("_"))) + "Options")
+            operator.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
+            operator.builtinOptions = getattr(schema, kind + "T")(**options)
+        self.operators.append(operator)
+
+    def pack(self, inputs, outputs):
+        """Return the model's bytes, with these tensor indices as inputs and outputs."""
+        graph = schema.SubGraphT(
+            name="main",
+            tensors=self.tensors,
+            inputs=list(inputs),
+            outputs=list(outputs),
+            operators=self.operators,
+        )
+        model = schema.ModelT(
+            version=3, operatorCodes=self.codes, subgraphs=[graph], buffers=self.buffers
+        )
+        packer = flatbuffers.Builder(1024)
+        packer.Finish(model.Pack(packer), file_identifier=b"TFL3")
+        return bytes(packer.Output())

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that fail, each with its error code and the address that comes with it."""
+
+from collections.abc import Callable
+
+from model import encoding
+from model.encoding import ErrorCode, Opcode
+from tb.tiling.machine import DRAM_WORDS, GLB_WORDS, WINDOW
+from tb.tiling.programs import Program
+
+Build = Callable[[Program], tuple[ErrorCode, int]]  # appends the command; returns error code and address
+LOAD, STORE = Opcode.LOAD, Opcode.STORE
+BASE, LIMIT = WINDOW
+ROW = encoding.TRANSFER.pack(opcode=LOAD)
+BLOCK = encoding.TRANSFER.pack(opcode=LOAD, block=1)
+PLACE = encoding.TRANSFER_ADDRESS.pack(dram_address=0x20000, words=1)
+ONE = encoding.TRANSFER_ROWS.pack(count=1)
+DRAM, GLB, AXI = ErrorCode.DRAM_ADDRESS, ErrorCode.GLB_ADDRESS, ErrorCode.AXI_RESPONSE
+END_OF_DRAM = 8 * DRAM_WORDS
+
+
+def _word(program: Program, word: int) -> int:
+    """Appends a raw command word; returns its address."""
+    address = program.address
+    program.words.append(word)
+    return address
+
+
+def _illegal(word: int, *more: int) -> Build:
+    """These raw words are an illegal command."""
+
+    def build(program: Program) -> tuple[ErrorCode, int]:
+        address = _word(program, word)
+        for following in more:
+            _word(program, following)
+        return ErrorCode.ILLEGAL_COMMAND, address
+
+    return build
+
+
+def _bad_transfer(code: ErrorCode, *args, **kwargs) -> Build:
+    """This transfer fails with that code."""
+
+    def build(program: Program) -> tuple[ErrorCode, int]:
+        address = program.address
+        program.transfer(*args, **kwargs)
+        return code, address
+
+    return build
+
+
+COMMAND_ERRORS = {
+    "opcode 0": _illegal(0),
+    "opcode 6": _illegal(6),
+    "END with a bit": _illegal(1 | 1 << 63),
+    "CONFIG beyond the descriptor": _illegal(
+        encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=100, count=encoding.CONFIG_WORDS - 99)
+    ),
+    "CONFIG far beyond": _illegal(
+        encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=4095, count=4095)
+    ),
+    "CONFIG of nothing": _illegal(encoding.CONFIG.pack(opcode=Opcode.CONFIG)),
+    "CONFIG with a bit": _illegal(
+        encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=1) | 1 << 28
+    ),
+    "PASS with a bit": _illegal(encoding.PASS.pack(opcode=Opcode.PASS) | 1 << 62),
+    "LOAD of nothing": _illegal(ROW, PLACE ^ 1 << 48),
+    "STORE of nothing": _illegal(encoding.TRANSFER.pack(opcode=STORE), PLACE ^ 1 << 48),
+    "block of nothing": _illegal(BLOCK, PLACE ^ 1 << 48, ONE, ONE),
+    "STORE of a chunk": _illegal(encoding.TRANSFER.pack(opcode=STORE, chunk=1)),
+    "rows with a bit": _illegal(BLOCK, PLACE, ONE | 1 << 60, ONE),
+    "no rows": _illegal(BLOCK, PLACE, 0, ONE),
+    "no planes": _illegal(BLOCK, PLACE, ONE, 0),
+    "LOAD below the window": _bad_transfer(DRAM, LOAD, BASE - 8, 0, 4),
+    "LOAD over the limit": _bad_transfer(DRAM, LOAD, LIMIT - 24, 0, 4),
+    "LOAD that wraps": _bad_transfer(DRAM, LOAD, 0xFFFFFFF8, 0, 65535),
+    "LOAD of half words": _bad_transfer(DRAM, LOAD, BASE + 4, 0, 1),
+    "LOAD, last row over the limit": _bad_transfer(
+        DRAM, LOAD, LIMIT - 64, 0, 2, (16, 2, 4), (16, 8, 2)
+    ),
+    "LOAD, second row of half words": _bad_transfer(DRAM, LOAD, BASE, 0, 2, (18, 2, 2)),
+    "LOAD, plane below the window": _bad_transfer(
+        DRAM, LOAD, BASE + 64, 0, 2, (0, 2, 2), (-64, 8, 3)
+    ),
+    "STORE below the window": _bad_transfer(DRAM, STORE, BASE - 8, 0, 4),
+    "STORE over the limit": _bad_transfer(DRAM, STORE, LIMIT - 24, 0, 4),
+    "STORE, row over the limit": _bad_transfer(DRAM, STORE, LIMIT - 64, 0, 4, (32, 4, 3)),
+    "LOAD beyond the GLB": _bad_transfer(GLB, LOAD, 0x20000, GLB_WORDS - 3, 4),
+    "LOAD, row beyond the GLB": _bad_transfer(GLB, LOAD, 0x20000, GLB_WORDS - 8, 4, (32, 4, 3)),
+    "LOAD, row before the GLB": _bad_transfer(GLB, LOAD, 0x20000, 4, 4, (32, -8, 2)),
+    "STORE beyond the GLB": _bad_transfer(GLB, STORE, 0x20000, 65535, 1),
+    "STORE, plane beyond the GLB": _bad_transfer(
+        GLB, STORE, 0x20000, 0, 4, (32, 4, 1), (64, GLB_WORDS - 3, 2)
+    ),
+}
+WIDE = {  # with a window that is larger than the DRAM
+    "LOAD that fails": _bad_transfer(AXI, LOAD, END_OF_DRAM - 8, 0, 300),
+    "STORE that fails": _bad_transfer(AXI, STORE, END_OF_DRAM - 1024, 0, 300),
+    "STORE, row that fails": _bad_transfer(AXI, STORE, END_OF_DRAM - 64, 0, 8, (64, 8, 2)),
+}
