@@ -86,6 +86,11 @@ class Drain:
         self.written = self._out[1]
         return at
 
+    def end(self, written: int) -> None:
+        """An elementwise pass has written its last word in a cycle."""
+        self._out = written, written
+        self.written = written
+
     def catch_up(self, cycle: int) -> None:
         """Takes the words of tables that are known to come before a cycle."""
         while (at := self._next_word(cycle)) is not None and at < cycle:

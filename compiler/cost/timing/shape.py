@@ -9,7 +9,7 @@ from compiler.cost.timing.banks import bank_masks
 from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import ArrayMode, Stream
+from model.encoding import ArrayMode, Operation, Stream
 from model.streams import Positions, inside, positions, sent
 
 PAIR = 2  # words of a beat of two lanes
@@ -44,6 +44,9 @@ class PassShape:
     banks_depthwise: list[int]
     banks_table: list[int]
     banks_ofmap: list[int]
+    banks_residual: list[int]
+    operation: Operation  # on the words that leave
+    window: int  # words A that become one, 0: each stands by itself
 
     @property
     def tile(self) -> int:
@@ -83,6 +86,8 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     at = positions(ifmap)
     turns = loops["outer"] * loops["inner"] * loops["groups"]
     turns *= 1 if mode == ArrayMode.FUSED else loops["tiles"]
+    first = enc.PPU_FIRST.unpack(descriptor.words[enc.PPU_FIRST_INDEX])
+    result = enc.PPU_RESULT.unpack(descriptor.words[enc.PPU_RESULT_INDEX])
     return PassShape(
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
@@ -90,9 +95,11 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         drain["block"] * drain["blocks"] * shape["pixels"], bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
-        _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns), _pair_banks(machine, ifmap, at),
+        [] if mode == ArrayMode.ELEMENTWISE else _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns),
+        _pair_banks(machine, ifmap, at),
         _word_banks(machine, filters, machine.filter_lanes),
-        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP)))
+        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP, Stream.RESIDUAL)),
+        Operation(result["operation"]), first["window"])
 
 
 def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stream: StreamDescriptor,

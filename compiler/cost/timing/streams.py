@@ -129,7 +129,7 @@ class Words:
     def __init__(self, banks: Banks, who: Stream, known: Callable[[int], None],
                  gate: Callable[[int], int | None] = lambda beat: 0) -> None:
         self._banks, self._who, self._known, self._gate = banks, who, known, gate
-        to_array = who != Stream.TABLE  # through a network with a skid buffer; beats are sent when PEs see them
+        to_array = who in (Stream.FILTER, Stream.DEPTHWISE)  # through a network with a skid buffer; beats are sent when PEs see them
         self._delay = READ + NETWORK * to_array  # from a grant until the beat can be sent
         self._ahead = READ_AHEAD + SKID * to_array
         self.sent = -1  # cycle of the last beat

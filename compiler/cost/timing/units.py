@@ -27,6 +27,9 @@ class Units:
         self.filters = Filters(front, machine, banks, self.ifmap)
         self.drain = Drain(banks, self._streams_known)
         self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
+        # Words A and B of elementwise passes.
+        self.words = Words(banks, Stream.IFMAP, front.catch_up)
+        self.others = Words(banks, Stream.RESIDUAL, self.words.fetch)
         self.work: Work | None = None  # pointwise work of the pass, which uses up filters
         self.slow = 4 // machine.multipliers
 
