@@ -103,6 +103,18 @@ class Descriptor:
     def ppu(self) -> dict[str, int]:
         return enc.PPU.unpack(self.words[enc.PPU_INDEX])
 
+    @property
+    def first(self) -> dict[str, int]:
+        return enc.PPU_FIRST.unpack(self.words[enc.PPU_FIRST_INDEX])
+
+    @property
+    def second(self) -> dict[str, int]:
+        return enc.PPU_SECOND.unpack(self.words[enc.PPU_SECOND_INDEX])
+
+    @property
+    def result(self) -> dict[str, int]:
+        return enc.PPU_RESULT.unpack(self.words[enc.PPU_RESULT_INDEX])
+
     def set_ids(self, rows: list[dict[str, int]], columns: list[list[dict[str, int]]]) -> None:
         """Row IDs, and column IDs by row."""
         self._set_bytes(enc.ROW_IDS_INDEX, [enc.ROW_ID.pack(**row) for row in rows])

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType, SimpleNamespace
 
-from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Destination, DrainMode, Operation, PoolMode, Stream
@@ -125,8 +124,7 @@ def broken_rule(config: MachineConfig, descriptor: Descriptor) -> str | None:
     """The message of the first rule that a descriptor breaks; None: it is legal."""
     words = {"shape": descriptor.shape, "loops": descriptor.loops, "middle": descriptor.depthwise,
              "drain": descriptor.drain, "ppu": descriptor.ppu,
-             "first": enc.PPU_FIRST.unpack(descriptor.words[enc.PPU_FIRST_INDEX]),
-             "result": enc.PPU_RESULT.unpack(descriptor.words[enc.PPU_RESULT_INDEX]),
+             "first": descriptor.first, "result": descriptor.result,
              "ifmap": descriptor.stream(Stream.IFMAP).options,
              "used": {stream.name: descriptor.uses(stream) for stream in Stream}}
     names = {name: SimpleNamespace(**fields) for name, fields in words.items()}

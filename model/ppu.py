@@ -78,13 +78,12 @@ def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
 
 def words_made(descriptor: Descriptor, words: int) -> int:
     """Words that so many words A of an elementwise pass come out as; the last one ends its window."""
-    return -(-words // max(enc.PPU_FIRST.unpack(descriptor.words[enc.PPU_FIRST_INDEX])["window"], 1))
+    return -(-words // max(descriptor.first["window"], 1))
 
 
 def others_taken(descriptor: Descriptor, words: int) -> int:
     """Words of the residual stream that so many words A take: words B, or a table."""
-    result = enc.PPU_RESULT.unpack(descriptor.words[enc.PPU_RESULT_INDEX])
-    return enc.LOOKUP_WORDS if result["operation"] == Operation.TABLE else words
+    return enc.LOOKUP_WORDS if descriptor.result["operation"] == Operation.TABLE else words
 
 
 def operate(descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | None = None,
@@ -94,18 +93,15 @@ def operate(descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | No
     residual  uint64: a word B for each word A, or the 32 words of a table
     windows   uint64: parameters of each window of a SUM (`encoding.WINDOW`)
     """
-    first = enc.PPU_FIRST.unpack(descriptor.words[enc.PPU_FIRST_INDEX])
-    result = enc.PPU_RESULT.unpack(descriptor.words[enc.PPU_RESULT_INDEX])
+    first, second, result = descriptor.first, descriptor.second, descriptor.result
     operation, window = Operation(result["operation"]), first["window"]
     if operation == Operation.NONE:
         return words
     values = _bytes(words)
     if operation in (Operation.ADD, Operation.SUB):
-        second = enc.PPU_SECOND.unpack(descriptor.words[enc.PPU_SECOND_INDEX])
         sign = 1 if operation == Operation.ADD else -1
         total = _addend(first, values) + sign * _addend(second, _bytes(residual))
     elif operation == Operation.MUL:
-        second = enc.PPU_SECOND.unpack(descriptor.words[enc.PPU_SECOND_INDEX])
         total = (values - first["zero_point"]) * (_bytes(residual) - second["zero_point"])
     elif operation == Operation.TABLE:
         total = _bytes(residual).ravel()[values + BYTES // 2]

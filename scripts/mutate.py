@@ -40,8 +40,8 @@ _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
 _SUPER = "super2 super0 super1"
 _REQUANT = "requant0 requant1 requant2"
 _ARRAY = "array16 array15 array6 array8 array10"
-_PASS = "pass1 pass0 pass2 pass7 pass3 streams0 pass5 pass4"
-_PPU = "ppu5 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu6"
+_PASS = "pass1 pass0 pass2 pass7 pass8 pass9 pass3 streams0 pass5 pass4 words1"
+_PPU = "ppu5 ppu8 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu9 ppu6"
 _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6 tile10 tile9 tile11 tile12"
 
 # Per block, its files (globs below rtl/; the first match counts) and their benches in turn.

@@ -86,8 +86,6 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     at = positions(ifmap)
     turns = loops["outer"] * loops["inner"] * loops["groups"]
     turns *= 1 if mode == ArrayMode.FUSED else loops["tiles"]
-    first = enc.PPU_FIRST.unpack(descriptor.words[enc.PPU_FIRST_INDEX])
-    result = enc.PPU_RESULT.unpack(descriptor.words[enc.PPU_RESULT_INDEX])
     return PassShape(
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
@@ -99,7 +97,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         _pair_banks(machine, ifmap, at),
         _word_banks(machine, filters, machine.filter_lanes),
         *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP, Stream.RESIDUAL)),
-        Operation(result["operation"]), first["window"])
+        Operation(descriptor.result["operation"]), descriptor.first["window"])
 
 
 def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stream: StreamDescriptor,
