@@ -77,8 +77,8 @@ module ppu
   logic         average, maximum, elementwise, words_taken, last_entered, last_left;
 
   logic               ready, push, advance;
-  logic               table_valid, table_any, table_ready, for_windows, residual_own, residual_ready;
-  logic               running;
+  logic               table_valid, table_any, table_ready, for_windows;
+  logic               residual_own, residual_ready, running;
   sum_t               bias;
   logic signed [31:0] multiplier;
   logic signed [7:0]  shift;
