@@ -174,8 +174,8 @@ def _set_convolution_output(descriptor: Descriptor, c: Convolution, sets: Sets) 
     if sets.across > 1 or block != 8:
         raise ValueError("an int8 ofmap needs p * t = 8 filters, stacked, in one block of columns")
     descriptor.set_stream(Stream.TABLE, linear_stream(
-        c.table_address, Level(enc.TABLE_WORDS, 1), Level(sets.folds), Level(c.tiles, enc.TABLE_WORDS),
-        Level(blocks.outer)))
+        c.table_address, Level(enc.TABLE_WORDS, 1), *([Level(sets.folds)] if fold else []),
+        Level(c.tiles, enc.TABLE_WORDS), Level(blocks.outer)))
     chain = replace(blocks, rows=blocks.rows // sets.folds)
     words = ofmap_stream(Pass(c.ifmap, c.ofmap, c.window, chain, c.ifmap_zero_point, c.output), 1, c.tiles,
                          c.last_channels)
