@@ -111,7 +111,10 @@ class Group:
     @property
     def averaged(self) -> int:
         """Pixels that its epilogue averages, 0 without."""
-        return next((step.count for step in self.epilogue if isinstance(step, Average)), 0)
+        for step in self.epilogue:
+            if isinstance(step, Average):
+                return step.count
+        return 0
 
     @property
     def macs(self) -> int:
