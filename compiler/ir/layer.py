@@ -2,6 +2,7 @@
 """Layers as the machine runs them: windows, tables, and groups of operators that one pass can do."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -97,6 +98,12 @@ class Group:
     def tables(self) -> tuple[Table, ...]:
         """Of all its convolutions."""
         raise NotImplementedError
+
+    @cached_property
+    def geometry(self) -> tuple:
+        """All but names, places in a batch and values: groups of one geometry have the same mappings."""
+        shapes = tuple(weights.shape for weights in self.weights)
+        return type(self), self.source.shape, self.window, shapes, self.averaged, self.images
 
     @property
     def layer(self) -> str:
