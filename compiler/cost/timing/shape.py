@@ -36,7 +36,7 @@ class PassShape:
     tile_beats: int
     joined: bool  # the two sets make one sum chain
     average: bool
-    chunk_groups: int  # channel groups of a filter chunk, 0: no chunks
+    chunk_groups: int  # groups of the pass in a filter chunk, 0: no chunks
     level_pairs: dict[Stream, int]  # of the streams that are used: pairs of loops
     beats: list[tuple[tuple[int, ...], int]]
     banks_ifmap: list[int]
@@ -78,7 +78,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     filters = descriptor.stream(Stream.FILTER)
     chunk_groups = 0
     if filters.options["enable"] and filters.options["chunk"]:
-        chunk_groups = filters.levels[filters.options["chunk_level"] - 1].count
+        chunk_groups = loops["groups"] // filters.levels[filters.options["chunk_level"]].count
     ifmap = descriptor.stream(Stream.IFMAP)
     at = positions(ifmap)
     turns = loops["outer"] * loops["inner"] * loops["groups"]
