@@ -25,7 +25,7 @@ CLEARED = 66  # descriptor: from the start to the first CONFIG word
 LOAD = 7  # stream_loader: from a stream's choice to its last words
 LOADS = 6  # likewise, to the next stream's choice
 TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
-PPU_OPEN = 2  # ppu: from its take to the first beat
+PPU_OPEN = 1  # ppu: from its take to the first beat
 DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, token_counters
 
 
@@ -59,8 +59,8 @@ class Array:
 
         pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
         ifmap, filters, depthwise, tables, ofmap = _loaded(
-            shape.mode, take(units.ifmap.sent - NETWORK), take(units.filters.stream.sent - NETWORK),
-            take(units.depthwise.sent - NETWORK), take(drain.tables.sent), ppu)
+            shape.mode, take(units.ifmap.reader.handed), take(units.filters.stream.reader.handed),
+            take(units.depthwise.reader.handed), take(drain.tables.reader.handed), ppu)
         tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
         units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)
         filters_first = filters + STREAM_START + NETWORK

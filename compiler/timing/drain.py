@@ -4,7 +4,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from compiler.timing.banks import Banks
+from compiler.timing.banks import ASK, Banks
 from compiler.timing.shape import PassShape
 from compiler.timing.streams import NEVER, Words
 from model import encoding as enc
@@ -12,11 +12,13 @@ from model.config import SET_ROWS
 from model.encoding import Stream
 
 CHAIN = SET_ROWS + 1  # registers of a set in the sum chain: skid buffer, PEs
-FREED = CHAIN - SET_ROWS  # of these, up to the PE of row 0
+FREED = 3  # from a tile's last beat until row 0's psum half is free: skid buffer, PE, psum_buffer
 GATHER = 1  # gather_network
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
-PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
-RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
+SKIPPED = 1  # the first beat waits for that in the PE of row 0, behind the skid buffer
+PPU_LATENCY = 5 + ASK  # from a beat at the PPU to its word's request: entry, requantizer (3), transposer; write_stream
+RAW_LATENCY = 2 + ASK  # likewise, of raw words: entry, transposer; write_stream
+EMPTY = 1  # gather_network: from the last beat's departure until no beat is noted
 HALVES = 2  # beats of raw words
 PIXEL = 8  # dw_finisher: cycles of a pixel, two for a channel
 AVERAGE_LATENCY = 4  # average_pool
@@ -33,7 +35,7 @@ class Drain:
         self.tables = Words(banks, Stream.TABLE, known)
         self._ready = 0  # first cycle in which a beat can enter the array
         self.halves = (0, 0)  # first cycle in which each psum half of row 0 is free, oldest first; of row r, r later
-        self.left = 0  # cycle of the last beat's departure from the array
+        self.left = 0  # cycle in which the drain sequencer finds the array empty
         self.written = 0  # cycle of the last ofmap word
         self._words = self._come = 0  # ofmap words and words of tables of the pass, so far
         self._popped: list[int] = []  # cycles in which the pass's tables were used up
@@ -54,7 +56,7 @@ class Drain:
         """
         chain = CHAIN * (2 if shape.joined else 1)
         latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average
-        at = max(self._ready, full + SUMS_FULL)
+        at = max(self._ready, full + SUMS_FULL - SKIPPED)
         for unit in range(shape.tile_beats // UNIT):
             pixel = unit % shape.pixels
             if pixel == 0:
@@ -67,8 +69,8 @@ class Drain:
             count = shape.columns if not shape.average else int(pixel == shape.pixels - 1)
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
         self._ready = at
-        self.left = at - 1 + chain
-        self.halves = self.halves[1], at + FREED
+        self.left = at - 1 + chain + EMPTY
+        self.halves = self.halves[1], at - 1 + FREED
         self.written = self._out[1]
 
     def words(self, shape: PassShape, ready: int) -> int:
@@ -78,13 +80,13 @@ class Drain:
         """
         latency, at = CHAIN + GATHER + RAW_LATENCY, self._ready
         for pixel in range(shape.pixels):
-            at = max(at, ready - PIXEL * (shape.pixels - 1 - pixel))
+            at = max(at, ready - SKIPPED - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
         self._ready = at
-        self.left = at - 1 + CHAIN
+        self.left = at - 1 + CHAIN + EMPTY
         self.written = self._out[1]
-        return at
+        return at + SKIPPED
 
     def catch_up(self, cycle: int) -> None:
         """Takes the words of tables that are known to come before a cycle."""
