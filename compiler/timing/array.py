@@ -14,7 +14,7 @@ from compiler.timing.front import Front, PassCommand
 from compiler.timing.fused import Fused
 from compiler.timing.pointwise import Pointwise
 from compiler.timing.shape import PassShape
-from compiler.timing.streams import STREAM_START
+from compiler.timing.streams import NEVER, STREAM_START
 from compiler.timing.units import Begin, Units
 from model.config import MachineConfig
 from model.encoding import ArrayMode
@@ -67,6 +67,7 @@ class Array:
         units.filters.take(filters_first, shape)
         drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
         self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START + NETWORK))
+        drain.run_until(NEVER)
         done = drain.written + DONE
         self._front.passes_done.append(done)
         self._idle = max(pes, ifmap, filters, depthwise, tables, ofmap, drains, ppu) + TAKEN

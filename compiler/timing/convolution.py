@@ -64,7 +64,7 @@ class Convolution:
         held, over = divmod(self._units.machine.filter_words, self._run)  # groups, and words of one more
         if n % self._shape.groups == 0:
             self._finish(n)
-            half = self._units.drain.halves[0]
+            half = self._units.drain.half
         elif n >= held:
             self._finish(n - held + 1)
         lanes = self._units.machine.filter_lanes

@@ -94,8 +94,10 @@ class Ifmap:
     pops: by PE, the last cycle of each word in its ifmap queue; pixels: by column, of its pixel queue in the pass.
     """
 
-    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
-        self._front, self._banks, self.reader = front, banks, Reader()
+    def __init__(self, machine: MachineConfig, front: Front, banks: Banks, known: Callable[[int], None]) -> None:
+        """known(cycle): makes sure that the ofmap is known before a cycle."""
+        self._front, self._banks, self._ofmap_known, self.reader = front, banks, known, Reader()
+        self._is_fetching = False
         self.sent = -1  # cycle of the last beat
         self.depth, self._pixel_depth = machine.ifmap_words, machine.pixel_words
         self.pops: list[list[int]] = [[] for _ in range(SET_ROWS * machine.cols)]
@@ -131,8 +133,8 @@ class Ifmap:
         return arrived[word]
 
     def catch_up(self, cycle: int) -> None:
-        """Sends the beats that are known to go before a cycle."""
-        while self._left and self._known < cycle and self._send(cycle):
+        """Sends the beats that are known to go before a cycle; all are while one is fetched."""
+        while not self._is_fetching and self._left and self._known < cycle and self._send(cycle):
             pass
 
     def _send(self, limit: int) -> bool:
@@ -169,7 +171,7 @@ class Ifmap:
 
     def _fetch(self) -> None:
         """Beats are fetched as far as is known, each when no client before the stream takes its banks."""
-        reader, banks = self.reader, self._banks
+        reader, banks, self._is_fetching = self.reader, self._banks, True
         while reader.is_known and (mask := next(self._masks, None)) is not None:
             position, granted = reader.position(), None
             if mask:
@@ -177,12 +179,9 @@ class Ifmap:
                 if granted >= self._loads_known:
                     self._front.catch_up(granted)
                     self._loads_known = granted + DRAM_LATENCY
-                banks.reach(granted)
-                while banks.busy[granted] & mask:
-                    banks.streams[granted] |= mask
-                    granted += 1
-                banks.streams[granted] |= mask
+                granted = banks.grant(granted, mask, Stream.IFMAP, self._ofmap_known, NEVER)
             self._fetched.append(reader.fetch(position, granted))
+        self._is_fetching = False
 
 
 class Words:
@@ -201,6 +200,7 @@ class Words:
         self._masks: list[int] = []
         self._fetched: deque[int] = deque()
         self._asks = 0  # the next beat is not granted before this cycle
+        self._is_fetching = False
 
     def take(self, masks: list[int], first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`. masks: the banks of each beat."""
@@ -234,7 +234,7 @@ class Words:
     def _fetch(self, limit: int) -> bool:
         """Fetches a beat when no client before the stream takes its banks, if that is before `limit`."""
         number, reader = len(self.granted), self.reader
-        if number >= len(self._masks) or not reader.is_known:
+        if self._is_fetching or number >= len(self._masks) or not reader.is_known:
             return False
         opens = self._gate(number)
         if opens is None:
@@ -242,7 +242,9 @@ class Words:
         position = max(reader.position(), opens)
         at = max(reader.ask(position), self._asks)
         if at < limit:
+            self._is_fetching = True
             at = self._banks.grant(at, self._masks[number], self._who, self._known, limit)
+            self._is_fetching = False
         if at >= limit:
             self._asks = max(self._asks, limit)
             return False
@@ -256,9 +258,10 @@ class Filters:
     of the PEs reach and chunks are there. Of each row the PE that is last to use a word stands for all.
     """
 
-    def __init__(self, front: Front, machine: MachineConfig, banks: Banks, ifmap: Ifmap) -> None:
+    def __init__(self, front: Front, machine: MachineConfig, banks: Banks, known: Callable[[int], None]) -> None:
+        """known(cycle): makes sure that ofmap and ifmap stream are known before a cycle."""
         self._front, self._depth, self._lanes = front, machine.filter_words, machine.filter_lanes
-        self.stream = Words(banks, Stream.FILTER, ifmap.catch_up, self._chunk_there)
+        self.stream = Words(banks, Stream.FILTER, known, self._chunk_there)
         # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each.
         self._used: list[list[int]] = [[] for _ in range(SET_ROWS)]
         self._seen: list[list[int]] = [[] for _ in range(SET_ROWS)]
