@@ -18,6 +18,12 @@ class Work(Protocol):
     def run_until(self, limit: int) -> int: ...
 
 
+class FilterUser(Protocol):
+    """A convolution, which sends its filters by itself."""
+
+    def send_filters(self, limit: int) -> None: ...
+
+
 class Units:
     """The pass side. slow: cycles of a multiplication."""
 
@@ -28,6 +34,7 @@ class Units:
         self.drain = Drain(banks, self._streams_known)
         self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
         self.work: Work | None = None  # pointwise work of the pass, which uses up filters
+        self.convolution: FilterUser | None = None  # the pass, if it is one
         self.slow = 4 // machine.multipliers
 
     def _ofmap_known(self, cycle: int) -> None:
@@ -42,6 +49,8 @@ class Units:
     def _streams_known(self, cycle: int) -> None:
         """Likewise ifmap and filter stream."""
         self._ifmap_known(cycle)
+        if self.convolution:
+            self.convolution.send_filters(cycle)
         self.filters.catch_up(cycle)
 
     def _all_known(self, cycle: int) -> None:
