@@ -116,17 +116,17 @@ class Drain:
     def words(self, shape: PassShape, ready: int) -> int:
         """A group of depthwise words, the last pixel's there in cycle `ready`; returns when it has left.
 
-        A pixel's words are two beats, a half of the GLB word each.
+        A pixel's words are two beats, a half of the GLB word each; a beat waits for them at the end of the chain.
         """
         latency, at = CHAIN + GATHER + RAW_LATENCY, self._ready
         for pixel in range(shape.pixels):
-            at = max(at, ready - SKIPPED - PIXEL * (shape.pixels - 1 - pixel))
+            at = max(at, ready - CHAIN - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
         self._ready = at
         self.left = at - 1 + CHAIN + EMPTY
         self.written = self._out[1]
-        return at + SKIPPED
+        return at + CHAIN
 
     def catch_up(self, cycle: int) -> None:
         """Writes words, and takes those of tables, that are known to come before a cycle."""
