@@ -14,7 +14,7 @@ from compiler.cost.timing.front import Front, PassCommand
 from compiler.cost.timing.fused import Fused
 from compiler.cost.timing.pointwise import Pointwise
 from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.streams import STREAM_START
+from compiler.cost.timing.streams import NEVER, STREAM_START
 from compiler.cost.timing.units import Begin, Units
 from model.config import MachineConfig
 from model.encoding import CONFIG_WORDS, ArrayMode, Stream
@@ -25,7 +25,7 @@ CLEARED = CONFIG_WORDS // 2 + 2  # descriptor: from the start to the first CONFI
 LOADS = 2  # stream_loader: from a stream's choice to the next one's, beside a cycle for each pair of loops
 LAST_WORDS = 1  # likewise, from the next stream's choice to the last words of the one before
 TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
-PPU_OPEN = 2  # ppu: from its take to the first beat
+PPU_OPEN = 1  # ppu: from its take to the first beat
 DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, token_counters
 
 
@@ -59,14 +59,15 @@ class Array:
 
         pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
         ifmap, filters, depthwise, tables, ofmap = _loaded(
-            shape.level_pairs, take(units.ifmap.sent - NETWORK), take(units.filters.stream.sent - NETWORK),
-            take(units.depthwise.sent - NETWORK), take(drain.tables.sent), ppu)
+            shape.level_pairs, take(units.ifmap.reader.handed), take(units.filters.stream.reader.handed),
+            take(units.depthwise.reader.handed), take(drain.tables.reader.handed), ppu)
         tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
         units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)
         filters_first = filters + STREAM_START + NETWORK
         units.filters.take(filters_first, shape)
         drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
         self._pe_free = self._walk(shape, Begin(pes + 1, filters_first, depthwise + STREAM_START + NETWORK))
+        drain.run_until(NEVER)
         done = drain.written + DONE
         self._front.passes_done.append(done)
         self._idle = max(pes, ifmap, filters, depthwise, tables, ofmap, drains, ppu) + TAKEN

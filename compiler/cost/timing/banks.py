@@ -49,22 +49,24 @@ class Banks:
             self.busy[first + word // lanes] |= mask
 
     def grant(self, cycle: int, mask: int, who: Stream, known: Callable[[int], None], limit: int) -> int:
-        """The first cycle from `cycle` on in which stream `who` (filters, tables or depthwise) gets its banks;
+        """The first cycle from `cycle` on in which stream `who` (of ifmap, filters, tables, depthwise) gets its banks;
         `limit` if that is not before it.
 
         known(cycle): makes sure that what takes banks before the stream is known before a cycle.
         """
-        seen = cycle
+        seen, wants = cycle, self.tables if who == Stream.TABLE else self.streams
         while cycle < limit:
             if cycle >= seen:
-                seen = cycle + KNOWN
+                seen = min(cycle + KNOWN, limit)
                 known(seen)
                 self.reach(seen)
-            taken = self.busy[cycle] | self.streams[cycle]
+            taken = self.busy[cycle]
+            if who != Stream.IFMAP:
+                taken |= self.streams[cycle]
             if who == Stream.DEPTHWISE:
                 taken |= self.tables[cycle]
-            if who != Stream.DEPTHWISE:
-                (self.streams if who == Stream.FILTER else self.tables)[cycle] |= mask
+            else:
+                wants[cycle] |= mask
             if not taken & mask:
                 return cycle
             cycle += 1
