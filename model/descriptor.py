@@ -137,7 +137,7 @@ class Descriptor:
         _check_walk(f"stream {stream.name}", program)
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         used = max((n + 1 for n, level in enumerate(program.levels) if level.count > 1), default=1)
-        options = {"enable": 1, "level_pairs": (used - 1) // 2, **program.options}
+        options = {"enable": 1, **program.options, "level_pairs": (used - 1) // 2}
         address = dict(program.address)
         end, size = address.pop("ring_end", 0), address.pop("ring_size", 0)
         if size and size < 1 << enc.GLB_ADDRESS_BITS:  # a ring of all addresses is none

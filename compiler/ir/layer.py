@@ -55,6 +55,9 @@ class Table:
     shift: np.ndarray
     output: Output
 
+    def of(self, filters: slice) -> "Table":
+        return Table(self.bias[filters], self.multiplier[filters], self.shift[filters], self.output)
+
 
 @dataclass(frozen=True)
 class Average:
