@@ -168,8 +168,8 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
     if sets.across > 1 or block != 8:
         raise ValueError("an int8 ofmap needs p * t = 8 filters, stacked, in one block of columns")
     descriptor.set_stream(Stream.TABLE, linear_stream(
-        c.table_address, Level(enc.TABLE_WORDS, 1), Level(sets.folds), Level(c.tiles, enc.TABLE_WORDS),
-        Level(blocks.outer)))
+        c.table_address, Level(enc.TABLE_WORDS, 1), *([Level(sets.folds)] if fold else []),
+        Level(c.tiles, enc.TABLE_WORDS), Level(blocks.outer)))
     chain = replace(blocks, rows=blocks.rows // sets.folds)
     words = ofmap_stream(c.ofmap, chain, PoolMode.NONE, 1, c.tiles, c.last_channels)
     if fold:  # chains that hold different rows drain one after the other, in place of inner blocks
