@@ -63,7 +63,9 @@ class Convolution:
             self._forward(pe, self._base[pe] + groups * self._words)
         while self._drained + self._shape.groups <= groups:
             self._drained += self._shape.groups
-            self._units.drain.tile(self._shape, max(ends[self._drained - 1] for ends in self._ends.values()))
+            # A beat, to which all rows add, takes a cycle from row to row.
+            ends = (self._ends[pe][self._drained - 1] - self._row_of[pe] for pe in self._pes)
+            self._units.drain.tile(self._shape, max(ends))
 
     def _begin_group(self) -> None:
         """The next group's filters; a row takes them when it is done with words so many before."""
