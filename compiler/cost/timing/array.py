@@ -2,6 +2,7 @@
 """The pass side of the machine on the timeline: passes are offered, taken, worked and done.
 
 PEs of the two sets get the same words at the same time: the first set stands for both.
+Only in a convolution the second has its psum half later.
 """
 
 from dataclasses import dataclass

@@ -18,11 +18,14 @@ class Convolution:
         self._rows = {row: [pe for pe in pes if self._row_of[pe] == row] for row in range(SET_ROWS)
                       if shape.filters[row]}
         self._base = {pe: len(self._pops[pe]) for pe in pes}  # ifmap words of passes before
-        self._free = dict.fromkeys(pes, begin.work)
+        self._free = dict.fromkeys(pes, begin.work)  # of the second set, which may be later
+        self._first_free = dict.fromkeys(pes, begin.work)  # of the first set
         self._pixel = dict.fromkeys(pes, 0)  # done in this pass
-        self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups
-        self._begins: list[dict[int, int]] = []  # of groups: by row, when filters and psum half allow it
-        self._filters: list[dict[int, int]] = []  # of groups: by row, when those sent so far do
+        self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups, in the second set
+        self._first_ends: dict[int, list[int]] = {pe: [] for pe in pes}  # likewise, in the first
+        # Of groups: by row, when filters and psum half allow it, for the first and the second set.
+        self._begins: list[dict[int, tuple[int, int]]] = []
+        self._filters: list[dict[int, int]] = []  # of groups: by row, when the filters sent so far do
         self._beat = 0  # filter beats sent
         self._run = shape.filters[0] * shape.taps  # filter words of a PE and a group
         self._row_beats = -(-self._run // units.machine.filter_lanes)  # of the filters of a row and a group
@@ -48,14 +51,15 @@ class Convolution:
             # What a pixel leaves behind has to be there, too.
             needed = max(shape.taps, 0 if last else shape.stride)
             arrival = ifmap.arrival(pe, group * self._words + f * shape.stride + needed - 1, self._forward)
-            start = max(self._free[pe], arrival + 1)
-            if f == 0:
-                start = max(start, self._begins[group][self._row_of[pe]])
-            end = self._free[pe] = start + self._run * self._units.slow
+            begin = self._begins[group][self._row_of[pe]] if f == 0 else (0, 0)
+            length = self._run * self._units.slow
+            self._first_free[pe] = max(self._first_free[pe], arrival + 1, begin[0]) + length
+            end = self._free[pe] = max(self._free[pe], arrival + 1, begin[1]) + length
             self._pixel[pe] += 1
             pops += [end - 1] * (shape.taps if last else shape.stride)
             if last:
                 self._ends[pe].append(end)
+                self._first_ends[pe].append(self._first_free[pe])
 
     def _finish(self, groups: int) -> None:
         """All PEs do so many groups, and the tiles in them drain."""
@@ -63,7 +67,9 @@ class Convolution:
             self._forward(pe, self._base[pe] + groups * self._words)
         while self._drained + self._shape.groups <= groups:
             self._drained += self._shape.groups
-            self._units.drain.tile(self._shape, max(ends[self._drained - 1] for ends in self._ends.values()))
+            # A beat, to which all rows add, takes a cycle from row to row.
+            ends = (self._first_ends[pe][self._drained - 1] - self._row_of[pe] for pe in self._pes)
+            self._units.drain.tile(self._shape, max(ends))
 
     def _begin_group(self) -> None:
         """The next group's filters; a row takes them when it is done with words so many before."""
@@ -75,7 +81,8 @@ class Convolution:
             self._finish(n - held + 1)
         while self._beat < (n + 1) * self._beats:
             self._send(NEVER)
-        self._begins.append({row: max(half + row, at) for row, at in self._filters[n].items()})
+        later = half + self._shape.second_set
+        self._begins.append({row: (max(half + row, at), max(later + row, at)) for row, at in self._filters[n].items()})
 
     def send_filters(self, limit: int) -> None:
         """Sends the filters that are known to have room before a cycle."""

@@ -107,10 +107,10 @@ class Drain:
         return True
 
     def _end_tile(self, at: int, chain: int) -> None:
-        self._tiles.popleft()
+        shape, _ = self._tiles.popleft()
         self._unit = 0
         self.left = at - 1 + chain + EMPTY
-        self._freed.append(at - 1 + FREED)
+        self._freed.append(at - 1 + FREED - shape.second_set)
         self.written = self._out[1]
 
     def words(self, shape: PassShape, ready: int) -> int:

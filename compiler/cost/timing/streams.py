@@ -31,6 +31,7 @@ class Reader:
         self._there: deque[int] = deque()  # of beats: first cycle in which each can be handed on
         self._handed = -1  # cycle in which the beat before these was
         self._position = -1  # cycle of the last position
+        self._next: int | None = None  # that of the next, once it is worked out
         self._granted = (-1, -1)  # cycles of the last two grants
 
     def take(self, first: int) -> None:
@@ -39,7 +40,7 @@ class Reader:
         for _ in self._there:
             self._taken.popleft()
         self._there.clear()
-        self._position = first - self._network - READ - ASK - 1
+        self._position, self._next = first - self._network - READ - ASK - 1, None
 
     @property
     def handed(self) -> int:
@@ -56,8 +57,10 @@ class Reader:
 
     def position(self) -> int:
         """The cycle of the next position."""
-        at = max(self._position, self._granted[0]) + 1
-        return max(at, self._next_handed() + 1) if len(self._there) == READ_AHEAD else at
+        if self._next is None:
+            handed = self._next_handed() if len(self._there) == READ_AHEAD else -1
+            self._next = max(self._position, self._granted[0], handed) + 1
+        return self._next
 
     def ask(self, position: int) -> int:
         """The cycle in which a beat from the GLB is asked for."""
@@ -70,7 +73,7 @@ class Reader:
             self._handed = self._next_handed()
             self._there.popleft()
             self._taken.popleft()
-        self._position = position
+        self._position, self._next = position, None
         if granted is not None:
             self._granted = self._granted[1], granted
         self._there.append(position + 1 if granted is None else granted + READ)
@@ -234,7 +237,7 @@ class Words:
     def _fetch(self, limit: int) -> bool:
         """Fetches a beat when no client before the stream takes its banks, if that is before `limit`."""
         number, reader = len(self.granted), self.reader
-        if self._is_fetching or number >= len(self._masks) or not reader.is_known:
+        if self._asks >= limit or self._is_fetching or number >= len(self._masks) or not reader.is_known:
             return False
         opens = self._gate(number)
         if opens is None:
