@@ -2,6 +2,7 @@
 """The pass side of the machine on the timeline: passes are offered, taken, worked and done.
 
 PEs of the two sets get the same words at the same time: the first set stands for both.
+Only in a convolution the second has its psum half later.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from compiler.cost.timing.front import Front, PassCommand
 from compiler.cost.timing.fused import Fused
 from compiler.cost.timing.pointwise import Pointwise
 from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.streams import STREAM_START
+from compiler.cost.timing.streams import NEVER, STREAM_START
 from compiler.cost.timing.units import Begin, Units
 from model.config import MachineConfig
 from model.encoding import CONFIG_WORDS, ArrayMode, Stream
@@ -26,8 +27,7 @@ CLEARED = CONFIG_WORDS // 2 + 2  # descriptor: from the start to the first CONFI
 LOADS = 2  # stream_loader: from a stream's choice to the next one's, beside a cycle for each pair of loops
 LAST_WORDS = 1  # likewise, from the next stream's choice to the last words of the one before
 TAKEN = 2  # pass_controller: from the last unit's take to the next CONFIG word
-PPU_OPEN = 2  # ppu: from its take to the first beat
-WORDS_OPEN = 1  # likewise, to the first word of an elementwise pass
+PPU_OPEN = 1  # ppu: from its take to the first beat, or word of an elementwise pass
 DRAINED = 1  # drain_sequencer: cycles of an elementwise pass, behind its take
 DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stream, pass_controller, token_counters
 
@@ -63,14 +63,15 @@ class Array:
 
         pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
         ifmap, filters, depthwise, tables, ofmap, residual = _loaded(
-            shape.level_pairs, take(units.ifmap.sent - NETWORK), take(units.filters.stream.sent - NETWORK),
-            take(units.depthwise.sent - NETWORK), take(drain.tables.sent), ppu, take(units.others.sent))
+            shape.level_pairs, take(max(units.ifmap.reader.handed, units.words.reader.handed)),
+            take(units.filters.stream.reader.handed), take(units.depthwise.reader.handed),
+            take(drain.tables.reader.handed), ppu, take(units.others.reader.handed))
         tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
         drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
         if shape.mode == ArrayMode.ELEMENTWISE:
-            begun, first = ppu + WORDS_OPEN, max(ifmap + STREAM_START, tokens)
-            last = Elementwise(units, shape).run(first, residual + STREAM_START, begun)
-            units.ifmap.sent, drain.left, worked = last + NETWORK, drains + DRAINED, last + 1
+            begun, first = ppu + PPU_OPEN, max(ifmap + STREAM_START, tokens)
+            worked = Elementwise(units, shape).run(first, residual + STREAM_START, begun) + 1
+            drain.left = drains + DRAINED
         else:
             units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)
             filters_first = filters + STREAM_START + NETWORK
@@ -78,6 +79,7 @@ class Array:
             begun = pes + 1
             worked = self._walk(shape, Begin(begun, filters_first, depthwise + STREAM_START + NETWORK))
             self._pe_free = worked
+            drain.run_until(NEVER)
         done = drain.written + DONE
         self._front.passes_done.append(done)
         self._idle = max(pes, ifmap, filters, depthwise, tables, ofmap, residual, drains, ppu) + TAKEN

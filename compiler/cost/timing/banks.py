@@ -54,10 +54,10 @@ class Banks:
 
         known(cycle): makes sure that what takes banks before the stream is known before a cycle.
         """
-        seen = cycle
+        seen, wants = cycle, self.tables if who in (Stream.TABLE, Stream.RESIDUAL) else self.streams
         while cycle < limit:
             if cycle >= seen:
-                seen = cycle + KNOWN
+                seen = min(cycle + KNOWN, limit)
                 known(seen)
                 self.reach(seen)
             taken = self.busy[cycle]
@@ -66,7 +66,7 @@ class Banks:
             if who == Stream.DEPTHWISE:
                 taken |= self.tables[cycle]
             else:
-                (self.streams if who in (Stream.IFMAP, Stream.FILTER) else self.tables)[cycle] |= mask
+                wants[cycle] |= mask
             if not taken & mask:
                 return cycle
             cycle += 1

@@ -34,9 +34,10 @@ class PassShape:
     outer: int
     columns: int
     tile_beats: int
+    second_set: int  # beats at the end of a tile that only the second set adds to, so that the first is free before
     joined: bool  # the two sets make one sum chain
     average: bool
-    chunk_groups: int  # channel groups of a filter chunk, 0: no chunks
+    chunk_groups: int  # groups of the pass in a filter chunk, 0: no chunks
     level_pairs: dict[Stream, int]  # of the streams that are used: pairs of loops
     beats: list[tuple[tuple[int, ...], int]]
     banks_ifmap: list[int]
@@ -81,7 +82,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     filters = descriptor.stream(Stream.FILTER)
     chunk_groups = 0
     if filters.options["enable"] and filters.options["chunk"]:
-        chunk_groups = filters.levels[filters.options["chunk_level"] - 1].count
+        chunk_groups = loops["groups"] // filters.levels[filters.options["chunk_level"]].count
     ifmap = descriptor.stream(Stream.IFMAP)
     at = positions(ifmap)
     turns = loops["outer"] * loops["inner"] * loops["groups"]
@@ -90,7 +91,9 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"],
-        drain["block"] * drain["blocks"] * shape["pixels"], bool(drain["ln"] >> (SET_ROWS - 1) & 1),
+        drain["block"] * drain["blocks"] * shape["pixels"],
+        drain["block"] - shape["filters_0"] if mode == ArrayMode.CONVOLUTION else 0,
+        bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
         [] if mode == ArrayMode.ELEMENTWISE else _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns),
