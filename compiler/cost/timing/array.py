@@ -70,7 +70,7 @@ class Array:
         drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
         if shape.mode == ArrayMode.ELEMENTWISE:
             begun, first = ppu + PPU_OPEN, max(ifmap + STREAM_START, tokens)
-            worked = Elementwise(units, shape).run(first, residual + STREAM_START, begun) + 1
+            worked = Elementwise(units, shape).run(first, residual + STREAM_START, begun, ofmap + 1) + 1
             drain.left = drains + DRAINED
         else:
             units.ifmap.take(shape, max(ifmap + STREAM_START, tokens) + NETWORK)

@@ -19,11 +19,13 @@ class Elementwise:
     def __init__(self, units: Units, shape: PassShape) -> None:
         self._units, self._shape = units, shape
         self._place = 0  # of the next word in the ofmap
-        self._written = -1  # cycle of the last word
+        self._written = -1  # cycle of the last word, which leaves as the ofmap stream takes it
 
-    def run(self, first: int, others: int, opened: int) -> int:
-        """First cycles: in which the first word A and the first word B can come, in which the PPU takes words."""
+    def run(self, first: int, others: int, opened: int, ofmap: int) -> int:
+        """First cycles: in which the first word A and the first word B can come, in which the PPU takes words, in which
+        the ofmap stream does."""
         units, shape = self._units, self._shape
+        self._written = ofmap - 1
         units.words.take(shape.banks_ifmap, first)
         units.others.take(shape.banks_residual, others)
         if shape.operation == Operation.TABLE:
@@ -40,6 +42,7 @@ class Elementwise:
         words, others, shape = self._units.words, self._units.others, self._shape
         direct, joined = shape.operation == Operation.NONE, shape.operation != Operation.TABLE and shape.banks_residual
         length, latency = (1, 0) if direct else (HALVES, LATENCY)
+        free = max(free, self._written + 1) if direct else free
         for _ in shape.banks_ifmap:
             at = max(free, words.next(), others.next() if joined else 0) + length - 1
             words.send(at)
