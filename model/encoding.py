@@ -255,9 +255,9 @@ STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap
 # chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes
 # through inner blocks, which use the same chunks again: its first iteration waits for each chunk, its last
 # one frees them.
-# trim_first / trim_last: the first word of the first pair and the last word of the last pair of a
-# row are not sent; level pair_level steps through the pairs. destination: of ifmap words. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's
-# half bit says which.
+# trim_first / trim_last: the first word of the first pair and the last word of the last pair of a row are not sent;
+# level pair_level steps through the pairs. destination: of ifmap words. half_by_set: even sets take the low half of
+# each word, odd sets the high half; else the tag's half bit says which.
 # single: a beat is the word of lane 0 alone, at any address; pairs begin at even ones. So it is with destination PPU.
 # level_pairs: pairs of loop levels in use, less one; levels beyond run once, and their words are not looked at.
 # last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level

@@ -6,8 +6,9 @@ catch what would lose words or sums without a word, or reach where there is noth
 words that never come is the watchdog's. `scripts/gen_pkg.py` writes them as `rtl/pass/descriptor_rules.sv`.
 
 A rule is a Python expression of the fields of the descriptor's words (shape, loops, middle: of the depthwise
-words, drain, ppu, first and result: of the operation on words, ifmap: the options of its stream), of the streams that are used (used.IFMAP, ...), and of the
-machine's sizes: RTL parameters by their names, SETS, and LN_WITHIN, the joints within sets.
+words, drain, ppu, first and result: of the operation on words, ifmap: the options of its stream), of the streams that
+are used (used.IFMAP, ...), and of the machine's sizes: RTL parameters by their names, SETS, and LN_WITHIN, the joints
+within sets.
 """
 
 from dataclasses import dataclass
@@ -63,7 +64,8 @@ RULES = (
          "a block of none, or of more than 8"),
     Rule(f"not {_ARRAY} or drain.heads >= 1 and (drain.heads - 1) * drain.head_sets < SETS",
          "a chain at a set that there is not"),
-    Rule(f"not {_ARRAY} or drain.mode == DrainMode.POINTWISE or drain.block <= drain.set_filters * (1 if drain.fold else drain.heads)",
+    Rule(f"not {_ARRAY} or drain.mode == DrainMode.POINTWISE or "
+         "drain.block <= drain.set_filters * (1 if drain.fold else drain.heads)",
          "a block of more filters than its chains have"),
     *(Rule(f"drain.mode != DrainMode.CONVOLUTION or shape.filters_{row} == "
            f"(drain.set_filters if (drain.rows >> {row}) & 1 else 0)",
@@ -105,7 +107,8 @@ RULES = (
          "tables without use, or none"),
     Rule(f"used.IPSUM == (drain.ipsum and {_ARRAY})", "an ipsum without use, or none"),
     Rule("used.OFMAP == drain.to_ppu", "an ofmap without words, or none"),
-    Rule(f"used.RESIDUAL == (drain.to_ppu and ({_OPERANDS} or result.operation == Operation.TABLE))", "a residual without use, or none"),
+    Rule(f"used.RESIDUAL == (drain.to_ppu and ({_OPERANDS} or result.operation == Operation.TABLE))",
+         "a residual without use, or none"),
 )
 
 
@@ -128,8 +131,8 @@ def broken_rule(config: MachineConfig, descriptor: Descriptor) -> str | None:
              "ifmap": descriptor.stream(Stream.IFMAP).options,
              "used": {stream.name: descriptor.uses(stream) for stream in Stream}}
     names = {name: SimpleNamespace(**fields) for name, fields in words.items()}
-    names |= {"ArrayMode": ArrayMode, "DrainMode": DrainMode, "PoolMode": PoolMode, "Operation": Operation, "Destination": Destination,
-              **sizes(config)}
+    kinds = ArrayMode, DrainMode, PoolMode, Operation, Destination
+    names |= {kind.__name__: kind for kind in kinds} | sizes(config)
     for rule in RULES:
         if not eval(_compiled(rule.holds), {"__builtins__": {}}, names):  # noqa: S307 - the list above
             return rule.message

@@ -72,7 +72,6 @@ def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
     return values
 
 
-
 # ---- The operation on words ----------------------------------------------------------------------
 
 

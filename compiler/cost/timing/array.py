@@ -35,7 +35,8 @@ DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stre
 @dataclass(frozen=True)
 class PassTimes:
     """First cycles: offered, of the pass's epoch; begun, in which PEs can multiply; worked, behind the last
-    multiplication; done, in which the pass counts. Of an elementwise pass: the PPU takes words, behind the last word A."""
+    multiplication; done, in which the pass counts. Of an elementwise pass: the PPU takes words; behind the last
+    word A."""
 
     offered: int
     begun: int

@@ -22,8 +22,8 @@ def bank_masks(machine: MachineConfig, address: np.ndarray) -> np.ndarray:
 
 class Banks:
     """busy: of each cycle, the banks that loads, stores and the ofmap want, a bit each; streams, tables: those
-    that ifmap and filter stream, and residual and table stream want. A client waits for those before it in banks that they
-    want, whether they get them or not (rtl/glb/glb_arbiter.sv).
+    that ifmap and filter stream, and residual and table stream want. A client waits for those before it in banks
+    that they want, whether they get them or not (rtl/glb/glb_arbiter.sv).
 
     Clients must be told in about the order of time, those of higher priority first.
     """

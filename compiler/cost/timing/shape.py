@@ -99,7 +99,8 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         [] if mode == ArrayMode.ELEMENTWISE else _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns),
         _pair_banks(machine, ifmap, at),
         _word_banks(machine, filters, machine.filter_lanes),
-        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP, Stream.RESIDUAL)),
+        *(_word_banks(machine, descriptor.stream(s))
+          for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP, Stream.RESIDUAL)),
         Operation(descriptor.result["operation"]), descriptor.first["window"])
 
 
