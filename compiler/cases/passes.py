@@ -16,10 +16,9 @@ from compiler.target.descriptors.convolution import (
     convolution_groups,
     convolution_sets,
 )
-from compiler.target.descriptors.kernel import Kernel, kernel_descriptor, tap_channels
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.limits import most_filters, most_pixels
-from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, pad_runs
+from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, pad_runs, tap_channels
 from model import encoding as enc
 from model.array import drain_beats
 from model.config import DEFAULT, MachineConfig
@@ -104,7 +103,7 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     if channels != ifmap.shape[0]:
         raise ValueError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
     pixels = min(width, max(1, machine.psum_words // p))
-    if -(-width // pixels) > 1 and pixels * window.stride % 2:
+    if -(-width // pixels) > 1 and pixels * window.stride[1] % 2:
         pixels -= 1
     blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
     memory = Allocator(limit or machine.glb_words)
@@ -167,11 +166,11 @@ def _halves(whole: slice, step: int) -> tuple[slice, slice] | None:
 def _rows_of(ifmap: np.ndarray, window: Window, rows: slice) -> tuple[np.ndarray, Window]:
     """The rows of [C, H, W] that output rows need, and the window with the padding that is left."""
     top, _, left, right = window.pads
-    first = rows.start * window.stride - top
-    last = (rows.stop - 1) * window.stride - top + window.kernel[0]
+    first = rows.start * window.stride[0] - top
+    last = (rows.stop - 1) * window.stride[0] - top + window.span[0]
     height = ifmap.shape[1]
     pads = (max(0, -first), max(0, last - height), left, right)
-    return ifmap[:, max(0, first) : min(height, last)], Window(window.kernel, window.stride, pads)
+    return ifmap[:, max(0, first) : min(height, last)], replace(window, pads=pads)
 
 
 def _convolution_places(machine: MachineConfig, c: ConvolutionPass, shape: tuple[int, int, int]) -> np.ndarray:
@@ -220,19 +219,19 @@ def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: in
     return Blocks(rows, cols, pixels, -(-height // rows), -(-width // (cols * pixels)))
 
 
-def kernel_case(ifmap: np.ndarray, kernel: Kernel, zero_point: int, filters: np.ndarray, output: Table,
+def kernel_case(ifmap: np.ndarray, window: Window, zero_point: int, filters: np.ndarray, output: Table,
                 blocks: Blocks, machine: MachineConfig = DEFAULT) -> Case:
     """A convolution as pointwise work, with its int8 ofmap.
 
     ifmap int8 [C, H, W]; filters int8 [M, C, R, S] with table `output`.
     """
-    height, width = kernel.output_size(*ifmap.shape[1:])
+    height, width = output_size(ifmap.shape[1:], window)
     memory = Allocator(machine.glb_words)
     placed = _place_map(memory, ifmap.transpose(1, 2, 0))
-    packed = _place_filters(memory, tap_channels(filters), output, _tile(len(filters), blocks.pixels, machine))
+    packed = _place_filters(memory, tap_channels(filters.transpose(0, 2, 3, 1)), output, _tile(len(filters), blocks.pixels, machine))
     ofmap = _place_ofmap(memory, (height, width), packed.count // 8 * packed.tiles)
-    p = SeparablePass(placed, ofmap, Window(), blocks, zero_point, output.output, packed)
-    descriptor = kernel_descriptor(machine, p, kernel)
+    p = SeparablePass(placed, ofmap, window, blocks, zero_point, output.output, packed)
+    descriptor = separable_descriptor(machine, p)
     shape = len(filters), height, width
     return Case(memory.words, descriptor, _block_places(machine, p, descriptor, shape), shape, ofmap)
 
@@ -261,9 +260,9 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
     table `output`, or None: the sums are looked at where they leave the array, and may start with
     `ipsum`, int32 [M, E, F]. tile: filters of a tile, a multiple of 8.
     """
-    window = window if depthwise is not None else Window((1, 1), 1, (0, 0, 0, 0))
+    window = window if depthwise is not None else Window()
     height, width = output_size(ifmap.shape[1:], window)
-    blocks = blocks or pointwise_blocks(height, width, machine, None if depthwise is None else window.stride)
+    blocks = blocks or pointwise_blocks(height, width, machine, None if depthwise is None else window.stride[0])
     memory = Allocator(machine.glb_words)
     placed = _place_map(memory, ifmap.transpose(1, 2, 0))
     depthwise_address = filters = None
@@ -305,7 +304,7 @@ def fused_cases(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: n
     Splits output rows, then filters; the depthwise half is done again for other filters.
     """
     height, width = output_size(ifmap.shape[1:], window)
-    pixels = pointwise_blocks(height, width, machine, window.stride).pixels
+    pixels = pointwise_blocks(height, width, machine, window.stride[0]).pixels
 
     def build(m: slice, rows: slice) -> Case:
         part, cut = _rows_of(ifmap, window, rows)

@@ -7,33 +7,58 @@ from math import prod
 import numpy as np
 
 from compiler.ir.graph import Tensor
+from model.messages import times
 
 OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
 
 @dataclass(frozen=True)
 class Window:
-    """Kernel, stride and padding of a layer. pads: top, bottom, left, right."""
+    """What a layer sees of its input for each output pixel.
+
+    kernel: R, S; stride (U) and dilation: of rows, of columns; pads: top, bottom, left, right
+    """
 
     kernel: tuple[int, int] = (1, 1)
-    stride: int = 1
+    stride: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilation: tuple[int, int] = (1, 1)
+
+    @property
+    def taps(self) -> int:
+        return self.kernel[0] * self.kernel[1]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Rows and columns from the first tap to the last."""
+        rows, cols = ((taps - 1) * step + 1 for taps, step in zip(self.kernel, self.dilation))
+        return rows, cols
+
+    def __str__(self) -> str:
+        said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
+        return said if self.dilation == (1, 1) else f"{said} dilation {_pair(self.dilation)}"
+
+
+def _pair(values: tuple[int, int]) -> str:
+    return str(values[0]) if values[0] == values[1] else times(values)
 
 
 def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
     """(E, F). Raises ValueError where the kernel is larger than the padded map."""
     top, bottom, left, right = window.pads
     height, width = shape[0] + top + bottom, shape[1] + left + right
-    rows, taps = window.kernel
-    if height < rows or width < taps:
-        raise ValueError(f"a {rows} x {taps} kernel does not fit a padded map of {height} x {width}")
-    return (height - rows) // window.stride + 1, (width - taps) // window.stride + 1
+    rows, cols = window.span
+    if height < rows or width < cols:
+        dilated = "" if window.dilation == (1, 1) else f" with dilation {_pair(window.dilation)}"
+        raise ValueError(f"a {times(window.kernel)} kernel{dilated} does not fit a padded map of {height} x {width}")
+    return (height - rows) // window.stride[0] + 1, (width - cols) // window.stride[1] + 1
 
 
 def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int, int]:
-    """Input rows, clipped to the map, that output rows first to last - 1 need."""
-    top = first * window.stride - window.pads[0]
-    return max(0, top), min(height, (last - 1) * window.stride - window.pads[0] + window.kernel[0])
+    """Input rows, clipped to the map, that output rows first to last - 1 need: none of them may be on it."""
+    top = min(height, max(0, first * window.stride[0] - window.pads[0]))
+    end = min(height, (last - 1) * window.stride[0] - window.pads[0] + window.span[0])
+    return top, max(top, end)
 
 
 @dataclass(frozen=True)
@@ -129,8 +154,7 @@ class Group:
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
-        pads = " ".join(map(str, self.window.pads))
-        return f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {pads}"
+        return f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} {self.window}"
 
 
 @dataclass(frozen=True, kw_only=True)

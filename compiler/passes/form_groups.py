@@ -115,7 +115,7 @@ def _window(node: Node) -> Window:
     if max(node.kernel) > 3 or node.stride > 2:
         raise Unsupported(f"operator {node.where}: a kernel of {times(node.kernel)} at stride {node.stride}, "
                           "supported are at most 3 x 3 and 2", layer=node.where)
-    return Window(node.kernel, node.stride, node.pads)
+    return Window(node.kernel, (node.stride, node.stride), node.pads)
 
 
 def _pool(groups: list[Group], node: Node) -> None:

@@ -251,7 +251,7 @@ def chain_of(groups: list[Group]) -> Chain:
 def _layer(group: Group) -> ChainLayer:
     taken, made = (FeatureMap(rows, cols, -(-channels // WORD), 0, rows)
                    for rows, cols, channels in (group.source.shape, group.output.shape))
-    kernel, stride, pads = group.window.kernel[0], group.window.stride, group.window.pads
+    kernel, stride, pads = group.window.span[0], group.window.stride[0], group.window.pads
     if group.averaged:
         kernel, stride, pads = taken.rows, 1, (0, 0, 0, 0)
     tables = made.groups * TABLE_WORDS * GLB_WORD_BYTES if isinstance(group, Filtered) else 0

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a pass the PEs hold, and which passes the machine runs at all."""
 
+from compiler.ir.layer import Window
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor
 from model.legality import broken_rule
+from model.messages import times
 
 
 def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
@@ -13,6 +15,19 @@ def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
     if stride is None:
         return pointwise
     return min(pointwise, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+
+
+def slides(window: Window) -> bool:
+    """Whether PEs and SUPERs can move a kernel along rows of the ifmap by themselves."""
+    return max(window.kernel) <= SET_ROWS and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
+
+
+def equal_stride(window: Window) -> int:
+    """U of a kernel that PEs or SUPERs move. Raises ValueError for one that they cannot."""
+    if not slides(window):
+        raise ValueError(f"a {times(window.kernel)} kernel, {window}: PEs and SUPERs move kernels of up to "
+                         f"{SET_ROWS} x {SET_ROWS} at stride 1 or 2, the same along rows and columns, without dilation")
+    return window.stride[0]
 
 
 def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:

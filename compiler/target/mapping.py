@@ -73,7 +73,7 @@ def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int):
                 if group.images % images == 0 and rows % down == 0 and width <= most_pixels:
                     yield Blocks(down, 1, width, rows // down, 1, group.images // images, images=images)
         return
-    for down, cols, pixels in _arrangements(machine, rows, width, most_pixels, group.window.stride):
+    for down, cols, pixels in _arrangements(machine, rows, width, most_pixels, group.window.stride[0]):
         along = -(-width // (cols * pixels))
         for inner in {1, along}:
             yield Blocks(down, cols, pixels, rows // down, along // inner, inner)
@@ -81,7 +81,7 @@ def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int):
 
 def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     groups = word_groups(group.source.shape[2])
-    most = most_pixels(machine, None if isinstance(group, Pointwise) else group.window.stride)
+    most = most_pixels(machine, None if isinstance(group, Pointwise) else group.window.stride[0])
     found = []
     for blocks in _blocks(machine, group, rows, most):
         if group.averaged and (blocks.rows, blocks.width) != (rows, group.map_shape[1]):
@@ -111,7 +111,7 @@ def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
 def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile: int, tiles: int) -> int:
     slow = WORD_CHANNELS // machine.multipliers
     halves = 2 if machine.sets == 1 else 1
-    stride, left = group.window.stride, group.window.pads[2]
+    stride, left = group.window.stride[0], group.window.pads[2]
     pointwise = max(dealt_filters(machine, tile)) * blocks.pixels * slow
     drained = blocks.columns * blocks.pixels if isinstance(group, Depthwise) else 0  # depthwise words, at once
     arrival = tile // machine.filter_lanes
@@ -129,7 +129,7 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
 
 
 def _convolutions(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
-    width, stride = group.map_shape[1], group.window.stride
+    width, stride = group.map_shape[1], group.window.stride[0]
     p, channels = CONVOLUTION_FILTERS, group.source.shape[2]
     taps, slow = group.window.kernel[1], WORD_CHANNELS // machine.multipliers
     tile = p * machine.sets
