@@ -230,7 +230,7 @@ def kernel_case(ifmap: np.ndarray, window: Window, zero_point: int, filters: np.
     placed = _place_map(memory, ifmap.transpose(1, 2, 0))
     packed = _place_filters(memory, tap_channels(filters.transpose(0, 2, 3, 1)), output, _tile(len(filters), blocks.pixels, machine))
     ofmap = _place_ofmap(memory, (height, width), packed.count // 8 * packed.tiles)
-    p = SeparablePass(placed, ofmap, window, blocks, zero_point, output.output, packed)
+    p = SeparablePass(placed, ofmap, window, blocks, zero_point, output.output, packed, by_taps=True)
     descriptor = separable_descriptor(machine, p)
     shape = len(filters), height, width
     return Case(memory.words, descriptor, _block_places(machine, p, descriptor, shape), shape, ofmap)

@@ -6,8 +6,10 @@ from math import prod
 
 import numpy as np
 
+from compiler.ir.feature_map import word_groups
 from compiler.ir.graph import Tensor
 from model.messages import times
+from model.operators.quantization import Quantization
 
 OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
@@ -89,7 +91,7 @@ class Average:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One layer group: a Convolution, Pointwise, Depthwise or Separable, which is what one pass can do.
+    """One layer group: a Convolution, Grouped, Pointwise, Depthwise or Separable, which is what one pass can do.
 
     epilogue  what is done to the result on the way out
     image     which one of a batch it works on, or the first of `images`
@@ -183,6 +185,31 @@ class Convolution(Filtered):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Grouped(Filtered):
+    """A convolution of which each filter takes one channel: depthwise work of any window.
+
+    filters: [M, R, S], filter m of channel m div (M / C)
+    """
+
+    @property
+    def kind(self) -> str:
+        return "grouped"
+
+    @property
+    def own_blocks(self) -> int:
+        """Blocks of 8 filters that take the same channel group: all where there is one."""
+        groups = word_groups(self.source.shape[2])
+        return word_groups(len(self.filters)) if groups == 1 else len(self.filters) // self.source.shape[2]
+
+    def spread(self) -> np.ndarray:
+        """int8 [M, R, S, 8]: filters of all channels of their group, the others' zero."""
+        own = np.arange(len(self.filters)) // (len(self.filters) // self.source.shape[2])
+        found = np.zeros((*self.filters.shape, 8), np.int8)
+        found[np.arange(len(own)), :, :, own % 8] = self.filters
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pointwise(Filtered):
     """filters: [M, C]."""
 
@@ -197,7 +224,7 @@ class Pointwise(Filtered):
 
 @dataclass(frozen=True, kw_only=True)
 class Depthwise(Group):
-    """depthwise: int8 [R, S, C]; middle: table of its words, which are the result."""
+    """depthwise: int8 [R, S, M], output m of channel m div (M / C); middle: table of its words, which are the result."""
 
     depthwise: np.ndarray
     middle: Table
@@ -217,7 +244,7 @@ class Depthwise(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class Separable(Filtered):
-    """A depthwise convolution, as Depthwise, and a pointwise one of its words, which stay in the array.
+    """A depthwise convolution, as Depthwise with as many outputs as channels, and a pointwise one of its words, which stay in the array.
 
     filters: [M, C]
     """
@@ -249,3 +276,17 @@ def sliced(group: Group, slices: int) -> Group:
     count = len(group.filters) // slices
     shape = (*group.output.shape[:2], count)
     return replace(group, filters=group.filters[:count], output=replace(group.output, shape=shape))
+
+
+def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
+    """The depthwise and the pointwise half of a block, as groups of their own."""
+    between = replace(group.output, name=f"{group.output.name}#depthwise",
+                      shape=(*group.map_shape, group.depthwise.shape[-1]),
+                      quantization=Quantization(1.0, group.middle.output.zero_point))
+    number = group.name.removeprefix("block")
+    shared = {"image": group.image, "images": group.images}
+    first = Depthwise(name=f"depthwise{number}", source=group.source, output=between, window=group.window,
+                      depthwise=group.depthwise, middle=group.middle, **shared)
+    second = Pointwise(name=f"pointwise{number}", source=between, output=group.output, epilogue=group.epilogue,
+                       filters=group.filters, table=group.table, **shared)
+    return first, second

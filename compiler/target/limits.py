@@ -2,8 +2,10 @@
 """How much of a pass the PEs hold, and which passes the machine runs at all."""
 
 from compiler.ir.layer import Window
+from compiler.target.blocks import Blocks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor
+from model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL
 from model.legality import broken_rule
 from model.messages import times
 
@@ -20,6 +22,16 @@ def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
 def slides(window: Window) -> bool:
     """Whether PEs and SUPERs can move a kernel along rows of the ifmap by themselves."""
     return max(window.kernel) <= SET_ROWS and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
+
+
+def walks(window: Window, blocks: Blocks, groups: int, tiles: int) -> bool:
+    """Whether the loops of a convolution by taps fit their fields, and the coordinates of its ifmap words theirs."""
+    loops = {"groups": groups, "inner": blocks.inner, "tiles": tiles, "outer": blocks.outer}
+    made = blocks.first_row + blocks.rows * blocks.down, blocks.outer_width * blocks.along
+    last = [(size - 1) * step + span for size, step, span in zip(made, window.stride, window.span)]
+    return (all(count <= ARRAY_LOOPS.largest(name) for name, count in loops.items())
+            and max(last) < 1 << COORDINATE_BITS and max(window.pads) < 1 << COORDINATE_BITS - 1
+            and max(*window.stride, *window.dilation) <= STREAM_LEVEL.largest("step"))
 
 
 def equal_stride(window: Window) -> int:

@@ -27,7 +27,7 @@ from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
 class SeparablePass:
     """A pass with pointwise or depthwise work.
 
-    window: of the depthwise half, or, without one, of a convolution, each tap of which is a channel group of its own.
+    window: of the depthwise half, or of a convolution by taps, each of which is a channel group of its own.
     depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the array.
     own_blocks: 0: filters take all channels; else so many blocks of 8 filters take one channel group, the next ones
     the next.
@@ -44,12 +44,8 @@ class SeparablePass:
     middle: Output = field(default_factory=Output)
     pool: PoolMode = PoolMode.NONE
     pool_count: int = 1
+    by_taps: bool = False
     own_blocks: int = 0
-
-    @property
-    def by_taps(self) -> bool:
-        """Whether it is a convolution of all channels, or of some."""
-        return self.depthwise_address is None and (self.window != Window() or self.own_blocks > 0)
 
     @property
     def groups(self) -> int:
