@@ -175,7 +175,8 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
             tiles, pointwise = total // tile, max(dealt_filters(machine, tile)) * blocks.pixels * slow
             work = max(pointwise, blocks.columns * blocks.pixels, tile // machine.filter_lanes)
             if walks(group.window, blocks, groups, tiles):
-                cycles = blocks.outer * blocks.inner * tiles * groups * work
+                drained = tile * blocks.pixels  # beats, while the next tile is worked on
+                cycles = blocks.outer * blocks.inner * tiles * max(groups * work, drained)
                 found.append(Mapping(ArrayMode.POINTWISE, blocks, tile, tiles, cycles))
     return found
 
