@@ -84,8 +84,9 @@ def _passes(work: Stages) -> None:
 
 def _groups(work: Stages) -> None:
     from compiler.passes.form_groups import form_groups
+    from compiler.target.suit import suited
 
-    work.groups = form_groups(work.folded)
+    work.groups = suited(form_groups(work.folded), work.machine)
 
 
 def _dump_fusion(work: Stages) -> str:

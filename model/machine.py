@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model import encoding as enc
 from model import demand, streams
+from model import encoding as enc
 from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ErrorCode, Opcode, Stream

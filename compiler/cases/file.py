@@ -143,7 +143,7 @@ def _checked(values: dict[str, np.ndarray], machine: MachineConfig) -> CaseFile:
     zero_point = _number(values, "zero_point", *INT8) if "zero_point" in values else 0
     stride = _number(values, "stride", 1, 2)
     ifmap, pads = _padded(ifmap, _pads(values), (rows, taps), zero_point)
-    window = Window((rows, taps), stride, pads)
+    window = Window((rows, taps), (stride, stride), pads)
     height, width = output_size(ifmap.shape[1:], window)
     pointwise = _tensor(values, "pw_filter", np.int8, (None, channels)) if fused else None
     shape = (len(pointwise) if fused else len(filters), height, width)

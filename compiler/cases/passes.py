@@ -120,7 +120,7 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     if channels != ifmap.shape[0]:
         raise ValueError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
     pixels = min(width, max(1, machine.psum_words // p))
-    if -(-width // pixels) > 1 and pixels * window.stride % 2:
+    if -(-width // pixels) > 1 and pixels * window.stride[1] % 2:
         pixels -= 1
     blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
     memory = Allocator(limit or machine.glb_words)
@@ -198,11 +198,11 @@ def _halves(whole: slice, step: int) -> tuple[slice, slice] | None:
 def _rows_of(ifmap: np.ndarray, window: Window, rows: slice) -> tuple[np.ndarray, Window]:
     """The rows of [C, H, W] that output rows need, and the window with the padding that is left."""
     top, _, left, right = window.pads
-    first = rows.start * window.stride - top
-    last = (rows.stop - 1) * window.stride - top + window.kernel[0]
+    first = rows.start * window.stride[0] - top
+    last = (rows.stop - 1) * window.stride[0] - top + window.span[0]
     height = ifmap.shape[1]
     pads = (max(0, -first), max(0, last - height), left, right)
-    return ifmap[:, max(0, first) : min(height, last)], Window(window.kernel, window.stride, pads)
+    return ifmap[:, max(0, first) : min(height, last)], replace(window, pads=pads)
 
 
 def _convolution_places(machine: MachineConfig, c: ConvolutionPass, shape: tuple[int, int, int]) -> np.ndarray:
@@ -288,9 +288,9 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
     table `output`, or None: the sums are looked at where they leave the array. They may start with
     `ipsum`, int32 [M, E, F]. tile: filters of a tile, a multiple of 8. maxima: of 2 x 2 pixels, before the addition.
     """
-    window = window if depthwise is not None else Window((1, 1), 1, (0, 0, 0, 0))
+    window = window if depthwise is not None else Window()
     height, width = output_size(ifmap.shape[1:], window)
-    blocks = blocks or pointwise_blocks(height, width, machine, None if depthwise is None else window.stride)
+    blocks = blocks or pointwise_blocks(height, width, machine, None if depthwise is None else window.stride[0])
     memory = Allocator(machine.glb_words)
     placed = place_map(memory, ifmap.transpose(1, 2, 0))
     depthwise_address = filters = None
@@ -334,7 +334,7 @@ def fused_cases(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: n
     Splits output rows, then filters; the depthwise half is done again for other filters.
     """
     height, width = output_size(ifmap.shape[1:], window)
-    pixels = pointwise_blocks(height, width, machine, window.stride).pixels
+    pixels = pointwise_blocks(height, width, machine, window.stride[0]).pixels
 
     def build(m: slice, rows: slice) -> Case:
         part, cut = _rows_of(ifmap, window, rows)

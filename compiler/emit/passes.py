@@ -2,15 +2,16 @@
 """Jobs as passes: the descriptor of what a job does with its group."""
 
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Convolution, Depthwise, Filtered, Output, Separable
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Grouped, Output, Separable
 from compiler.ir.plan import Job
 from compiler.plan.constants import WorkConstants
+from compiler.plan.filters import row_stationary_groups
 from compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.mapping import CONVOLUTION_FILTERS
 from model.config import MachineConfig
 from model.descriptor import Descriptor
-from model.encoding import PoolMode
+from model.encoding import ArrayMode, PoolMode
 
 
 def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
@@ -18,8 +19,8 @@ def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, s
     """first: of the group's jobs, which waits for its constants. Raises ValueError for what a pass cannot do."""
     group, blocks = constants.group, constants.blocks(job)
     zero_point, filters = group.source.zero_point, constants.filters_of(job, first)
-    if isinstance(group, Convolution):
-        halves = 1 if group.source.shape[2] <= 4 else 2
+    if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
+        halves = row_stationary_groups(group) // source.groups
         return convolution_descriptor(machine, ConvolutionPass(
             source, group.window, blocks, zero_point, CONVOLUTION_FILTERS, 4, 1, machine.sets,
             filters.tiles, filters.address, None, filters.table_address, made,
@@ -29,4 +30,5 @@ def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, s
     output = group.table.output if isinstance(group, Filtered) else Output()
     return separable_descriptor(machine, SeparablePass(
         source, made, group.window, blocks, zero_point, output, filters, constants.depthwise_address, middle, pool,
-        max(group.averaged, 1)))
+        max(group.averaged, 1), isinstance(group, (Convolution, Grouped)),
+        group.own_blocks if isinstance(group, Grouped) else 0))

@@ -36,7 +36,7 @@ class Step:
 
     def constant_words(self, machine: MachineConfig) -> int:
         """Words of constants, once for all images that go together."""
-        return constant_words(self.group, machine, resident=True) * self.images // max(self.group.images, 1)
+        return constant_words(self.group, machine) * self.images // max(self.group.images, 1)
 
     def estimate(self, machine: MachineConfig) -> int:
         """The planner's cycles: the array's, or the constants' through the DRAM port, if these are more."""

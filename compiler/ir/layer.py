@@ -7,8 +7,10 @@ from math import prod
 
 import numpy as np
 
+from compiler.ir.feature_map import word_groups
 from compiler.ir.graph import map_shape
 from compiler.ir.tensor import Quantized
+from model.messages import times
 from model.operators.quantization import Quantization
 
 OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
@@ -33,27 +35,51 @@ def map_of(tensor: Quantized) -> Map:
 
 @dataclass(frozen=True)
 class Window:
-    """Kernel, stride and padding of a layer. pads: top, bottom, left, right."""
+    """What a layer sees of its input for each output pixel.
+
+    kernel: R, S; stride (U) and dilation: of rows, of columns; pads: top, bottom, left, right
+    """
 
     kernel: tuple[int, int] = (1, 1)
-    stride: int = 1
+    stride: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilation: tuple[int, int] = (1, 1)
+
+    @property
+    def taps(self) -> int:
+        return self.kernel[0] * self.kernel[1]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Rows and columns from the first tap to the last."""
+        rows, cols = ((taps - 1) * step + 1 for taps, step in zip(self.kernel, self.dilation))
+        return rows, cols
+
+    def __str__(self) -> str:
+        said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
+        return said if self.dilation == (1, 1) else f"{said} dilation {_pair(self.dilation)}"
+
+
+def _pair(values: tuple[int, int]) -> str:
+    return str(values[0]) if values[0] == values[1] else times(values)
 
 
 def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
     """(E, F). Raises ValueError where the kernel is larger than the padded map."""
     top, bottom, left, right = window.pads
     height, width = shape[0] + top + bottom, shape[1] + left + right
-    rows, taps = window.kernel
-    if height < rows or width < taps:
-        raise ValueError(f"a {rows} x {taps} kernel does not fit a padded map of {height} x {width}")
-    return (height - rows) // window.stride + 1, (width - taps) // window.stride + 1
+    rows, cols = window.span
+    if height < rows or width < cols:
+        dilated = "" if window.dilation == (1, 1) else f" with dilation {_pair(window.dilation)}"
+        raise ValueError(f"a {times(window.kernel)} kernel{dilated} does not fit a padded map of {height} x {width}")
+    return (height - rows) // window.stride[0] + 1, (width - cols) // window.stride[1] + 1
 
 
 def input_rows(window: Window, height: int, first: int, last: int) -> tuple[int, int]:
-    """Input rows, clipped to the map, that output rows first to last - 1 need."""
-    top = first * window.stride - window.pads[0]
-    return max(0, top), min(height, (last - 1) * window.stride - window.pads[0] + window.kernel[0])
+    """Input rows, clipped to the map, that output rows first to last - 1 need: none of them may be on it."""
+    top = min(height, max(0, first * window.stride[0] - window.pads[0]))
+    end = min(height, (last - 1) * window.stride[0] - window.pads[0] + window.span[0])
+    return top, max(top, end)
 
 
 @dataclass(frozen=True)
@@ -87,7 +113,7 @@ class Average:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One layer group: a Convolution, Pointwise, Depthwise or Separable, which is what one pass can do.
+    """One layer group: a Convolution, Grouped, Pointwise, Depthwise or Separable, which is what one pass can do.
 
     epilogue  what is done to the result on the way out
     image     which one of a batch it works on, or the first of `images`
@@ -161,8 +187,7 @@ class Group:
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
-        pads = " ".join(map(str, self.window.pads))
-        return f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} stride {self.window.stride} pads {pads}"
+        return f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} {self.window}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +216,31 @@ class Convolution(Filtered):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Grouped(Filtered):
+    """A convolution of which each filter takes one channel: depthwise work of any window.
+
+    filters: [M, R, S], filter m of channel m div (M / C)
+    """
+
+    @property
+    def kind(self) -> str:
+        return "grouped"
+
+    @property
+    def own_blocks(self) -> int:
+        """Blocks of 8 filters that take the same channel group: all where there is one."""
+        groups = word_groups(self.source.shape[2])
+        return word_groups(len(self.filters)) if groups == 1 else len(self.filters) // self.source.shape[2]
+
+    def spread(self) -> np.ndarray:
+        """int8 [M, R, S, 8]: filters of all channels of their group, the others' zero."""
+        own = np.arange(len(self.filters)) // (len(self.filters) // self.source.shape[2])
+        found = np.zeros((*self.filters.shape, 8), np.int8)
+        found[np.arange(len(own)), :, :, own % 8] = self.filters
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pointwise(Filtered):
     """filters: [M, C]."""
 
@@ -205,7 +255,7 @@ class Pointwise(Filtered):
 
 @dataclass(frozen=True, kw_only=True)
 class Depthwise(Group):
-    """depthwise: int8 [R, S, C]; middle: table of its words, which are the result."""
+    """depthwise: int8 [R, S, M], output m of channel m div (M / C); middle: table of its words, which are the result."""
 
     depthwise: np.ndarray
     middle: Table
@@ -225,7 +275,7 @@ class Depthwise(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class Separable(Filtered):
-    """A depthwise convolution, as Depthwise, and a pointwise one of its words, which stay in the array.
+    """A depthwise convolution, as Depthwise with as many outputs as channels, and a pointwise one of its words, which stay in the array.
 
     filters: [M, C]
     """
@@ -257,3 +307,17 @@ def sliced(group: Group, slices: int) -> Group:
     count = len(group.filters) // slices
     shape = (*group.output.shape[:2], count)
     return replace(group, filters=group.filters[:count], output=replace(group.output, shape=shape))
+
+
+def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
+    """The depthwise and the pointwise half of a block, as groups of their own."""
+    between = replace(group.output, name=f"{group.output.name}#depthwise",
+                      shape=(*group.map_shape, group.depthwise.shape[-1]),
+                      quantization=Quantization(1.0, group.middle.output.zero_point))
+    number = group.name.removeprefix("block")
+    shared = {"image": group.image, "images": group.images}
+    first = Depthwise(name=f"depthwise{number}", source=group.source, output=between, window=group.window,
+                      depthwise=group.depthwise, middle=group.middle, **shared)
+    second = Pointwise(name=f"pointwise{number}", source=between, output=group.output, epilogue=group.epilogue,
+                       filters=group.filters, table=group.table, **shared)
+    return first, second

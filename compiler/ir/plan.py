@@ -91,7 +91,7 @@ class Segment:
         quantum = self.rows
         for n in reversed(range(len(self.groups) - 1)):
             behind = self.groups[n + 1]
-            quantum *= behind.window.stride
+            quantum *= behind.window.stride[0]
             needed = [input_rows(behind.window, heights[n], 0, rows)[1] for rows in targets[0]]
             targets.insert(0, [min(heights[n], -(-rows // quantum) * quantum) for rows in needed])
         return targets

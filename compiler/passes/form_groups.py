@@ -121,7 +121,7 @@ def _flat_filters(node: Node) -> np.ndarray:
 
 def _window(node: Node) -> Window:
     operator = node.operator
-    return Window(operator.kernel, operator.stride[0], operator.pads)
+    return Window(operator.kernel, operator.stride, operator.pads, operator.dilation)
 
 
 def _average(groups: list[Group], node: Node, maps: dict[str, Map]) -> None:

@@ -13,28 +13,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Depthwise, Group, Pointwise, Separable
+from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment
 from compiler.plan.segments import added, best_segments, segments_of_images
 from model.config import MachineConfig
-from model.operators.quantization import Quantization
 
 Network = tuple[list[Group], list[Segment]]
 Path = tuple[tuple[float, float], list[tuple[Group, Segment]]]  # with its cost
-
-
-def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
-    """The depthwise and the pointwise half of a block, as groups of their own."""
-    between = replace(group.output, name=f"{group.output.name}#depthwise",
-                      shape=(*group.map_shape, group.source.shape[2]),
-                      quantization=Quantization(1.0, group.middle.output.zero_point))
-    number = group.name.removeprefix("block")
-    shared = {"image": group.image, "images": group.images}
-    first = Depthwise(name=f"depthwise{number}", source=group.source, output=between, window=group.window,
-                      depthwise=group.depthwise, middle=group.middle, **shared)
-    second = Pointwise(name=f"pointwise{number}", source=between, output=group.output, epilogue=group.epilogue,
-                       filters=group.filters, table=group.table, **shared)
-    return first, second
 
 
 def plan_batch(groups: list[Group], machine: MachineConfig, objective: str, images: int,

@@ -3,8 +3,9 @@
 
 from compiler.cost.prices import PJ_PER_DRAM_BYTE
 from compiler.ir.feature_map import map_words, row_words, word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Separable, sliced
+from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Segment, Way
+from compiler.plan.filters import least_words, resident_words
 from compiler.plan.mappings import first_tile, mappings_of
 from compiler.target.mapping import Mapping
 from model.config import GLB_WORD_BYTES, MachineConfig
@@ -16,31 +17,38 @@ READ_LATENCY = 100  # cycles until rows just written are multiplied
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 
-def constant_words(group: Group, machine: MachineConfig, resident: bool) -> int:
-    """Depthwise words, tables, and filters: all of them; or the least, a tile of 8, and where all pixels of the map are
-    in flight at once, so that each filter is used but once, two chunks of such a tile."""
+def constant_words(group: Group, machine: MachineConfig) -> int:
+    """Depthwise words, tables, and all filters."""
+    return _shared_words(group) + (resident_words(group, machine) if isinstance(group, Filtered) else 0)
+
+
+def _shared_words(group: Group) -> int:
+    """Depthwise words and tables."""
     words = 0
     if isinstance(group, (Depthwise, Separable)):
         words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
-    if isinstance(group, Depthwise):
-        return words
-    words += word_groups(len(group.filters)) * TABLE_WORDS
-    groups, count = word_groups(group.source.shape[2]), word_groups(len(group.filters)) * 8
-    if isinstance(group, Convolution):
-        taps = group.filters.shape[1] * group.filters.shape[2]
-        halves = 1 if group.source.shape[2] <= 4 else 2
-        return words + groups * halves * taps * count // 2
-    if resident:
-        return words + groups * count
-    pixels = max(group.images, 1) * group.map_shape[0] * group.map_shape[1]
-    return words + 8 * (min(groups, 2) if pixels <= machine.cols * (machine.pixel_words // 2) else groups)
+    if isinstance(group, Filtered):
+        words += word_groups(len(group.filters)) * TABLE_WORDS
+    return words
+
+
+def _least_filter_words(segment: Segment, machine: MachineConfig) -> int:
+    """Of a group that is one job, or one for each slice of its filters: what the mapping that needs least keeps. Raises
+    DoesNotFit where there is no mapping."""
+    group = segment.groups[0]
+    if not isinstance(group, Filtered):
+        return 0
+    found = mappings_of(machine, sliced(group, segment.slices), group.map_shape[0], segment.way)
+    return min(least_words(group, mapping) for mapping in found)
 
 
 def peak_words(segment: Segment, machine: MachineConfig) -> int:
-    """A lower bound of the GLB words in use at the fullest moment."""
+    """A lower bound of the GLB words in use at the fullest moment. Raises DoesNotFit where there is no mapping."""
     groups, jobs = segment.groups, segment.jobs
-    resident = segment.way not in (Way.WHOLE, Way.SLICES)
-    constants = [constant_words(group, machine, resident) for group in groups]
+    if segment.way in (Way.WHOLE, Way.SLICES):
+        constants = [_shared_words(groups[0]) + _least_filter_words(segment, machine)]
+    else:
+        constants = [constant_words(group, machine) for group in groups]
     if segment.way is not Way.STRIPES:
         images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
         source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))
@@ -86,7 +94,9 @@ def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) 
     if not group.images or isinstance(group, Depthwise):
         return found[0]
     words = word_groups(group.source.shape[2])
-    rest = machine.glb_words - peak_words(segment, machine) + 8 * words
+    rest = machine.glb_words - peak_words(segment, machine)
+    if segment.way in (Way.WHOLE, Way.SLICES):
+        rest += _least_filter_words(segment, machine)
     stay = [m.tiles * m.tile if m.blocks.outer > 1 else m.tile if m.blocks.inner > 1 else 0 for m in found]
     fitting = [m for m, filters in zip(found, stay) if filters * words + LEAST_CHUNK_WORDS <= rest]
     return (fitting or found)[0]
@@ -99,7 +109,7 @@ def map_dram_words(segment: Segment) -> int:
 
 
 def dram_words(segment: Segment, machine: MachineConfig) -> int:
-    return map_dram_words(segment) + sum(constant_words(group, machine, resident=True) for group in segment.groups)
+    return map_dram_words(segment) + sum(constant_words(group, machine) for group in segment.groups)
 
 
 def segment_cost(segment: Segment, machine: MachineConfig, objective: str) -> tuple[float, float]:

@@ -8,14 +8,15 @@ import numpy as np
 from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Separable, sliced
+from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
-from compiler.plan.mappings import mappings_of
+from compiler.plan.filters import least_words, pack, stays
+from compiler.plan.mappings import cheapest, mappings_of
 from compiler.plan.placement import Space
 from compiler.plan.tensors import span
 from compiler.target.blocks import Blocks, Filters
-from compiler.target.mapping import Mapping
-from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table
+from compiler.target.mapping import Mapping, Packing
+from compiler.target.packing import pack_depthwise, pack_table
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import TABLE_WORDS
 
@@ -55,7 +56,7 @@ class WorkConstants:
     group: Group
     machine: MachineConfig
     way: Way
-    tile: int = 0
+    packing: Packing | None = None
     filters: Filters | None = None
     depthwise_address: int | None = None
     chunks: Chunks | None = None
@@ -91,7 +92,8 @@ class WorkConstants:
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
             return self._fixed
-        return next(m for m in mappings_of(self.machine, self.group, rows, self.way) if m.tile == self.tile)
+        found = cheapest(self.machine, self.group, rows, self.way)
+        return found[self.packing] if self.packing else next(iter(found.values()))
 
     def mapping(self, plan: Plan, n: int) -> Mapping:
         """Of its longest job."""
@@ -128,52 +130,40 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if isinstance(group, Convolution) or plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
+        if plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
             _place_resident(plan, n, constants, machine, space)
     for n, constants in enumerate(found):
-        if isinstance(plan.groups[n], Filtered) and not constants.tile:
+        if isinstance(plan.groups[n], Filtered) and not constants.packing:
             _place_whole(plan, n, constants, machine, space, int(slots[n]))
     return found
 
 
 def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
-    """Filters that stay for all jobs of the group; the tile is the one that suits the jobs best."""
+    """Filters that stay for all jobs of the group; packed as suits the jobs best."""
     group = plan.groups[n]
     rows = [job.last - job.first for job in plan.jobs if job.group == n]
-    legal = {r: mappings_of(machine, group, r, constants.way) for r in set(rows)}
-    tiles = set.intersection(*({m.tile for m in found} for found in legal.values()))
-    if not tiles:
+    least = {r: cheapest(machine, group, r, constants.way) for r in set(rows)}
+    packings = set.intersection(*map(set, least.values()))
+    if not packings:
         raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows",
                          layer=group.name)
-
-    def cycles(tile: int) -> int:
-        return sum(next(m.cycles for m in legal[r] if m.tile == tile) for r in rows)
-
     # Of equals the smaller: what reads the output waits for the sums of the last tile only.
-    constants.tile = min(tiles, key=lambda tile: (cycles(tile), tile))
-    packed = _pack(group, constants.tile, machine)
+    chosen = min(packings, key=lambda packing: (sum(least[r][packing].cycles for r in rows), packing.tile, packing.mode))
+    constants.packing, packed = chosen, pack(group, chosen, machine)
     buffer = whole(group.name, "filters", packed.size, *span(plan.jobs, n), loaded=True)
     first = constants.mapping_of(rows[0])
-    constants.filters = replace(constants.filters, count=constants.tile, tiles=len(packed))
-    if isinstance(group, Convolution) or first.blocks.outer * first.blocks.inner > 1:
+    constants.filters = replace(constants.filters, count=chosen.tile, tiles=len(packed))
+    if stays(first) or first.blocks.inner > 1:
         space.place(buffer)
         constants.add("filters", packed, buffer)
     else:
         chunk_groups = _chunk_groups(packed)[0]
-        words = chunk_groups * constants.tile
+        words = chunk_groups * chosen.tile
         buffer.head = words
         space.place(buffer)
         constants.chunks = Chunks(packed, buffer.address, words, packed.size // words)
         constants.filters = replace(constants.filters, chunk_groups=chunk_groups)
     constants.filters = replace(constants.filters, address=buffer.address)
-
-
-def _pack(group: Group, tile: int, machine: MachineConfig) -> np.ndarray:
-    if not isinstance(group, Convolution):
-        return pack_pointwise(group.filters, tile)
-    groups = word_groups(group.source.shape[2]) * (1 if group.source.shape[2] <= 4 else 2)
-    filters = group.filters.transpose(0, 3, 1, 2)
-    return pack_convolution(filters, 4, tile // machine.sets, 1, machine.sets, split=False)[:, :groups]
 
 
 def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space,
@@ -187,12 +177,12 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
     for mapping in mappings_of(machine, sliced(group, slices), job.last - job.first):
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
-        packed = _pack(group, mapping.tile, machine)
-        constants.tile, constants._fixed = mapping.tile, mapping
+        if least_words(group, mapping) > free or stays(mapping) and slices > 1:
+            continue
+        packed = pack(group, mapping.packing, machine)
+        constants.packing, constants._fixed = mapping.packing, mapping
         filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
-        if mapping.blocks.outer > 1:
-            if packed.size > free or slices > 1:
-                continue
+        if stays(mapping):
             buffer = whole(group.name, "filters", packed.size, birth, death, loaded=True)
             space.place(buffer)
             constants.add("filters", packed, buffer)

@@ -2,30 +2,46 @@
 """Mappings of a group's jobs, found once; why there is none."""
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Depthwise, Group, Separable
+from compiler.ir.layer import Depthwise, Group, Grouped, Separable
 from compiler.ir.plan import Way
 from compiler.target.limits import most_pixels
-from compiler.target.mapping import Mapping, mappings, runs_on
-from model.config import SET_ROWS, MachineConfig
+from compiler.target.mapping import Mapping, Packing, mappings
+from model.config import MachineConfig
 from model.messages import times
 
-_mappings: dict[tuple, list] = {}
+_mappings: dict[tuple, list[Mapping]] = {}
+_cheapest: dict[tuple, dict[Packing, Mapping]] = {}
 
 
-def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list:
+def _key(machine: MachineConfig, group: Group, rows: int, way: Way) -> tuple:
+    """Of jobs that have the same mappings."""
+    return machine, group.geometry, rows, way is Way.IN_PLACE
+
+
+def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list[Mapping]:
     """mappings(), remembered; raises DoesNotFit where there is none.
 
     In place only those are right that have all pixels of the job's image in flight, and read them with the
     first tile of filters only: else an output would take words that the next block or tile still reads.
     """
-    in_place = way is Way.IN_PLACE
-    key = (machine, group.geometry, rows, in_place)
+    key = _key(machine, group, rows, way)
     if key not in _mappings:
         found = mappings(machine, group, rows)
-        _mappings[key] = [m for m in found if not in_place or _reads_once(group, m)]
+        _mappings[key] = [m for m in found if way is not Way.IN_PLACE or _reads_once(group, m)]
     if not _mappings[key]:
         raise _unmapped(machine, group, rows)
     return _mappings[key]
+
+
+def cheapest(machine: MachineConfig, group: Group, rows: int, way: Way) -> dict[Packing, Mapping]:
+    """The first of mappings_of() for each packing of the filters."""
+    key = _key(machine, group, rows, way)
+    if key not in _cheapest:
+        found: dict[Packing, Mapping] = {}
+        for mapping in mappings_of(machine, group, rows, way):
+            found.setdefault(mapping.packing, mapping)
+        _cheapest[key] = found
+    return _cheapest[key]
 
 
 def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
@@ -36,10 +52,6 @@ def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
 
     if group.images:
         return failure(f"no mapping of {group.images} images at once fits the PEs")
-    if not runs_on(machine, group):
-        kind, needed = "depthwise" if isinstance(group, Depthwise) else "full", 2 * SET_ROWS
-        return failure(f"a {kind} convolution runs on {needed} rows of PEs only, there are {machine.rows}",
-                       demand=needed, bound=machine.rows, remedy=f"use rows = {needed}")
     room = machine.cols * most_pixels(machine)
     if group.averaged > room:
         return failure(f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
@@ -53,8 +65,8 @@ def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
 def _reads_once(group: Group, mapping: Mapping) -> bool:
     """Whether all that a job reads of an image has been read before its first output is written."""
     blocks = mapping.blocks
-    return (blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0)
-            and (mapping.tiles == 1 or isinstance(group, (Depthwise, Separable))))
+    once = mapping.tiles == 1 or isinstance(group, (Depthwise, Separable, Grouped))  # a tile of a Grouped its channels
+    return blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0) and once
 
 
 def first_tile(group: Group, way: Way, machine: MachineConfig) -> int:

@@ -63,7 +63,7 @@ def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
     for to_dram in ((False, True) if first < count - 1 else (True,)):
         yield Segment(network, first, first + 1, Way.WHOLE, 0, from_dram, to_dram)
     group = network[first]
-    in_place = not from_dram and group.source.shape == group.output.shape and group.window.stride == 1
+    in_place = not from_dram and group.source.shape == group.output.shape and group.window.stride == (1, 1)
     if in_place:
         for rows in STRIPE_ROWS:
             yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
@@ -83,7 +83,7 @@ def segments_of_images(group: Group, from_dram: bool, last: bool):
     for to_dram in ((True,) if last else (False, True)):
         yield Segment(network, 0, 1, Way.WHOLE, 0, from_dram, to_dram)
     if not from_dram and isinstance(group, Depthwise) and (
-            group.source.shape == group.output.shape and group.window.stride == 1):
+            group.source.shape == group.output.shape and group.window.stride == (1, 1)):
         yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
     if isinstance(group, Pointwise) and not group.averaged and not last:
         for slices in SLICES:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import product
-from math import prod
 
 from compiler.cost.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Separable
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
 from compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
 from model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
@@ -251,7 +250,7 @@ def chain_of(groups: list[Group]) -> Chain:
 def _layer(group: Group) -> ChainLayer:
     taken, made = (FeatureMap(rows, cols, -(-channels // WORD), 0, rows)
                    for rows, cols, channels in (group.source.shape, group.output.shape))
-    kernel, stride, pads = group.window.kernel[0], group.window.stride, group.window.pads
+    kernel, stride, pads = group.window.span[0], group.window.stride[0], group.window.pads
     if group.averaged:
         kernel, stride, pads = taken.rows, 1, (0, 0, 0, 0)
     tables = made.groups * TABLE_WORDS * GLB_WORD_BYTES if isinstance(group, Filtered) else 0
@@ -259,9 +258,9 @@ def _layer(group: Group) -> ChainLayer:
         tables += taken.groups * DEPTHWISE_GROUP_WORDS * GLB_WORD_BYTES
     filter_bytes = 0
     if isinstance(group, Filtered):
-        channels = group.filters.shape[-1]
+        channels = 1 if isinstance(group, Grouped) else group.filters.shape[-1]
         unit = WORD_CHANNELS if isinstance(group, Convolution) and channels <= WORD_CHANNELS else WORD
-        filter_bytes = -(-channels // unit) * unit * prod(group.filters.shape[1:-1])
+        filter_bytes = -(-channels // unit) * unit * (group.filters[0].size // channels)
     weights = filter_bytes * made.groups * WORD
     return ChainLayer(group.name, taken.rows, taken.pitch, taken.groups * WORD, made.rows, made.pitch,
                       made.groups * WORD, kernel, stride, pads, tables + weights, group.macs,

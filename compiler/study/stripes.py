@@ -52,7 +52,7 @@ class ChainLayer:
 
     @property
     def window(self) -> Window:
-        return Window((self.kernel, 1), self.stride, self.pads)
+        return Window((self.kernel, 1), (self.stride, 1), self.pads)
 
     @property
     def row_bytes(self) -> int:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a pass the PEs hold, and which passes the machine runs at all."""
 
+from compiler.ir.layer import Window
+from compiler.target.blocks import Blocks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor
+from model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL
 from model.legality import broken_rule
+from model.messages import times
 
 
 def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
@@ -13,6 +17,29 @@ def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
     if stride is None:
         return pointwise
     return min(pointwise, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+
+
+def slides(window: Window) -> bool:
+    """Whether PEs and SUPERs can move a kernel along rows of the ifmap by themselves."""
+    return max(window.kernel) <= SET_ROWS and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
+
+
+def walks(window: Window, blocks: Blocks, groups: int, tiles: int) -> bool:
+    """Whether the loops of a convolution by taps fit their fields, and the coordinates of its ifmap words theirs."""
+    loops = {"groups": groups, "inner": blocks.inner, "tiles": tiles, "outer": blocks.outer}
+    made = blocks.first_row + blocks.rows * blocks.down, blocks.outer_width * blocks.along
+    last = [(size - 1) * step + span for size, step, span in zip(made, window.stride, window.span)]
+    return (all(count <= ARRAY_LOOPS.largest(name) for name, count in loops.items())
+            and max(last) < 1 << COORDINATE_BITS and max(window.pads) < 1 << COORDINATE_BITS - 1
+            and max(*window.stride, *window.dilation) <= STREAM_LEVEL.largest("step"))
+
+
+def equal_stride(window: Window) -> int:
+    """U of a kernel that PEs or SUPERs move. Raises ValueError for one that they cannot."""
+    if not slides(window):
+        raise ValueError(f"a {times(window.kernel)} kernel, {window}: PEs and SUPERs move kernels of up to "
+                         f"{SET_ROWS} x {SET_ROWS} at stride 1 or 2, the same along rows and columns, without dilation")
+    return window.stride[0]
 
 
 def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:

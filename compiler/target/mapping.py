@@ -1,50 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a group's rows are laid on the array: every legal mapping, and what it costs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Pointwise, Separable
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import dealt_filters, most_pixels
+from compiler.target.limits import dealt_filters, most_pixels, slides, walks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.encoding import ArrayMode
 
 CONVOLUTION_FILTERS = 4  # p
 CONFLICTS = 8  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
 
 
 @dataclass(frozen=True)
+class Packing:
+    """What the order of packed filters depends on: the array's mode and the filters of a tile."""
+
+    mode: ArrayMode
+    tile: int
+
+
+@dataclass(frozen=True)
 class Mapping:
     """One job of a group: `blocks` (its first_row is the job's to fill in), `tile` filters at a time.
 
-    cycles: estimate for a job when nothing but the array holds it up.
+    mode    of the array: a convolution of all channels is row-stationary (CONVOLUTION) or by taps (POINTWISE)
+    cycles  estimate for a job when nothing but the array holds it up
     """
 
+    mode: ArrayMode
     blocks: Blocks
     tile: int
     tiles: int
     cycles: int
 
+    @property
+    def packing(self) -> Packing:
+        return Packing(self.mode, self.tile)
+
     def __str__(self) -> str:
         b = self.blocks
-        return (f"{b.rows} rows x {b.cols} blocks x {b.pixels} pixels, inner {b.inner}, outer {b.outer},"
-                f" {self.tiles} tiles of {self.tile}")
+        return (f"{self.mode.name.lower()}, {b.rows} rows x {b.cols} blocks x {b.pixels} pixels, inner {b.inner},"
+                f" outer {b.outer}, {self.tiles} tiles of {self.tile}")
 
 
 def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
     images at once."""
-    convolution = isinstance(group, Convolution)
-    if convolution and group.images or not runs_on(machine, group):
-        return []
-    found = (_convolutions if convolution else _separables)(machine, group, rows)
-    return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels))
+    if isinstance(group, (Convolution, Grouped)):
+        found = [] if group.images else [*_by_taps(machine, group, rows), *_row_stationary(machine, group, rows)]
+    else:
+        found = _separables(machine, group, rows)
+    return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels, m.mode))
 
 
-def runs_on(machine: MachineConfig, group: Group) -> bool:
-    """Whether a machine of so many sets runs a group at all: of a convolution of all channels, and of
-    depthwise work by itself, two sets make a GLB word."""
-    return machine.sets == 2 or isinstance(group, (Pointwise, Separable))
+def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:
+    """Whether the SUPERs do a group's depthwise work: of each channel by itself, and two sets make a GLB word where
+    it is not multiplied further."""
+    alone = isinstance(group, Depthwise)
+    return (slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2]
+            and not (alone and machine.sets < 2))
 
 
 def _pairs(words: int, x: int) -> int:
@@ -52,9 +70,10 @@ def _pairs(words: int, x: int) -> int:
     return -(-(words + x % 2) // 2)
 
 
-def _arrangements(machine: MachineConfig, rows: int, width: int, most_pixels: int, stride: int):
+def _arrangements(machine: MachineConfig, rows: int, width: int, most_pixels: int,
+                  stride: int) -> Iterator[tuple[int, int, int]]:
     """(rows, cols, pixels) of the blocks in flight: rows divide the job's, the columns do not overshoot
-    the map by a whole block, and blocks begin at even columns where there are several."""
+    the map by a whole block, and blocks begin at columns of even `stride` where there are several."""
     for down in range(1, min(rows, machine.cols) + 1):
         if rows % down:
             continue
@@ -64,39 +83,51 @@ def _arrangements(machine: MachineConfig, rows: int, width: int, most_pixels: in
                     yield down, cols, pixels
 
 
-def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int):
-    """All blocks that a separable or pointwise group of `rows` output rows can have."""
+def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int, stride: int) -> Iterator[Blocks]:
+    """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions. stride: of the
+    ifmap words that come in pairs; 2 where they come one by one."""
     width = group.map_shape[1]
     if group.images:  # rows of several images side by side, a row in one block
         for images in range(1, min(group.images, machine.cols) + 1):
             for down in range(1, min(rows, machine.cols // images) + 1):
-                if group.images % images == 0 and rows % down == 0 and width <= most_pixels:
-                    yield Blocks(down, 1, width, rows // down, 1, group.images // images, images=images)
+                inner = group.images // images
+                if images * inner == group.images and rows % down == 0 and width <= most_pixels and (
+                        inner == 1 or rows == down):
+                    yield Blocks(down, 1, width, rows // down, 1, inner, images=images)
         return
-    for down, cols, pixels in _arrangements(machine, rows, width, most_pixels, group.window.stride):
+    for down, cols, pixels in _arrangements(machine, rows, width, most_pixels, stride):
         along = -(-width // (cols * pixels))
         for inner in {1, along}:
-            yield Blocks(down, cols, pixels, rows // down, along // inner, inner)
+            if inner == 1 or rows == down:
+                yield Blocks(down, cols, pixels, rows // down, along // inner, inner)
+
+
+def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
+    """Whether a group's average, if it has one, can be made of these blocks."""
+    if not group.averaged:
+        return True
+    if (blocks.rows, blocks.width) != (rows, group.map_shape[1]):
+        return False  # an average is over all pixels in flight
+    return blocks.images <= 1 or not rows & rows - 1  # over a power of two of columns each
 
 
 def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
-    groups = word_groups(group.source.shape[2])
-    most = most_pixels(machine, None if isinstance(group, Pointwise) else group.window.stride)
-    averaged, keeps_words = group.averaged, isinstance(group, Separable)
+    depthwise = isinstance(group, (Depthwise, Separable))
+    if depthwise and not in_supers(machine, group):
+        return []
+    mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
+    groups, stride = word_groups(group.source.shape[2]), group.window.stride[0]
+    most = most_pixels(machine, stride if depthwise else None)
     found = []
-    for blocks in _blocks(machine, group, rows, most):
-        if averaged and (blocks.rows, blocks.width) != (rows, group.map_shape[1]):
-            continue  # an average is over all pixels in flight
-        if averaged and blocks.images > 1 and rows & rows - 1:
-            continue  # over a power of two of columns each
-        if blocks.inner > 1 and blocks.down > 1:
+    for blocks in _blocks(machine, group, rows, most, stride):
+        if not _averages(group, blocks, rows):
             continue
         for tile in _tiles(machine, group, blocks.pixels):
             tiles = word_groups(len(group.filters)) * 8 // tile if tile else 1
             words = groups * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
-            if keeps_words and tiles > 1 and words > machine.word_buffer_words:
+            if mode == ArrayMode.FUSED and tiles > 1 and words > machine.word_buffer_words:
                 continue
-            found.append(Mapping(blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles)))
+            found.append(Mapping(mode, blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles)))
     return found
 
 
@@ -105,14 +136,15 @@ def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
     if isinstance(group, Depthwise):
         return [0]
     total = word_groups(len(group.filters)) * 8
-    return [tile for tile in range(8, total + 1, 8)
-            if total % tile == 0 and max(dealt_filters(machine, tile)) * pixels <= machine.psum_words]
+    shared = group.own_blocks * 8 if isinstance(group, Grouped) else total  # filters of the same channels
+    return [tile for tile in range(8, shared + 1, 8)
+            if shared % tile == 0 and max(dealt_filters(machine, tile)) * pixels <= machine.psum_words]
 
 
 def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile: int, tiles: int) -> int:
     slow = WORD_CHANNELS // machine.multipliers
     halves = 2 if machine.sets == 1 else 1
-    stride, left = group.window.stride, group.window.pads[2]
+    stride, left = group.window.stride[0], group.window.pads[2]
     pointwise = max(dealt_filters(machine, tile)) * blocks.pixels * slow
     drained = blocks.columns * blocks.pixels if isinstance(group, Depthwise) else 0  # depthwise words, at once
     arrival = tile // machine.filter_lanes
@@ -129,19 +161,43 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
     return blocks.outer * blocks.inner * groups * (first + (tiles - 1) * later)
 
 
-def _convolutions(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
-    width, stride = group.map_shape[1], group.window.stride
-    p, channels = CONVOLUTION_FILTERS, group.source.shape[2]
-    taps, slow = group.window.kernel[1], WORD_CHANNELS // machine.multipliers
+def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) -> list[Mapping]:
+    """Each tap of a channel group as a channel group of its own, whose pixels come one by one."""
+    slow, halves = WORD_CHANNELS // machine.multipliers, 2 if machine.sets == 1 else 1
+    channel_groups = 1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])
+    groups = channel_groups * group.window.taps * halves
+    total = word_groups(len(group.filters)) * 8
+    found = []
+    for blocks in _blocks(machine, group, rows, most_pixels(machine), stride=2):
+        if not _averages(group, blocks, rows):
+            continue
+        for tile in _tiles(machine, group, blocks.pixels):
+            tiles, pointwise = total // tile, max(dealt_filters(machine, tile)) * blocks.pixels * slow
+            work = max(pointwise, blocks.columns * blocks.pixels, tile // machine.filter_lanes)
+            if walks(group.window, blocks, groups, tiles):
+                drained = tile * blocks.pixels  # beats, while the next tile is worked on
+                cycles = blocks.outer * blocks.inner * tiles * max(groups * work, drained)
+                found.append(Mapping(ArrayMode.POINTWISE, blocks, tile, tiles, cycles))
+    return found
+
+
+def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
+    """On two sets, which share the channels of a word or the filters of a tile."""
+    window, p = group.window, CONVOLUTION_FILTERS
+    taps, slow = window.kernel[1], WORD_CHANNELS // machine.multipliers
+    if (not isinstance(group, Convolution) or machine.sets != 2 or not slides(window) or group.averaged
+            or p * taps > machine.filter_words):
+        return []
+    width, stride = group.map_shape[1], window.stride[0]
     tile = p * machine.sets
-    tiles = -(-len(group.filters) // tile)
-    groups = -(-channels // WORD_CHANNELS)
+    tiles, groups = -(-len(group.filters) // tile), -(-group.source.shape[2] // WORD_CHANNELS)
     found = []
     for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1), stride):
         along = -(-width // (cols * pixels))
         blocks = Blocks(down, cols, pixels, rows // down, along)
-        span = (down - 1) * stride + group.window.kernel[0]
-        beats = span * cols * _pairs((pixels - 1) * stride + taps, group.window.pads[2])
+        span = (down - 1) * stride + window.kernel[0]
+        beats = span * cols * _pairs((pixels - 1) * stride + taps, window.pads[2])
         work = max(p * taps * pixels * slow, beats)
-        found.append(Mapping(blocks, tile, tiles, blocks.outer * tiles * groups * work))
+        cycles = blocks.outer * tiles * groups * work
+        found.append(Mapping(ArrayMode.CONVOLUTION, blocks, tile, tiles, cycles))
     return found

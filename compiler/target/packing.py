@@ -52,6 +52,13 @@ def pack_pointwise(filters: np.ndarray, tile: int) -> np.ndarray:
     return np.ascontiguousarray(padded.reshape(tiles, tile, -1).transpose(0, 2, 1))
 
 
+def tap_channels(filters: np.ndarray) -> np.ndarray:
+    """int8 [M, R, S, C] -> [M, groups x R x S x 8]: a convolution's filters as pointwise ones, to which each tap of a
+    channel group is a channel group of its own."""
+    words = split_channels(filters)  # [M, R, S, groups, 8]
+    return words.transpose(0, 3, 1, 2, 4).reshape(len(filters), -1)
+
+
 def pack_convolution(filters: np.ndarray, q: int, p: int, across: int, down: int, split: bool) -> np.ndarray:
     """int8 [M, C, R, S] -> uint64 [tiles, groups, across, pairs, R, p, S].
 

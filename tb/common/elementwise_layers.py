@@ -5,6 +5,7 @@ import numpy as np
 
 from compiler.cases.passes import Allocator, Case
 from compiler.ir.feature_map import FeatureMap, word_groups
+from compiler.ir.layer import Window, output_size
 from compiler.target.descriptors.elementwise import (
     AS_IS,
     INT8,
@@ -14,7 +15,6 @@ from compiler.target.descriptors.elementwise import (
     words_in,
     words_out,
 )
-from compiler.target.descriptors.kernel import Kernel
 from compiler.target.descriptors.streams import linear_stream
 from model import encoding as enc
 from model.config import DEFAULT, MachineConfig
@@ -71,8 +71,8 @@ def _pool(rng: np.random.Generator, name: str, shape: tuple[int, int, int],
     taps = (int(rng.integers(1, rows + 1)), int(rng.integers(1, cols + 1)))
     stride = tuple(int(v) for v in rng.integers(1, 4, 2))
     pads = tuple(int(rng.integers(0, (taps[side // 2] + 1) // 2)) for side in range(4))
-    window = Kernel(taps, stride, pads=pads)
-    size = window.output_size(rows, cols)
+    window = Window(taps, stride, pads)
+    size = output_size((rows, cols), window)
     groups = word_groups(channels)
     while size[0] * size[1] * taps[0] * taps[1] * groups > MOST_ADDED and channels > 1:
         channels = max(1, channels // 2)

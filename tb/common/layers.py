@@ -9,7 +9,6 @@ import numpy as np
 from compiler.cases.passes import Addition, Case, convolution_cases, separable_case
 from compiler.ir.layer import Output, Table, Window, output_size
 from compiler.target.blocks import Blocks
-from compiler.target.descriptors.kernel import Kernel
 from model.config import DEFAULT, MachineConfig
 from model.operators import quantization
 from model.operators.convolution import conv2d_sums, depthwise_conv2d_sums
@@ -51,7 +50,7 @@ def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, k
 
     width: F, output columns. with_addition: to the ofmap.
     """
-    window = Window((kernel, kernel), stride, pads)
+    window = Window((kernel, kernel), (stride, stride), pads)
     channels = 3 * mapping["q"] * mapping["r"] + extra
     filters = 2 * mapping["p"] * mapping["t"] + extra
     height = 2 * mapping["e"] + extra
@@ -91,11 +90,11 @@ def requantize(sums: np.ndarray, t: Table) -> np.ndarray:
     return quantization.requantize(sums + t.bias, limits)
 
 
-def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[int, int], window: Kernel,
+def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[int, int], window: Window,
            blocks: Blocks, machine: MachineConfig = DEFAULT) -> Layer:
     """A convolution of any kernel, stride and dilation as pointwise work; shape: H, W."""
     ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
-    weights, output = int8(rng, filters, channels, *window.taps), table(rng, filters, channels * np.prod(window.taps))
+    weights, output = int8(rng, filters, channels, *window.kernel), table(rng, filters, channels * window.taps)
     case = kernel_case(ifmap, window, zero_point, weights, output, blocks, machine)
     seen, pad = raw(ifmap.transpose(1, 2, 0), zero_point)
     spread = np.zeros((filters, *window.span, channels), np.int8)  # the taps with zeros between
@@ -128,7 +127,7 @@ def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, 
               with_addition: bool = False) -> Layer:
     """kind: "fused", "depthwise" or "pointwise"; a depthwise one has neither ipsum nor maxima."""
     ifmap, zero_point = int8(rng, channels, rows, cols), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
-    window = Window((kernel, kernel), stride, pads)
+    window = Window((kernel, kernel), (stride, stride), pads)
     depthwise = int8(rng, channels, kernel, kernel) if kind != "pointwise" else None
     pointwise = int8(rng, filters, channels) if kind != "depthwise" else None
     middle = table(rng, channels, kernel * kernel)

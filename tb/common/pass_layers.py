@@ -10,7 +10,6 @@ from compiler.cases.passes import GlbOverflow, pointwise_blocks
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Window, output_size
 from compiler.target.blocks import Blocks
-from compiler.target.descriptors.kernel import Kernel
 from compiler.target.limits import dealt_filters, most_filters, most_pixels
 from compiler.target.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -102,7 +101,7 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
     rows, cols = (_up_to(rng, max(5.0, 17 * scale), 5 if has.get("maxima") else 3) for _ in range(2))
     pads = (1, 1, 1, 1) if stride == 1 or rng.random() < 0.5 else (0, 1, 0, 1)
-    window = Window((1, 1), 1, (0, 0, 0, 0)) if kind == "pointwise" else Window((3, 3), stride, pads)
+    window = Window() if kind == "pointwise" else Window((3, 3), (stride, stride), pads)
     most = most_pixels(machine, None if kind == "pointwise" else stride)
     most = min(most, machine.psum_words // max(dealt_filters(machine, 8)))  # a tile has at least 8 filters
     size, pixels = output_size((rows, cols), window), 4 if rng.random() < 0.6 else _up_to(rng, most, 2)
@@ -176,18 +175,18 @@ def _elementwise(rng: np.random.Generator, kind: str, machine: MachineConfig, sc
 def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
             finish: str) -> tuple[Layer, str]:
     """Any kernel, any stride and dilation, pads up to the kernel's span."""
-    taps, stride, dilation = (tuple(int(v) for v in rng.integers(1, most + 1, 2)) for most in (7, 4, 3))
-    window = Kernel(taps, stride, dilation)
+    size, stride, dilation = (tuple(int(v) for v in rng.integers(1, most + 1, 2)) for most in (7, 4, 3))
+    window = Window(size, stride, dilation=dilation)
     window = replace(window, pads=tuple(int(rng.integers(0, window.span[side // 2])) for side in range(4)))
     shape = tuple(max(1, span - sum(pads)) + _up_to(rng, 20 * scale)
                   for span, pads in zip(window.span, (window.pads[:2], window.pads[2:])))
-    height, width = window.output_size(*shape)
+    height, width = output_size(shape, window)
     most = min(most_pixels(machine), machine.psum_words // max(dealt_filters(machine, 8)))
     blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))
     channels = _up_to(rng, 24 * scale)
-    products = height * width * channels * taps[0] * taps[1]
+    products = height * width * channels * window.taps
     filters = _up_to(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))
-    about = f"kernel {window} C={channels} M={filters} H={shape[0]} W={shape[1]} F={blocks.pixels}"
+    about = f"kernel {size} {window} C={channels} M={filters} H={shape[0]} W={shape[1]} F={blocks.pixels}"
     return kernel(rng, channels, filters, shape, window, blocks, machine), about
 
 

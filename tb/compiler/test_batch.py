@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
-from compiler.ir.layer import Group, Separable
+from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment, Way
 from compiler.passes.form_groups import form_groups
 from compiler.pipeline import Stages, compile_network
 from compiler.plan import batch
-from compiler.plan.batch import Network, _repeated, halves, plan_batch
+from compiler.plan.batch import Network, _repeated, plan_batch
 from compiler.plan.bounds import segment_cost
 from compiler.plan.segments import added, best_segments, segments_of_images
 from model.config import DEFAULT, MachineConfig

@@ -5,6 +5,7 @@ import pytest
 
 from compiler.emit.accesses import read_too_late
 from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Window, output_size
 from compiler.target.descriptors.elementwise import (
     AS_IS,
     INT8,
@@ -13,7 +14,6 @@ from compiler.target.descriptors.elementwise import (
     words_in,
     words_out,
 )
-from compiler.target.descriptors.kernel import Kernel
 from compiler.target.descriptors.streams import linear_stream
 from model.config import DEFAULT
 from model.descriptor import Level
@@ -41,8 +41,8 @@ def test_a_map_is_written_behind_what_is_read(address: int, late: int) -> None:
 @pytest.mark.parametrize(("rows_above", "late"), [(0, False), (1, True)])
 def test_windows_are_read_before_their_word_is_written(rows_above: int, late: bool) -> None:
     """2 x 2 windows at stride 1: the first row of a window is read for the last time, the second once more."""
-    window = Kernel((2, 2))
-    rows, cols = window.output_size(MAP.rows, MAP.cols)
+    window = Window((2, 2))
+    rows, cols = output_size((MAP.rows, MAP.cols), window)
     target = FeatureMap(rows, cols, MAP.groups, MAP.address + rows_above * MAP.pitch, rows)
     operation = WordOperation(Operation.MAXIMUM, {"window": 4}, {}, {**AS_IS, **INT8})
     descriptor = elementwise_descriptor(DEFAULT, operation, words_in(MAP, window, -128), words_out(target))

@@ -36,7 +36,7 @@ ROWS, COLUMNS = STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols")
     (Layer("pointwise", 1, COLUMNS + 1, 8, 8), f"at most {ROWS} x {COLUMNS} x "),
     (Layer("pointwise", ROWS + 1, 1, 8, 8), f"at most {ROWS} x {COLUMNS} x "),
     (Layer("depthwise", 2, 2, 4096, 0, 3, 1), "group depthwise0 needs at least 106496 bytes of GLB, there are 65536"),
-    (Layer("convolution", 2, 2, 4096, 8, 3, 1), "group conv0 needs at least 311400 bytes of GLB, there are 65536"),
+    (Layer("convolution", 32, 32, 512, 8, 3, 1), "group conv0 needs at least 102984 bytes of GLB, there are 65536"),
     (Layer("pointwise", 4, 4, 8, 4096), "group pointwise0 needs at least 102464 bytes of GLB, there are 65536"),
     (Layer("fully connected", 1, 1, 65536, 8), "group fc0 needs at least "),
 ], ids=str)

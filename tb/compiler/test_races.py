@@ -191,7 +191,7 @@ def test_work_in_place(ofmap: int, tiles: int, first: int | None, count: int, se
 def test_depthwise_groups_leave_by_themselves(ofmap: int, count: int, seed: int) -> None:
     """Two groups of 4 pixels: the first one's words may not take those of the second."""
     maps = (FeatureMap(1, 4, 2, address, 1) for address in (64, ofmap))
-    window = Window((3, 3), 1, (1, 1, 1, 1))
+    window = Window((3, 3), (1, 1), (1, 1, 1, 1))
     work = SeparablePass(*maps, window, Blocks(1, 1, 4), -128, Output(), depthwise_address=300)
     descriptor = separable_descriptor(DEFAULT, work)
     commands = [Config(0, tuple(descriptor.words)), Run(0, 0), End()]

@@ -26,7 +26,7 @@ def network(rng: np.random.Generator, count: int) -> list[Group]:
         out = -(-side // stride)
         source, output = (Map(f"t{n + k}", shape, None) for k, shape in
                           enumerate([(side, side, channels), (out, out, filters)]))
-        window = Window((3, 3), stride, (1, 1, 1, 1))
+        window = Window((3, 3), (stride, stride), (1, 1, 1, 1))
         groups.append(Separable(name=f"block{n}", source=source, output=output, window=window,
                                 filters=np.zeros((filters, channels), np.int8), table=None,
                                 depthwise=np.zeros((3, 3, channels), np.int8), middle=None))
@@ -92,7 +92,7 @@ def test_jobs_find_their_rows(seed: int) -> None:
 
 
 def test_input_rows() -> None:
-    window = Window((3, 3), 2, (0, 1, 0, 1))
+    window = Window((3, 3), (2, 2), (0, 1, 0, 1))
     assert input_rows(window, 8, 0, 1) == (0, 3)
     assert input_rows(window, 8, 3, 4) == (6, 8)
-    assert input_rows(Window((3, 3), 1, (1, 1, 1, 1)), 8, 2, 4) == (1, 5)
+    assert input_rows(Window((3, 3), (1, 1), (1, 1, 1, 1)), 8, 2, 4) == (1, 5)

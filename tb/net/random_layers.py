@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks of one layer, for the cost model's test."""
+"""Random networks of one layer, for the cost model's test: operators of a model, or layer groups of any window."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,11 +10,13 @@ import numpy as np
 from compiler.ir.image import Image
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
+from tb.compiler.windows import Chain, compile_groups, draw_chain
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 
 KINDS = ("convolution", "separable", "depthwise", "pointwise", "fully connected")
 CHANNELS = (3, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 FILTERS = (8, 10, 16, 24, 32, 40, 64, 96, 128, 192, 256)
+WINDOWS = 0.3  # of the layers have any window
 EFFORT = 6  # of the search for places: a layer by itself has little to search
 
 
@@ -81,7 +83,7 @@ def draw_layer(rng: np.random.Generator) -> Layer:
 class Draw:
     """A random layer; image: None where the compiler refuses it, with the reason."""
 
-    layer: Layer
+    layer: Layer | Chain
     image: Image | None
     reason: str = ""
 
@@ -92,8 +94,17 @@ def draws(seed: int, path: Path, machine: MachineConfig = DEFAULT) -> Iterator[D
     while True:
         number += 1
         rng = np.random.default_rng([seed, number])
-        layer = draw_layer(rng)
-        yield compile_layer(layer, rng, path, machine)
+        if rng.random() < WINDOWS:
+            yield _compile_group(draw_chain(rng, 1), machine)
+        else:
+            yield compile_layer(draw_layer(rng), rng, path, machine)
+
+
+def _compile_group(layer: Chain, machine: MachineConfig) -> Draw:
+    try:
+        return Draw(layer, compile_groups(layer.groups, machine).image)
+    except ValueError as refusal:
+        return Draw(layer, None, str(refusal))
 
 
 def compile_layer(layer: Layer, rng: np.random.Generator, path: Path, machine: MachineConfig = DEFAULT) -> Draw:

@@ -41,7 +41,7 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
     fitting = [p for p in PADS if rows + p[0] + p[1] >= 3 and cols + p[2] + p[3] >= 3]
     pads = (0, 0, 0, 0) if kind == "pointwise" else fitting[rng.integers(len(fitting))]
     kernel = (1, 1) if kind == "pointwise" else (3, 3)
-    size = output_size((shape["rows"], shape["cols"]), Window(kernel, stride, pads))
+    size = output_size((shape["rows"], shape["cols"]), Window(kernel, (stride, stride), pads))
     blocks = pointwise_blocks(*size, machine, None if kind == "pointwise" else stride)
     if blocks.pixels * stride % 2:
         inner = 1  # blocks begin at even columns: a map of one column has one

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The array's words of a descriptor."""
 
-from compiler.ir.layer import OFFSET_ZERO_POINT, Window
+from compiler.ir.layer import OFFSET_ZERO_POINT
 from compiler.target.blocks import Blocks
 from compiler.target.scan_ids import ScanIds
 from model import encoding as enc
@@ -11,12 +11,13 @@ from model.encoding import ArrayMode
 
 
 def set_array(machine: MachineConfig, descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks,
-              window: Window, zero_points: tuple[int, int], filters: tuple[int, int, int], groups: int,
+              taps: int, stride: int, zero_points: tuple[int, int], filters: tuple[int, int, int], groups: int,
               tiles: int) -> None:
-    """The array's words: shape, loops, IDs. zero_points: of the ifmap, of the depthwise words."""
+    """The array's words: shape, loops, IDs. taps, stride: of rows of the kernel that PEs or SUPERs move along;
+    zero_points: of the ifmap, of the depthwise words."""
     descriptor.set_ids(ids.rows, ids.columns)
     descriptor.set(
-        enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=mode, taps=window.kernel[1], stride_2=window.stride - 1,
+        enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=mode, taps=taps, stride_2=stride - 1,
         ifmap_offset=_offset(zero_points[0]), word_offset=_offset(zero_points[1]), pixels=blocks.pixels,
         filters_0=filters[0], filters_1=filters[1], filters_2=filters[2],
     )

@@ -11,7 +11,7 @@ from compiler.ir.layer import Output, Window
 from compiler.target.blocks import Blocks
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import linear_stream, ofmap_stream, ring_of, rows_level
-from compiler.target.limits import legal
+from compiler.target.limits import equal_stride, legal
 from compiler.target.scan_ids import convolution_ids
 from model import encoding as enc
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -77,7 +77,7 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
     """Raises ValueError where the mapping does not fit the machine."""
     descriptor = Descriptor()
     rows, taps = c.window.kernel
-    blocks, stride = c.blocks, c.window.stride
+    blocks, stride = c.blocks, equal_stride(c.window)
     sets = convolution_sets(machine, c)
     ids = convolution_ids(machine, blocks.rows, c.r, c.t, rows, stride, blocks.cols)
     groups, halves = convolution_groups(c)
@@ -89,7 +89,7 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
         if demand > bound:
             raise ValueError(f"{what}: needs {demand}, has {bound}")
     zero_points = (c.ifmap_zero_point, c.ifmap_zero_point)
-    set_array(machine, descriptor, ids, ArrayMode.CONVOLUTION, blocks, c.window, zero_points,
+    set_array(machine, descriptor, ids, ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points,
             tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
 
     x, odd = -c.window.pads[2], c.window.pads[2] % 2

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from compiler.ir.feature_map import FeatureMap
-from compiler.target.descriptors.kernel import Kernel
+from compiler.ir.layer import Window, output_size
 from compiler.target.descriptors.streams import ring_of, rows_level
 from compiler.target.limits import legal
 from model import encoding as enc
@@ -13,7 +13,6 @@ from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import ArrayMode, Axis, Destination, DrainMode, Operation, Stream
 
-POINT = Kernel((1, 1))
 AS_IS = {"multiplier": 1 << 30, "shift": 1}  # a factor of 1
 INT8 = {"act_min": -128, "act_max": 127}
 
@@ -58,11 +57,11 @@ def elementwise_descriptor(machine: MachineConfig, operation: WordOperation, ifm
     return legal(machine, descriptor)
 
 
-def words_in(feature_map: FeatureMap, window: Kernel = POINT, pad: int = 0) -> StreamDescriptor:
+def words_in(feature_map: FeatureMap, window: Window = Window(), pad: int = 0) -> StreamDescriptor:
     """Words A of a map: those of a window, for all of its places along columns, rows, images and groups; what is
     outside is `pad`."""
-    rows, cols = window.output_size(feature_map.rows, feature_map.cols)
-    (taps_down, taps_across), (down, across) = window.taps, window.stride
+    rows, cols = output_size((feature_map.rows, feature_map.cols), window)
+    (taps_down, taps_across), (down, across) = window.kernel, window.stride
     y, x = -window.pads[0], -window.pads[2]
 
     def columns(count: int, step: int) -> Level:

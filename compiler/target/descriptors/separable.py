@@ -13,7 +13,8 @@ from compiler.ir.layer import Output, Window, output_size
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
-from compiler.target.limits import dealt_filters, legal, most_pixels
+from compiler.target.descriptors.taps import tap_stream
+from compiler.target.limits import dealt_filters, equal_stride, legal, most_pixels
 from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
@@ -26,8 +27,10 @@ from model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, St
 class SeparablePass:
     """A pass with pointwise or depthwise work.
 
-    depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the
-    array.
+    window: of the depthwise half, or of a convolution by taps, each of which is a channel group of its own.
+    depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the array.
+    own_blocks: 0: filters take all channels; else so many blocks of 8 filters take one channel group, the next ones
+    the next.
     """
 
     ifmap: FeatureMap
@@ -41,12 +44,13 @@ class SeparablePass:
     middle: Output = field(default_factory=Output)
     pool: PoolMode = PoolMode.NONE
     pool_count: int = 1
-    taps: int = 1  # of a kernel, each a channel group of its own (compiler/target/descriptors/kernel.py)
+    by_taps: bool = False
+    own_blocks: int = 0
 
     @property
     def groups(self) -> int:
-        """Groups of 8 channels that are multiplied."""
-        return self.ifmap.groups * self.taps
+        """Groups of 8 channels that are multiplied for a tile of filters."""
+        return (1 if self.own_blocks else self.ifmap.groups) * (self.window.taps if self.by_taps else 1)
 
 
 def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[Level], words: int, x: int,
@@ -55,7 +59,7 @@ def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[L
 
     words: ifmap words of a row of a block, from column x on; pairs begin at even columns.
     """
-    ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride
+    ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride[0]
     odd = x % 2
     split = machine.sets > 1
     pairs = Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2)
@@ -129,23 +133,26 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
     _check(machine, p, mode)
     split = machine.sets > 1
     groups = p.groups * (1 if split else 2)
-    ids = block_ids(machine, blocks.rows, blocks.cols, p.window.stride if depthwise else None, blocks.images)
-    window = Window((SET_ROWS, 3), p.window.stride, p.window.pads) if depthwise else p.window
+    stride = equal_stride(p.window) if depthwise else 1
+    ids = block_ids(machine, blocks.rows, blocks.cols, stride if depthwise else None, blocks.images)
     dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
     zero_points = (p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point)
-    set_array(machine, descriptor, ids, mode, blocks, window, zero_points, dealt, groups,
-            p.filters.tiles if p.filters else 1)
+    set_array(machine, descriptor, ids, mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
+              groups, p.filters.tiles if p.filters else 1)
 
     x = -p.window.pads[2]
     if depthwise:
-        span = (blocks.rows - 1) * window.stride + SET_ROWS
-        step = blocks.pixels * window.stride
+        span = (blocks.rows - 1) * stride + SET_ROWS
+        step = blocks.pixels * stride
         tag = enc.TAG.pack(column=span)
         rows = [rows_level(p.ifmap, span, 1, column_tag=1), Level(blocks.images, p.ifmap.image_step, tag=tag) if
                 blocks.images else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag)]
-        words = (blocks.pixels - 1) * window.stride + 3
+        words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
         descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, rows, words, x, False, False))
         _set_depthwise(machine, descriptor, p)
+    elif p.by_taps:
+        descriptor.set_stream(Stream.IFMAP, tap_stream(
+            machine, p.ifmap, p.window, blocks, p.ifmap_zero_point, p.filters, p.own_blocks))
     else:
         columns = [Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
                    rows_level(p.ifmap, blocks.rows, 1, column_tag=blocks.cols)]
@@ -203,7 +210,7 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass
 
 def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
     """Raises ValueError, naming demand and bound, where a pass does not fit the PEs."""
-    blocks, stride = p.blocks, p.window.stride
+    blocks, stride = p.blocks, 1 if mode == ArrayMode.POINTWISE else equal_stride(p.window)
     limits = [("pixels of a column", blocks.pixels, most_pixels(machine))]
     if mode != ArrayMode.POINTWISE:
         limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, machine.ifmap_words))
@@ -225,8 +232,10 @@ def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
             raise ValueError("several images in flight need a row in one block")
         if images != p.ifmap.images or p.ofmap and images != p.ofmap.images:
             raise ValueError(f"{images} images in flight, {p.ifmap.images} in the GLB")
+        if p.by_taps:
+            raise ValueError("a convolution as pointwise work takes one image at a time")
         if p.pool != PoolMode.NONE and blocks.images > 1 and blocks.rows & blocks.rows - 1:
             raise ValueError(f"averages of several images over {blocks.rows} columns each: must be a power of two")
-    many = not blocks.images and blocks.cols * blocks.inner * blocks.along > 1
+    many = not blocks.images and not p.by_taps and blocks.cols * blocks.inner * blocks.along > 1
     if many and blocks.pixels * stride % 2:
         raise ValueError(f"blocks of {blocks.pixels} pixels at stride {stride} begin at odd columns")

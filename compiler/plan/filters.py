@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The filters of a group: how they are packed, and how many words of the GLB they take."""
+
+import numpy as np
+
+from compiler.ir.feature_map import word_groups
+from compiler.ir.layer import Convolution, Filtered, Grouped
+from compiler.target.limits import slides
+from compiler.target.mapping import Mapping, Packing
+from compiler.target.packing import pack_convolution, pack_pointwise, tap_channels
+from model.config import WORD_CHANNELS, MachineConfig
+from model.encoding import ArrayMode
+
+
+def pack(group: Filtered, packing: Packing, machine: MachineConfig) -> np.ndarray:
+    """uint64 [tiles, groups, ...]; of a pointwise pass [tiles, groups, tile]."""
+    if packing.mode == ArrayMode.CONVOLUTION:
+        filters = group.filters.transpose(0, 3, 1, 2)
+        packed = pack_convolution(filters, WORD_CHANNELS, packing.tile // machine.sets, 1, machine.sets, split=False)
+        return packed[:, : row_stationary_groups(group)]
+    filters = group.spread() if isinstance(group, Grouped) else group.filters
+    return pack_pointwise(tap_channels(filters) if filters.ndim == 4 else filters, packing.tile)
+
+
+def row_stationary_groups(group: Convolution) -> int:
+    """Channel groups of a row-stationary pass: halves of words, of which a single one may be without channels."""
+    channels = group.source.shape[2]
+    return 1 if channels <= WORD_CHANNELS else 2 * word_groups(channels)
+
+
+def filter_words(group: Filtered, mode: ArrayMode) -> int:
+    """All of a group's filters."""
+    count, taps = word_groups(len(group.filters)) * 8, group.window.taps if group.filters.ndim > 2 else 1
+    if mode == ArrayMode.CONVOLUTION:  # a word holds two filters' half
+        return row_stationary_groups(group) * taps * count // 2
+    return (1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])) * taps * count
+
+
+def resident_words(group: Filtered, machine: MachineConfig) -> int:
+    """All of a group's filters, packed as takes least."""
+    words = filter_words(group, ArrayMode.POINTWISE)
+    if isinstance(group, Convolution) and machine.sets == 2 and slides(group.window):
+        words = min(words, filter_words(group, ArrayMode.CONVOLUTION))
+    return words
+
+
+def stays(mapping: Mapping) -> bool:
+    """Whether a pass uses filters again when it has used all."""
+    return mapping.mode == ArrayMode.CONVOLUTION or mapping.blocks.outer > 1
+
+
+def least_words(group: Filtered, mapping: Mapping) -> int:
+    """What a group that is one job needs for its filters: all; or a chunk beside those that are in use, which are a
+    tile's where inner blocks use them again."""
+    words = filter_words(group, mapping.mode)
+    if stays(mapping):
+        return words
+    groups = words // (word_groups(len(group.filters)) * 8)
+    return min(words, ((groups if mapping.blocks.inner > 1 else 1) + 1) * mapping.tile)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ifmap stream of any convolution as pointwise work: each tap of the kernel is a channel group of its own.
+
+The stream moves the window: it brings the pixels of a channel group once for each tap, one word at a time, since
+strides and taps land on odd columns, too. All else is the pointwise pass of a map of C x R x S channels.
+"""
+
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Window
+from compiler.target.blocks import Blocks, Filters
+from compiler.target.descriptors.streams import ring_of, rows_level
+from model import encoding as enc
+from model.config import MachineConfig
+from model.descriptor import Level, StreamDescriptor
+from model.encoding import Axis, Destination
+
+
+def tap_stream(machine: MachineConfig, ifmap: FeatureMap, window: Window, blocks: Blocks, zero_point: int,
+               filters: Filters, own_blocks: int) -> StreamDescriptor:
+    """own_blocks: 0: each tile of filters takes all channels; else so many blocks of 8 filters take a channel group.
+
+    Raises ValueError where these are not whole tiles.
+    """
+    down, across = window.stride
+
+    def columns(count: int, step: int, column_tag: int = 0) -> Level:
+        return Level(count, step, Axis.COLUMN, step, enc.TAG.pack(column=column_tag))
+
+    y, x = blocks.first_row * down - window.pads[0], -window.pads[2]
+    split = machine.sets > 1
+    channels = Level(ifmap.groups, ifmap.group_step)
+    inner = columns(blocks.inner, blocks.width * across)
+    groups_and_tiles = channels, inner, Level(filters.tiles)
+    if own_blocks:
+        tiles, rest = divmod(own_blocks * 8, filters.count)
+        if rest or tiles * ifmap.groups != filters.tiles:
+            raise ValueError(f"{filters.tiles} tiles of {filters.count} filters for {ifmap.groups} channel groups of "
+                             f"{own_blocks * 8} each")
+        groups_and_tiles = inner, Level(tiles), channels
+    return StreamDescriptor(
+        {"row_address": ifmap.row_address(y), "offset": x % (1 << enc.GLB_ADDRESS_BITS), **ring_of(ifmap)},
+        {"y": y, "x": x, "rows": ifmap.rows, "cols": ifmap.cols},
+        {"pad": zero_point, "destination": Destination.PIXELS, "half_by_set": int(split), "single": 1},
+        (
+            columns(blocks.pixels, across),
+            columns(blocks.cols, blocks.pixels * across, column_tag=1),
+            rows_level(ifmap, blocks.rows, down, column_tag=blocks.cols),
+            Level(1 if split else 2, tag=enc.TAG.pack(half=1)),
+            columns(window.kernel[1], window.dilation[1]),
+            rows_level(ifmap, window.kernel[0], window.dilation[0]),
+            *groups_and_tiles,
+            columns(blocks.along, blocks.outer_width * across),
+            rows_level(ifmap, blocks.down, blocks.rows * down),
+        ),
+    )

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions and depthwise convolutions of any window, on machines of any number of sets: compiled and executed command
+by command they give what the operators compute."""
+
+import os
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.ir.failure import DoesNotFit
+from model.config import DEFAULT, MachineConfig
+from model.encoding import ArrayMode
+from model.machine import Machine
+from tb.compiler.windows import Chain, compile_groups, draw_chain
+
+CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 60)
+MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(rows=12), MachineConfig(rows=15, cols=16),
+            replace(DEFAULT, multipliers=1), replace(DEFAULT, bus_words=2, filter_lanes=2),
+            replace(DEFAULT, glb_bank_words=256), replace(DEFAULT, filter_words=3, pixel_words=2))
+
+
+def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about: str) -> Counter:
+    """Runs a chain; how it was done: modes of passes, ways, layers that are grouped, rings of filters."""
+    stages = compile_groups(chain.groups, machine)
+    image = stages.image
+    values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
+    done = Counter(step.way for step in stages.steps) + Counter(group.kind for group in stages.groups)
+    run = Machine(image.with_input(values), machine,
+                  observe=lambda trace: done.update([ArrayMode(trace.descriptor.shape["mode"]).name]))
+    run.run(image.program)
+    made, expected = image.output(run.dram), chain.run(values)
+    assert made.shape == expected.shape and (made == expected).all(), (
+        f"{about} on {machine}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}")
+    done["ring"] += sum(constants.filters_at != "resident" for constants in stages.placed.constants)
+    return done
+
+
+def test_chains_of_any_window(seed: int) -> None:
+    done: Counter = Counter()
+    for number in range(CHAINS):
+        rng = np.random.default_rng([seed, number])
+        chain = draw_chain(rng)
+        machine = MACHINES[rng.integers(len(MACHINES))] if rng.random() < 0.5 else DEFAULT
+        try:
+            done += check(chain, machine, rng, f"chain {number} of seed {seed}") + Counter(ran=1)
+        except DoesNotFit as error:
+            assert "bytes of GLB" in str(error) or "no places" in str(error), f"chain {number}: {error}\n{chain}"
+    assert done["ran"] > CHAINS * 2 // 3, done
+    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes"
+    assert all(done[way] for way in wanted), done
