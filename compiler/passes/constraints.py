@@ -220,7 +220,7 @@ class Obstacles(Unsupported):
 
     def __init__(self, obstacles: tuple[Obstacle, ...]) -> None:
         self.obstacles = obstacles
-        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where)
+        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where or None)
 
 
 def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:

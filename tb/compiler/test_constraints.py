@@ -151,6 +151,21 @@ def test_quantize_between_scales(scale: float) -> None:
     assert left == (["ABS"] if scale == 0.1 else ["QUANTIZE", "ABS"])
 
 
+@pytest.mark.parametrize("place", ["input", "inside", "output"])
+def test_quantize_between_types(place: str) -> None:
+    """From uint8 to int8 with the same scale: nothing is left of it, but where it makes the model's output."""
+    net = Builder()
+    x = net.tensor((1, 4, 4, 2), "uint8", 0.1, 131)
+    kinds = {"input": ["int8"], "inside": ["uint8", "int8"], "output": ["uint8"]}[place]
+    tensors = [net.tensor((1, 4, 4, 2), kind, 0.1, 131 if kind == "uint8" else 3) for kind in kinds]
+    chain = [x, *tensors, net.tensor((1, 4, 4, 2), "int8", 0.1, 3)]
+    for source, made in zip(chain[:-1], chain[1:], strict=True):
+        quantize = {"input": source == x, "inside": source == chain[1], "output": made == chain[-1]}[place]
+        net.operator("QUANTIZE" if quantize else "LEAKY_RELU", [source], [made], **({} if quantize else {"alpha": 0.5}))
+    left = [node.operator.name for node in remove_idle(tflite.from_bytes(net.pack([x], chain[-1:]))).verified().nodes]
+    assert ("QUANTIZE" in left) == (place == "output")
+
+
 def test_reshape_before_a_fully_connected_layer() -> None:
     """Another reader of the same RESHAPE keeps it."""
     for keep in (False, True):
