@@ -34,13 +34,13 @@ class Site:
         return self.node.operator
 
     @property
-    def maker(self) -> tuple[Operator, ...]:
-        """The operator that makes its first input, but for RESHAPEs; none for the model's."""
+    def maker(self) -> tuple[Node, ...]:
+        """The node that makes its first input, but for RESHAPEs; none for the model's."""
         makers = {tensor.name: node for node in self.graph.nodes for tensor in node.outputs}
         name = self.node.inputs[0].name
         while name in makers and isinstance(makers[name].operator, Reshape):
             name = makers[name].inputs[0].name
-        return (makers[name].operator,) if name in makers else ()
+        return (makers[name],) if name in makers else ()
 
     @property
     def maps(self) -> tuple[tuple[int, int, int], ...]:
@@ -86,45 +86,6 @@ def fixed_point(site: Site) -> str:
     return "in double, as uint8 ones are" if site.operator.unsigned else ""
 
 
-def no_dilation(site: Site) -> str:
-    """dilations are 1"""
-    return "" if site.operator.dilation == (1, 1) else times(site.operator.dilation)
-
-
-def equal_strides(site: Site) -> str:
-    """strides of rows and columns are the same"""
-    down, across = site.operator.stride
-    return "" if down == across else f"{down} and {across}"
-
-
-def small_stride(site: Site) -> str:
-    """strides are at most 2"""
-    return "" if max(site.operator.stride) <= 2 else times(site.operator.stride)
-
-
-def small_kernel(site: Site) -> str:
-    """kernels are at most 3 x 3"""
-    return "" if max(site.operator.kernel) <= 3 else times(site.operator.kernel)
-
-
-def one_group(site: Site) -> str:
-    """a convolution's filters have all channels of its map"""
-    channels, taken = site.maps[0][2], site.operator.filters.shape[3]
-    return "" if channels == taken else f"{taken} of {channels}"
-
-
-def one_filter(site: Site) -> str:
-    """there is one depthwise filter a channel"""
-    repeats = site.operator.outputs // site.maps[0][2]
-    return "" if repeats == 1 else str(repeats)
-
-
-def flat(site: Site) -> str:
-    """a fully connected layer takes a map of 1 x 1 x C"""
-    shape = site.maps[0]
-    return "" if shape == (1, 1, site.operator.filters.shape[1]) else times(shape)
-
-
 # ---- Of the others ----
 
 
@@ -147,7 +108,7 @@ def ties_away(site: Site) -> str:
 def behind_pointwise(site: Site) -> str:
     """an average needs a pointwise convolution before it"""
     maker = site.maker
-    return "" if any(map(is_pointwise, maker)) else maker[0].name if maker else "the model's input"
+    return "" if any(map(is_pointwise, maker)) else maker[0].operator.name if maker else "the model's input"
 
 
 def goes_into_a_convolution(site: Site) -> str:
@@ -195,11 +156,10 @@ def ends(graph: Graph) -> list[str]:
 # ---- All of them ----
 
 ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
-_WINDOWED = (countable, int8_filters, no_dilation, equal_strides, small_stride, small_kernel)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
-    Conv2D: (*_WINDOWED, one_group),
-    DepthwiseConv2D: (*_WINDOWED, one_filter),
-    FullyConnected: (countable, int8_filters, fixed_point, flat),
+    Conv2D: (countable, int8_filters),
+    DepthwiseConv2D: (countable, int8_filters),
+    FullyConnected: (countable, int8_filters, fixed_point),
     AveragePool2D: (countable, whole_map, without_activation, ties_away, behind_pointwise),
     Pad: (goes_into_a_convolution,),
     Reshape: (same_map,),
@@ -269,8 +229,10 @@ def _first(found: Iterable[str]) -> str:
     return next(iter(found), "")
 
 
-def is_pointwise(operator: Operator) -> bool:
+def is_pointwise(node: Node) -> bool:
     """Whether it is pointwise work on the map as it is."""
-    return isinstance(operator, FullyConnected) or (
-        isinstance(operator, Conv2D) and operator.kernel == (1, 1) and operator.stride == (1, 1)
-        and not any(operator.pads))
+    operator, channels = node.operator, map_shape(node.inputs[0].shape)[2]
+    if isinstance(operator, FullyConnected):
+        return operator.filters.shape[1] == channels
+    return (isinstance(operator, Conv2D) and operator.kernel == (1, 1) and operator.stride == (1, 1)
+            and not any(operator.pads) and operator.filters.shape[3] == channels)

@@ -25,7 +25,7 @@ from compiler.ir.layer import (
     Window,
     map_of,
 )
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D
+from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from compiler.ir.operators.movement import Reshape
 from compiler.ir.operators.pooling import AveragePool2D
 from compiler.passes.constraints import is_pointwise
@@ -57,13 +57,13 @@ def form_groups(graph: Graph) -> list[Group]:
         operator = node.operator
         if isinstance(operator, AveragePool2D) and groups:
             _average(groups, node, maps)
-        elif isinstance(operator, DepthwiseConv2D) and nodes and is_pointwise(nodes[0].operator):
+        elif isinstance(operator, DepthwiseConv2D) and nodes and is_pointwise(nodes[0]):
             groups.append(_separable(node, nodes.pop(0), maps))
         elif isinstance(operator, DepthwiseConv2D):
             groups.append(_depthwise(node, maps))
-        elif is_pointwise(operator):
+        elif is_pointwise(node):
             groups.append(_pointwise(node, maps))
-        elif isinstance(operator, Conv2D):
+        elif isinstance(operator, (Conv2D, FullyConnected)):
             groups.append(_convolution(node, maps))
         else:
             raise Unsupported(f"{node.place}: not supported here", layer=node.where)
@@ -91,8 +91,26 @@ def _check_chain(graph: Graph, groups: list[Group], maps: dict[str, Map]) -> Non
 
 
 def _convolution(node: Node, maps: dict[str, Map]) -> Convolution:
-    return Convolution(**_ends(node, node, maps), window=_window(node), filters=node.operator.filters,
-                       table=_table(node))
+    """Of a fully connected layer, one whose kernel is the map."""
+    operator, shape = node.operator, maps[node.inputs[0].name].shape
+    if isinstance(operator, FullyConnected):
+        filters, window = operator.filters.reshape(-1, *shape), Window(shape[:2])
+    else:
+        filters, window = _of_all_channels(operator.filters, shape[2]), _window(node)
+    return Convolution(**_ends(node, node, maps), window=window, filters=filters, table=_table(node))
+
+
+def _of_all_channels(filters: np.ndarray, channels: int) -> np.ndarray:
+    """Filters of channel groups, [M, R, S, C / G], with zeros for the other groups' channels."""
+    taken = filters.shape[3]
+    if taken == channels:
+        return filters
+    full = np.zeros((*filters.shape[:3], channels), filters.dtype)
+    each = len(filters) * taken // channels  # filters of a group
+    for n, values in enumerate(filters):
+        first = n // each * taken
+        full[n, :, :, first : first + taken] = values
+    return full
 
 
 def _pointwise(node: Node, maps: dict[str, Map]) -> Pointwise:

@@ -33,17 +33,8 @@ def uint8(source_zero_point: int, weights_zero_point: int) -> bytes:
 
 BROKEN: dict[str, tuple[bytes, str]] = {
     "operator": (two_to_one("ADD", (1, 8, 8, 8)), f"operator #0 ADD: {RUNS} ADD"),
-    "kernel": (conv(filters=(8, 5, 4, 8)), "operator #0 CONV_2D: kernels are at most 3 x 3, not 5 x 4"),
-    "strides": (conv(out=(4, 3, 8), strideH=2, strideW=3),
-                "operator #0 CONV_2D: strides of rows and columns are the same, not 2 and 3; "
-                "operator #0 CONV_2D: strides are at most 2, not 2 x 3"),
-    "dilation": (conv(dilationWFactor=3), "operator #0 CONV_2D: dilations are 1, not 1 x 3"),
-    "groups": (conv(filters=(8, 3, 3, 4)), "operator #0 CONV_2D: a convolution's filters have all channels of its map, "
-                                           "not 4 of 8"),
     "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
                              "axes, not 2 x 8 x 8 x 8"),
-    "fully connected": (conv(filters=(10, 512), out=(10,), kind="FULLY_CONNECTED"),
-                        "operator #0 FULLY_CONNECTED: a fully connected layer takes a map of 1 x 1 x C, not 8 x 8 x 8"),
     "activation": (two_to_one("AVERAGE_POOL_2D", (1, 1, 1, 8), fusedActivationFunction=1, **POOL),
                    "operator #0 AVERAGE_POOL_2D: averages have no fused activation, not RELU; operator #0 "
                    "AVERAGE_POOL_2D: an average needs a pointwise convolution before it, not the model's input"),
