@@ -17,7 +17,7 @@ from PIL import Image as Picture
 
 from compiler.command import save
 from compiler.pipeline import compile_network
-from runtime.shipped import PHOTO
+from runtime.shipped import MODEL, PHOTO
 from scripts import cifar10
 from tb.common.tflite_builder import Builder
 from tb.scripts import case_files
@@ -89,6 +89,7 @@ def _models(folder: Path, rng: np.random.Generator) -> None:
     pool = {"strideH": 2, "strideW": 2, "filterHeight": 2, "filterWidth": 2}
     for name, model in {
         "net": good,
+        "shipped": MODEL.read_bytes(),
         "text": b"a model\n" * 20,
         "header": good[:8],
         "half": good[: len(good) // 2],
