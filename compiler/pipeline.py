@@ -56,7 +56,7 @@ class Stage:
 
     about    what it does, in a sentence
     run      None where there is nothing to run: a way to look at what other stages make
-    verify   raises ScheduleError where what it made cannot be right, which is a fault of the compiler's own
+    verify   raises ValueError where what it made cannot be right, which is a fault of the compiler's own
     settled  the later stage behind which what it made is final: this one may have to choose anew
     """
 
@@ -75,9 +75,11 @@ def _import(work: Stages) -> None:
 
 
 def _passes(work: Stages) -> None:
+    from compiler.passes.constraints import check
     from compiler.passes.fold_pads import fold_pads
+    from compiler.passes.remove_idle import remove_idle
 
-    work.folded = fold_pads(work.graph)
+    work.folded = check(fold_pads(remove_idle(work.graph)))
 
 
 def _groups(work: Stages) -> None:
@@ -162,8 +164,10 @@ def _dump_image(work: Stages) -> str:
 
 STAGES = (
     # The front: what the model says, and in the machine's terms.
-    Stage("import", "reads the model: a chain of operators", _import, lambda work: str(work.graph)),
-    Stage("passes", "moves padding into the convolution behind it", _passes, lambda work: str(work.folded)),
+    Stage("import", "reads the model: a graph of operators", _import, lambda work: str(work.graph),
+          verify=lambda work: work.graph.verified()),
+    Stage("passes", "leaves out what changes no value, moves padding into what is behind it, and refuses what the "
+          "machine does not run", _passes, lambda work: str(work.folded), verify=lambda work: work.folded.verified()),
     Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
           lambda work: "\n".join(map(str, work.groups))),
     # A study of the groups, on which nothing depends.

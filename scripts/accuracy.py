@@ -72,10 +72,11 @@ def run(options: argparse.Namespace) -> int:
 def _network(model: Path) -> "Graph":
     """Raises ValueError, in one line, for one that does not classify CIFAR-10's images."""
     from compiler.frontend import tflite
+    from compiler.ir.graph import map_shape
     from model.messages import times
 
     graph = tflite.load(model)
-    ends = graph.input.shape, graph.output.shape
+    ends = map_shape(graph.input.shape), map_shape(graph.output.shape)
     if ends != (IMAGE, (1, 1, CLASSES)):
         raise ValueError(f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
                          f"1 x 1 x {CLASSES} of CIFAR-10's {times(IMAGE)}")
@@ -123,7 +124,7 @@ def golden_logits(graph: "Graph", inputs: "np.ndarray") -> "np.ndarray":
     with progress.task("running the golden model", "images") as task:
         for n in range(0, len(inputs), BATCH):
             task.at(n, len(inputs))
-            parts.append(graph.run(inputs[n : n + BATCH])[graph.output.name])
+            parts.append(graph.run_images(inputs[n : n + BATCH]))
     return np.concatenate(parts).reshape(len(inputs), -1)
 
 

@@ -76,7 +76,7 @@ def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: 
     print(f"{name}:", flush=True)
     values = demo_input()[None] if photos is None else photos
     program, graph = compiled(MODEL, machine, len(values)), tflite.load(MODEL)
-    golden = graph.run(values)[graph.output.name]
+    golden = graph.run_images(values)
     folder = out / name
     folder.mkdir()
     done, summary = reported(folder, name, f"MobileNetV1, {name}", program, values, SEED, golden, latency)

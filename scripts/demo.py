@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     values = preprocess(photo.pixels[None])
     program = compiled(MODEL, machine)
     graph = tflite.load(MODEL)
-    golden = graph.run(values)[graph.output.name]
+    golden = graph.run_images(values)
     with replacing(BUILD / "demo", keep=RunFailed) as folder:
         title = f"MobileNetV1 on {options.image.name}"
         done, summary = reported(folder, "demo", title, program, values, SEED, golden)

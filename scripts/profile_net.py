@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
     import numpy as np
 
     from compiler.frontend import tflite
+    from compiler.ir.graph import map_shape
     from compiler.ir.image import Image
     from model.config import DEFAULT, MachineConfig
     from runtime import figures
@@ -52,14 +53,14 @@ def run(options: argparse.Namespace) -> int:
         shape, images = image.map["input"]["shape"], image.images
     else:
         graph = tflite.load(options.network)
-        shape, images = graph.input.shape, options.batch
+        shape, images = map_shape(graph.input.shape), options.batch
     if options.input:
         inputs = read_input(options.input, shape)
     else:
         inputs = np.random.default_rng(options.seed).integers(-128, 128, (images, *shape)).astype(np.int8)
     if graph:
         program = compiled(options.network, machine, options.batch)
-    golden = graph.run(inputs)[graph.output.name] if graph else None
+    golden = graph.run_images(inputs) if graph else None
     target = BUILD / "profile"
     with replacing(target, keep=RunFailed) as folder:
         _, summary = reported(folder, "profile", options.network.stem, program, inputs, options.seed, golden)

@@ -31,11 +31,11 @@ def test_a_small_network_on_the_command_level_model(seed: int, tmp_path: Path) -
     run = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
     assert run.returncode == 0, run.stderr
     graph = tflite.load(tmp_path / "net.tflite")
-    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), graph.run(values)[graph.output.name])
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), graph.run_images(values))
 
 
 def test_the_shipped_network_on_the_command_level_model() -> None:
     from compiler.ir.image import Image
 
     graph, image, values = tflite.load(MODEL), Image.load(compiled(MODEL)), demo_input()[None]
-    np.testing.assert_array_equal(on_model(image, values), graph.run(values)[graph.output.name])
+    np.testing.assert_array_equal(on_model(image, values), graph.run_images(values))

@@ -10,8 +10,7 @@ from compiler.emit.steps import Step
 from compiler.emit.timeline import Timeline, hoist_loads, rows_region
 from compiler.ir.buffer import Buffer
 from compiler.ir.feature_map import FeatureMap, map_words
-from compiler.ir.graph import Tensor
-from compiler.ir.layer import Group
+from compiler.ir.layer import Group, Map
 from compiler.ir.plan import Job, Plan
 from compiler.ir.program import Command, End
 from compiler.plan.constants import WorkConstants
@@ -49,7 +48,7 @@ class _Emitter:
     images: int
     timeline: Timeline = field(init=False)
     dram: DramLayout = field(default_factory=DramLayout)
-    _areas: dict[str, int] = field(default_factory=dict)  # DRAM address of a tensor
+    _areas: dict[str, int] = field(default_factory=dict)  # DRAM address of a map
     _fetched: dict[int, int] = field(default_factory=dict)  # rows of a group's input that were loaded
     _loaders: dict[int, Loader] = field(default_factory=dict)  # of the groups that have begun
 
@@ -90,11 +89,11 @@ class _Emitter:
         if n == segment.last - 1 and segment.to_dram:
             self._store(n, group, made, job)
 
-    def _area(self, tensor: Tensor, name: str) -> int:
-        """The DRAM address of a tensor of all images."""
-        if tensor.name not in self._areas:
-            self._areas[tensor.name] = self.dram.area(name, self.images * map_words(tensor.shape))
-        return self._areas[tensor.name]
+    def _area(self, map_: Map, name: str) -> int:
+        """The DRAM address of a map of all images."""
+        if map_.name not in self._areas:
+            self._areas[map_.name] = self.dram.area(name, self.images * map_words(map_.shape))
+        return self._areas[map_.name]
 
     def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
         """Loads the rows of an input that are not there yet; the maps of several images at once."""

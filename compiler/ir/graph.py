@@ -1,100 +1,163 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network as imported: tensors and operators, in an order in which they can be executed."""
+"""A network: tensors, and nodes that make them of others, in an order in which they can be executed.
 
-from dataclasses import dataclass, field
+    graph  = "inputs" tensor* / node* / "outputs" tensor*
+    node   = where operator inputs "->" outputs attributes
+    tensor = name type[shape] scale/zero point
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from model.operators import convolution, movement, pooling
-from model.operators.quantization import Quantization, Requantization
+from compiler.ir.failure import Failure
+from compiler.ir.operators.operator import Operator
+from compiler.ir.tensor import Constant, Tensor
+
+REMEDY = "convert the model again"
 
 
-@dataclass(frozen=True)
-class Tensor:
-    """An activation: shape [H, W, C] of one image, int8, quantised per tensor."""
-
-    name: str
-    shape: tuple[int, int, int]
-    quantization: Quantization
-
-    @property
-    def zero_point(self) -> int:
-        return self.quantization.zero_point
+class Malformed(Failure):
+    """A graph that contradicts itself."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
-    """One operator.
+    """An operator with the tensors that it takes and makes; where: its place in the model, for messages."""
 
-    op       conv2d, depthwise_conv2d, fully_connected, average_pool2d, max_pool2d, add or pad
-    where    its place in the model, for messages
-    filters  int8, TFLite's layout: [M, R, S, C], [R, S, C] (depthwise) or [M, C] (fully connected)
-    bias     int32 [M], not folded
-    kernel   rows, columns; pads: top, bottom, left, right
-    limits   multiplier, shift, zero point and clamp of the result
-    """
-
-    op: str
+    operator: Operator
     where: str
     inputs: tuple[Tensor, ...]
-    output: Tensor
-    filters: np.ndarray | None = None
-    bias: np.ndarray | None = None
-    kernel: tuple[int, int] = (1, 1)
-    stride: int = 1
-    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
-    limits: Requantization | None = None
+    outputs: tuple[Tensor, ...]
+
+    @property
+    def place(self) -> str:
+        """For messages."""
+        return f"operator {self.where} {self.operator.name}"
+
+    @property
+    def activations(self) -> tuple[Tensor, ...]:
+        """Inputs that are no constants."""
+        return tuple(tensor for tensor in self.inputs if not isinstance(tensor, Constant))
+
+    @property
+    def macs(self) -> int:
+        """Multiplications of weights."""
+        return self.operator.macs(self.inputs, self.outputs)
+
+    @property
+    def elements(self) -> int:
+        """Element operations; of weights, their multiplications."""
+        return self.operator.elements(self.inputs, self.outputs)
+
+    def run(self, values: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        """The outputs, of the inputs."""
+        return self.operator.run(values, self.inputs, self.outputs)
+
+    def verify(self) -> None:
+        """Raises Malformed where inputs and outputs are not those of the operator."""
+        try:
+            made = self.operator.infer(self.inputs)
+            if made:
+                self._check_outputs(made)
+                self.operator.check(self.inputs, self.outputs)
+        except ValueError as error:
+            raise Malformed(f"{self.place}: {error}", layer=self.where, remedy=REMEDY) from error
+
+    def _check_outputs(self, made: tuple) -> None:
+        if len(made) != len(self.outputs):
+            raise ValueError(f"makes {len(made)} tensors, has {len(self.outputs)} outputs")
+        for form, output in zip(made, self.outputs):
+            if form != output.form:
+                raise ValueError(f"makes {form}, its output is {output.form}")
+
+    def __str__(self) -> str:
+        tensors = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"{self.where:4} {self.operator.name:17} {' -> '.join(tensors)}  {self.operator}".rstrip()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Graph:
-    """A chain of operators from one input to one output."""
+    """Nodes from inputs to outputs."""
 
-    nodes: tuple[Node, ...] = field(default=())
+    inputs: tuple[Tensor, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Tensor, ...]
 
     @property
     def input(self) -> Tensor:
-        return self.nodes[0].inputs[0]
+        """Of a network with one."""
+        return _one(self.inputs, "input")
 
     @property
     def output(self) -> Tensor:
-        return self.nodes[-1].output
+        """Of a network with one."""
+        return _one(self.outputs, "output")
+
+    @property
+    def readers(self) -> dict[str, list[Node]]:
+        """Which nodes take a tensor, by its name."""
+        found: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            for tensor in node.activations:
+                found.setdefault(tensor.name, []).append(node)
+        return found
 
     def __str__(self) -> str:
-        rows = (
-            f"{node.where:4} {node.op:17} {_shape(node.inputs[0])} -> {_shape(node.output)}"
-            f"  kernel {node.kernel[0]}x{node.kernel[1]} stride {node.stride} "
-            f"pads {' '.join(map(str, node.pads))}"
-            for node in self.nodes
-        )
-        return "\n".join(rows)
+        ends = (f"{name:22} {', '.join(map(str, tensors))}" for name, tensors in
+                (("inputs", self.inputs), ("outputs", self.outputs)))
+        first, last = ends
+        return "\n".join([first, *map(str, self.nodes), last])
 
-    def run(self, images: np.ndarray) -> dict[str, np.ndarray]:
-        """All tensors by name, for int8 images [N, H, W, C]: the golden model of the network."""
-        values = {self.input.name: images}
+    def run(self, *inputs: np.ndarray) -> dict[str, np.ndarray]:
+        """All tensors by name: the golden model of the network. Inputs in their order, of their types and shapes."""
+        values = {tensor.name: value for tensor, value in zip(self.inputs, inputs, strict=True)}
         for node in self.nodes:
-            values[node.output.name] = execute(node, [values[tensor.name] for tensor in node.inputs])
+            taken = tuple(tensor.data if isinstance(tensor, Constant) else values[tensor.name]
+                          for tensor in node.inputs)
+            values.update(zip((tensor.name for tensor in node.outputs), node.run(taken), strict=True))
         return values
 
+    def run_images(self, images: np.ndarray) -> np.ndarray:
+        """The output, int8 [N, E, F, M], for int8 images [N, H, W, C], of a network with one input and one output."""
+        shape, made = self.input.shape, map_shape(self.output.shape)
+        results = [self.run(image.reshape(shape))[self.output.name].reshape(made) for image in images]
+        return np.stack(results)
 
-def _shape(tensor: Tensor) -> str:
-    return "x".join(str(n) for n in tensor.shape)
+    def verified(self) -> "Graph":
+        """The graph, if each tensor is made once and before its use, all outputs are made, and types, shapes and
+        scales are those that the operators make. Raises Malformed."""
+        known: dict[str, Tensor] = {}
+        for tensor in self.inputs:
+            if tensor.name in known:
+                raise Malformed(f"the model has its input {tensor.name} twice", remedy=REMEDY)
+            known[tensor.name] = tensor
+        made: set[str] = set()
+        for node in self.nodes:
+            for tensor in node.activations:
+                if known.get(tensor.name) != tensor:
+                    raise Malformed(f"{node.place}: takes {tensor.name}, which no operator before it makes",
+                                    layer=node.where, remedy=REMEDY)
+            node.verify()
+            for tensor in node.outputs:
+                if tensor.name in known:
+                    raise Malformed(f"{node.place}: makes {tensor.name}, which is there already",
+                                    layer=node.where, remedy=REMEDY)
+                known[tensor.name] = tensor
+                made.add(tensor.name)
+        for tensor in self.outputs:
+            if tensor.name not in made or known[tensor.name] != tensor:
+                raise Malformed(f"the model's output {tensor.name} is made by no operator", remedy=REMEDY)
+        return self
 
 
-def execute(node: Node, inputs: list[np.ndarray]) -> np.ndarray:
-    """One operator on int8 [N, H, W, C]."""
-    x, zero_point = inputs[0], node.inputs[0].zero_point
-    if node.op == "conv2d":
-        return convolution.conv2d(x, node.filters, node.bias, zero_point, node.limits, node.stride, node.pads)
-    if node.op == "depthwise_conv2d":
-        return convolution.depthwise_conv2d(x, node.filters, node.bias, zero_point, node.limits, node.stride, node.pads)
-    if node.op == "fully_connected":
-        flat = x.reshape(len(x), -1)
-        result = convolution.fully_connected(flat, node.filters, node.bias, zero_point, node.limits)
-        return result[:, None, None, :]
-    if node.op == "average_pool2d":
-        return pooling.average_pool2d(x, node.kernel, node.stride, node.pads)
-    if node.op == "pad":
-        top, bottom, left, right = node.pads
-        return movement.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), zero_point)
-    raise ValueError(f"{node.where}: no golden model of {node.op}")
+def _one(tensors: tuple[Tensor, ...], end: str) -> Tensor:
+    if len(tensors) != 1:
+        raise Failure(f"the network has {len(tensors)} {end}s, this is for one with a single one")
+    return tensors[0]
+
+
+def map_shape(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """(H, W, C) of a tensor of one image and 2 to 4 axes: those that its shape lacks are 1."""
+    rows, columns, channels = (1, 1, 1, *shape[1:])[-3:]
+    return rows, columns, channels

@@ -7,9 +7,28 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.graph import Tensor
+from compiler.ir.graph import map_shape
+from compiler.ir.tensor import Quantized
+from model.operators.quantization import Quantization
 
 OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
+
+
+@dataclass(frozen=True)
+class Map:
+    """An activation as the machine has it: int8 [H, W, C] of one image."""
+
+    name: str
+    shape: tuple[int, int, int]
+    quantization: Quantization
+
+    @property
+    def zero_point(self) -> int:
+        return self.quantization.zero_point
+
+
+def map_of(tensor: Quantized) -> Map:
+    return Map(tensor.name, map_shape(tensor.shape), tensor.quantization)
 
 
 @dataclass(frozen=True)
@@ -76,8 +95,8 @@ class Group:
     """
 
     name: str
-    source: Tensor
-    output: Tensor
+    source: Map
+    output: Map
     window: Window = Window()
     epilogue: tuple[Average, ...] = ()
     image: int = 0

@@ -85,7 +85,7 @@ def test_every_image_gets_its_own_result(model: Path, seed: int, monkeypatch: py
         assert any(group.images for group in stages.schedule.plan.groups)
         texts.add(stages.text)
         output, _ = run(stages, values)
-        assert np.array_equal(output, stages.graph.run(values)[stages.graph.output.name])
+        assert np.array_equal(output, stages.graph.run_images(values))
         turned, _ = run(stages, values[::-1])
         assert np.array_equal(turned, output[::-1]) and not np.array_equal(turned, output)
     assert len(texts) == 2
@@ -180,4 +180,4 @@ def test_last_run_is_filled(model: Path, seed: int) -> None:
 def test_other_machines(machine: MachineConfig, model: Path, seed: int) -> None:
     stages = compile_network(model, machine, effort=EFFORT, images=3)
     values = images(seed, 3)
-    assert np.array_equal(run(stages, values)[0], stages.graph.run(values)[stages.graph.output.name])
+    assert np.array_equal(run(stages, values)[0], stages.graph.run_images(values))

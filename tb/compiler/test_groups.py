@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
-from compiler.ir.graph import Graph
 from compiler.passes.fold_pads import fold_pads
 from compiler.passes.form_groups import form_groups
 from compiler.pipeline import compile_network
@@ -67,7 +66,7 @@ def test_golden_output(what: str, seed: int, tmp_path: Path) -> None:
     values = np.random.default_rng([seed, 1]).integers(-128, 128, shape).astype(np.int8)
     machine = Machine(stages.image.with_input(values[0]), stages.machine)
     machine.run(stages.image.program)
-    golden = stages.graph.run(values)[stages.graph.output.name][0]
+    golden = stages.graph.run_images(values)[0]
     np.testing.assert_array_equal(stages.image.output(machine.dram), golden)
     assert len(np.unique(golden)) > 1
 
@@ -76,21 +75,26 @@ def test_average_after_average_keeps_the_first(seed: int, tmp_path: Path) -> Non
     path = Net(seed, (1, 4, 4, 8)).conv("c", 1).pool("p", 4).pool("q", 1).write(tmp_path)
     stages = compile_network(path, effort=8)
     [group] = stages.groups
-    assert (group.averaged, group.output.name) == (16, stages.graph.output.name)
+    assert (group.averaged, group.output.name) == (16, stages.folded.output.name)
 
 
+PADS = "a PAD of rows and columns goes into the convolution behind it"
 REFUSED: dict[str, tuple[Callable[[Net], Net], str]] = {
     "PAD at the end": (lambda net: net.conv("c", 3).pad("p", 1, 1, 1, 1),
-                       "operator #1 PAD: only before a convolution"),
-    "PAD alone": (lambda net: net.pad("p", 1, 1, 1, 1), "operator #0 PAD: only before a convolution"),
+                       f"operator #1 PAD: {PADS}, not into the model's output"),
+    "PAD alone": (lambda net: net.pad("p", 1, 1, 1, 1), f"operator #0 PAD: {PADS}, not into the model's output"),
     "PAD before an average": (lambda net: net.conv("c", 1).pad("p", 2, 0, 0, 0).pool("a", 8),
-                              "operator #1 PAD: only before a convolution"),
-    "large kernel": (lambda net: net.conv("c", 5),
-                     "operator #0: a kernel of 5 x 5 at stride 1, supported are at most 3 x 3 and 2"),
+                              f"operator #1 PAD: {PADS}, not into AVERAGE_POOL_2D"),
+    "large kernel": (lambda net: net.conv("c", 5), "operator #0 CONV_2D: kernels are at most 3 x 3, not 5 x 5"),
     "large depthwise kernel": (lambda net: net.depthwise("d", 4).conv("c", 1),
-                               "operator #0: a kernel of 4 x 4 at stride 1, supported are at most 3 x 3 and 2"),
-    "average first": (lambda net: net.pool("a", 2),
-                      "operator #0 AVERAGE_POOL_2D: only over the whole map, af"),
+                               "operator #0 DEPTHWISE_CONV_2D: kernels are at most 3 x 3, not 4 x 4"),
+    "average of windows": (lambda net: net.conv("c", 1).pool("a", 2),
+                           "operator #1 AVERAGE_POOL_2D: averages are over the whole map, not over windows of 2 x 2"),
+    "average first": (lambda net: net.pad("p", 0, 2, 0, 0).pool("a", 8),
+                      f"operator #0 PAD: {PADS}, not into AVERAGE_POOL_2D; operator #1 AVERAGE_POOL_2D: an average "
+                      "needs a pointwise convolution before it, not PAD"),
+    "average behind a window": (lambda net: net.conv("c", 3).pad("p", 0, 2, 0, 0).conv("d", 3, padding=VALID).conv(
+        "e", 3).pool("a", 6), "operator #4 AVERAGE_POOL_2D: an average needs a pointwise convolution before it"),
 }
 
 
@@ -104,9 +108,10 @@ def test_refused(what: str, seed: int, tmp_path: Path) -> None:
 
 def test_groups_lead_from_input_to_output(seed: int, tmp_path: Path) -> None:
     path = Net(seed).conv("a", 3).conv("b", 3).conv("c", 3).write(tmp_path)
-    first, second, third = fold_pads(tflite.load(path)).nodes
-    assert len(form_groups(Graph((first, second, third)))) == 3
+    graph = fold_pads(tflite.load(path))
+    first, second, third = graph.nodes
+    assert len(form_groups(graph)) == 3
     with pytest.raises(ValueError, match="^the groups conv0, conv1 are not the whole network$"):
-        form_groups(Graph((first, third)))
-    with pytest.raises(ValueError, match="^the groups conv0, conv1 are not the whole network$"):
-        form_groups(Graph((first, replace(second, inputs=third.inputs))))
+        form_groups(replace(graph, nodes=(first, third)))
+    with pytest.raises(ValueError, match="^the groups conv0, conv1, conv2 are not the whole network$"):
+        form_groups(replace(graph, nodes=(first, replace(second, inputs=first.inputs), third)))

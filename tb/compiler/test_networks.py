@@ -121,7 +121,7 @@ def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     machine.run(image.program)
     output = image.results([image.output(machine.dram)], len(values))
     about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}"
-    assert np.array_equal(output, stages.graph.run(values)[stages.graph.output.name]), about
+    assert np.array_equal(output, stages.graph.run_images(values)), about
     assert not any(late), about
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.graph import Tensor
-from compiler.ir.layer import Group, Separable, Window, input_rows
+from compiler.ir.layer import Group, Map, Separable, Window, input_rows
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.segments import _needs_slack_too_late, _segments_from, best_segments
@@ -25,7 +24,7 @@ def network(rng: np.random.Generator, count: int) -> list[Group]:
     for n in range(count):
         stride, filters = int(rng.integers(1, 3)), int(rng.choice([8, 16, 32]))
         out = -(-side // stride)
-        source, output = (Tensor(f"t{n + k}", shape, None) for k, shape in
+        source, output = (Map(f"t{n + k}", shape, None) for k, shape in
                           enumerate([(side, side, channels), (out, out, filters)]))
         window = Window((3, 3), stride, (1, 1, 1, 1))
         groups.append(Separable(name=f"block{n}", source=source, output=output, window=window,

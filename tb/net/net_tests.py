@@ -54,7 +54,7 @@ async def runs_network(dut) -> None:
     result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
     board.compare(0, int(result.error), "error code")
     compare_passes(board, image, values, result)
-    golden, outputs = graph.run(values[None])[graph.output.name], image.output(host.memory)[None]
+    golden, outputs = graph.run_images(values[None]), image.output(host.memory)[None]
     board.compare(golden, outputs, "logits")
     dut._log.info("%s", result.counters)
     compared, answers = comparison(outputs, golden)

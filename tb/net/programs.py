@@ -40,7 +40,7 @@ class Network:
     def golden(self) -> np.ndarray:
         """Its output as the operators compute it: int8 [H, W, C], or [N, H, W, C]."""
         several = self.values.ndim == 4
-        outputs = self.graph.run(self.values if several else self.values[None])[self.graph.output.name]
+        outputs = self.graph.run_images(self.values if several else self.values[None])
         return outputs if several else outputs[0]
 
 

@@ -31,7 +31,7 @@ def grey() -> np.ndarray:
 def golden_class(pixels: bytes) -> int:
     graph = tflite.load(MODEL)
     values = preprocess(np.frombuffer(pixels, np.uint8).reshape(1, 32, 32, 3))
-    return int(graph.run(values)[graph.output.name].argmax())
+    return int(graph.run_images(values).argmax())
 
 
 def turned(path: Path, orientation: int, undo: Picture.Transpose) -> None:

@@ -65,7 +65,8 @@ def conv(shape=(8, 8, 8), filters=(8, 3, 3, 8), out=(8, 8, 8), batch=1, kind="CO
     more = {"depthMultiplier": 1} if kind == "DEPTHWISE_CONV_2D" else {}
     windowed = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1, "padding": SAME}
     net.operator(kind, inputs, [y], **(({} if kind == "FULLY_CONNECTED" else windowed | more) | options))
-    return net.pack([x, x] if ends == "two inputs" else [x], [x if ends == "another output" else y])
+    inputs = {"two inputs": [x, net.tensor((batch, *shape), **scale)], "one input twice": [x, x]}
+    return net.pack(inputs.get(ends, [x]), [x if ends == "another output" else y])
 
 
 def two_to_one(name: str, out: tuple[int, ...], **options: int) -> bytes:
@@ -111,8 +112,9 @@ def _models(folder: Path, rng: np.random.Generator) -> None:
         "activation": conv(fusedActivationFunction=4),
         "bias": conv(bias=-(2**31)),
         "inputs": conv(ends="two inputs"),
+        "input_twice": conv(ends="one input twice"),
         "output": conv(ends="another output"),
-        "classifier": conv(filters=(10, 512), out=(1, 1, 10), kind="FULLY_CONNECTED"),
+        "classifier": conv(filters=(10, 512), out=(10,), kind="FULLY_CONNECTED"),
         "pool2": two_to_one("AVERAGE_POOL_2D", (1, 4, 4, 8), padding=VALID, **pool),
         "add": two_to_one("ADD", (1, 8, 8, 8)),
         "pad": pad([[0, 0], [1, 1], [1, 1], [0, 0]], (1, 10, 10, 8)),

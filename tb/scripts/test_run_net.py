@@ -56,7 +56,7 @@ def test_golden_outputs(batch: int, compiled: Path, seed: int, tmp_path: Path) -
     graph = tflite.load(compiled / "net.tflite")
     outputs = np.load(tmp_path / "y.npy")
     assert outputs.dtype == np.int8 and len(np.unique(outputs)) > 5
-    np.testing.assert_array_equal(outputs, graph.run(values)[graph.output.name])
+    np.testing.assert_array_equal(outputs, graph.run_images(values))
 
 
 def change_map(change: Callable[[dict], object]) -> Callable[[Path], object]:

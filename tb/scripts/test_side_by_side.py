@@ -61,13 +61,13 @@ def test_six_at_once(round_: int, seed: int, tmp_path: Path) -> None:
         *([".venv/bin/eyrie", "run", program, "--input", tmp_path / f"x{n}.npy",
            "--output", tmp_path / f"y{n}.npy"] for n in range(2)),
         *(["make", "sim", "TEST=fifo0", f"SEED={n}"] for n in range(2)))
-    expected = graph.run(inputs)[graph.output.name]
+    expected = graph.run_images(inputs)
     assert (expected[0] != expected[1]).any()
     for n in range(2):
         np.testing.assert_array_equal(np.load(tmp_path / f"y{n}.npy")[0], expected[n])
         assert f"seed {n}, " in printed[4 + n]
     photos = preprocess(np.stack([np.asarray(picture) for picture in pictures]))
-    classes = graph.run(photos)[graph.output.name].reshape(2, -1).argmax(1).tolist()
+    classes = graph.run_images(photos).reshape(2, -1).argmax(1).tolist()
     assert classes[0] != classes[1]
     for n in range(2):
         assert f"photo{n}.png is a {CLASSES[classes[n]]}" in printed[n] and printed[n].endswith("match\n")

@@ -34,24 +34,26 @@ def test_round_trip(seed: int, tmp_path: Path) -> None:
     path.write_bytes(net.build([x]))
 
     graph = tflite.load(path)
-    conv, pad, depthwise, pool, fc = graph.nodes
-    ops = ["conv2d", "pad", "depthwise_conv2d", "average_pool2d", "fully_connected"]
-    assert [node.op for node in graph.nodes] == ops
-    assert [node.where for node in graph.nodes] == ["#0", "#1", "#2", "#3", "#5"]
-    assert (graph.input.name, graph.input.shape) == ("image", (9, 7, 3))
-    assert (graph.output.name, graph.output.shape) == ("fc", (1, 1, 4))
-    assert conv.pads == (1, 1, 0, 1) and pad.pads == (1, 2, 3, 0)
-    assert (depthwise.stride, depthwise.pads, pool.kernel) == (2, (0, 0, 0, 0), (4, 4))
+    conv, pad, depthwise, pool, flat, fc = graph.nodes
+    assert [node.operator.name for node in graph.nodes] == [
+        "CONV_2D", "PAD", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "RESHAPE", "FULLY_CONNECTED"]
+    assert [node.where for node in graph.nodes] == ["#0", "#1", "#2", "#3", "#4", "#5"]
+    assert (graph.input.name, graph.input.shape) == ("image", (1, 9, 7, 3))
+    assert (graph.output.name, graph.output.shape) == ("fc", (1, 4))
+    assert conv.operator.pads == (1, 1, 0, 1) and pad.operator.margins == ((0, 0), (1, 2), (3, 0), (0, 0))
+    assert (depthwise.operator.stride, depthwise.operator.pads) == ((2, 2), (0, 0, 0, 0))
+    assert pool.operator.kernel == (4, 4) and flat.operator.to == (1, 8)
     for node, (filters, scale, biases, out), activation in zip(
             (conv, depthwise, fc), layers, ("RELU6", "RELU", "NONE")):
-        assert np.array_equal(node.filters, filters[0] if node is depthwise else filters)
-        assert np.array_equal(node.bias, biases)
-        quantization = node.output.quantization
+        operator = node.operator
+        assert np.array_equal(operator.filters, filters[0] if node is depthwise else filters)
+        assert np.array_equal(operator.bias, biases)
+        quantization = node.outputs[0].quantization
         assert (quantization.scale, quantization.zero_point) == out
         limits = requantization(node.inputs[0].quantization, np.broadcast_to(scale, len(biases)),
                                 quantization, activation)
         for name, value in vars(limits).items():
-            assert np.array_equal(getattr(node.limits, name), value), name
+            assert np.array_equal(getattr(operator.requantization(node.inputs, node.outputs), name), value), name
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -63,7 +65,7 @@ def test_litert_computes_what_the_golden_model_does(stride: int, seed: int, tmp_
     graph = tflite.load(path)
     expected = tflite_reference.run(path, images)
     assert len(np.unique(expected)) > 5
-    np.testing.assert_array_equal(graph.run(images)[graph.output.name], expected)
+    np.testing.assert_array_equal(graph.run_images(images), expected)
 
 
 def test_wrong_shapes_are_refused_by_name(seed: int) -> None:

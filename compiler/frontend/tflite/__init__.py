@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads TensorFlow Lite files into Graphs.
+
+Sources: the TensorFlow Lite schema (version 3) and the 8-bit quantization specification. Legacy uint8 becomes int8:
+activations and their zero points less 128, filters less their zero point. An operator that nothing here can do
+becomes an Unknown node, so that all that stands in a model's way can be said at once; a file that contradicts itself
+is refused.
+"""
+
+from pathlib import Path
+
+from compiler.frontend.file import ImportFailure, read_model
+from compiler.ir.graph import Graph
+
+
+def load(path: str | Path) -> Graph:
+    """Raises ImportFailure, which begins with the path."""
+    data = read_model(path)
+    try:
+        return from_bytes(data)
+    except ImportFailure as error:
+        raise ImportFailure(f"{path}: {error}", layer=error.layer) from error
+
+
+def from_bytes(data: bytes) -> Graph:
+    """The Graph of a file's contents. Raises ImportFailure."""
+    from compiler.frontend.tflite.importer import import_model
+
+    return import_model(data)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED."""
+
+import numpy as np
+
+from compiler.frontend.file import ImportFailure
+from compiler.frontend.tflite.reader import Call
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import REMEDY
+from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from compiler.ir.operators.operator import Operator
+from compiler.ir.tensor import Tensor
+from model.messages import times
+
+Imported = tuple[tuple[Tensor, ...], Operator]
+
+
+def conv_2d(call: Call) -> Imported:
+    source, filters = call.quantized(0), _filters(call, 4)
+    dilation = _dilation(call)
+    window = call.window(filters.shape[1:3], dilation)
+    return (source,), Conv2D(**_weights(call, filters, len(filters)), **window, dilation=dilation)
+
+
+def depthwise_conv_2d(call: Call) -> Imported:
+    """The schema's depth multiplier says what the filters say as well."""
+    source, filters = call.quantized(0), _filters(call, 4)
+    if filters.shape[0] != 1:
+        raise ImportFailure(f"filters of {times(filters.shape)}, must be 1 x R x S x M", remedy=REMEDY)
+    dilation = _dilation(call)
+    window = call.window(filters.shape[1:3], dilation)
+    weights = _weights(call, filters, filters.shape[3])
+    return (source,), DepthwiseConv2D(**weights | {"filters": weights["filters"][0]}, **window, dilation=dilation)
+
+
+def fully_connected(call: Call) -> Imported:
+    source, filters = call.quantized(0), _filters(call, 2)
+    if call.option("weightsFormat", 0):
+        raise Unsupported("its filters are shuffled")
+    keep = bool(call.option("keepNumDims", False))
+    return (source,), FullyConnected(**_weights(call, filters, len(filters)), keep_axes=keep)
+
+
+def _dilation(call: Call) -> tuple[int, int]:
+    return int(call.options.dilationHFactor), int(call.options.dilationWFactor)
+
+
+def _filters(call: Call, axes: int) -> np.ndarray:
+    """As the file has them."""
+    call.quantized_output()
+    filters = call.constant(1)
+    if filters.dtype != (np.uint8 if call.unsigned else np.int8):
+        raise Unsupported(f"filters are {filters.dtype}, not {'uint8' if call.unsigned else 'int8'}")
+    if filters.ndim != axes:
+        raise ImportFailure(f"filters of {times(filters.shape)}, must have {axes} axes", remedy=REMEDY)
+    return filters
+
+
+def _weights(call: Call, filters: np.ndarray, outputs: int) -> dict:
+    """What all of them have."""
+    scales, zero_points = call.reader.scales(call.inputs[1], outputs)
+    if call.unsigned:
+        filters = _without_zero_point(filters, int(zero_points[0]) if len(zero_points) else 0)
+    elif zero_points.any():
+        raise Unsupported("filters with a zero point: quantise them symmetrically")
+    return {"filters": filters, "scales": scales, "bias": _bias(call, outputs), "activation": call.fused(),
+            "unsigned": call.unsigned}
+
+
+def _without_zero_point(filters: np.ndarray, zero_point: int) -> np.ndarray:
+    """uint8 less its zero point, int16, or int8 where that holds them whatever they are."""
+    centred = filters.astype(np.int16) - np.int16(zero_point)
+    return centred.astype(np.int8) if zero_point == 128 else centred
+
+
+def _bias(call: Call, outputs: int) -> np.ndarray:
+    if not call.has(2):
+        return np.zeros(outputs, np.int32)
+    bias = call.constant(2)
+    if bias.dtype != np.int32:
+        raise Unsupported(f"its bias is {bias.dtype}, not int32")
+    if bias.size != outputs:
+        raise ImportFailure(f"{bias.size} biases for {outputs} channels", remedy=REMEDY)
+    return bias.reshape(outputs)
+
+
+OPERATORS = {"CONV_2D": conv_2d, "DEPTHWISE_CONV_2D": depthwise_conv_2d, "FULLY_CONNECTED": fully_connected}

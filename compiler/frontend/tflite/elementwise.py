@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU."""
+
+from compiler.frontend.tflite.reader import Call
+from compiler.ir.operators import elementwise
+from compiler.ir.operators.elementwise import Binary
+from compiler.ir.tensor import Tensor
+
+Imported = tuple[tuple[Tensor, ...], Binary]
+
+
+def _operands(call: Call) -> tuple[Tensor, ...]:
+    call.quantized_output()
+    return call.quantized(0), call.quantized(1)
+
+
+def _with_activation(kind: type[Binary]):
+    return lambda call: (_operands(call), kind(activation=call.fused(), unsigned=call.unsigned))
+
+
+def _plain(kind: type[Binary]):
+    return lambda call: (_operands(call), kind(unsigned=call.unsigned))
+
+
+OPERATORS = {
+    "ADD": _with_activation(elementwise.Add),
+    "SUB": _with_activation(elementwise.Sub),
+    "MUL": _with_activation(elementwise.Mul),
+    "MAXIMUM": _plain(elementwise.Maximum),
+    "MINIMUM": _plain(elementwise.Minimum),
+    "PRELU": _plain(elementwise.Prelu),
+}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SOFTMAX, ARG_MAX, RESIZE_BILINEAR, QUANTIZE and DEQUANTIZE."""
+
+from compiler.frontend.file import ImportFailure
+from compiler.frontend.tflite.movement import resized_to
+from compiler.frontend.tflite.reader import TYPES, Call
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import REMEDY
+from compiler.ir.operators.host import ArgMax, Dequantize, Quantize, QuantizeInt32, ResizeBilinear, Softmax
+from compiler.ir.operators.operator import Operator
+from compiler.ir.operators.tables import Requantize
+from compiler.ir.tensor import Quantized, Tensor
+
+Imported = tuple[tuple[Tensor, ...], Operator]
+
+
+def softmax(call: Call) -> Imported:
+    source = call.quantized(0)
+    call.quantized_output()
+    return (source,), Softmax(beta=float(call.options.beta))
+
+
+def arg_max(call: Call) -> Imported:
+    axes = call.integers(1)
+    if len(axes) != 1:
+        raise ImportFailure(f"{len(axes)} axes, must be one", remedy=REMEDY)
+    kind = TYPES.get(call.options.outputType, "")
+    if kind not in ("int32", "int64"):
+        raise Unsupported(f"its output is {kind}, not int32 or int64")
+    return (_int8(call),), ArgMax(axis=axes[0], dtype=kind)
+
+
+def resize_bilinear(call: Call) -> Imported:
+    call.quantized_output()
+    return (call.quantized(0),), ResizeBilinear(**resized_to(call))
+
+
+def quantize(call: Call) -> Imported:
+    """From float32, int32, or other scales."""
+    source = call.tensor(0)
+    call.quantized_output()
+    if source.dtype == "float32":
+        return (source,), Quantize()
+    if source.dtype == "int32" and isinstance(source, Quantized):
+        return (source,), QuantizeInt32()
+    return (_int8(call),), Requantize(unsigned=call.unsigned)
+
+
+def dequantize(call: Call) -> Imported:
+    return (_int8(call),), Dequantize()
+
+
+def _int8(call: Call) -> Tensor:
+    """The input, which is int8 or uint8 whatever the output is."""
+    source = call.tensor(0)
+    if source.dtype != "int8" or not isinstance(source, Quantized):
+        raise Unsupported(f"its input is {source.dtype}, not int8 with a scale")
+    return source
+
+
+OPERATORS = {
+    "SOFTMAX": softmax,
+    "ARG_MAX": arg_max,
+    "RESIZE_BILINEAR": resize_bilinear,
+    "QUANTIZE": quantize,
+    "DEQUANTIZE": dequantize,
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Goes through the operators of a file's subgraph."""
+
+from ai_edge_litert import schema_py_generated as schema
+
+from compiler.frontend.file import ImportFailure
+from compiler.frontend.tflite.reader import Call, Reader
+from compiler.frontend.tflite.registry import IMPORTERS
+from compiler.ir.failure import Failure, Unsupported
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.operator import Unknown
+from compiler.ir.tensor import Constant, Tensor
+
+_OPERATOR_NAMES = {
+    value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)
+}
+_DAMAGED = "damaged TensorFlow Lite file"
+_REMEDY = "copy or convert the model again"
+
+
+def import_model(data: bytes) -> Graph:
+    """The verified Graph of a file's contents. Raises ImportFailure."""
+    try:
+        model = schema.ModelT.InitFromPackedBuf(data, 0)
+    except Exception as error:  # the schema's classes raise whatever the damaged bytes lead to
+        raise ImportFailure(f"{_DAMAGED}: something in it lies beyond its end or cannot be read",
+                            remedy=_REMEDY) from error
+    importer = _Importer(model)
+    try:
+        return importer.graph().verified()
+    except ImportFailure:
+        raise
+    except Failure as error:
+        raise ImportFailure(str(error), layer=error.layer) from error
+    except Exception as error:  # what is read may be nonsense
+        raise ImportFailure(f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense",
+                            remedy=_REMEDY) from error
+
+
+class _Importer:
+    def __init__(self, model: schema.ModelT) -> None:
+        self.model = model
+        self.place = "the model"  # what is being read, for messages
+
+    def graph(self) -> Graph:
+        if len(self.model.subgraphs) != 1:
+            raise ImportFailure(f"{len(self.model.subgraphs)} subgraphs, one is supported")
+        [subgraph] = self.model.subgraphs
+        if not subgraph.operators:
+            raise ImportFailure("the model has no operators")
+        reader = Reader(self.model, subgraph)
+        inputs = tuple(reader.tensor(index) for index in subgraph.inputs)
+        known = {tensor.name for tensor in inputs}
+        nodes = []
+        for number, operator in enumerate(subgraph.operators):
+            nodes.append(self._node(reader, operator, number, known))
+            known |= {tensor.name for tensor in nodes[-1].outputs}
+        self.place = "the model"
+        outputs = tuple(reader.tensor(index) for index in subgraph.outputs)
+        return Graph(inputs, tuple(nodes), outputs)
+
+    def _node(self, reader: Reader, operator: schema.OperatorT, number: int, known: set[str]) -> Node:
+        where = f"#{number}"
+        self.place = f"operator {where}"
+        name = self._operator_name(operator)
+        self.place = f"operator {where} {name}"
+        call = Call(reader, operator)
+        try:
+            if name not in IMPORTERS:
+                raise Unsupported("no such operator is known")
+            inputs, made = IMPORTERS[name](call)
+        except Unsupported as error:
+            made = Unknown(name, str(error))
+            inputs = _what_it_takes(call, known)
+        except ImportFailure as error:
+            raise ImportFailure(f"{self.place}: {error}", layer=where) from error
+        outputs = tuple(reader.tensor(index) for index in call.outputs)
+        return Node(made, where, tuple(inputs), outputs)
+
+    def _operator_name(self, operator: schema.OperatorT) -> str:
+        """The schema's, or that of a custom operator."""
+        code = self.model.operatorCodes[operator.opcodeIndex]
+        number = max(code.builtinCode, code.deprecatedBuiltinCode)
+        if number == schema.BuiltinOperator.CUSTOM and code.customCode:
+            return "".join(letter if letter.isprintable() else "?" for letter in code.customCode.decode())
+        return _OPERATOR_NAMES.get(number, f"number {number}")
+
+
+def _what_it_takes(call: Call, known: set[str]) -> tuple[Tensor, ...]:
+    """Tensors that are made before it; constants of an operator that is not known say nothing."""
+    tensors = (call.reader.tensor(index) for index in call.inputs if index >= 0 and not call.reader.is_constant(index))
+    return tuple(tensor for tensor in tensors if tensor.name in known and not isinstance(tensor, Constant))

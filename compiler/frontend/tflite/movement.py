@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that put values in other places."""
+
+from ai_edge_litert import schema_py_generated as schema
+
+from compiler.frontend.file import ImportFailure
+from compiler.frontend.tflite.reader import Call
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import REMEDY
+from compiler.ir.operators import movement
+from compiler.ir.operators.operator import Operator
+from compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
+
+Imported = tuple[tuple[Tensor, ...], Operator]
+_MIRROR = {schema.MirrorPadMode.REFLECT: "REFLECT", schema.MirrorPadMode.SYMMETRIC: "SYMMETRIC"}
+
+
+def _reshape(name: str):
+    """Shapes are fixed, so that the output's is the one that is asked for."""
+    def make(call: Call) -> Imported:
+        return (call.tensor(0),), movement.Reshape(to=call.reader.shape(call.outputs[0]), operator=name)
+
+    return make
+
+
+def transpose(call: Call) -> Imported:
+    return (call.tensor(0),), movement.Transpose(axes=call.integers(1))
+
+
+def pad(call: Call) -> Imported:
+    """PAD fills with the zero point."""
+    source = call.quantized(0)
+    return (source,), movement.Pad(margins=_margins(call), value=source.zero_point)
+
+
+def pad_v2(call: Call) -> Imported:
+    source, value = call.quantized(0), call.quantized(2)
+    if not isinstance(value, QuantizedConstant) or value.size != 1:
+        raise Unsupported("what it fills with is not one constant")
+    if value.quantization != source.quantization:
+        raise Unsupported("what it fills with has another scale or zero point")
+    return (source,), movement.Pad(margins=_margins(call), value=int(value.data.ravel()[0]))
+
+
+def mirror_pad(call: Call) -> Imported:
+    return (call.tensor(0),), movement.MirrorPad(margins=_margins(call), mode=_MIRROR[call.options.mode])
+
+
+def _margins(call: Call) -> tuple[tuple[int, int], ...]:
+    values = call.integers(1)
+    if len(values) % 2:
+        raise ImportFailure(f"{len(values)} margins, must be two for each axis", remedy=REMEDY)
+    return tuple(zip(values[::2], values[1::2]))
+
+
+def tile(call: Call) -> Imported:
+    return (call.tensor(0),), movement.Tile(multiples=call.integers(1))
+
+
+def slice_(call: Call) -> Imported:
+    return (call.tensor(0),), movement.Slice(begin=call.integers(1), size=call.integers(2))
+
+
+def strided_slice(call: Call) -> Imported:
+    options = call.options
+    if getattr(options, "offset", False):
+        raise Unsupported("its ends count from its begin")
+    return (call.tensor(0),), movement.StridedSlice(
+        begin=call.integers(1), end=call.integers(2), strides=call.integers(3), begin_mask=options.beginMask,
+        end_mask=options.endMask, ellipsis_mask=options.ellipsisMask, new_axis_mask=options.newAxisMask,
+        shrink_axis_mask=options.shrinkAxisMask)
+
+
+def gather(call: Call) -> Imported:
+    if call.options.batchDims:
+        raise Unsupported("it has batch dimensions")
+    shape = call.constant(1).shape
+    return (call.tensor(0),), movement.Gather(places=call.integers(1), places_shape=shape, axis=call.options.axis)
+
+
+def resized_to(call: Call) -> dict:
+    """Attributes of both operators that resize."""
+    size = call.integers(1)
+    if len(size) != 2 or min(size) < 1:
+        raise ImportFailure(f"a size of {' x '.join(map(str, size))}, must be rows and columns", remedy=REMEDY)
+    align_corners, half_pixel_centers = bool(call.options.alignCorners), bool(call.options.halfPixelCenters)
+    if align_corners and half_pixel_centers:
+        raise Unsupported("its corners are aligned and its pixels' centres are half")
+    return {"size": size, "align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+
+
+def resize_nearest_neighbor(call: Call) -> Imported:
+    return (call.tensor(0),), movement.ResizeNearestNeighbor(**resized_to(call))
+
+
+def concatenation(call: Call) -> Imported:
+    if call.fused() != "NONE":
+        raise Unsupported(f"fused activation {call.fused()}")
+    parts = tuple(call.tensor(number) for number in range(len(call.inputs)))
+    unsigned = call.unsigned and all(isinstance(part, Quantized) for part in parts)
+    return parts, movement.Concatenation(axis=call.options.axis, unsigned=unsigned)
+
+
+def split(call: Call) -> Imported:
+    (axis,), source, count = call.integers(0), call.tensor(1), call.options.numSplits
+    rank = len(source.shape)
+    if not -rank <= axis < rank or count < 1 or source.shape[axis] % count:
+        raise ImportFailure(f"{source.form} does not split into {count} along axis {axis}", remedy=REMEDY)
+    return (source,), movement.Split(axis=axis, sizes=(source.shape[axis] // count,) * count)
+
+
+def split_v(call: Call) -> Imported:
+    source, sizes, (axis,) = call.tensor(0), call.integers(1), call.integers(2)
+    rest = source.shape[axis] - sum(size for size in sizes if size != -1)
+    return (source,), movement.Split(axis=axis, sizes=tuple(rest if size == -1 else size for size in sizes))
+
+
+def pack(call: Call) -> Imported:
+    parts = tuple(call.tensor(number) for number in range(len(call.inputs)))
+    return parts, movement.Pack(axis=call.options.axis)
+
+
+def unpack(call: Call) -> Imported:
+    return (call.tensor(0),), movement.Unpack(axis=call.options.axis)
+
+
+OPERATORS = {
+    "RESHAPE": _reshape("RESHAPE"),
+    "SQUEEZE": _reshape("SQUEEZE"),
+    "EXPAND_DIMS": _reshape("EXPAND_DIMS"),
+    "TRANSPOSE": transpose,
+    "PAD": pad,
+    "PADV2": pad_v2,
+    "MIRROR_PAD": mirror_pad,
+    "TILE": tile,
+    "SLICE": slice_,
+    "STRIDED_SLICE": strided_slice,
+    "GATHER": gather,
+    "RESIZE_NEAREST_NEIGHBOR": resize_nearest_neighbor,
+    "CONCATENATION": concatenation,
+    "SPLIT": split,
+    "SPLIT_V": split_v,
+    "PACK": pack,
+    "UNPACK": unpack,
+}

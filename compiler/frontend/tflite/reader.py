@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors and constants of a file, and one operator of it with its options."""
+
+from collections import Counter
+from math import prod
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+from compiler.frontend.file import ImportFailure
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import REMEDY
+from compiler.ir.tensor import Constant, Quantized, QuantizedConstant, Tensor
+from model.messages import times
+from model.operators.quantization import ACTIVATIONS, UINT8_OFFSET, Quantization, from_uint8
+from model.operators.windows import NO_PADS, same_pads
+
+QUANTISE = "quantise the model to int8"
+TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
+_ACTIVATION_NAMES = {value: name for name, value in vars(schema.ActivationFunctionType).items()
+                     if isinstance(value, int)}
+_STORED = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")  # types of constants that are read
+
+
+class Reader:
+    """The tensors of one subgraph."""
+
+    def __init__(self, model: schema.ModelT, subgraph: schema.SubGraphT) -> None:
+        self._model, self._tensors = model, subgraph.tensors
+        self._names = self._unique_names()
+        self._made: dict[int, Tensor] = {}
+
+    def _unique_names(self) -> list[str]:
+        """The file may repeat names, we do not."""
+        names = ["".join(letter if letter.isprintable() else "?" for letter in (tensor.name or b"").decode())
+                 for tensor in self._tensors]
+        count = Counter(names)
+        return [f"{name}#{index}" if count[name] > 1 or not name else name for index, name in enumerate(names)]
+
+    def raw(self, index: int) -> schema.TensorT:
+        """The tensor as the file has it. Raises ImportFailure where there is none."""
+        if not 0 <= index < len(self._tensors):
+            raise ImportFailure(f"tensor {index} of {len(self._tensors)}", remedy=REMEDY)
+        return self._tensors[index]
+
+    def name(self, index: int) -> str:
+        return self._names[index]
+
+    def stored_type(self, index: int) -> str:
+        """By its name: int8, uint8, ..."""
+        number = self.raw(index).type
+        return TYPES.get(number, f"type {number}")
+
+    def is_constant(self, index: int) -> bool:
+        data = self._model.buffers[self.raw(index).buffer].data
+        return data is not None and len(data) > 0
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        """Raises ImportFailure for one that no array has."""
+        shape = self.raw(index).shape
+        shape = () if shape is None else tuple(int(size) for size in shape)
+        if any(size < 1 for size in shape):
+            raise ImportFailure(f"tensor {self.name(index)} is {times(shape)}", remedy=REMEDY)
+        return shape
+
+    def tensor(self, index: int) -> Tensor:
+        """Of any type; a constant with its values."""
+        if index not in self._made:
+            self._made[index] = self._read(index)
+        return self._made[index]
+
+    def _read(self, index: int) -> Tensor:
+        kind = self.stored_type(index)
+        parts = {"name": self.name(index), "shape": self.shape(index), "dtype": kind}
+        scaled = {}
+        if kind in ("int8", "uint8", "int32") and self.has_scale(index):
+            unsigned = kind == "uint8"
+            parts["dtype"] = "int8" if unsigned else kind
+            scaled = {"quantization": self._quantization(index, unsigned), "unsigned": unsigned}
+        if not self.is_constant(index):
+            return Quantized(**parts, **scaled) if scaled else Tensor(**parts)
+        data = self.values(index)
+        if not scaled:
+            return Constant(**parts, data=data)
+        return QuantizedConstant(**parts, **scaled, data=from_uint8(data) if scaled["unsigned"] else data)
+
+    def has_scale(self, index: int) -> bool:
+        values = self.raw(index).quantization
+        return values is not None and values.scale is not None and len(values.scale) > 0
+
+    def _quantization(self, index: int, unsigned: bool) -> Quantization:
+        values = self.raw(index).quantization
+        points = values.zeroPoint
+        zero_point = int(points[0]) if points is not None and len(points) else 0
+        try:
+            return Quantization(float(values.scale[0]), zero_point - (UINT8_OFFSET if unsigned else 0))
+        except ValueError as error:
+            raise ImportFailure(f"tensor {self.name(index)}: {error}", remedy=QUANTISE) from error
+
+    def values(self, index: int) -> np.ndarray:
+        """Of a constant, as the file has them. Raises ImportFailure where they do not fill its shape."""
+        kind, tensor = self.stored_type(index), self.raw(index)
+        shape = tuple(int(size) for size in (() if tensor.shape is None else tensor.shape))
+        if kind not in _STORED or tensor.sparsity is not None:
+            form = "a sparse one" if tensor.sparsity is not None else f"one of {kind}"
+            raise Unsupported(f"a constant is {form}")
+        data, wanted = self._model.buffers[tensor.buffer].data, prod(shape) * np.dtype(kind).itemsize
+        count = 0 if data is None else len(data)
+        if count != wanted or min(shape, default=1) < 0:
+            raise ImportFailure(f"a constant of {times(shape)} has {count} bytes, needs {wanted}", remedy=REMEDY)
+        return np.asarray(data, np.uint8).view(kind).reshape(shape)
+
+    def scales(self, index: int, channels: int) -> tuple[np.ndarray, np.ndarray]:
+        """Scales and zero points of filters, one of each or as many as channels."""
+        if not self.has_scale(index):
+            raise Unsupported(f"its filters are without scale: {QUANTISE}")
+        values = self.raw(index).quantization
+        scales = np.asarray(values.scale, np.float32)
+        points = np.zeros(1, np.int64) if values.zeroPoint is None else np.asarray(values.zeroPoint, np.int64)
+        if len(scales) not in (1, channels):
+            raise ImportFailure(f"{len(scales)} scales of filters for {channels} channels", remedy=REMEDY)
+        if not np.all((scales > 0) & (scales < np.inf)):
+            raise ImportFailure(f"filters {self.name(index)}: a scale is positive and finite", remedy=QUANTISE)
+        return scales, points
+
+
+class Call:
+    """One operator of the file: what an importer of operators asks for.
+
+    What it does not have raises Unsupported if another model could, ImportFailure if the file contradicts itself.
+    """
+
+    def __init__(self, reader: Reader, operator: schema.OperatorT) -> None:
+        self.reader, self._operator = reader, operator
+        self.inputs = [int(index) for index in _list(operator.inputs)]
+        self.outputs = [int(index) for index in _list(operator.outputs)]
+
+    @property
+    def options(self) -> object:
+        """The schema's class of options; absent where the file has none."""
+        return self._operator.builtinOptions
+
+    def option(self, name: str, default: object) -> object:
+        """Of an operator that may have no options."""
+        return default if self.options is None else getattr(self.options, name)
+
+    @property
+    def unsigned(self) -> bool:
+        """Whether it is one of uint8."""
+        return self.reader.stored_type(self.outputs[0]) == "uint8"
+
+    def has(self, number: int) -> bool:
+        """Whether it has this input."""
+        return number < len(self.inputs) and self.inputs[number] >= 0
+
+    def tensor(self, number: int) -> Tensor:
+        """An input of any type."""
+        if not self.has(number):
+            raise ImportFailure(f"its input {number} is missing", remedy=REMEDY)
+        return self.reader.tensor(self.inputs[number])
+
+    def quantized(self, number: int) -> Quantized:
+        """An input of int8, or of uint8 where its outputs are."""
+        tensor = self.tensor(number)
+        self._check(self.inputs[number], tensor, f"input {number}")
+        return tensor
+
+    def quantized_output(self) -> Quantized:
+        tensor = self.reader.tensor(self.outputs[0])
+        self._check(self.outputs[0], tensor, "output")
+        return tensor
+
+    def _check(self, index: int, tensor: Tensor, end: str) -> None:
+        kind = self.reader.stored_type(index)
+        if kind not in ("int8", "uint8"):
+            raise Unsupported(f"its {end} is {kind}, not int8: {QUANTISE}")
+        if not isinstance(tensor, Quantized):
+            raise Unsupported(f"its {end} is without scale: {QUANTISE}")
+        if (kind == "uint8") != self.unsigned:
+            raise Unsupported(f"its {end} is {kind}, its output is not")
+
+    def constant(self, number: int) -> np.ndarray:
+        """The values of an input that has to be a constant."""
+        if not self.has(number):
+            raise ImportFailure(f"its input {number} is missing", remedy=REMEDY)
+        index = self.inputs[number]
+        if not self.reader.is_constant(index) and min(_list(self.reader.raw(index).shape), default=1) > 0:
+            raise Unsupported(f"its input {number} is not a constant")
+        return self.reader.values(index)
+
+    def integers(self, number: int) -> tuple[int, ...]:
+        """A constant list of whole numbers."""
+        values = self.constant(number)
+        if values.dtype not in (np.int32, np.int64):
+            raise Unsupported(f"its input {number} is {values.dtype}, not int32")
+        return tuple(map(int, values.ravel()))
+
+    def fused(self) -> str:
+        """The activation that is fused, by its name."""
+        number = self.option("fusedActivationFunction", 0)
+        name = _ACTIVATION_NAMES.get(number, str(number))
+        if name not in ACTIVATIONS:
+            raise Unsupported(f"fused activation {name}; supported are {', '.join(ACTIVATIONS)}")
+        return name
+
+    def window(self, kernel: tuple[int, int], dilation: tuple[int, int] = (1, 1)) -> dict:
+        """Stride and pads of a window over the first input."""
+        options, shape = self.options, self.tensor(0).shape
+        stride = int(options.strideH), int(options.strideW)
+        if len(shape) != 4:
+            raise ImportFailure(f"its input is {times(shape)}, must be N x H x W x C", remedy=REMEDY)
+        if min(*stride, *kernel, *dilation) < 1:
+            raise ImportFailure(f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of "
+                                f"{times(dilation)}", remedy=REMEDY)
+        same = options.padding == schema.Padding.SAME
+        return {"stride": stride, "pads": same_pads(shape[1:3], kernel, stride, dilation) if same else NO_PADS}
+
+
+def _list(values: object) -> list[int]:
+    return [] if values is None else list(values)

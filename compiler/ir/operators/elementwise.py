@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of two tensors, value by value; shapes broadcast as NumPy's do."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.ir.operators.operator import Arrays, Operator, Tensors, check_same, expect, int8, only, quantizations
+from compiler.ir.tensor import Form
+from model.messages import times
+from model.operators import elementwise
+from model.operators.reference import Reference
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binary(Operator):
+    """unsigned: the model has it in uint8, which only LiteRT runs."""
+
+    unsigned: bool = False
+
+    @property
+    def reference(self) -> Reference:
+        return Reference.LITERT if self.unsigned else Reference.MICRO
+
+    def infer(self, inputs: Tensors) -> tuple[Form, ...]:
+        shapes = [expect(tensor, "int8").shape for tensor in only(inputs, 2)]
+        try:
+            return int8(np.broadcast_shapes(*shapes))
+        except ValueError:
+            raise ValueError(f"operands of {' and '.join(map(times, shapes))} do not go together") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum(Binary):
+    """ADD or SUB, with an activation that is fused."""
+
+    activation: str = "NONE"
+
+    def parameters(self, inputs: Tensors, outputs: Tensors) -> elementwise.AddParameters:
+        return elementwise.add_parameters(*quantizations(*inputs, *outputs), self.activation)
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        self.parameters(inputs, outputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Add(Sum):
+    name = "ADD"
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        return (elementwise.add(*values, self.parameters(inputs, outputs)),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sub(Sum):
+    name = "SUB"
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        return (elementwise.sub(*values, self.parameters(inputs, outputs)),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mul(Binary):
+    name = "MUL"
+    activation: str = "NONE"
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        elementwise.mul_requantization(*quantizations(*inputs, *outputs), self.activation, self.reference)
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        scales = quantizations(*inputs, *outputs)
+        parameters = elementwise.mul_requantization(*scales, self.activation, self.reference)
+        return (elementwise.mul(*values, [scale.zero_point for scale in scales[:2]], parameters),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maximum(Binary):
+    name = "MAXIMUM"
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        check_same(*inputs, *outputs)
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        return (elementwise.maximum(*values),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minimum(Binary):
+    name = "MINIMUM"
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        check_same(*inputs, *outputs)
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        return (elementwise.minimum(*values),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prelu(Binary):
+    """Of values and slopes."""
+
+    name = "PRELU"
+
+    def infer(self, inputs: Tensors) -> tuple[Form, ...]:
+        made = super().infer(inputs)
+        if made[0].shape != inputs[0].shape:
+            raise ValueError(f"slopes of {times(inputs[1].shape)} do not go with {times(inputs[0].shape)} values")
+        return made
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        elementwise.prelu_parameters(*quantizations(*inputs, *outputs), self.reference)
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        scales = quantizations(*inputs, *outputs)
+        parameters = elementwise.prelu_parameters(*scales, self.reference)
+        return (elementwise.prelu(*values, [scale.zero_point for scale in scales[:2]], parameters),)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all operators have in common."""
+
+from dataclasses import MISSING, dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+
+from compiler.ir.tensor import Form, Quantized, Tensor
+from model.operators.quantization import Quantization
+
+Arrays = tuple[np.ndarray, ...]
+Tensors = tuple[Tensor, ...]
+
+
+class Operator:
+    """What a node does: a frozen dataclass of its attributes.
+
+    name  the operator's in TensorFlow Lite
+    """
+
+    name: ClassVar[str]
+
+    def infer(self, inputs: Tensors) -> tuple[Form, ...]:
+        """Types and shapes of what it makes. Raises ValueError where the inputs do not go with it."""
+        raise NotImplementedError
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        """Raises ValueError where scales and zero points do not go together."""
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        """The golden model: arrays of the outputs, of arrays of the inputs."""
+        raise NotImplementedError
+
+    def macs(self, inputs: Tensors, outputs: Tensors) -> int:
+        """Multiplications of weights, padding included."""
+        return 0
+
+    def elements(self, inputs: Tensors, outputs: Tensors) -> int:
+        """Element operations, as many as there are outputs unless it says otherwise."""
+        return sum(tensor.size for tensor in outputs)
+
+    def __str__(self) -> str:
+        """Attributes that are not what they are by default."""
+        values = ((field, getattr(self, field.name)) for field in fields(self))
+        return "  ".join(f"{field.name} {_text(value)}" for field, value in values
+                         if field.default is MISSING or np.any(value != field.default))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}[{','.join(map(str, value.shape))}]"
+    return " ".join(map(_text, value)) if isinstance(value, tuple) else str(value)
+
+
+@dataclass(frozen=True)
+class Unknown(Operator):
+    """An operator that nothing here can do; the reason says why."""
+
+    operator: str
+    reason: str
+
+    @property
+    def name(self) -> str:
+        return self.operator
+
+    def infer(self, inputs: Tensors) -> tuple[Form, ...]:
+        return ()
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        raise NotImplementedError(f"{self.operator}: {self.reason}")
+
+
+def only(inputs: Tensors, count: int = 1) -> Tensors:
+    """The inputs, which have to be so many."""
+    if len(inputs) != count:
+        raise ValueError(f"takes {count} tensors, has {len(inputs)}")
+    return inputs
+
+
+def quantizations(*tensors: Tensor) -> tuple[Quantization, ...]:
+    """Of tensors that have to be quantised."""
+    for tensor in tensors:
+        if not isinstance(tensor, Quantized):
+            raise ValueError(f"tensor {tensor.name} is without scale")
+    return tuple(tensor.quantization for tensor in tensors)
+
+
+def check_same(*tensors: Tensor) -> None:
+    """Raises ValueError unless all have one scale and one zero point."""
+    if len(set(quantizations(*tensors))) > 1:
+        raise ValueError("input and output differ in their scale or zero point")
+
+
+def int8(shape: tuple[int, ...]) -> tuple[Form]:
+    """The form of a single int8 output."""
+    return (Form("int8", tuple(int(size) for size in shape)),)
+
+
+def expect(tensor: Tensor, dtype: str, rank: int | None = None) -> Tensor:
+    """The tensor, if it has this type and so many axes."""
+    if tensor.dtype != dtype or rank not in (None, len(tensor.shape)):
+        wanted = dtype if rank is None else f"{dtype} with {rank} axes"
+        raise ValueError(f"tensor {tensor.name} is {tensor.form}, must be {wanted}")
+    return tensor
+
+
+def axis_of(axis: int, rank: int) -> int:
+    """An axis counted from the front."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} of a tensor of {rank} axes")
+    return axis % rank
+
+

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of one value, which 256 entries say."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
+from compiler.ir.tensor import Form
+from model.operators import tables
+from model.operators.quantization import Quantization
+from model.operators.reference import Reference
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function(Operator):
+    """unsigned: the model has it in uint8, which only LiteRT runs."""
+
+    unsigned: bool = False
+
+    @property
+    def reference(self) -> Reference:
+        return Reference.LITERT if self.unsigned else Reference.MICRO
+
+    @abstractmethod
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        """int8 [256]: entry q + 128 is the result of q."""
+
+    def infer(self, inputs: Tensors) -> tuple[Form, ...]:
+        (source,) = only(inputs)
+        return int8(expect(source, "int8").shape)
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        self.table(*quantizations(*inputs, *outputs))
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        return (tables.apply(self.table(*quantizations(*inputs, *outputs)), values[0]),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requantize(Function):
+    """From one scale to another."""
+
+    name = "QUANTIZE"
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        return tables.rescale(input_, output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relu(Function):
+    """activation: RELU, RELU6 or RELU_N1_TO_1."""
+
+    activation: str
+
+    @property
+    def name(self) -> str:
+        return self.activation
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        return tables.relu(input_, output, self.activation, self.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakyRelu(Function):
+    """alpha: the slope of negative values."""
+
+    name = "LEAKY_RELU"
+    alpha: float
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        if not 0 <= self.alpha < np.inf:
+            raise ValueError(f"a slope is not negative and finite, got {self.alpha:g}")
+        return tables.leaky_relu(input_, output, self.alpha)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absolute(Function):
+    name = "ABS"
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        return tables.absolute(input_, output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logistic(Function):
+    name = "LOGISTIC"
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        _expect_output(output, tables.LOGISTIC_OUTPUT)
+        return tables.logistic(input_, self.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tanh(Function):
+    name = "TANH"
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        _expect_output(output, tables.TANH_OUTPUT)
+        return tables.tanh(input_, self.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardSwish(Function):
+    name = "HARD_SWISH"
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        return tables.hard_swish(input_, output, self.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Real(Function):
+    """function: ELU or EXP, evaluated in float32."""
+
+    function: str
+
+    @property
+    def name(self) -> str:
+        return self.function
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        return tables.of_function(self.function, input_, output)
+
+
+def _expect_output(output: Quantization, wanted: Quantization) -> None:
+    if output != wanted:
+        raise ValueError(f"its output has scale {output.scale:g} and zero point {output.zero_point}, "
+                         f"must be {wanted.scale:g} and {wanted.zero_point}")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nodes of a graph take and make."""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from model.messages import times
+from model.operators.quantization import Quantization
+
+
+@dataclass(frozen=True)
+class Form:
+    """Type, by NumPy's name, and shape of an array."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {times(self.shape)}" if self.shape else f"one {self.dtype}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tensor:
+    """An array that has a name; the shape is the model's, with the batch."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def form(self) -> Form:
+        return Form(self.dtype, self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantized(Tensor):
+    """A tensor that stands for real numbers, quantised per tensor.
+
+    unsigned  the model has it as uint8: 128 more, as its zero point
+    """
+
+    quantization: Quantization
+    unsigned: bool = False
+
+    @property
+    def zero_point(self) -> int:
+        return self.quantization.zero_point
+
+    def __str__(self) -> str:
+        scaled = f"{self.quantization.scale:.6g}/{self.quantization.zero_point}"
+        return f"{super().__str__()} {scaled}{' unsigned' if self.unsigned else ''}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Constant(Tensor):
+    """A tensor with values that the model has; data is an array of its shape and type."""
+
+    data: np.ndarray
+
+    def __str__(self) -> str:
+        return f"constant {super().__str__()}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QuantizedConstant(Constant, Quantized):
+    """A constant operand of quantised values."""

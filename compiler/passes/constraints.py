@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the machine asks of a network.
+
+One constraint is one function of a Site, whose docstring says what it asks; it returns "" where that is so, else what
+there is instead: a message is both, with a "not" between them.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import Graph, Node, map_shape
+from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from compiler.ir.operators.movement import Pad, Reshape
+from compiler.ir.operators.operator import Operator, Unknown
+from compiler.ir.operators.pooling import AveragePool2D
+from compiler.ir.tensor import Quantized
+from model.encoding import STREAM_LEVEL, STREAM_RANGE
+from model.messages import times
+
+# Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
+LARGEST = (STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols"), 4 * (STREAM_LEVEL.largest("last") + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A node in its network."""
+
+    node: Node
+    graph: Graph
+
+    @property
+    def operator(self) -> Operator:
+        return self.node.operator
+
+    @property
+    def maker(self) -> tuple[Operator, ...]:
+        """The operator that makes its first input, but for RESHAPEs; none for the model's."""
+        makers = {tensor.name: node for node in self.graph.nodes for tensor in node.outputs}
+        name = self.node.inputs[0].name
+        while name in makers and isinstance(makers[name].operator, Reshape):
+            name = makers[name].inputs[0].name
+        return (makers[name].operator,) if name in makers else ()
+
+    @property
+    def maps(self) -> tuple[tuple[int, int, int], ...]:
+        """Of its first input and its first output, [H, W, C]."""
+        return map_shape(self.node.inputs[0].shape), map_shape(self.node.outputs[0].shape)
+
+
+Constraint = Callable[[Site], str]
+
+
+# ---- Of all operators ----
+
+
+def int8_tensors(site: Site) -> str:
+    """tensors are int8"""
+    tensors = (*site.node.inputs, *site.node.outputs)
+    return _first(tensor.dtype for tensor in tensors if tensor.dtype != "int8" or not isinstance(tensor, Quantized))
+
+
+def one_image(site: Site) -> str:
+    """the model is converted with a batch of 1 and tensors of 2 to 4 axes"""
+    tensors = (*site.node.inputs, *site.node.outputs)
+    return _first(times(tensor.shape) for tensor in tensors
+                  if not 2 <= len(tensor.shape) <= 4 or tensor.shape[0] != 1)
+
+
+def countable(site: Site) -> str:
+    """the machine's fields count the rows, columns and channels of maps"""
+    sizes = (shape for shape in site.maps if any(size > most for size, most in zip(shape, LARGEST)))
+    return _first(f"{times(shape)}: at most {times(LARGEST)}" for shape in sizes)
+
+
+# ---- Of operators with weights ----
+
+
+def int8_filters(site: Site) -> str:
+    """filters are int8 without zero point"""
+    return "" if site.operator.filters.dtype == "int8" else f"{site.operator.filters.dtype} of uint8 ones less theirs"
+
+
+def fixed_point(site: Site) -> str:
+    """sums are rescaled in fixed point"""
+    return "in double, as uint8 ones are" if site.operator.unsigned else ""
+
+
+def no_dilation(site: Site) -> str:
+    """dilations are 1"""
+    return "" if site.operator.dilation == (1, 1) else times(site.operator.dilation)
+
+
+def equal_strides(site: Site) -> str:
+    """strides of rows and columns are the same"""
+    down, across = site.operator.stride
+    return "" if down == across else f"{down} and {across}"
+
+
+def small_stride(site: Site) -> str:
+    """strides are at most 2"""
+    return "" if max(site.operator.stride) <= 2 else times(site.operator.stride)
+
+
+def small_kernel(site: Site) -> str:
+    """kernels are at most 3 x 3"""
+    return "" if max(site.operator.kernel) <= 3 else times(site.operator.kernel)
+
+
+def one_group(site: Site) -> str:
+    """a convolution's filters have all channels of its map"""
+    channels, taken = site.maps[0][2], site.operator.filters.shape[3]
+    return "" if channels == taken else f"{taken} of {channels}"
+
+
+def one_filter(site: Site) -> str:
+    """there is one depthwise filter a channel"""
+    repeats = site.operator.outputs // site.maps[0][2]
+    return "" if repeats == 1 else str(repeats)
+
+
+def flat(site: Site) -> str:
+    """a fully connected layer takes a map of 1 x 1 x C"""
+    shape = site.maps[0]
+    return "" if shape == (1, 1, site.operator.filters.shape[1]) else times(shape)
+
+
+# ---- Of the others ----
+
+
+def whole_map(site: Site) -> str:
+    """averages are over the whole map"""
+    kernel, pads = site.operator.kernel, site.operator.pads
+    return "" if kernel == site.maps[0][:2] and not any(pads) else f"over windows of {times(kernel)}"
+
+
+def without_activation(site: Site) -> str:
+    """averages have no fused activation"""
+    return "" if site.operator.activation == "NONE" else site.operator.activation
+
+
+def ties_away(site: Site) -> str:
+    """averages round ties away from zero"""
+    return "up, as uint8 ones do" if site.operator.unsigned else ""
+
+
+def behind_pointwise(site: Site) -> str:
+    """an average needs a pointwise convolution before it"""
+    maker = site.maker
+    return "" if any(map(is_pointwise, maker)) else maker[0].name if maker else "the model's input"
+
+
+def goes_into_a_convolution(site: Site) -> str:
+    """a PAD of rows and columns goes into the convolution behind it"""
+    margins = site.operator.margins
+    if len(margins) != 4 or any(margins[0] + margins[3]):
+        return "one of other axes"
+    readers = site.graph.readers.get(site.node.outputs[0].name, [])
+    return f"into {readers[0].operator.name}" if readers else "into the model's output"
+
+
+def same_map(site: Site) -> str:
+    """a map keeps its shape"""
+    source, output = site.maps
+    return "" if source == output and _same_scale(site.node) else f"from {times(source)} to {times(output)}"
+
+
+def _same_scale(node: Node) -> bool:
+    return node.inputs[0].quantization == node.outputs[0].quantization
+
+
+# ---- Of the network ----
+
+
+def in_a_chain(site: Site) -> str:
+    """only chains are run: an operator takes what the one before it makes"""
+    nodes = site.graph.nodes
+    place = nodes.index(site.node)
+    wanted = nodes[place - 1].outputs[0] if place else site.graph.inputs[0]
+    taken = [tensor.name for tensor in site.node.inputs]
+    return "" if taken == [wanted.name] and len(site.node.outputs) == 1 else ", ".join(taken)
+
+
+def ends(graph: Graph) -> list[str]:
+    """What is wrong with the inputs and outputs of a network."""
+    if (len(graph.inputs), len(graph.outputs)) != (1, 1):
+        return [f"inputs: {len(graph.inputs)}, outputs: {len(graph.outputs)}; one of each is run"]
+    found = [f"{end} {tensor.name} is uint8: {end}s are int8" for end, tensor in
+             (("input", graph.input), ("output", graph.output)) if isinstance(tensor, Quantized) and tensor.unsigned]
+    if graph.output not in graph.nodes[-1].outputs:
+        found.append(f"the model's output is {graph.output.name}, not that of its last operator")
+    return found
+
+
+# ---- All of them ----
+
+ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
+_WINDOWED = (countable, int8_filters, no_dilation, equal_strides, small_stride, small_kernel)
+OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
+    Conv2D: (*_WINDOWED, one_group),
+    DepthwiseConv2D: (*_WINDOWED, one_filter),
+    FullyConnected: (countable, int8_filters, fixed_point, flat),
+    AveragePool2D: (countable, whole_map, without_activation, ties_away, behind_pointwise),
+    Pad: (goes_into_a_convolution,),
+    Reshape: (same_map,),
+}
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """What the machine does not run: operator, place and reason; no operator: the network itself."""
+
+    operator: str
+    where: str
+    reason: str
+
+
+class Obstacles(Unsupported):
+    """All that stands in a network's way, in one line."""
+
+    def __init__(self, obstacles: tuple[Obstacle, ...]) -> None:
+        self.obstacles = obstacles
+        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where)
+
+
+def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:
+    """A clause for each operator and reason, with all places."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for obstacle in obstacles:
+        places.setdefault((obstacle.operator, obstacle.reason), []).append(obstacle.where)
+    for (operator, reason), where in places.items():
+        noun = "operator" if len(where) == 1 else "operators"
+        yield f"{noun} {', '.join(where)} {operator}: {reason}" if operator else reason
+
+
+def of_operator(node: Node, graph: Graph) -> list[str]:
+    """Why the machine does not run a node of a graph: each reason there is, if it runs such operators at all."""
+    site = Site(node, graph)
+    if isinstance(node.operator, Unknown):
+        return [node.operator.reason]
+    if type(node.operator) not in OF_OPERATORS:
+        names = (operator.name for operator in OF_OPERATORS if isinstance(operator.name, str))
+        return [f"the machine runs {', '.join(names)}, not {node.operator.name}"]
+    if found := _broken(ANYWHERE, site):
+        return found
+    return _broken(OF_OPERATORS[type(node.operator)], site)
+
+
+def check(graph: Graph) -> Graph:
+    """The graph, if the machine runs it. Raises Obstacles."""
+    found = [Obstacle("", "", reason) for reason in ends(graph)]
+    for node in graph.nodes:
+        reasons = of_operator(node, graph) or _broken((in_a_chain,), Site(node, graph))
+        found += [Obstacle(node.operator.name, node.where, reason) for reason in reasons]
+    if found:
+        raise Obstacles(tuple(found))
+    return graph
+
+
+def _broken(constraints: Iterable[Constraint], site: Site) -> list[str]:
+    return [_message(constraint, found) for constraint in constraints if (found := constraint(site))]
+
+
+def _message(constraint: Constraint, found: str) -> str:
+    return f"{constraint.__doc__}, not {found}"
+
+
+def _first(found: Iterable[str]) -> str:
+    return next(iter(found), "")
+
+
+def is_pointwise(operator: Operator) -> bool:
+    """Whether it is pointwise work on the map as it is."""
+    return isinstance(operator, FullyConnected) or (
+        isinstance(operator, Conv2D) and operator.kernel == (1, 1) and operator.stride == (1, 1)
+        and not any(operator.pads))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What changes no value is left out."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.convolution import FullyConnected
+from compiler.ir.operators.movement import Pad, Reshape
+from compiler.ir.operators.pooling import Pool
+from compiler.ir.operators.tables import Requantize
+from compiler.ir.tensor import Constant, Quantized, Tensor
+
+
+def remove_idle(graph: Graph) -> Graph:
+    """Leaves out a QUANTIZE between equal scales, a window of one value, a RESHAPE that keeps the shape, and those of
+    which only the values' order is read, as a fully connected layer does."""
+    readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
+    same: dict[str, Tensor] = {}
+    nodes: list[Node] = []
+    made: set[str] = set()
+    for node in graph.nodes:
+        node = replace(node, inputs=_renamed(node.inputs, same))
+        output = node.outputs[0]
+        unshaped = output.name not in ends and all(map(_reads_in_order, readers.get(output.name, [])))
+        if (output.name not in ends or node.inputs[0].name in made) and _is_idle(node, unshaped):
+            same[output.name] = node.inputs[0]
+        else:
+            nodes.append(node)
+            made |= {tensor.name for tensor in node.outputs}
+    return Graph(graph.inputs, tuple(nodes), _renamed(graph.outputs, same))
+
+
+def _renamed(tensors: Iterable[Tensor], same: dict[str, Tensor]) -> tuple[Tensor, ...]:
+    return tuple(same.get(tensor.name, tensor) for tensor in tensors)
+
+
+def _is_idle(node: Node, unshaped: bool) -> bool:
+    """unshaped: whoever reads its output does not look at the shape."""
+    if not node.inputs or isinstance(node.inputs[0], Constant) or not _same_values(node.inputs[0], node.outputs[0]):
+        return False
+    if unshaped and isinstance(node.operator, Reshape):
+        return True
+    return node.inputs[0].form == node.outputs[0].form and _copies(node)
+
+
+def _same_values(source: Tensor, output: Tensor) -> bool:
+    """Whether the same values stand for the same numbers in both."""
+    scaled = [(tensor.quantization, tensor.unsigned) for tensor in (source, output) if isinstance(tensor, Quantized)]
+    return source.dtype == output.dtype and len(scaled) != 1 and len(set(scaled)) <= 1
+
+
+def _copies(node: Node) -> bool:
+    """Of a node whose output has the scale and the shape of its input."""
+    operator = node.operator
+    if isinstance(operator, Pool):
+        return operator.kernel == (1, 1) and not any(operator.pads) and operator.activation == "NONE"
+    return isinstance(operator, Reshape | Requantize | Pad)
+
+
+def _reads_in_order(node: Node) -> bool:
+    operator = node.operator
+    return isinstance(operator, Reshape) or (isinstance(operator, FullyConnected) and not operator.keep_axes)
