@@ -96,9 +96,10 @@ def _other(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
 
 def _sum(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
     b, operands, sign = _other(rng, a), [_operand(rng), _operand(rng)], 1 if name == "ADD" else -1
-    if rng.random() < 0.3:  # factors so small that every rounding shows in the result
+    if rng.random() < 0.5:  # factors so small that every rounding shows in the result, and half of them ties
         for operand in operands:
-            operand |= {"multiplier": int(rng.integers(1 << 12)), "right_shift": 0}
+            tie = (2 * int(rng.integers(2)) + 1) << int(rng.integers(8, 11))
+            operand |= {"multiplier": tie if rng.random() < 0.5 else int(rng.integers(1 << 12)), "right_shift": 0}
         reach = 256 << 12 - 11
     else:
         reach = 256 << ADD_SHIFT - min(operand["right_shift"] for operand in operands)
