@@ -9,6 +9,7 @@ import numpy as np
 from compiler.cases.passes import GlbOverflow, pointwise_blocks
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Window, output_size
+from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_filters, most_pixels
 from compiler.target.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -66,6 +67,13 @@ def _up_to(rng: np.random.Generator, most: float, least: int = 1) -> int:
     return int(rng.integers(least, max(least, int(most)) + 1))
 
 
+def _turned(rng: np.random.Generator, blocks: Blocks) -> Blocks:
+    """Now and then row blocks of whole rows become inner blocks."""
+    if blocks.along > 1 or rng.random() < 0.5:
+        return blocks
+    return replace(blocks, down=1, inner=blocks.down, below=blocks.down > 1)
+
+
 def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float) -> tuple[Layer, str]:
     stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
     rows, cols = (_up_to(rng, max(3.0, 17 * scale), 3) for _ in range(2))
@@ -75,6 +83,8 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     most = min(most, machine.psum_words // max(dealt_filters(machine, 8)))  # a tile has at least 8 filters
     blocks = pointwise_blocks(*output_size((rows, cols), window), machine, None if kind == "pointwise" else stride,
                               4 if rng.random() < 0.6 else _up_to(rng, most, 2))
+    if kind == "pointwise":
+        blocks = _turned(rng, blocks)
     halves = 2 if machine.sets == 1 else 1
     channels = _up_to(rng, 49 * scale)
     if kind == "fused" and rng.random() < 0.3:  # as many words as a SUPER keeps, in several tiles if that is so
@@ -109,7 +119,7 @@ def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: 
                   for span, pads in zip(window.span, (window.pads[:2], window.pads[2:])))
     height, width = output_size(shape, window)
     most = min(most_pixels(machine), machine.psum_words // max(dealt_filters(machine, 8)))
-    blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))
+    blocks = _turned(rng, pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2)))
     channels = _up_to(rng, 24 * scale)
     products = height * width * channels * window.taps
     filters = _up_to(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))

@@ -70,6 +70,8 @@ BENCHES = [
             module="tb.net.large_tests"),
     replace(random_networks("net6", "networks above 2^31, reset by rst_ni in the middle of a run",
                             "runs_after_resets", networks=3, resets=3, macs=4_000_000), module="tb.net.reset_tests"),
+    replace(network("net7", "convolutions and depthwise convolutions of any window", "runs_windows", chains=12),
+            module="tb.net.window_tests"),
     replace(network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
             module="tb.net.cost_tests"),
     replace(network("cost1", "likewise, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),
