@@ -367,8 +367,12 @@ def block_places(machine: MachineConfig, p: SeparablePass, descriptor: Descripto
     tiles = p.filters.tiles if p.filters else 1
     down, along, tile, inner, _, block, pixel, slot, col = np.indices(
         (blocks.down, blocks.along, tiles, blocks.inner, *order, machine.cols))
-    y = down * blocks.rows + col // blocks.cols
-    x = along * blocks.outer_width + inner * blocks.width + col % blocks.cols * blocks.pixels + pixel
+    y = down * blocks.outer_rows + col // blocks.cols
+    x = along * blocks.outer_width + col % blocks.cols * blocks.pixels + pixel
+    if blocks.below:
+        y = y + inner * blocks.rows
+    else:
+        x = x + inner * blocks.width
     per_block = 8 if p.filters is None else order[3]
     m = (tile * order[1] + block) * per_block + (slot * 4 if p.filters is None else slot)
     used = (col < blocks.rows * blocks.cols) & (m < shape[0]) & (y < shape[1]) & (x < shape[2])

@@ -11,7 +11,8 @@ class Blocks:
     rows x cols  columns of the array: output rows, blocks of pixels in a row
     pixels       F, pixels of a block
     down, along  outer blocks: number of row blocks, of column blocks
-    inner        neighbouring column blocks done in turn within a filter tile
+    inner        neighbouring blocks done in turn within a filter tile: side by side, or, with `below`, row blocks of
+                 whole rows
     first_row    first output row of the pass
     images       0: one image; else n, rows x images being columns of the array: so many images have all the
                  pixels of `rows` rows in flight side by side, and `inner` counts such runs of images
@@ -25,6 +26,7 @@ class Blocks:
     inner: int = 1
     first_row: int = 0
     images: int = 0
+    below: bool = False
 
     @property
     def columns(self) -> int:
@@ -39,7 +41,12 @@ class Blocks:
     @property
     def outer_width(self) -> int:
         """Output columns of an outer block."""
-        return self.width * self.inner
+        return self.width * (1 if self.below else self.inner)
+
+    @property
+    def outer_rows(self) -> int:
+        """Output rows of an outer block."""
+        return self.rows * (self.inner if self.below else 1)
 
     @property
     def outer(self) -> int:

@@ -27,7 +27,7 @@ def slides(window: Window) -> bool:
 def walks(window: Window, blocks: Blocks, groups: int, tiles: int) -> bool:
     """Whether the loops of a convolution by taps fit their fields, and the coordinates of its ifmap words theirs."""
     loops = {"groups": groups, "inner": blocks.inner, "tiles": tiles, "outer": blocks.outer}
-    made = blocks.first_row + blocks.rows * blocks.down, blocks.outer_width * blocks.along
+    made = blocks.first_row + blocks.outer_rows * blocks.down, blocks.outer_width * blocks.along
     last = [(size - 1) * step + span for size, step, span in zip(made, window.stride, window.span)]
     return (all(count <= ARRAY_LOOPS.largest(name) for name, count in loops.items())
             and max(last) < 1 << COORDINATE_BITS and max(window.pads) < 1 << COORDINATE_BITS - 1

@@ -43,8 +43,9 @@ class Mapping:
 
     def __str__(self) -> str:
         b = self.blocks
-        return (f"{self.mode.name.lower()}, {b.rows} rows x {b.cols} blocks x {b.pixels} pixels, inner {b.inner},"
-                f" outer {b.outer}, {self.tiles} tiles of {self.tile}")
+        below = " below" if b.below else ""
+        return (f"{self.mode.name.lower()}, {b.rows} rows x {b.cols} blocks x {b.pixels} pixels,"
+                f" inner {b.inner}{below}, outer {b.outer}, {self.tiles} tiles of {self.tile}")
 
 
 def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
@@ -85,7 +86,8 @@ def _arrangements(machine: MachineConfig, rows: int, width: int, most_pixels: in
 
 def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int, stride: int) -> Iterator[Blocks]:
     """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions. stride: of the
-    ifmap words that come in pairs; 2 where they come one by one."""
+    ifmap words that come in pairs; 2 where they come one by one. Depthwise work has no inner blocks below each other:
+    its words are kept for all inner blocks."""
     width = group.map_shape[1]
     if group.images:  # rows of several images side by side, a row in one block
         for images in range(1, min(group.images, machine.cols) + 1):
@@ -100,6 +102,8 @@ def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int, s
         for inner in {1, along}:
             if inner == 1 or rows == down:
                 yield Blocks(down, cols, pixels, rows // down, along // inner, inner)
+        if along == 1 and rows > down and not isinstance(group, (Depthwise, Separable)):
+            yield Blocks(down, cols, pixels, inner=rows // down, below=True)
 
 
 def _averages(group: Group, blocks: Blocks, rows: int) -> bool:

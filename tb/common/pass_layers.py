@@ -90,6 +90,13 @@ def _up_to(rng: np.random.Generator, most: float, least: int = 1) -> int:
     return int(rng.integers(least, max(least, int(most)) + 1))
 
 
+def _turned(rng: np.random.Generator, blocks: Blocks) -> Blocks:
+    """Now and then row blocks of whole rows become inner blocks."""
+    if blocks.along > 1 or rng.random() < 0.5:
+        return blocks
+    return replace(blocks, down=1, inner=blocks.down, below=blocks.down > 1)
+
+
 def _finish(rng: np.random.Generator, finish: str, *names: str) -> dict[str, bool]:
     """Which of these finishes a layer has: the one that is wanted, others at random."""
     return {name: bool(name == finish or rng.random() < SHARE) for name in names}
@@ -109,6 +116,8 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     if has.get("maxima"):  # columns are rows of the map, and pairs of rows and of pixels whole
         down, along = 2 * _up_to(rng, min(size[0] + 1, machine.cols) // 2), 2 * max(1, min(pixels, most) // 2)
         blocks = Blocks(down, 1, along, -(-size[0] // down), -(-size[1] // along))
+    elif kind == "pointwise" and not any(has.values()):
+        blocks = _turned(rng, blocks)
     halves = 2 if machine.sets == 1 else 1
     channels = _up_to(rng, 49 * scale)
     if kind == "fused" and rng.random() < 0.3:  # as many words as a SUPER keeps, in several tiles if that is so
@@ -182,7 +191,7 @@ def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: 
                   for span, pads in zip(window.span, (window.pads[:2], window.pads[2:])))
     height, width = output_size(shape, window)
     most = min(most_pixels(machine), machine.psum_words // max(dealt_filters(machine, 8)))
-    blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))
+    blocks = _turned(rng, pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2)))
     channels = _up_to(rng, 24 * scale)
     products = height * width * channels * window.taps
     filters = _up_to(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))

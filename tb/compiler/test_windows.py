@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from compiler.ir.failure import DoesNotFit
+from compiler.ir.layer import Window
 from model.config import DEFAULT, MachineConfig
 from model.encoding import ArrayMode
 from model.machine import Machine
-from tb.compiler.windows import Chain, compile_groups, draw_chain
+from tb.compiler.windows import Chain, compile_groups, convolution_chain, draw_chain
 
 CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 60)
 MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(rows=12), MachineConfig(rows=15, cols=16),
@@ -21,7 +22,7 @@ MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(
 
 
 def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about: str) -> Counter:
-    """Runs a chain; how it was done: modes of passes, ways, layers that are grouped, rings of filters."""
+    """Runs a chain; how it was done: modes of passes, ways, layers that are grouped, rings of filters, inner blocks."""
     stages = compile_groups(chain.groups, machine)
     image = stages.image
     values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
@@ -32,6 +33,7 @@ def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about:
     made, expected = image.output(run.dram), chain.run(values)
     assert made.shape == expected.shape and (made == expected).all(), (
         f"{about} on {machine}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}")
+    done["below"] += sum(step.mapping.blocks.below for step in stages.steps)
     done["ring"] += sum(constants.filters_at != "resident" for constants in stages.placed.constants)
     return done
 
@@ -49,3 +51,13 @@ def test_chains_of_any_window(seed: int) -> None:
     assert done["ran"] > CHAINS * 2 // 3, done
     wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes"
     assert all(done[way] for way in wanted), done
+
+
+def test_filters_that_do_not_fit(seed: int) -> None:
+    """They are in the GLB one tile at a time, which all rows of blocks use."""
+    rng = np.random.default_rng(seed)
+    rows, cols, channels = (int(rng.integers(*bounds)) for bounds in ((9, 15), (9, 15), (100, 129)))
+    chain = convolution_chain(rng, (rows, cols, channels), Window((3, 3), pads=(1, 1, 1, 1)), 128)
+    assert chain.groups[0].weight_bytes > DEFAULT.glb_bytes
+    done = check(chain, DEFAULT, rng, "a large convolution")
+    assert done["ring"] and done["POINTWISE"] == 1, done

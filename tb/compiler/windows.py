@@ -87,11 +87,7 @@ def _layer(rng: np.random.Generator, kind: str, source: Map,
 
     options = {"stride": window.stride, "pads": window.pads, "dilation": window.dilation}
     if kind == "convolution":
-        filters = int8(rng, int(rng.choice(FILTERS)), *window.kernel, channels)
-        made, bias, limits = _table(rng, filters, source.zero_point, 0)
-        group = Convolution(name=f"conv{number}", source=source, output=tensor((*size, len(filters)), made),
-                            window=window, filters=filters, table=made)
-        return group, lambda values: conv2d(values, filters, bias, source.zero_point, limits, **options)
+        return _convolution(rng, source, window, int(rng.choice(FILTERS)), number)
     outputs = channels * int(rng.choice(MULTIPLIERS))
     if outputs > MOST_CHANNELS:
         return None
@@ -110,6 +106,24 @@ def _layer(rng: np.random.Generator, kind: str, source: Map,
     group = Separable(name=f"block{number}", source=source, output=tensor((*size, len(filters)), made), window=window,
                       filters=filters[:, 0, 0], table=made, depthwise=depthwise, middle=middle)
     return group, lambda values: conv2d(first(values), filters, second_bias, between.zero_point, second_limits)
+
+
+def _convolution(rng: np.random.Generator, source: Tensor, window: Window, count: int,
+                 number: int) -> tuple[Convolution, Callable[[np.ndarray], np.ndarray]]:
+    filters = int8(rng, count, *window.kernel, source.shape[2])
+    made, bias, limits = _table(rng, filters, source.zero_point, 0)
+    output = Tensor(f"t{number + 1}", (*output_size(source.shape[:2], window), count),
+                    Quantization(1.0, made.output.zero_point))
+    group = Convolution(name=f"conv{number}", source=source, output=output, window=window, filters=filters, table=made)
+    return group, lambda values: conv2d(values, filters, bias, source.zero_point, limits, window.stride, window.pads,
+                                        window.dilation)
+
+
+def convolution_chain(rng: np.random.Generator, shape: tuple[int, int, int], window: Window, count: int) -> Chain:
+    """One convolution of so many filters."""
+    source = Tensor("t0", shape, Quantization(1.0, int(rng.integers(-128, 128))))
+    group, step = _convolution(rng, source, window, count, 0)
+    return Chain([group], (step,))
 
 
 def _table(rng: np.random.Generator, filters: np.ndarray, zero_point: int,

@@ -76,6 +76,8 @@ BENCHES = [
                     kinds=["elementwise", "fused", "elementwise", "pointwise", "kernel", "elementwise", "depthwise",
                            "addition", "maxima"], passes=9, timed=False),
             module="tb.net.pass_list_tests", unfit=lambda machine: None),
+    replace(network("net7", "convolutions and depthwise convolutions of any window", "runs_windows", chains=12),
+            module="tb.net.window_tests"),
     replace(network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
             module="tb.net.cost_tests"),
     replace(network("cost1", "likewise, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),

@@ -19,8 +19,8 @@ from tb.net.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
 
 
-def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: Result) -> np.ndarray:
-    """Every pass's signature, DRAM and GLB bytes, against the command-level model; returns its DRAM."""
+def compare_run(board: Scoreboard, image: Image, values: np.ndarray, result: Result) -> Machine:
+    """Every pass's signature and the counters, against the command-level model, which it returns."""
     expected: list[int] = []
     machine = Machine(image.with_input(values), image.machine, observe=lambda t: expected.append(t.signature))
     machine.run(image.program)
@@ -34,6 +34,12 @@ def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: 
     for name, value in machine.counters.items():
         if name != "COMMAND_BYTES":
             board.compare(value, counters[name], f"counter {name}")
+    return machine
+
+
+def compare_passes(board: Scoreboard, image: Image, values: np.ndarray, result: Result) -> np.ndarray:
+    """As compare_run, and what is written into the GLB; returns the model's DRAM."""
+    machine = compare_run(board, image, values, result)
     # What goes into the GLB is what the DMA loads and the int8 ofmaps, to the byte: no partial sums, no
     # intermediate of a fused group.
     ofmaps = image.images * sum(int(np.prod(step["made"])) for step in image.map["steps"])

@@ -69,16 +69,16 @@ def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[L
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(Level(ifmap.groups, ifmap.group_step))
     if blocks.inner > 1 or not to_pixels:
-        levels.append(inner_level(ifmap, blocks, blocks.width * stride))
+        levels.append(inner_level(ifmap, blocks, blocks.rows * stride, blocks.width * stride))
     if tile_level:
         levels.append(Level(p.filters.tiles))
     along = blocks.outer_width * stride
     if not blocks.images:  # which have a row in one block
         levels.append(Level(blocks.along, along, Axis.COLUMN, along))
-    levels.append(rows_level(ifmap, blocks.down, blocks.rows * stride))
+    levels.append(rows_level(ifmap, blocks.down, blocks.outer_rows * stride))
     y = blocks.first_row * stride - p.window.pads[0]
     # Depthwise work takes three rows: those that a smaller kernel does not have are not there yet, or not any more.
-    reached = y + (blocks.rows * blocks.down - 1) * stride + p.window.kernel[0]
+    reached = y + (blocks.outer_rows * blocks.down - 1) * stride + p.window.kernel[0]
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(ifmap)},
         {"y": y, "x": x - odd, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
@@ -236,6 +236,6 @@ def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
             raise ValueError("a convolution as pointwise work takes one image at a time")
         if p.pool != PoolMode.NONE and blocks.images > 1 and blocks.rows & blocks.rows - 1:
             raise ValueError(f"averages of several images over {blocks.rows} columns each: must be a power of two")
-    many = not blocks.images and not p.by_taps and blocks.cols * blocks.inner * blocks.along > 1
+    many = not blocks.images and not p.by_taps and blocks.outer_width * blocks.along > blocks.pixels
     if many and blocks.pixels * stride % 2:
         raise ValueError(f"blocks of {blocks.pixels} pixels at stride {stride} begin at odd columns")

@@ -14,10 +14,12 @@ def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int =
     return Level(count, stride, Axis.ROW, step, enc.TAG.pack(column=column_tag))
 
 
-def inner_level(feature_map: FeatureMap, blocks: Blocks, columns: int) -> Level:
-    """The loop over inner blocks, so many columns, or so many images, at a time."""
+def inner_level(feature_map: FeatureMap, blocks: Blocks, rows: int, columns: int) -> Level:
+    """The loop over inner blocks, so many rows or columns, or so many images, at a time."""
     if blocks.images:
         return Level(blocks.inner, blocks.images * feature_map.image_step)
+    if blocks.below:
+        return rows_level(feature_map, blocks.inner, rows)
     return Level(blocks.inner, columns, Axis.COLUMN, columns)
 
 
@@ -39,6 +41,7 @@ def ofmap_stream(ofmap: FeatureMap, blocks: Blocks, pool: PoolMode, channel_bloc
         rows = cols = pixels = width = 1
     elif pool == PoolMode.MAX:
         rows, pixels, width, y = rows // 2, pixels // 2, width // 2, y // 2
+    along = width * (1 if blocks.below else blocks.inner)
     return StreamDescriptor(
         {"row_address": ofmap.row_address(y), **ring_of(ofmap)},
         {"y": y, "rows": ofmap.rows, "cols": ofmap.cols},
@@ -48,10 +51,10 @@ def ofmap_stream(ofmap: FeatureMap, blocks: Blocks, pool: PoolMode, channel_bloc
               [Level(cols, pixels, Axis.COLUMN, pixels), rows_level(ofmap, rows, 1)]),
             Level(pixels, 1, Axis.COLUMN, 1),
             Level(channel_blocks, ofmap.group_step),
-            inner_level(ofmap, blocks, width),
+            inner_level(ofmap, blocks, rows, width),
             Level(tiles, channel_blocks * ofmap.group_step),
-            Level(blocks.along, width * blocks.inner, Axis.COLUMN, width * blocks.inner),
-            rows_level(ofmap, blocks.down, rows),
+            Level(blocks.along, along, Axis.COLUMN, along),
+            rows_level(ofmap, blocks.down, rows * (blocks.inner if blocks.below else 1)),
         ),
     )
 

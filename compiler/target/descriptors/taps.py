@@ -8,7 +8,7 @@ strides and taps land on odd columns, too. All else is the pointwise pass of a m
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Window
 from compiler.target.blocks import Blocks, Filters
-from compiler.target.descriptors.streams import ring_of, rows_level
+from compiler.target.descriptors.streams import inner_level, ring_of, rows_level
 from model import encoding as enc
 from model.config import MachineConfig
 from model.descriptor import Level, StreamDescriptor
@@ -29,7 +29,7 @@ def tap_stream(machine: MachineConfig, ifmap: FeatureMap, window: Window, blocks
     y, x = blocks.first_row * down - window.pads[0], -window.pads[2]
     split = machine.sets > 1
     channels = Level(ifmap.groups, ifmap.group_step)
-    inner = columns(blocks.inner, blocks.width * across)
+    inner = inner_level(ifmap, blocks, blocks.rows * down, blocks.width * across)
     groups_and_tiles = channels, inner, Level(filters.tiles)
     if own_blocks:
         tiles, rest = divmod(own_blocks * 8, filters.count)
@@ -50,6 +50,6 @@ def tap_stream(machine: MachineConfig, ifmap: FeatureMap, window: Window, blocks
             rows_level(ifmap, window.kernel[0], window.dilation[0]),
             *groups_and_tiles,
             columns(blocks.along, blocks.outer_width * across),
-            rows_level(ifmap, blocks.down, blocks.rows * down),
+            rows_level(ifmap, blocks.down, blocks.outer_rows * down),
         ),
     )

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions and depthwise convolutions of any window on the whole machine, every pass against the model and the
+result against what the operators compute."""
+
+import os
+
+import cocotb
+import numpy as np
+
+from compiler.ir.failure import DoesNotFit
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.compiler.windows import compile_groups, draw_chain
+from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.host import Host
+from tb.net.net_tests import compare_run
+
+
+@cocotb.test()
+async def runs_windows(dut) -> None:
+    """As many chains as the argument `chains` says, or EYRIE_WINDOWS; those for which the GLB has no room are drawn
+    anew."""
+    tb = Testbench(dut)
+    board = Scoreboard("windows")
+    host = Host(tb, DRAM_BYTES)
+    await host.begin()
+    count, ran, number = int(os.environ.get("EYRIE_WINDOWS") or tb.arguments["chains"]), 0, -1
+    while ran < count:
+        number += 1
+        assert number < 3 * count, f"only {ran} of {number} chains compile"
+        rng = np.random.default_rng([cocotb.RANDOM_SEED, number])
+        chain = draw_chain(rng)
+        try:
+            stages = compile_groups(chain.groups, tb.machine)
+        except DoesNotFit as refusal:
+            dut._log.info("chain %d: %s", number, refusal)
+            continue
+        image, about = stages.image, f"chain {number}\n{chain}\n{stages.dump('map')}"
+        values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
+        result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
+        board.compare(0, int(result.error), f"{about}: error code")
+        compare_run(board, image, values, result)
+        board.compare(chain.run(values).tolist(), image.output(host.memory).tolist(), f"{about}: result")
+        dut._log.info("chain %d: %d cycles, %d passes\n%s", number, result.counters["CYCLES"], len(result.passes), chain)
+        ran += 1
+    await tb.finish(board)
