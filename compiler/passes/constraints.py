@@ -24,15 +24,23 @@ LARGEST = (STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols"), 4 * (STRE
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A node in its network; before: the nodes in front of it, the nearest last, without views of maps."""
+    """A node in its network."""
 
     node: Node
     graph: Graph
-    before: tuple[Node, ...]
 
     @property
     def operator(self) -> Operator:
         return self.node.operator
+
+    @property
+    def maker(self) -> tuple[Operator, ...]:
+        """The operator that makes its first input, but for RESHAPEs; none for the model's."""
+        makers = {tensor.name: node for node in self.graph.nodes for tensor in node.outputs}
+        name = self.node.inputs[0].name
+        while name in makers and isinstance(makers[name].operator, Reshape):
+            name = makers[name].inputs[0].name
+        return (makers[name].operator,) if name in makers else ()
 
     @property
     def maps(self) -> tuple[tuple[int, int, int], ...]:
@@ -138,10 +146,8 @@ def ties_away(site: Site) -> str:
 
 def behind_pointwise(site: Site) -> str:
     """an average needs a pointwise convolution before it"""
-    if not site.before:
-        return "the model's input"
-    before = site.before[-1]
-    return "" if is_pointwise(before.operator) else before.operator.name
+    maker = site.maker
+    return "" if any(map(is_pointwise, maker)) else maker[0].name if maker else "the model's input"
 
 
 def goes_into_a_convolution(site: Site) -> str:
@@ -179,7 +185,7 @@ def ends(graph: Graph) -> list[str]:
     """What is wrong with the inputs and outputs of a network."""
     if (len(graph.inputs), len(graph.outputs)) != (1, 1):
         return [f"inputs: {len(graph.inputs)}, outputs: {len(graph.outputs)}; one of each is run"]
-    found = [f"{tensor.name} is uint8: {end}s are int8" for end, tensor in
+    found = [f"{end} {tensor.name} is uint8: {end}s are int8" for end, tensor in
              (("input", graph.input), ("output", graph.output)) if isinstance(tensor, Quantized) and tensor.unsigned]
     if graph.output not in graph.nodes[-1].outputs:
         found.append(f"the model's output is {graph.output.name}, not that of its last operator")
@@ -194,11 +200,10 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Conv2D: (*_WINDOWED, one_group),
     DepthwiseConv2D: (*_WINDOWED, one_filter),
     FullyConnected: (countable, int8_filters, fixed_point, flat),
-    AveragePool2D: (countable, whole_map, without_activation, ties_away),
+    AveragePool2D: (countable, whole_map, without_activation, ties_away, behind_pointwise),
     Pad: (goes_into_a_convolution,),
     Reshape: (same_map,),
 }
-IN_NETWORK: dict[type[Operator], tuple[Constraint, ...]] = {AveragePool2D: (behind_pointwise,)}
 
 
 @dataclass(frozen=True)
@@ -215,7 +220,7 @@ class Obstacles(Unsupported):
 
     def __init__(self, obstacles: tuple[Obstacle, ...]) -> None:
         self.obstacles = obstacles
-        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where)
+        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where or None)
 
 
 def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:
@@ -229,8 +234,8 @@ def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:
 
 
 def of_operator(node: Node, graph: Graph) -> list[str]:
-    """Why the machine does not run a node, wherever it stands."""
-    site = Site(node, graph, ())
+    """Why the machine does not run a node of a graph: each reason there is, if it runs such operators at all."""
+    site = Site(node, graph)
     if isinstance(node.operator, Unknown):
         return [node.operator.reason]
     if type(node.operator) not in OF_OPERATORS:
@@ -244,15 +249,9 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
 def check(graph: Graph) -> Graph:
     """The graph, if the machine runs it. Raises Obstacles."""
     found = [Obstacle("", "", reason) for reason in ends(graph)]
-    before: tuple[Node, ...] = ()
     for node in graph.nodes:
-        reasons = of_operator(node, graph)
-        if not reasons:
-            site = Site(node, graph, before)
-            reasons = _broken((*IN_NETWORK.get(type(node.operator), ()), in_a_chain), site)
+        reasons = of_operator(node, graph) or _broken((in_a_chain,), Site(node, graph))
         found += [Obstacle(node.operator.name, node.where, reason) for reason in reasons]
-        if not isinstance(node.operator, Reshape):
-            before = (*before, node)
     if found:
         raise Obstacles(tuple(found))
     return graph

@@ -157,5 +157,6 @@ def joined_uint8(input_, output):
 
 
 def _float32(function, x):
-    """A function evaluated in double and rounded: C's float32 functions are that near."""
-    return function(x.astype(np.float64)).astype(np.float32)
+    """A function evaluated in double and rounded, to infinity at last: C's float32 functions are that near."""
+    with np.errstate(over="ignore"):
+        return function(x.astype(np.float64)).astype(np.float32)

@@ -169,8 +169,8 @@ def single(kind: str, rng: np.random.Generator) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("average of a depthwise convolution", "group depthwise0: an average needs a pointwise convolution"),
-        ("average of a convolution", "group conv0: an average needs a pointwise convolution before it"),
+        ("average of a depthwise convolution", "operator #1 AVERAGE_POOL_2D: an average needs a pointwise convolution"),
+        ("average of a convolution", "operator #1 AVERAGE_POOL_2D: an average needs a pointwise convolution before"),
         ("large average", "group pointwise0: an average over 12 x 12 pixels needs all of them in flight"),
     ],
 )
