@@ -3,7 +3,7 @@
 
 TEST    ?=#          test name (make list): sim, golden
 SEED    ?=#          seed; sim draws one, test takes one from the sources, mutate and machines 1
-CONFIG  ?=#          JSON file with machine parameters: sim, demo
+CONFIG  ?=#          JSON file with machine parameters: sim, demo, zoo
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
 JOBS    ?= 2#        at a time: tests of test, machines of machines
 COUNT   ?=#          mutants (20): mutate; machines (40): machines
@@ -11,6 +11,8 @@ BUDGET  ?= 60#       minutes after which no part, mutant or machine begins: benc
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
 SEEDS   ?= 1#        seeds of random layers for the cost model: bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
+MODELS  ?=#          folder of .tflite models: zoo
+RTL_MACS ?=#         multiplications up to which a model runs on the RTL too (1,000,000): zoo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
 RTL     ?=#          number of images to run on the RTL too: accuracy
@@ -20,7 +22,7 @@ QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
-export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
+export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODELS RTL_MACS CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
@@ -29,7 +31,7 @@ eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test lint golden accuracy bench mutate machines synth clean help
+.PHONY: demo sim list check test lint golden accuracy bench mutate machines zoo synth clean help
 
 demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${CONFIG:+--config="$$CONFIG"}
@@ -66,6 +68,10 @@ mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each:
 machines: $(ready) ## Draws machines of any size: the legal ones have to work: [SEED] [COUNT] [BUDGET] [JOBS]
 	@$(eyrie) machines $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-40}" --budget="$$BUDGET" --jobs="$$JOBS"
 
+zoo: $(ready) ## Compiles and runs every model of a folder, against the reference: MODELS [RTL_MACS] [CONFIG]
+	@$(eyrie) zoo $(quiet) $${RTL_MACS:+--rtl-macs="$$RTL_MACS"} $${CONFIG:+--config="$$CONFIG"} \
+	  $${MODELS:+-- "$$MODELS"}
+
 synth: $(synthesis) ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
 	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
 
@@ -76,7 +82,7 @@ help: ## Prints this
 	@echo 'Targets:'
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
 	@echo 'Knobs:'
-	@awk -F ' *[?]= *|# *' '/^[A-Z0-9]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' Makefile
+	@awk -F ' *[?]= *|# *' '/^[A-Z0-9_]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' Makefile
 
 $(ready): requirements.txt scripts/setup_venv.sh
 	@scripts/setup_venv.sh

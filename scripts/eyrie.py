@@ -36,6 +36,7 @@ COMMANDS = {
     "synth": "scripts.synth",
     "mutate": "scripts.mutate",
     "machines": "scripts.machines",
+    "zoo": "scripts.zoo",
     "cifar10": "scripts.fetch_cifar10",
     "train": "scripts.train",
     "quantize": "scripts.quantize",

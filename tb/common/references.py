@@ -4,13 +4,17 @@
 Both take model bytes and inputs, return all outputs, and raise Refused for a model that they do not run.
 """
 
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from model.operators.reference import Reference
 
-MICRO_ARENA_BYTES = 1 << 20
+MICRO_ARENA_BYTES = 1 << 26  # for maps of 4 Mi values; what is not used takes no memory
 
 
 class Refused(Exception):
@@ -46,3 +50,16 @@ def run_micro(model, *inputs):
 
 
 RUN = {Reference.LITERT: run_litert, Reference.MICRO: run_micro}
+
+
+def run_apart(reference, model, runs):
+    """The outputs of each of `runs`, tuples of inputs, in a process of its own: a reference may end its process."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        try:
+            return pool.submit(_run_all, reference, model, runs).result()
+        except BrokenProcessPool as error:
+            raise Refused("it ended its process") from error
+
+
+def _run_all(reference, model, runs):
+    return [RUN[reference](model, *inputs) for inputs in runs]

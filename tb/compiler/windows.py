@@ -108,11 +108,11 @@ def _layer(rng: np.random.Generator, kind: str, source: Map,
     return group, lambda values: conv2d(first(values), filters, second_bias, between.zero_point, second_limits)
 
 
-def _convolution(rng: np.random.Generator, source: Tensor, window: Window, count: int,
+def _convolution(rng: np.random.Generator, source: Map, window: Window, count: int,
                  number: int) -> tuple[Convolution, Callable[[np.ndarray], np.ndarray]]:
     filters = int8(rng, count, *window.kernel, source.shape[2])
     made, bias, limits = _table(rng, filters, source.zero_point, 0)
-    output = Tensor(f"t{number + 1}", (*output_size(source.shape[:2], window), count),
+    output = Map(f"t{number + 1}", (*output_size(source.shape[:2], window), count),
                     Quantization(1.0, made.output.zero_point))
     group = Convolution(name=f"conv{number}", source=source, output=output, window=window, filters=filters, table=made)
     return group, lambda values: conv2d(values, filters, bias, source.zero_point, limits, window.stride, window.pads,
@@ -121,7 +121,7 @@ def _convolution(rng: np.random.Generator, source: Tensor, window: Window, count
 
 def convolution_chain(rng: np.random.Generator, shape: tuple[int, int, int], window: Window, count: int) -> Chain:
     """One convolution of so many filters."""
-    source = Tensor("t0", shape, Quantization(1.0, int(rng.integers(-128, 128))))
+    source = Map("t0", shape, Quantization(1.0, int(rng.integers(-128, 128))))
     group, step = _convolution(rng, source, window, count, 0)
     return Chain([group], (step,))
 
