@@ -157,11 +157,13 @@ module eyrie_core
   logic            drain_ready, drain_empty, sums_valid, sums_ready;
   logic            array_surplus, drain_surplus, ppu_surplus;
 
-  pe_array #(
-    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
-    .FILTER_WORDS(FILTER_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-    .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
-  ) u_pe_array (
+  localparam pe_sizes_t Sizes = '{
+    multipliers: MULTIPLIERS, ifmap_words: IFMAP_WORDS, filter_words: FILTER_WORDS,
+    pixel_words: PIXEL_WORDS, psum_words: PSUM_WORDS, word_buffer_words: WORD_BUFFER_WORDS,
+    filter_lanes: FILTER_LANES
+  };
+
+  pe_array #(.SIZES(Sizes), .ROWS(ROWS), .COLS(COLS)) u_pe_array (
     .clk_i, .rst_ni,
     .cfg_i            (pass.array),
     .cfg_epoch_i      (pass.epoch),

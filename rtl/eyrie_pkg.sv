@@ -21,6 +21,17 @@ package eyrie_pkg;
   typedef logic [WordChannels-1:0][DwSumWidth-1:0] dw_sums_t;
   typedef logic [7:0] psum_index_t;   // of a sum in a half of a PE's psum buffer
 
+  // Sizes of a PE and of its SUPER.
+  typedef struct packed {
+    int unsigned multipliers;        // of a PE: 4 or 1
+    int unsigned ifmap_words;        // of a PE's ifmap queue
+    int unsigned filter_words;       // of a PE's filter queue
+    int unsigned pixel_words;        // of a PE's pixel queue
+    int unsigned psum_words;         // sums in each half of a PE
+    int unsigned word_buffer_words;  // depthwise words that a SUPER keeps
+    int unsigned filter_lanes;       // filter words a cycle: 1 or 2
+  } pe_sizes_t;
+
   // Everything a PE needs to know of a pass; taken at once, at its start.
   typedef struct packed {
     encoding_pkg::array_shape_t      shape;

@@ -21,13 +21,8 @@ module pe
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4,    // of a PE: 4 or 1
-  parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
-  parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
-  parameter int unsigned FILTER_LANES = 1,   // filter words a cycle: 1 or 2
-  parameter logic [1:0]  ROW = 2'd0          // of its set
+  parameter pe_sizes_t  SIZES,      // of PEs; the word buffer is the SUPER's
+  parameter logic [1:0] ROW = 2'd0  // of its set
 ) (
   input  logic            clk_i,
   input  logic            rst_ni,
@@ -56,10 +51,10 @@ module pe
 
   // ---- Operand queues ----
 
-  logic [$clog2(IFMAP_WORDS+1)-1:0]  ifmap_count, ifmap_offset, ifmap_pop;
-  logic [$clog2(FILTER_WORDS+1)-1:0] filter_count, filter_offset, filter_pop;
-  logic [$clog2(PIXEL_WORDS+1)-1:0]  pixel_count, pixel_offset, pixel_pop;
-  logic [$clog2(TapWords+1)-1:0]     tap_count, tap_offset, tap_pop;
+  logic [$clog2(SIZES.ifmap_words+1)-1:0]  ifmap_count, ifmap_offset, ifmap_pop;
+  logic [$clog2(SIZES.filter_words+1)-1:0] filter_count, filter_offset, filter_pop;
+  logic [$clog2(SIZES.pixel_words+1)-1:0]  pixel_count, pixel_offset, pixel_pop;
+  logic [$clog2(TapWords+1)-1:0]           tap_count, tap_offset, tap_pop;
   word_t        ifmap_word, filter_word, pixel_word, tap_word;
   logic         ifmap_ready, pixel_valid, pixel_ready;
   logic [1:0]   pixel_lanes;
@@ -70,7 +65,7 @@ module pe
   assign fused     = running && mode == ArrayFused;
   assign pointwise = running && mode == ArrayPointwise;
 
-  operand_queue #(.DEPTH(IFMAP_WORDS), .PUSH(2)) u_ifmap_queue (
+  operand_queue #(.DEPTH(SIZES.ifmap_words), .PUSH(2)) u_ifmap_queue (
     .clk_i, .rst_ni,
     .take_i       (take),
     .push_valid_i (operands_i.ifmap.valid && !operands_i.ifmap.to_pixels),
@@ -95,7 +90,7 @@ module pe
       operands_i.ifmap.to_pixels ? (pointwise && pixel_ready) : ifmap_ready;
   assign word_ready_o = fused && pixel_ready;
 
-  operand_queue #(.DEPTH(PIXEL_WORDS), .PUSH(2)) u_pixel_queue (
+  operand_queue #(.DEPTH(SIZES.pixel_words), .PUSH(2)) u_pixel_queue (
     .clk_i, .rst_ni,
     .take_i       (take),
     .push_valid_i (pixel_valid),
@@ -109,14 +104,14 @@ module pe
     .pop_i        (pixel_pop)
   );
 
-  operand_queue #(.DEPTH(FILTER_WORDS), .PUSH(FILTER_LANES)) u_filter_queue (
+  operand_queue #(.DEPTH(SIZES.filter_words), .PUSH(SIZES.filter_lanes)) u_filter_queue (
     .clk_i, .rst_ni,
     .take_i       (take),
     .push_valid_i (operands_i.filter.valid),
     .push_ready_o (operands_ready_o.filter),
     .push_own_i   (operands_i.filter.epoch == cfg_epoch_o),
-    .push_lanes_i (operands_i.filter.lanes[FILTER_LANES-1:0]),
-    .push_data_i  (operands_i.filter.data[FILTER_LANES-1:0]),
+    .push_lanes_i (operands_i.filter.lanes[SIZES.filter_lanes-1:0]),
+    .push_data_i  (operands_i.filter.data[SIZES.filter_lanes-1:0]),
     .count_o      (filter_count),
     .read_offset_i(filter_offset),
     .read_data_o  (filter_word),
@@ -146,11 +141,11 @@ module pe
   pe_wait_e   waits;
 
   pe_sequencer #(
-    .IFMAP_WORDS (IFMAP_WORDS),
-    .FILTER_WORDS(FILTER_WORDS),
-    .PIXEL_WORDS (PIXEL_WORDS),
+    .IFMAP_WORDS (SIZES.ifmap_words),
+    .FILTER_WORDS(SIZES.filter_words),
+    .PIXEL_WORDS (SIZES.pixel_words),
     .TAP_WORDS   (TapWords),
-    .PSUM_WORDS  (PSUM_WORDS)
+    .PSUM_WORDS  (SIZES.psum_words)
   ) u_sequencer (
     .clk_i, .rst_ni, .passes_i, .cfg_epoch_o, .enable_i,
     .row_i          (ROW),
@@ -216,7 +211,7 @@ module pe
     assign activations[lane] = issue_offset ? {1'b0, !q[7], q[6:0]} : {q[7], q};
   end
 
-  dot4 #(.MULTIPLIERS(MULTIPLIERS)) u_dot4 (
+  dot4 #(.MULTIPLIERS(SIZES.multipliers)) u_dot4 (
     .clk_i, .rst_ni,
     .valid_i      (issue_valid),
     .ready_o      (issue_ready),
@@ -239,7 +234,7 @@ module pe
   logic half_full;
   sum_t own_sum;
 
-  psum_buffer #(.WORDS(PSUM_WORDS)) u_psum_buffer (
+  psum_buffer #(.WORDS(SIZES.psum_words)) u_psum_buffer (
     .clk_i, .rst_ni,
     .reserve_i     (half_reserve),
     .reserve_half_i(issue.half),
@@ -319,7 +314,7 @@ module pe
   assign activity_o.waits  = waits_q;
   assign activity_o.behind = behind_q;
 
-  logic unused_lanes;  // beyond FILTER_LANES
+  logic unused_lanes;  // beyond those of the machine
   assign unused_lanes = ^operands_i.filter;
 
   `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sum})

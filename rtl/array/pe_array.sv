@@ -16,15 +16,9 @@ module pe_array
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned ROWS = 6,                 // of PEs, in sets of three
-  parameter int unsigned COLS = 8,                 // of PEs
-  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
-  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
-  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
-  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
-  parameter int unsigned FILTER_LANES = 1,         // filter words a cycle: 1 or 2
+  parameter pe_sizes_t   SIZES,     // of PEs and SUPERs
+  parameter int unsigned ROWS = 6,  // of PEs, in sets of three
+  parameter int unsigned COLS = 8,  // of PEs
   localparam int unsigned Sets = ROWS / SetRows
 ) (
   input  logic                  clk_i,
@@ -78,10 +72,10 @@ module pe_array
     logic [1:0]      half;
   } ifmap_words_t;
   typedef struct packed {
-    logic                         epoch;
-    glb_word_t [FILTER_LANES-1:0] data;
-    logic [FILTER_LANES-1:0]      lanes;
-    logic [1:0]                   half;
+    logic                               epoch;
+    glb_word_t [SIZES.filter_lanes-1:0] data;
+    logic [SIZES.filter_lanes-1:0]      lanes;
+    logic [1:0]                         half;
   } filter_words_t;
   typedef struct packed {
     logic       epoch;
@@ -137,8 +131,8 @@ module pe_array
     .ready_o          (filter_ready_o),
     .row_tag_i        (filter_i.tag.row),
     .column_tag_i     (filter_i.tag.column[1:0]),
-    .data_i           ({filter_i.epoch,
-                        filter_i.data[FILTER_LANES-1:0], filter_i.lanes[FILTER_LANES-1:0],
+    .data_i           ({filter_i.epoch, filter_i.data[SIZES.filter_lanes-1:0],
+                        filter_i.lanes[SIZES.filter_lanes-1:0],
                         halves(filter_i.half_by_set, filter_i.tag.half)}),
     .target_valid_o   (filter_valid),
     .target_ready_i   (filter_ready),
@@ -199,7 +193,7 @@ module pe_array
         ifmap_offer.data[lane] =
             ifmap.half[Odd] ? ifmap.data[lane][63:32] : ifmap.data[lane][31:0];
       end
-      for (int unsigned lane = 0; lane < FILTER_LANES; lane++) begin
+      for (int unsigned lane = 0; lane < SIZES.filter_lanes; lane++) begin
         filter_offer.data[lane] =
             filter.half[Odd] ? filter.data[lane][63:32] : filter.data[lane][31:0];
       end
@@ -232,11 +226,7 @@ module pe_array
         assign activity[Top+n][col]     = set_activity[n];
       end
 
-      pe_set #(
-        .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-        .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-        .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
-      ) u_set (
+      pe_set #(.SIZES(SIZES)) u_set (
         .clk_i, .rst_ni,
         .passes_i        (passes),
         .enable_i        (enable),

@@ -11,13 +11,7 @@ module pe_set
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
-  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
-  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
-  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
-  parameter int unsigned FILTER_LANES = 1          // filter words a cycle: 1 or 2
+  parameter pe_sizes_t SIZES  // of PEs and SUPER
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
@@ -73,11 +67,7 @@ module pe_set
   end
 
   for (genvar row = 0; row < Super; row++) begin : gen_pe
-    pe #(
-      .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-      .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES),
-      .ROW(2'(row))
-    ) u_pe (
+    pe #(.SIZES(SIZES), .ROW(2'(row))) u_pe (
       .clk_i, .rst_ni, .passes_i,
       .cfg_epoch_o     (epoch[row]),
       .enable_i        (enable_i[row]),
@@ -96,11 +86,7 @@ module pe_set
     );
   end
 
-  super_pe #(
-    .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS),
-    .FILTER_LANES(FILTER_LANES)
-  ) u_super_pe (
+  super_pe #(.SIZES(SIZES)) u_super_pe (
     .clk_i, .rst_ni, .passes_i, .table_i, .table_ready_o, .chain_o, .chain_ready_i,
     .cfg_epoch_o     ({super_epoch, epoch[Super]}),
     .enable_i        (enable_i[Super]),

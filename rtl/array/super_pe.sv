@@ -14,13 +14,7 @@ module super_pe
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
-  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
-  parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
-  parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
-  parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
-  parameter int unsigned FILTER_LANES = 1          // filter words a cycle: 1 or 2
+  parameter pe_sizes_t SIZES  // of PE and SUPER
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -61,15 +55,7 @@ module super_pe
   logic        chain_ready;
   logic        pe_surplus;
 
-  pe #(
-    .MULTIPLIERS (MULTIPLIERS),
-    .IFMAP_WORDS (IFMAP_WORDS),
-    .FILTER_WORDS(FILTER_WORDS),
-    .PIXEL_WORDS (PIXEL_WORDS),
-    .PSUM_WORDS  (PSUM_WORDS),
-    .FILTER_LANES(FILTER_LANES),
-    .ROW         (2'(SetRows - 1))
-  ) u_pe (
+  pe #(.SIZES(SIZES), .ROW(2'(SetRows - 1))) u_pe (
     .clk_i, .rst_ni, .passes_i, .enable_i, .operands_i, .operands_ready_o,
     .cfg_epoch_o  (cfg_epoch_o[0]),
     .word_i       (own_word),
@@ -158,7 +144,7 @@ module super_pe
     .write_data_o(write_data)
   );
 
-  word_buffer #(.WORDS(WORD_BUFFER_WORDS)) u_word_buffer (
+  word_buffer #(.WORDS(SIZES.word_buffer_words)) u_word_buffer (
     .clk_i, .rst_ni,
     .reserve_i   (reserve),
     .full_o      (full),

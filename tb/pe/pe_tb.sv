@@ -88,10 +88,13 @@ module pe_tb
 
   array_passes u_passes (.clk_i, .rst_ni, .cfg_i(cfg), .cfg_epoch_i, .passes_o(passes));
 
-  pe #(
-    .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS), .FILTER_WORDS(FILTER_WORDS),
-    .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS), .FILTER_LANES(FILTER_LANES), .ROW(2'd1)
-  ) u_dut (
+  localparam pe_sizes_t Sizes = '{
+    multipliers: MULTIPLIERS, ifmap_words: IFMAP_WORDS, filter_words: FILTER_WORDS,
+    pixel_words: PIXEL_WORDS, psum_words: PSUM_WORDS, filter_lanes: FILTER_LANES,
+    word_buffer_words: 0  // a PE has none
+  };
+
+  pe #(.SIZES(Sizes), .ROW(2'd1)) u_dut (
     .clk_i, .rst_ni,
     .passes_i        (passes),
     .cfg_epoch_o, .enable_i,

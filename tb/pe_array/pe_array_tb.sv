@@ -113,11 +113,13 @@ module pe_array_tb
     columns: MaxCols'(drain_columns_i)
   };
 
-  pe_array #(
-    .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
-    .FILTER_WORDS(FILTER_WORDS), .PIXEL_WORDS(PIXEL_WORDS), .PSUM_WORDS(PSUM_WORDS),
-    .WORD_BUFFER_WORDS(WORD_BUFFER_WORDS), .FILTER_LANES(FILTER_LANES)
-  ) u_dut (
+  localparam pe_sizes_t Sizes = '{
+    multipliers: MULTIPLIERS, ifmap_words: IFMAP_WORDS, filter_words: FILTER_WORDS,
+    pixel_words: PIXEL_WORDS, psum_words: PSUM_WORDS, word_buffer_words: WORD_BUFFER_WORDS,
+    filter_lanes: FILTER_LANES
+  };
+
+  pe_array #(.SIZES(Sizes), .ROWS(ROWS), .COLS(COLS)) u_dut (
     .clk_i, .rst_ni,
     .cfg_i        (cfg),
     .cfg_epoch_i, .taken_o,
