@@ -2,7 +2,7 @@
 """Mappings of a group's jobs, found once; why there is none."""
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Depthwise, Group, Grouped, Separable
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
 from compiler.ir.plan import Way
 from compiler.target.limits import most_pixels
 from compiler.target.mapping import Mapping, Packing, mappings
@@ -57,6 +57,9 @@ def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
         return failure(f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
                        f"there is room for {room}", demand=group.averaged, bound=room,
                        remedy="give the map another size")
+    if isinstance(group, (Convolution, Grouped)) and not group.averaged:
+        return failure(f"a {times(group.window.kernel)} kernel, {group.window}, over {group.source.shape[2]} channels "
+                       "goes beyond the loops of a stream", remedy="use a smaller kernel or fewer channels")
     return failure(f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, "
                    f"ifmap_words = {machine.ifmap_words}, filter_words = {machine.filter_words}, "
                    f"word_buffer_words = {machine.word_buffer_words}", remedy="use larger ones")

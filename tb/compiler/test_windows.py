@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions and depthwise convolutions of any window, on machines of any number of sets: compiled and executed command
-by command they give what the operators compute."""
+"""Convolutions and depthwise convolutions of any window, on machines of any number of sets: compiled and executed
+command by command they give what the operators compute."""
 
 import os
 from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Window
@@ -16,9 +17,10 @@ from model.machine import Machine
 from tb.compiler.windows import Chain, compile_groups, convolution_chain, draw_chain
 
 CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 60)
-MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(rows=12), MachineConfig(rows=15, cols=16),
-            replace(DEFAULT, multipliers=1), replace(DEFAULT, bus_words=2, filter_lanes=2),
-            replace(DEFAULT, glb_bank_words=256), replace(DEFAULT, filter_words=3, pixel_words=2))
+MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(rows=12),
+            MachineConfig(rows=15, cols=16), replace(DEFAULT, multipliers=1),
+            replace(DEFAULT, bus_words=2, filter_lanes=2), replace(DEFAULT, glb_bank_words=256),
+            replace(DEFAULT, filter_words=3, pixel_words=2))
 
 
 def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about: str) -> Counter:
@@ -51,6 +53,14 @@ def test_chains_of_any_window(seed: int) -> None:
     assert done["ran"] > CHAINS * 2 // 3, done
     wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes"
     assert all(done[way] for way in wanted), done
+
+
+def test_windows_beyond_the_loops() -> None:
+    """16,512 taps: the array counts fewer channel groups."""
+    chain = convolution_chain(np.random.default_rng(1), (129, 130, 8), Window((128, 129)), 8)
+    said = "^group conv0: a 128 x 129 kernel, stride 1 pads 0 0 0 0, over 8 channels goes beyond the loops of a stream"
+    with pytest.raises(DoesNotFit, match=said):
+        compile_groups(chain.groups)
 
 
 def test_filters_that_do_not_fit(seed: int) -> None:
