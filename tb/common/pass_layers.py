@@ -106,6 +106,8 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
                finish: str) -> tuple[Layer, str]:
     has = _finish(rng, finish, "addition", *(["ipsum", "maxima"] if kind != "depthwise" else []))
     stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
+    if has.get("maxima") and most_pixels(machine, stride) < 2:  # which need pairs of pixels
+        stride = 1
     rows, cols = (_up_to(rng, max(5.0, 17 * scale), 5 if has.get("maxima") else 3) for _ in range(2))
     pads = (1, 1, 1, 1) if stride == 1 or rng.random() < 0.5 else (0, 1, 0, 1)
     window = Window() if kind == "pointwise" else Window((3, 3), (stride, stride), pads)
