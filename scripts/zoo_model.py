@@ -69,7 +69,7 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     found = {"the command-level model": session.run(inputs, on_command_level).outputs}
     if entry.macs <= options.rtl_macs:
         done = session.run(inputs, RtlBackEnd(options.folder))
-        found["the RTL"], entry.on_rtl = done.outputs, True
+        found["the RTL"], entry.on_rtl = done.outputs, bool(done.machine)
         counters = [part.runs[0]["counters"] for part in done.machine]
         entry.cycles = sum(of["CYCLES"] for of in counters)
         entry.dram_bytes = sum(of["DRAM_READ_BYTES"] + of["DRAM_WRITE_BYTES"] for of in counters)

@@ -116,7 +116,7 @@ def change_ends(model: schema.ModelT, rng: np.random.Generator) -> None:
 
 def change_option(model: schema.ModelT, rng: np.random.Generator) -> None:
     options = one_of(rng, model.subgraphs[0].operators).builtinOptions
-    names = [name for name, value in vars(options or schema.BufferT()).items() if isinstance(value, int)]
+    names = [] if options is None else [name for name, value in vars(options).items() if isinstance(value, int)]
     if names:
         setattr(options, one_of(rng, names), int(rng.choice(NUMBERS)))
 

@@ -62,6 +62,7 @@ EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
             "operator #0 CONV_2D: makes int8 1 x 8 x 8 x 16, its output is int8 1 x 4 x 4 x 16: convert"),
     "no rows": (set_shape(0, "inputs", [1, 0, 8, 3]), "tensor image is 1 x 0 x 8 x 3: convert"),
     "scale": (set_scale(float("nan")), "tensor image: a scale is positive and finite, got nan: quantise"),
+    "small scale": (set_scale(1e-45), "tensor image: a scale of 1.4013e-45 is too small: quantise"),
     "no options": (drop_options,
                    "damaged TensorFlow Lite file: operator #2 DEPTHWISE_CONV_2D lacks a part or has one"),
     "short constant": (shorten_filters, "operator #0 CONV_2D: a constant of 16 x 3 x 3 x 3 has 428 bytes, needs 432"),
