@@ -4,8 +4,9 @@
     eyrie run DIR --input X.npy --output Y.npy [--golden] [--seed N]
 
 DIR: what `eyrie compile MODEL -o DIR` wrote. X: int8 [N, H, W, C] or one image [H, W, C]; Y: the raw int8 output of
-each image. Of a network in parts for machine and host both have type and shape of the model's ends. A run on the RTL
-also leaves build/run_net: summary.json, report.html and the log; of a network in parts the logs of its machine parts.
+each image. Of a network in parts for machine and host both have type and shape of the model's ends, and several
+outputs are an .npz file with arr_0, arr_1, ... A run on the RTL also leaves build/run_net: summary.json, report.html
+and the log; of a network in parts the logs of its machine parts.
 """
 
 import argparse
@@ -73,9 +74,9 @@ def run_parts(options: argparse.Namespace) -> None:
     from tb.net.requests import RtlBackEnd, RunFailed
 
     session = Session.load(options.directory)
-    if (len(session.graph.inputs), len(session.graph.outputs)) != (1, 1):
-        raise ValueError(f"{options.directory}: the network has {len(session.graph.inputs)} inputs and "
-                         f"{len(session.graph.outputs)} outputs, eyrie run takes one of each: use runtime/session.py")
+    if len(session.graph.inputs) != 1:
+        raise ValueError(f"{options.directory}: the network has {len(session.graph.inputs)} inputs, eyrie run gives it "
+                         "one: use runtime/session.py")
     values = read_npy(options.input, "save one array with numpy.save")
     shape = session.graph.input.shape
     if shape[:1] == (1,):  # the batch may be left out
@@ -89,13 +90,14 @@ def run_parts(options: argparse.Namespace) -> None:
     else:
         with replacing(BUILD / "run_net", keep=RunFailed) as folder:
             done = session.run([values], RtlBackEnd(folder, options.seed))
-    [output] = done.outputs
-    if output.shape[1:2] == (1,):
-        output = output[:, 0]
+    outputs = [output[:, 0] if output.shape[1:2] == (1,) else output for output in done.outputs]
     with whole_file(options.output) as file:
-        np.save(file, output)
+        if len(outputs) == 1:
+            np.save(file, outputs[0])
+        else:
+            np.savez(file, *outputs)
     cycles = sum(part.runs[0]["counters"]["CYCLES"] for part in done.machine if part.runs)
-    print(f"{options.output}: {array(output)}{f', {cycles:,} cycles a run' * bool(cycles)}, "
+    print(f"{options.output}: {', '.join(map(array, outputs))}{f', {cycles:,} cycles a run' * bool(cycles)}, "
           f"{len(done.machine)} machine parts, {100 * done.host_share:.3f} % of all operations on the host")
 
 

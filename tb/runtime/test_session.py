@@ -13,6 +13,7 @@ from compiler.parts import compile_parts
 from runtime.session import Session, on_command_level
 from tb.common.random_graphs import draw_graph
 from tb.common.references import run_micro
+from tb.common.tflite_builder import Builder
 from tb.compiler.test_partition import image_classifier
 from tb.net.requests import RtlBackEnd
 from tb.scripts.commands import assert_refused, eyrie
@@ -64,6 +65,23 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
             np.testing.assert_array_equal(output, expected, err_msg=f"seed {seed}, network {number}")
         ran += bool(done.machine)
     assert ran > 0
+
+
+def test_several_outputs(tmp_path: Path) -> None:
+    net = Builder()
+    source, one, two = (net.tensor((1, 2, 2, 3), scale=scale) for scale in (0.1, 0.1, 0.2))
+    net.operator("RELU", [source], [one])
+    net.operator("QUANTIZE", [source], [two])
+    (tmp_path / "net.tflite").write_bytes(net.pack([source], [one, two]))
+    values = np.arange(-12, 12, dtype=np.int8).reshape(2, 2, 2, 3)
+    np.save(tmp_path / "x.npy", values)
+    assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
+    ended = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npz", "--golden")
+    assert ended.returncode == 0, ended.stderr
+    with np.load(tmp_path / "y.npz") as found:
+        for number in range(2):
+            expected = [run_micro((tmp_path / "net.tflite").read_bytes(), value[None])[number][0] for value in values]
+            np.testing.assert_array_equal(found[f"arr_{number}"], expected)
 
 
 def change(key: str, value: object):
