@@ -67,6 +67,10 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
     assert ran > 0
 
 
+def test_a_profile_is_of_one_part(net: Path) -> None:
+    assert_refused(eyrie("profile", net), f"eyrie profile: {net}: a network in parts for machine and host: give the ")
+
+
 def test_several_outputs(tmp_path: Path) -> None:
     net = Builder()
     source, one, two = (net.tensor((1, 2, 2, 3), scale=scale) for scale in (0.1, 0.1, 0.2))
