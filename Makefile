@@ -11,6 +11,8 @@ BUDGET  ?= 60#       minutes after which no part, mutant or machine begins: benc
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
 SEEDS   ?= 1#        seeds of random layers for the cost model: bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
+MODEL   ?=#          .tflite model to run, the shipped one by default: demo
+LABELS  ?=#          text file with the classes of MODEL, one a line: demo
 MODELS  ?=#          folder of .tflite models: zoo
 RTL_MACS ?=#         multiplications up to which a model runs on the RTL too (1,000,000): zoo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
@@ -22,7 +24,7 @@ QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
-export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODELS RTL_MACS CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
+export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
@@ -33,8 +35,9 @@ quiet := $(if $(filter 1,$(QUIET)),--quiet)
 .DEFAULT_GOAL := help
 .PHONY: demo sim list check test lint golden accuracy bench mutate machines zoo synth clean help
 
-demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE] [CONFIG]
-	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${CONFIG:+--config="$$CONFIG"}
+demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
+	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
+	  $${CONFIG:+--config="$$CONFIG"}
 
 sim: $(ready) ## Runs one simulation test: TEST [SEED] [CONFIG] [WAVES]
 	@$(eyrie) sim $(quiet) $(if $(filter 1,$(WAVES)),--waves) $${SEED:+--seed="$$SEED"} \

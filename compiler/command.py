@@ -6,15 +6,18 @@ What can be refused is refused before anything slow is imported or done.
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 from compiler.command_line import file_name, whole_number
-from compiler.files import check_folder
+from compiler.files import check_folder, unlink
 from compiler.frontend.file import read_model
+from compiler.ir.failure import Unsupported
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages, compile_network
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 
+DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
 
 
@@ -47,20 +50,38 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     if options.output:
         check_folder(options.output)
+    stages = None
     with about(options.model):
-        stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
-                                 until=None if options.output else options.dump, on_stage=on_stage)
-    table = save(stages, options.output) if options.output else ""
+        try:
+            stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
+                                     until=None if options.output else options.dump, on_stage=on_stage)
+        except Unsupported:
+            if options.dump or options.batch > 1:  # which are of a network that the machine runs by itself
+                raise
+    if stages is None:
+        table = _in_parts(options, machine, on_stage)
+    else:
+        table = save(stages, options.output) if options.output else ""
     if options.dump:
         print(stages.dump(options.dump))
     elif not options.quiet:
         print(table)
 
 
-def save(stages: Stages, folder: str) -> str:
+def _in_parts(options: argparse.Namespace, machine: MachineConfig, on_stage: Callable[[str], None] | None) -> str:
+    """Compiles for machine and host; returns the tables."""
+    from compiler.parts import compile_parts
+
+    compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage)
+    compiled.save(options.output)
+    return str(compiled)
+
+
+def save(stages: Stages, folder: str | Path) -> str:
     """Writes the folder of a compiled network; returns the table of its layers. Raises ValueError in one line."""
     from compiler.performance import performance
 
     figures = performance(stages)
     stages.image.save(folder, stages.text, {"layers.csv": figures.csv(), "summary.json": figures.json()})
+    unlink(folder, DESCRIPTION)
     return str(figures)

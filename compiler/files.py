@@ -57,6 +57,13 @@ def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:
             raise
 
 
+def unlink(directory: str | Path, *names: str) -> None:
+    """Removes files, as far as they are there. Raises ValueError in one line."""
+    for path in (Path(directory) / name for name in names):
+        with writing(path), suppress(FileNotFoundError, NotADirectoryError):
+            path.unlink()
+
+
 @contextmanager
 def writing(path: Path | str) -> Iterator[None]:
     """Turns an OSError of the block into a ValueError of one line that names the path."""

@@ -195,6 +195,13 @@ def stage_named(name: str) -> Stage:
     return STAGES[NAMES.index(name)]
 
 
+def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
+                 effort: int = EFFORT, on_stage: Callable[[str], None] | None = None) -> Stages:
+    """compile_network for a part of a model that has been imported."""
+    work = Stages(model, machine, objective, effort, 1, graph=graph)
+    return _through(work, STAGES[1:], on_stage)
+
+
 def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
                     effort: int = EFFORT, images: int = 1, until: str | None = None,
                     on_stage: Callable[[str], None] | None = None) -> Stages:
@@ -206,9 +213,12 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
     """
     work = Stages(model, machine, objective, effort, images)
     last = stage_named(until or NAMES[-1])
-    end = NAMES.index(last.settled or last.name) + 1
+    return _through(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
+
+
+def _through(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None) -> Stages:
     try:
-        for stage in STAGES[:end]:
+        for stage in stages:
             if stage.run:
                 if on_stage:
                     on_stage(stage.name)
@@ -216,5 +226,5 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
                 if stage.verify:
                     stage.verify(work)
     except OverflowError as error:
-        raise ValueError(f"{model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
+        raise ValueError(f"{work.model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
     return work

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classifies a photo on the simulated chip.
 
-    eyrie demo [--image photo.png] [--config FILE]
+    eyrie demo [--image photo.png] [--model any.tflite [--labels FILE]] [--config FILE]
 
 Runs the shipped MobileNetV1 on the RTL, of the default machine or of one with the sizes of FILE, and prints the class,
 the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo: summary.json,
 report.html and the log. The exit code is 1 unless RTL and golden model agree.
+
+With --model any network that takes a picture, in parts for machine and host; the largest values of its outputs are
+printed with their places, or with the lines of --labels.
 """
 
 import argparse
@@ -25,10 +28,18 @@ SEED = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--image", type=file_name, default=PHOTO, help="any picture, the shipped one by default")
+    parser.add_argument("--model", type=file_name, metavar="FILE", help="a .tflite model, the shipped one by default")
+    parser.add_argument("--labels", type=file_name, metavar="FILE", help="the classes of --model, one a line")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.labels and not options.model:
+        raise ValueError("--labels is for --model: the shipped network has its own classes; leave it out")
+    if options.model:
+        from scripts import demo_model
+
+        return demo_model.run(options)
     from model.config import DEFAULT, MachineConfig
     from runtime.pictures import read_photo
 

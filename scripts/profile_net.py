@@ -11,6 +11,7 @@ Of a .tflite model the outputs are compared with the golden model's; the exit co
 import argparse
 import sys
 
+from compiler.command import DESCRIPTION
 from compiler.command_line import file_name, whole_number
 from compiler.options import MOST_IMAGES
 from model.reading import check_readable
@@ -33,6 +34,9 @@ def run(options: argparse.Namespace) -> int:
         check_readable(options.network, "give an int8 .tflite model or a compiled network")
     elif options.config or options.batch > 1:
         raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own; leave them out")
+    if is_compiled and (options.network / DESCRIPTION).exists():
+        raise ValueError(f"{options.network}: a network in parts for machine and host: give the folder of a machine part "
+                         "in it")
     import numpy as np
 
     from compiler.frontend import tflite

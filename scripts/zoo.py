@@ -3,9 +3,10 @@
 
     eyrie zoo MODELS [--rtl-macs N] [--config FILE] [--inputs N] [--minutes N] [--seed N]
 
-Every .tflite file in the folder MODELS and below it, each in a process of its own, on the command-level model and, up to so many
-multiplications, on the RTL, with drawn inputs. Goes on whatever happens to one. Prints a table and leaves build/zoo:
-summary.json (docs/summary.md), and the log of each model. The exit code is 1 if one is wrong, failed or unchecked.
+Every .tflite file in the folder MODELS and below it, each in a process of its own, on the command-level model and, up
+to so many multiplications, on the RTL, with drawn inputs. Goes on whatever happens to one. Prints a table and leaves
+build/zoo: summary.json (docs/summary.md), and the log of each model. The exit code is 1 if one is wrong, failed or
+unchecked.
 """
 
 import argparse

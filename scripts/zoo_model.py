@@ -16,19 +16,17 @@ from pathlib import Path
 import numpy as np
 
 from compiler.command_line import whole_number
-from compiler.ir.graph import Graph, Malformed, map_shape
-from compiler.ir.tensor import Quantized
-from compiler.performance import Performance, performance
-from compiler.pipeline import Stages, compile_network
+from compiler.ir.graph import Graph, Malformed
+from compiler.ir.tensor import Quantized, Tensor
+from compiler.parts import Compiled, compile_parts
 from model.config import DEFAULT, MachineConfig
-from model.messages import one_line
+from model.messages import array, one_line
 from model.operators.reference import Reference
-from runtime import figures
-from runtime.networks import on_model
+from runtime.session import Session, file_type, on_command_level
 from runtime.signals import clean_up_first
 from scripts.zoo import Entry
 from tb.common.references import Refused, run_apart
-from tb.net.requests import RtlRun, on_rtl
+from tb.net.requests import RtlBackEnd
 
 
 def main(arguments: list[str]) -> None:
@@ -56,43 +54,54 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     began = time.monotonic()
     try:
-        stages = compile_network(options.model, machine)
+        compiled = compile_parts(options.model, machine)
     except Malformed:  # a stage of the compiler made it: the importer says it otherwise
         raise
     except ValueError as error:
         entry.status, entry.reason = "refused", one_line(str(error).removeprefix(f"{options.model}: "))
         return
     entry.compile_s = round(time.monotonic() - began, 3)
-    predicted = performance(stages)
-    _note(entry, stages, predicted)
-    inputs = drawn(stages.graph, options.inputs, options.seed)
-    found = {"the command-level model": on_model(stages.image, inputs)}
-    if predicted.macs <= options.rtl_macs:
-        done = rtl_run(stages, options.folder, inputs)
-        measured = figures.figures(done.image, done.runs[0]["counters"], done.runs[0]["passes"])
-        entry.on_rtl, entry.cycles = True, measured["cycles"]
-        entry.dram_bytes = measured["dram_read_bytes"] + measured["dram_write_bytes"]
-        found["the RTL"] = done.outputs
-    _compare(entry, options.model.read_bytes(), stages.graph, inputs, found)
+    print(compiled)
+    _note(entry, compiled, machine)
+    compiled.save(options.folder / "program")
+    session = Session.load(options.folder / "program")
+    inputs = drawn(session.graph, options.inputs, options.seed)
+    found = {"the command-level model": session.run(inputs, on_command_level).outputs}
+    if entry.macs <= options.rtl_macs:
+        done = session.run(inputs, RtlBackEnd(options.folder))
+        found["the RTL"], entry.on_rtl = done.outputs, bool(done.machine)
+        counters = [part.runs[0]["counters"] for part in done.machine]
+        entry.cycles = sum(of["CYCLES"] for of in counters)
+        entry.dram_bytes = sum(of["DRAM_READ_BYTES"] + of["DRAM_WRITE_BYTES"] for of in counters)
+    _compare(entry, options.model.read_bytes(), session.graph, inputs, found)
 
 
-def _note(entry: Entry, stages: Stages, predicted: Performance) -> None:
-    entry.macs, entry.multipliers = predicted.macs, stages.machine.total_multipliers
-    entry.cycles, entry.roofline_cycles = predicted.cycles, predicted.roofline_cycles
-    entry.dram_bytes, entry.compulsory_dram_bytes = predicted.dram_bytes, predicted.compulsory_dram_bytes
-    entry.host_share = 0.0
+def _note(entry: Entry, compiled: Compiled, machine: MachineConfig) -> None:
+    parts = compiled.performances
+    entry.macs, entry.multipliers = sum(part.macs for part in parts), machine.total_multipliers
+    entry.cycles = sum(part.cycles for part in parts)
+    entry.roofline_cycles = sum(part.roofline_cycles for part in parts)
+    entry.dram_bytes = sum(part.dram_bytes for part in parts)
+    entry.compulsory_dram_bytes = sum(part.compulsory_dram_bytes for part in parts)
+    entry.host_share = round(compiled.partition.host_share, 6)
 
 
-def drawn(graph: Graph, count: int, seed: int) -> np.ndarray:
-    """int8 [N, H, W, C]."""
-    shape = (count, *map_shape(graph.input.shape))
-    return np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
+def drawn(graph: Graph, count: int, seed: int) -> list[np.ndarray]:
+    """For each input of a network [N, ...]: all integers alike, real numbers as far as what reads them has values."""
+    rng = np.random.default_rng(seed)
+    return [_drawn(tensor, graph, count, rng) for tensor in graph.inputs]
 
 
-def rtl_run(stages: Stages, folder: Path, inputs: np.ndarray) -> RtlRun:
-    stages.image.save(folder / "program", stages.text)
-    (folder / "rtl").mkdir()
-    return on_rtl(folder / "rtl", folder / "program", inputs)
+def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -> np.ndarray:
+    shape, kind = (count, *tensor.shape), file_type(tensor)
+    if kind == "float32":
+        made = (node.outputs[0] for node in graph.readers.get(tensor.name, []))
+        ranges = [of.quantization for of in made if isinstance(of, Quantized)]
+        low, high = ((-128 - ranges[0].zero_point) * ranges[0].scale, (127 - ranges[0].zero_point) * ranges[0].scale) \
+            if ranges else (-1, 1)
+        return rng.uniform(low, high, shape).astype(np.float32)
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max, shape, kind, endpoint=True)
 
 
 def references(graph: Graph) -> tuple[Reference, ...]:
@@ -104,27 +113,34 @@ def references(graph: Graph) -> tuple[Reference, ...]:
     return (Reference.LITERT,) if unsigned or rescaled else (Reference.MICRO, Reference.LITERT)
 
 
-def _compare(entry: Entry, model: bytes, graph: Graph, inputs: np.ndarray, found: dict[str, np.ndarray]) -> None:
-    """found: outputs by what computed them, int8 [N, H, W, C]."""
-    runs, said = [(values.reshape(graph.input.shape),) for values in inputs], []
+def _compare(entry: Entry, model: bytes, graph: Graph, inputs: list[np.ndarray],
+             found: dict[str, list[np.ndarray]]) -> None:
+    """found: outputs, [N, ...] each, by what computed them."""
+    runs, said = [*zip(*inputs)], []
     for reference in references(graph):
         try:
-            expected = np.stack([output for output, in run_apart(reference, model, runs)])
+            expected = [np.stack(values) for values in zip(*run_apart(reference, model, runs), strict=True)]
         except Refused as refusal:
             said.append(f"{reference}: {refusal}")
             continue
         entry.status, entry.reference, entry.reason = "ok", str(reference), ""
         for where, outputs in found.items():
-            wrong = np.flatnonzero(outputs.reshape(-1) != expected.reshape(-1))
-            entry.outputs += expected.size
-            entry.differences += len(wrong)
-            if len(wrong) and entry.status == "ok":
-                at = wrong[0]
-                entry.status = "wrong"
-                entry.reason = (f"value {at} is {outputs.flat[at]} on {where}, {expected.flat[at]} by {reference}: "
-                                f"{len(wrong)} of {expected.size} differ")
+            for number, (got, wanted) in enumerate(zip(outputs, expected, strict=True)):
+                _compare_output(entry, f"output {number} on {where}", got, wanted)
         return
     entry.status, entry.reason = "unchecked", one_line(f"no reference runs it: {'; '.join(said)}")
+
+
+def _compare_output(entry: Entry, where: str, got: np.ndarray, wanted: np.ndarray) -> None:
+    if (got.dtype, got.size) != (wanted.dtype, wanted.size):
+        raise ValueError(f"{where} is {array(got)}, {entry.reference} has {array(wanted)}")
+    wrong = np.flatnonzero(got.reshape(-1) != wanted.reshape(-1))
+    entry.outputs += wanted.size
+    entry.differences += len(wrong)
+    if len(wrong) and entry.status == "ok":
+        entry.status = "wrong"
+        entry.reason = (f"{where}: {len(wrong)} of {wanted.size} values differ, the first is {got.flat[wrong[0]]}, "
+                        f"{wanted.flat[wrong[0]]} by {entry.reference}")
 
 
 if __name__ == "__main__":

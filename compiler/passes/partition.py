@@ -6,7 +6,7 @@ its inputs, or one more where its side is another. All nodes of a level are one 
 network needs that goes back and forth so often, and each takes only what parts before it make.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -75,7 +75,7 @@ def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_ope
     for level in sorted(set(levels.values())):
         nodes = [node for node in graph.nodes if levels[node] == level]
         working = {side for node, side in zip(graph.nodes, sides) if levels[node] == level and not _is_view(node)}
-        parts.append(Part(working.pop() if working else Side.HOST, _part(graph, nodes)))
+        parts.append(Part(working.pop() if working else Side.HOST, part_of(graph, nodes)))
     return Partition(tuple(parts))
 
 
@@ -95,7 +95,7 @@ def _is_view(node: Node) -> bool:
     return isinstance(node.operator, Reshape)
 
 
-def _part(graph: Graph, nodes: list[Node]) -> Graph:
+def part_of(graph: Graph, nodes: Sequence[Node]) -> Graph:
     """Nodes of a graph, with the tensors that come in and go out."""
     made = {tensor.name: tensor for node in nodes for tensor in node.outputs}
     inside = set(nodes)

@@ -16,8 +16,9 @@ import pytest
 from compiler.pipeline import NAMES
 from runtime.folders import ROOT
 from runtime.shipped import MODEL
+from tb.common.tflite_builder import Builder
 from tb.scripts.commands import assert_refused, eyrie, files, python
-from tb.scripts.small_nets import separable, with_max_pool
+from tb.scripts.small_nets import separable
 
 
 def compile_(*arguments: object):
@@ -109,14 +110,23 @@ def test_in_a_process_of_its_own(tmp_path: Path) -> None:
 PYTHON = re.compile(r"\w+Error\b|<class|object at|\(\d+, |\[\d+, |numpy|NoneType")  # what people do not write
 FILES = {"image.bin", "map.json", "program.txt", "layers.csv", "summary.json"}
 BROKEN = "damaged TensorFlow Lite file: something in it lies beyond its end"
+
+
+def with_tanh() -> bytes:
+    """Has an operator that neither machine nor host runs."""
+    net = Builder()
+    source, output = (net.tensor((1, 8, 8, 8), scale=0.1) for _ in range(2))
+    net.operator("ADD", [source, source], [output], fusedActivationFunction=4)
+    return net.pack([source], [output])
+
+
 MODELS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "empty": (lambda _: b"", "not a TensorFlow Lite file: give an int8 .tflite model"),
     "random": (lambda net: np.random.default_rng(1).bytes(len(net)), "not a TensorFlow Lite file"),
     "header only": (lambda net: net[:8], BROKEN),
     "half": (lambda net: net[: len(net) // 2], BROKEN),
     "last bytes missing": (lambda net: net[:-64], BROKEN),
-    "unsupported": (lambda _: with_max_pool(np.random.default_rng(1)),
-                    "operator #1 MAX_POOL_2D: the machine runs CONV_2D, "),
+    "unsupported": (lambda _: with_tanh(), "operator #0 ADD: fused activation TANH; supported are "),
 }
 
 

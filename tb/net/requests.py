@@ -11,6 +11,7 @@ import numpy as np
 from compiler.ir.image import Image
 from runtime import progress
 from runtime.results import network_summary, write_page
+from runtime.session import MachineRun
 from runtime.simulator.simulate import simulate_in
 from runtime.simulator.summary import write_summary
 from tb.net.bench import LATENCY, PASS_DONE, TRACED_PASSES, network
@@ -70,6 +71,19 @@ def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndar
     write_summary(folder / "summary.json", summary)
     write_page(folder, title, done.image, summary, done.runs[0]["passes"])
     return done, summary
+
+
+class RtlBackEnd:
+    """A BackEnd of sessions; each part leaves its log in a folder of its own inside `folder`."""
+
+    def __init__(self, folder: Path, seed: int = 1) -> None:
+        self.folder, self.seed = folder, seed
+
+    def __call__(self, program: Path, inputs: np.ndarray) -> MachineRun:
+        own = self.folder / f"rtl-{program.name}"
+        own.mkdir()
+        done = on_rtl(own, program, inputs, self.seed)
+        return MachineRun(done.image, done.outputs, done.runs)
 
 
 class _Passes:

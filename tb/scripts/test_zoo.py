@@ -21,11 +21,13 @@ import os, signal, sys, time
 from pathlib import Path
 from scripts import zoo_model
 
-name, on_model = Path(sys.argv[-2]).stem, zoo_model.on_model
+from runtime import session
+
+name, on_model = Path(sys.argv[-2]).stem, session.on_model
 if name == "wrong":
-    zoo_model.on_model = lambda *given: on_model(*given) ^ 1
+    session.on_model = lambda *given: on_model(*given) ^ 1
 if name == "faulty":
-    zoo_model.compile_network = lambda *given: {}["nothing"]
+    zoo_model.compile_parts = lambda *given: {}["nothing"]
 if name == "unchecked":
     zoo_model.references = lambda graph: ()
 if name == "killed":

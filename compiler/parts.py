@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network in parts for machine and host: each machine part is compiled by itself.
+
+DIR/network.json  the parts in their order: side, nodes as text, and of a machine part its folder and the digest of its
+                  map.json; the digest of model.tflite; host_share
+DIR/model.tflite  the model: what the host computes, constants among it, is read from there
+DIR/part<n>/      a machine part, as `eyrie compile` writes a network that is one
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from compiler.command import DESCRIPTION, save
+from compiler.files import unlink, write_all
+from compiler.frontend.file import load, read_model
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.movement import Reshape
+from compiler.ir.tensor import Quantized, Tensor
+from compiler.options import EFFORT, OBJECTIVES
+from compiler.passes.fold_pads import fold_pads
+from compiler.passes.partition import Part, Partition, Side, part_of, partition
+from compiler.passes.remove_idle import remove_idle
+from compiler.performance import Performance, performance
+from compiler.pipeline import Stages, compile_part
+from model.config import DEFAULT, MachineConfig
+from model.messages import about
+
+MODEL = "model.tflite"
+
+
+def prepared(model: str | Path) -> Graph:
+    """The network whose parts are taken. Raises ValueError, which begins with the path."""
+    return fold_pads(remove_idle(load(model)))
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledPart:
+    """stages: None for the host."""
+
+    part: Part
+    stages: Stages | None
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A network whose machine parts are compiled."""
+
+    graph: Graph
+    model: bytes
+    parts: tuple[CompiledPart, ...]
+
+    @property
+    def partition(self) -> Partition:
+        return Partition(tuple(each.part for each in self.parts))
+
+    @property
+    def performances(self) -> list[Performance]:
+        """Of the machine parts."""
+        return [performance(each.stages) for each in self.parts if each.stages]
+
+    def save(self, directory: str | Path) -> None:
+        """Writes the folder; what says that it is whole comes last. Raises ValueError in one line."""
+        directory, entries = Path(directory), []
+        unlink(directory, DESCRIPTION, "map.json")
+        for number, each in enumerate(self.parts):
+            entry = {"side": each.part.side, "nodes": [str(node) for node in each.part.graph.nodes]}
+            if each.stages:
+                folder = directory / f"part{number}"
+                save(each.stages, folder)
+                entry |= {"folder": folder.name, "sha256": digest((folder / "map.json").read_bytes())}
+            entries.append(entry)
+        description = {"sha256": digest(self.model), "host_share": self.partition.host_share, "parts": entries}
+        write_all(directory, {MODEL: self.model, DESCRIPTION: json.dumps(description, indent=1).encode()})
+
+    def __str__(self) -> str:
+        """The parts, and the tables of those of the machine."""
+        tables = [str(figures) for figures in self.performances]
+        return "\n\n".join([str(self.partition), *tables])
+
+
+def digest(contents: bytes) -> str:
+    return hashlib.sha256(contents).hexdigest()
+
+
+def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
+                  effort: int = EFFORT, on_stage: Callable[[str], None] | None = None) -> Compiled:
+    """Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for a
+    machine part that does not fit."""
+    with about(model):
+        graph = prepared(model)
+        parts = []
+        for part in (piece for whole in partition(graph).parts for piece in _pieces(whole, graph)):
+            stages = None
+            if part.side == Side.MACHINE:
+                try:
+                    stages = compile_part(_signed(part.graph), model, machine, objective, effort, on_stage)
+                except Unsupported:  # each node by itself would run, but not together: the host has it
+                    part = replace(part, side=Side.HOST)
+            parts.append(CompiledPart(part, stages))
+        return Compiled(graph, read_model(model), tuple(parts))
+
+
+def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
+    """A machine part in chains, which are what is planned at once, without views at their ends, which are the host's;
+    graph: the whole network."""
+    if part.side == Side.HOST:
+        yield part
+        return
+    for chain in _chains(part.graph):
+        first, last = 0, len(chain)
+        while first < last and isinstance(chain[first].operator, Reshape):
+            first += 1
+        while last > first and isinstance(chain[last - 1].operator, Reshape):
+            last -= 1
+        for side, nodes in ((Side.HOST, chain[:first]), (Side.MACHINE, chain[first:last]), (Side.HOST, chain[last:])):
+            if nodes:
+                yield Part(side, part_of(graph, nodes))
+
+
+def _chains(graph: Graph) -> list[list[Node]]:
+    """Nodes in the order of their chains' first ones: all but the first of a chain alone take what the one before
+    makes."""
+    readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
+    open_chains: dict[str, list[Node]] = {}  # by the tensor that their last node makes
+    found = []
+    for node in graph.nodes:
+        name = node.activations[0].name if node.activations else ""
+        chain = open_chains.get(name)
+        if chain is None or len(node.activations) > 1 or len(readers[name]) > 1 or name in ends:
+            chain = []
+            found.append(chain)
+        chain.append(node)
+        if len(node.outputs) == 1:
+            open_chains[node.outputs[0].name] = chain
+    return found
+
+
+def _signed(graph: Graph) -> Graph:
+    """The same values are int8 on their way to the machine, whatever the model's ends have."""
+    def sides(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple(replace(tensor, unsigned=False) if isinstance(tensor, Quantized) and tensor.unsigned else tensor
+                     for tensor in tensors)
+
+    nodes = tuple(replace(node, inputs=sides(node.inputs), outputs=sides(node.outputs)) for node in graph.nodes)
+    return Graph(sides(graph.inputs), nodes, sides(graph.outputs))

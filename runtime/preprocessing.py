@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Photos as a network's input, from its scale and zero point."""
+
+import numpy as np
+
+from compiler.ir.graph import Graph
+from compiler.ir.tensor import Quantized, Tensor
+from model.operators.quantization import Quantization
+from runtime.pictures import read_photo
+from runtime.session import file_type
+
+GREY = np.array((0.299, 0.587, 0.114))  # ITU-R BT.601
+# Which real numbers black and white are: conventions of those who train networks.
+RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (-128.0, 127.0))
+
+
+def photo_input(path: str, graph: Graph) -> tuple[np.ndarray, list[str]]:
+    """The input [1, 1, H, W, C], in the model's type, of a network that takes one picture, and what was done, a
+    sentence each. Raises ValueError, in one line, for another network, and for what is no picture."""
+    tensor = graph.input
+    if len(tensor.shape) != 4 or tensor.shape[0] != 1 or tensor.shape[3] not in (1, 3):
+        raise ValueError(f"input {tensor.name} is {tensor.form}: no picture of 1 or 3 channels; use eyrie run")
+    quantization = _quantization(tensor, graph)
+    _, rows, columns, channels = tensor.shape
+    photo = read_photo(path, (columns, rows))
+    pixels = photo.pixels.astype(float)
+    if channels == 1:
+        pixels = (pixels @ GREY)[..., None]
+    low, high = convention(quantization)
+    real = low + pixels / 255 * (high - low)
+    notes = [*photo.notes, f"black is {low:g} and white {high:g}, as the input's scale says"]
+    if tensor.dtype == "float32":
+        return real.astype(np.float32)[None, None], notes
+    values = np.clip(np.rint(real / quantization.scale) + quantization.zero_point, -128, 127)
+    values = values.astype(np.int8)[None, None]
+    return values.view(np.uint8) ^ 0x80 if file_type(tensor) == "uint8" else values, notes
+
+
+def convention(quantization: Quantization) -> tuple[float, float]:
+    """The one of RANGES that is nearest to what int8 can say."""
+    least, most = ((value - quantization.zero_point) * quantization.scale for value in (-128, 127))
+    return min(RANGES, key=lambda ends: (abs(ends[0] - least) + abs(ends[1] - most)) / (ends[1] - ends[0]))
+
+
+def _quantization(tensor: Tensor, graph: Graph) -> Quantization:
+    """Of the input, or of what a float32 one becomes."""
+    made = [output for node in graph.readers.get(tensor.name, []) for output in node.outputs]
+    found = [each for each in (tensor, *made) if isinstance(each, Quantized)]
+    if tensor.dtype not in ("int8", "float32") or not found:
+        raise ValueError(f"input {tensor.name} is {tensor.form}, without a scale: no picture; use eyrie run")
+    return found[0].quantization

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled networks part by part: the host's by their golden functions, the machine's on a back end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from compiler.ir.graph import Graph
+from compiler.ir.image import REMEDY, Image
+from compiler.ir.tensor import Form, Quantized, Tensor
+from compiler.command import DESCRIPTION
+from compiler.parts import MODEL, digest, prepared
+from compiler.passes.partition import Part, Partition, Side, part_of
+from model.messages import array
+from model.reading import read_file, read_json
+from runtime.networks import on_model
+
+
+@dataclass(frozen=True)
+class MachineRun:
+    """What a back end makes of a machine part.
+
+    outputs  int8 [N, H, W, C]
+    runs     of as many images each as the part takes at once: `counters` by name and, where the back end has them,
+             `passes`, the counters at the end of each
+    """
+
+    image: Image
+    outputs: np.ndarray
+    runs: list[dict]
+
+
+BackEnd = Callable[[Path, np.ndarray], MachineRun]  # of a part's folder and its inputs, int8 [N, H, W, C]
+
+
+def on_command_level(program: Path, inputs: np.ndarray) -> MachineRun:
+    """The command-level model: a BackEnd, which counts nothing. Raises MachineError."""
+    image = Image.load(program)
+    return MachineRun(image, on_model(image, inputs), [])
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run of a network.
+
+    outputs     in the model's order and types, N of the model's shape each
+    machine     of each machine part, in their order
+    host_share  of all element operations and multiplications, those of the host
+    """
+
+    outputs: list[np.ndarray]
+    machine: list[MachineRun]
+    host_share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """A compiled network; folders: of its parts, None for those of the host."""
+
+    graph: Graph
+    parts: tuple[Part, ...]
+    folders: tuple[Path | None, ...]
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "Session":
+        """From a folder with network.json. Raises ValueError in one line."""
+        directory = Path(directory)
+        description = read_json(directory / DESCRIPTION, REMEDY)
+        contents = read_file(directory / MODEL, REMEDY)
+        try:
+            if description["sha256"] != digest(contents):
+                raise ValueError(f"{MODEL} is not the one that was compiled")
+            graph = prepared(directory / MODEL)
+            by_text = {str(node): node for node in graph.nodes}
+            parts, folders = [], []
+            for entry in description["parts"]:
+                nodes = [by_text.pop(text) for text in entry["nodes"]]
+                parts.append(Part(Side(entry["side"]), part_of(graph, nodes)))
+                folders.append(_folder(directory, entry) if parts[-1].side == Side.MACHINE else None)
+            if by_text:
+                raise ValueError("operators are missing")
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"{directory / DESCRIPTION}: an entry is unknown, missing or of the wrong kind: "
+                             f"{REMEDY}") from error
+        except ValueError as error:
+            raise ValueError(f"{directory / DESCRIPTION}: {error}: {REMEDY}") from error
+        return cls(graph, tuple(parts), tuple(folders))
+
+    @property
+    def host_share(self) -> float:
+        return Partition(self.parts).host_share
+
+    def run(self, inputs: list[np.ndarray], back_end: BackEnd = on_command_level) -> Done:
+        """inputs: in the model's order and types, N of the model's shape each.
+
+        Raises ValueError, in one line, for inputs that do not fit, and what the back end raises.
+        """
+        values, count = self._values(inputs), len(inputs[0])
+        machine = []
+        for part, folder in zip(self.parts, self.folders):
+            if folder is None:
+                values |= _on_host(part.graph, values, count)
+            else:
+                done = _on_machine(part.graph, folder, values, count, back_end)
+                machine.append(done)
+                values[part.graph.output.name] = done.outputs.reshape(count, *part.graph.output.shape)
+        return Done(self._outputs(values), machine, self.host_share)
+
+    def golden(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
+        """The golden model's outputs: of the network, whatever its parts are."""
+        values = self._values(inputs)
+        return self._outputs(values | _on_host(self.graph, values, len(inputs[0])))
+
+    def _values(self, inputs: list[np.ndarray]) -> dict[str, np.ndarray]:
+        """By name."""
+        check_inputs(self.graph, inputs)
+        return {tensor.name: _inside(tensor, value) for tensor, value in zip(self.graph.inputs, inputs)}
+
+    def _outputs(self, values: dict[str, np.ndarray]) -> list[np.ndarray]:
+        return [_outside(tensor, values[tensor.name]) for tensor in self.graph.outputs]
+
+
+def file_type(tensor: Tensor) -> str:
+    """Of the values that the model takes or gives."""
+    return "uint8" if isinstance(tensor, Quantized) and tensor.unsigned else tensor.dtype
+
+
+def check_inputs(graph: Graph, inputs: list[np.ndarray]) -> None:
+    """Raises ValueError, in one line, unless there is an array of N values for each input."""
+    if len(inputs) != len(graph.inputs):
+        raise ValueError(f"{len(inputs)} inputs are given, the network takes {len(graph.inputs)}")
+    for tensor, value in zip(graph.inputs, inputs):
+        if str(value.dtype) != file_type(tensor) or value.shape[1:] != tensor.shape or (
+                len(value) != len(inputs[0]) or not len(value)):
+            raise ValueError(f"input {tensor.name} is {array(value)}, "
+                             f"the network takes N of {Form(file_type(tensor), tensor.shape)}")
+
+
+def _folder(directory: Path, entry: dict) -> Path:
+    folder = directory / Path(entry["folder"]).name
+    if digest(read_file(folder / "map.json", REMEDY)) != entry["sha256"]:
+        raise ValueError(f"{folder.name} is not the one that was compiled with it")
+    return folder
+
+
+def _inside(tensor: Tensor, value: np.ndarray) -> np.ndarray:
+    """As nodes have it: uint8 less 128."""
+    return (value ^ 0x80).view(np.int8) if file_type(tensor) == "uint8" else value
+
+
+def _outside(tensor: Tensor, value: np.ndarray) -> np.ndarray:
+    return value.view(np.uint8) ^ 0x80 if file_type(tensor) == "uint8" else value
+
+
+def _on_host(graph: Graph, values: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+    """What a part makes, by name, [N, ...] each."""
+    names = [tensor.name for tensor in graph.outputs]
+    runs = [graph.run(*(values[tensor.name][n] for tensor in graph.inputs)) for n in range(count)]
+    return {name: np.stack([run[name] for run in runs]) for name in names}
+
+
+def _on_machine(graph: Graph, folder: Path, values: dict[str, np.ndarray], count: int, back_end: BackEnd) -> MachineRun:
+    shape = Image.load(folder).map["input"]["shape"]
+    return back_end(folder, np.ascontiguousarray(values[graph.input.name].reshape(count, *shape)))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo with any model: what `eyrie demo --model` does."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from compiler.ir.tensor import Quantized, Tensor
+from compiler.parts import compile_parts
+from model.config import DEFAULT, MachineConfig
+from model.reading import read_file
+from runtime import progress
+from runtime.figures import figures, layer_table
+from runtime.folders import BUILD, replacing
+from runtime.preprocessing import photo_input
+from runtime.results import network_summary, report_line, write_page
+from runtime.session import Done, Session
+from runtime.simulator.summary import write_summary
+from tb.net.requests import RtlBackEnd, RunFailed
+
+SEED = 1
+BEST = 5
+
+
+def run(options: argparse.Namespace) -> int:
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    with progress.task(f"compiling {options.model.name}") as task:
+        compiled = compile_parts(options.model, machine, on_stage=task.say)
+    values, notes = photo_input(options.image, compiled.graph)
+    labels = read_labels(options.labels, compiled.graph.outputs[0].size) if options.labels else None
+    for note in notes:
+        print(f"{options.image.name}: {note}")
+    print(f"\n{compiled.partition}\n")
+    with replacing(BUILD / "demo", keep=RunFailed) as folder:
+        compiled.save(folder / "network")
+        session = Session.load(folder / "network")
+        golden = session.golden([values])
+        done = session.run([values], RtlBackEnd(folder, SEED))
+        pages = written_pages(folder, options.model.stem, done)
+        summary = summarised(done, golden)
+        write_summary(folder / "summary.json", summary)
+    for tensor, output in zip(session.graph.outputs, done.outputs):
+        print(answer(tensor, output[0], labels))
+    for part in done.machine:
+        print(f"\n{layer_table(figures(part.image, part.runs[0]['counters'], part.runs[0]['passes']))}")
+    print(f"\ncycles {summary['cycles']:,}, {100 * done.host_share:.3f} % of all operations on the host")
+    for page in pages:
+        print(report_line(BUILD / "demo" / page))
+    print("match" if summary["match"] else "MISMATCH between chip and golden model")
+    return 0 if summary["match"] else 1
+
+
+def written_pages(folder: Path, title: str, done: Done) -> list[str]:
+    """Writes the page of each machine part; returns the names of their folders."""
+    names = []
+    for number, part in enumerate(done.machine):
+        names.append(f"report{number}")
+        own = folder / names[-1]
+        own.mkdir()
+        found = network_summary("demo", part.image, part.runs, SEED, part.outputs, None)
+        write_page(own, f"{title}, machine part {number + 1} of {len(done.machine)}", part.image, found,
+                   part.runs[0]["passes"])
+    return names
+
+
+def summarised(done: Done, golden: list[np.ndarray]) -> dict:
+    """The entries of summary.json."""
+    wrong = sum(int((got != wanted).sum()) for got, wanted in zip(done.outputs, golden, strict=True))
+    parts = [figures(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.machine]
+    return {"test": "demo", "status": "fail" if wrong else "pass", "seed": SEED,
+            "cycles": sum(part["cycles"] for part in parts),
+            "comparisons": sum(wanted.size for wanted in golden), "mismatches": wrong, "match": not wrong,
+            "host_share": done.host_share, "parts": parts}
+
+
+def read_labels(path: Path, count: int) -> list[str]:
+    """A line for each class. Raises ValueError in one line."""
+    try:
+        labels = read_file(path, "give a text file with a class a line").decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: no text in UTF-8: give a text file with a class a line") from error
+    if len(labels) != count:
+        raise ValueError(f"{path}: has {len(labels)} lines, the network has {count} classes: give one a line")
+    return labels
+
+
+def answer(tensor: Tensor, values: np.ndarray, labels: list[str] | None) -> str:
+    """The largest values of an output with their places or labels."""
+    real = values.reshape(-1).astype(float)
+    if isinstance(tensor, Quantized):
+        zero_point = tensor.zero_point + (128 if values.dtype == np.uint8 else 0)
+        real = (real - zero_point) * tensor.quantization.scale
+    if labels is None or len(labels) != real.size:
+        labels = [f"#{place}" for place in range(real.size)]
+    best = np.argsort(-real, kind="stable")[:BEST]
+    return f"{tensor.name}: " + "  ".join(f"{labels[place]} {real[place]:.4g}" for place in best)
