@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from compiler.command import DESCRIPTION
 from compiler.ir.graph import Graph
 from compiler.ir.image import REMEDY, Image
 from compiler.ir.tensor import Form, Quantized, Tensor
-from compiler.command import DESCRIPTION
 from compiler.parts import MODEL, digest, prepared
 from compiler.passes.partition import Part, Partition, Side, part_of
 from model.messages import array

@@ -4,7 +4,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compiler.cost.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC, energy_by_level
+from compiler.cost.prices import (
+    LEAKAGE_W,
+    PJ_PER_DRAM_BYTE,
+    PJ_PER_GLB_BYTE,
+    PJ_PER_MAC,
+    energy_by_level,
+)
 from model.config import MachineConfig
 from runtime.report.text import printable
 

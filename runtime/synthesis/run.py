@@ -11,7 +11,13 @@ from runtime.folders import BUILD, replacing
 from runtime.simulator.summary import write_summary
 from runtime.synthesis import figures
 from runtime.synthesis.blocks import BLOCKS, PLACED, TOP
-from runtime.synthesis.design import Design, find_memories, for_mapping, merged, source_name
+from runtime.synthesis.design import (
+    Design,
+    find_memories,
+    for_mapping,
+    merged,
+    source_name,
+)
 from runtime.synthesis.jobs import Job, SynthesisError, check_tools
 from runtime.synthesis.jobs import run as run_jobs
 from runtime.synthesis.library import Library, liberty, own_gates
