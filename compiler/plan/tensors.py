@@ -95,7 +95,7 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:
         layout = replace(_draft(group.output.shape, rows, group.images), planar=True)
         birth = span(jobs, n)[0]
-        early = min(early_tile.get(n, group.output.shape[2]) // 8, layout.groups) * layout.group_step
+        early = min(early_tile[n] // 8, layout.groups) * layout.group_step if n in early_tile else layout.words
         parts = [Part(0, early, birth, death)]
         if early < layout.words:
             parts.append(Part(early, layout.words - early, birth + 1, death))

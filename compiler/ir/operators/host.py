@@ -16,9 +16,9 @@ from compiler.ir.operators.operator import (
     only,
     quantizations,
 )
-from compiler.ir.tensor import Form
+from compiler.ir.tensor import Form, Quantized
 from model.operators import host
-from model.operators.quantization import requantization, requantize
+from model.operators.quantization import from_uint8, requantization, requantize, to_uint8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +85,10 @@ class ResizeBilinear(Operator):
         check_same(*inputs, *outputs)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        unsigned = isinstance(inputs[0], Quantized) and inputs[0].unsigned
+        if unsigned:
+            made = host.resize_bilinear_uint8(to_uint8(values[0]), self.size, self.align_corners, self.half_pixel_centers)
+            return (from_uint8(made),)
         return (host.resize_bilinear(values[0], self.size, self.align_corners, self.half_pixel_centers),)
 
     def elements(self, inputs: Tensors, outputs: Tensors) -> int:
