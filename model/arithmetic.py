@@ -57,6 +57,15 @@ def multiply_by_quantized_multiplier(x, multiplier, shift):
     return rounding_divide_by_pot(saturating_rounding_doubling_high_mul(x, multiplier), right)
 
 
+def table_entries(multiplier, shift):
+    """Return `(multiplier, shift)` as the machine takes them, int64, from any int32 and int8 of a table.
+
+    A multiplier has no sign bit, a shift to either side five bits: 0 to 31. What the compiler writes stays as it is.
+    """
+    multiplier, shift = np.asarray(multiplier, np.int64), np.asarray(shift, np.int64)
+    return multiplier & INT32_MAX, np.sign(shift) * (np.abs(shift) & 31)
+
+
 def wrap_int32(x):
     """Return `x` modulo 2^32 as a signed number, which is what a 32-bit register keeps of it."""
     return ((np.asarray(x, np.int64) + 2**31) & 0xFFFFFFFF) - 2**31

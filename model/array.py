@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model import encoding as enc
-from model.arithmetic import multiply_by_quantized_multiplier, wrap_int32
+from model.arithmetic import multiply_by_quantized_multiplier, table_entries, wrap_int32
 from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, DrainMode
@@ -121,7 +121,7 @@ class ArrayModel:
         return _channels(words, 0)
 
     def _tables(self, beats: Beats, mine: np.ndarray, set_: int) -> np.ndarray:
-        """int32 [groups of tables, 3, 4]: bias, multiplier, shift of the set's channels."""
+        """int64 [groups of tables, 3, 4]: bias, multiplier, shift of the set's channels."""
         raw = np.ascontiguousarray(beats.data[mine, 0]).reshape(-1, enc.TABLE_WORDS)
         half = self._half(beats, mine, set_).reshape(-1, enc.TABLE_WORDS)[:, 0].astype(int)
         values = unpack_tables(raw)
@@ -194,9 +194,9 @@ class ArrayModel:
 
 
 def unpack_tables(words: np.ndarray) -> np.ndarray:
-    """Table words uint64 [n, 9] -> int32 [n, 3, 8]: bias, multiplier, shift of 8 channels."""
+    """Table words uint64 [n, 9] -> int64 [n, 3, 8]: bias, multiplier, shift of 8 channels."""
     words = np.ascontiguousarray(words, np.uint64)
     bias = words[:, 0:4].copy().view(np.int32)
     multiplier = words[:, 4:8].copy().view(np.int32)
     shift = words[:, 8:9].copy().view(np.int8).astype(np.int32)
-    return np.stack([bias, multiplier, shift], axis=1)
+    return np.stack([bias, *table_entries(multiplier, shift)], axis=1)

@@ -103,6 +103,18 @@ class Descriptor:
     def ppu(self) -> dict[str, int]:
         return enc.PPU.unpack(self.words[enc.PPU_INDEX])
 
+    @property
+    def first(self) -> dict[str, int]:
+        return enc.PPU_FIRST.unpack(self.words[enc.PPU_FIRST_INDEX])
+
+    @property
+    def second(self) -> dict[str, int]:
+        return enc.PPU_SECOND.unpack(self.words[enc.PPU_SECOND_INDEX])
+
+    @property
+    def result(self) -> dict[str, int]:
+        return enc.PPU_RESULT.unpack(self.words[enc.PPU_RESULT_INDEX])
+
     def set_ids(self, rows: list[dict[str, int]], columns: list[list[dict[str, int]]]) -> None:
         """Row IDs, and column IDs by row."""
         self._set_bytes(enc.ROW_IDS_INDEX, [enc.ROW_ID.pack(**row) for row in rows])
@@ -137,7 +149,7 @@ class Descriptor:
         _check_walk(f"stream {stream.name}", program)
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         used = max((n + 1 for n, level in enumerate(program.levels) if level.count > 1), default=1)
-        options = {"enable": 1, "level_pairs": (used - 1) // 2, **program.options}
+        options = {"enable": 1, **program.options, "level_pairs": (used - 1) // 2}
         address = dict(program.address)
         end, size = address.pop("ring_end", 0), address.pop("ring_size", 0)
         if size and size < 1 << enc.GLB_ADDRESS_BITS:  # a ring of all addresses is none

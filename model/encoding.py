@@ -114,6 +114,7 @@ class ArrayMode(IntEnum):
     POINTWISE = 1  # pixels stay, filters stream by; pixels come from the GLB
     FUSED = 2  # depthwise, then pointwise on its words
     DEPTHWISE = 3  # depthwise alone; its words leave through the chain
+    ELEMENTWISE = 4  # nothing: ifmap words go to the PPU
 
 
 class DrainMode(IntEnum):
@@ -122,6 +123,7 @@ class DrainMode(IntEnum):
     CONVOLUTION = 0  # all rows of a set add up
     POINTWISE = 1  # filters are dealt in turn over the rows
     WORDS = 2  # depthwise words of the SUPERs
+    NONE = 3  # there are none: an elementwise pass
 
 
 class PoolMode(IntEnum):
@@ -132,12 +134,33 @@ class PoolMode(IntEnum):
     MAX = 2  # 2x2, stride 2: columns (2j, 2j + 1) are rows, pixels (2i, 2i + 1) are columns
 
 
+class Operation(IntEnum):
+    """What is done with the words that leave the PPU: A are those of the pass, B of the residual stream."""
+
+    NONE = 0
+    ADD = 1
+    SUB = 2
+    MUL = 3
+    MAXIMUM = 4  # of A and B, or of a window of words A
+    MINIMUM = 5  # likewise
+    TABLE = 6  # of 256 entries, which the residual stream brings
+    SUM = 7  # of a window of words A
+
+
+class Destination(IntEnum):
+    """Where the words of the ifmap stream go."""
+
+    ROWS = 0  # ifmap rows, to the ifmap queues of the PEs
+    PIXELS = 1  # pointwise pixels, to their pixel queues
+    PPU = 2  # words A of an elementwise pass, one a beat
+
+
 # pixels: F, in flight in a PE; filters_N: p of set row N;
 # ifmap_offset / word_offset: read activations as q ^ 0x80, unsigned.
 ARRAY_SHAPE = Word(
     "ArrayShape",
     _fields(
-        "mode:2 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:9 "
+        "mode:3 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:9 "
         "filters_0:9 filters_1:9 filters_2:9"
     ),
 )
@@ -166,13 +189,15 @@ PPU = Word(
         "pool_reciprocal:18 pool_shift:4 pool_columns:3"
     ),
 )
-# Residual addition, on the words that leave the PPU: an addend each (first what the PPU computed,
-# then the word of the residual stream), and the result. Factors are multiplier / 2^(31 + right_shift).
-PPU_ADDEND = Word("PpuAddend", _fields("multiplier:31 right_shift:5 zero_point:s8"))
-PPU_ADD_RESULT = Word(
-    "PpuAddResult",
-    _fields("enable:1 multiplier:31 right_shift:5 zero_point:s8 act_min:s8 act_max:s8"),
-)
+# The operation on words that leave the PPU (docs/ppu.md): how it reads A and B, and its result. The factor of an
+# addend is multiplier / 2^(31 + right_shift), that of the result multiplier / 2^(31 - shift).
+# window: words A that become one, 0: each stands by itself.
+PPU_FIRST = Word("PpuFirst", _fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
+PPU_SECOND = Word("PpuSecond", _fields("multiplier:31 right_shift:5 zero_point:s8"))
+PPU_RESULT = Word("PpuResult", _fields("operation:3 multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))
+# A word of the table stream where the operation is SUM: its window's factor and what is added to the sum.
+WINDOW = Word("Window", _fields("multiplier:31 shift:s6 bias:s27"))
+LOOKUP_WORDS = 32  # GLB words of TABLE's 256 entries
 # One byte per row / per PE, row by row; 8 per word.
 ROW_ID = Word("RowId", _fields("ifmap:4 filter:4"))
 COLUMN_ID = Word("ColumnId", _fields("ifmap:6 filter:2"))
@@ -186,9 +211,9 @@ ARRAY_LOOPS_INDEX = 1
 DEPTHWISE_INDEX = 2
 DRAIN_INDEX = 3
 PPU_INDEX = 4
-PPU_ADD_FIRST_INDEX = 5
-PPU_ADD_SECOND_INDEX = 6
-PPU_ADD_RESULT_INDEX = 7
+PPU_FIRST_INDEX = 5
+PPU_SECOND_INDEX = 6
+PPU_RESULT_INDEX = 7
 ROW_IDS_INDEX = 8
 COLUMN_IDS_INDEX = 10
 STREAMS_INDEX = 40
@@ -202,10 +227,10 @@ class Stream(IntEnum):
     IFMAP = 0
     FILTER = 1
     DEPTHWISE = 2  # depthwise filters and their requantisation tables
-    TABLE = 3  # requantisation tables of the PPU
+    TABLE = 3  # requantisation tables of the PPU; of a SUM, a word for each window
     IPSUM = 4
     OFMAP = 5
-    RESIDUAL = 6  # second operand of the PPU's addition, in the order of the ofmap words
+    RESIDUAL = 6  # second operand of the PPU's operation, in the order of the words A, or its table
 
 
 GLB_ADDRESS_BITS = 16  # of a GLB word
@@ -231,17 +256,16 @@ STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap
 # through inner blocks, which use the same chunks again: its first iteration waits for each chunk, its last
 # one frees them.
 # trim_first / trim_last: the first word of the first pair and the last word of the last pair of a
-# row are not sent; level pair_level steps through the pairs. to_pixels: the words are pointwise
-# pixels. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's
+# row are not sent; level pair_level steps through the pairs. destination: of ifmap words. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's
 # half bit says which.
-# single: a beat is the word of lane 0 alone, at any address; pairs begin at even ones.
+# single: a beat is the word of lane 0 alone, at any address; pairs begin at even ones. So it is with destination PPU.
 # level_pairs: pairs of loop levels in use, less one; levels beyond run once, and their words are not looked at.
 # last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
 # OFMAP_BLOCK_LEVEL counts blocks and level OFMAP_TILE_LEVEL tiles).
 STREAM_OPTIONS = Word(
     "StreamOptions",
     _fields(
-        "enable:1 chunk:1 chunk_level:3 pad:s8 trim_first:1 trim_last:1 to_pixels:1 "
+        "enable:1 chunk:1 chunk_level:3 pad:s8 trim_first:1 trim_last:1 destination:2 "
         "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3"
     ),
 )
@@ -267,8 +291,10 @@ CONFIG_FORMATS = (
     DEPTHWISE,
     DRAIN,
     PPU,
-    PPU_ADDEND,
-    PPU_ADD_RESULT,
+    PPU_FIRST,
+    PPU_SECOND,
+    PPU_RESULT,
+    WINDOW,
     ROW_ID,
     COLUMN_ID,
     STREAM_ADDRESS,
@@ -334,11 +360,11 @@ class Counter(IntEnum):
     GLB_LOAD_BYTES = 15
     GLB_CONFLICTS = 16  # client cycles lost to bank conflicts
     ARRAY_BUSY = 17  # cycles in which at least one PE multiplied
-    ARRAY_STALL = 18  # cycles in which a pass ran and none did
-    IFMAP_STALL = 19  # cycles in which the stream had a word that the array did not take
+    ARRAY_STALL = 18  # cycles in which a pass ran, beside an elementwise one at the PPU, and none did
+    IFMAP_STALL = 19  # cycles in which the stream had a word that was not taken
     FILTER_STALL = 20
-    DRAIN_BUSY = 21  # cycles in which a beat of sums entered the PPU
-    DRAIN_STALL = 22  # cycles in which the PPU did not take one
+    DRAIN_BUSY = 21  # cycles in which a beat of sums, or a word of an elementwise pass, entered the PPU
+    DRAIN_STALL = 22  # cycles in which the PPU did not take one that was there
     DMA_BUSY = 23
     DMA_WAIT = 24  # cycles in which a transfer waited for its tokens
     PASS_WAIT = 25  # cycles in which a pass waited for its tokens

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from model import encoding as enc
-from model import streams
+from model import demand, streams
 from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ErrorCode, Opcode, Stream
@@ -179,6 +179,10 @@ class Machine:
             return True
         except IndexError as error:
             raise MachineError(ErrorCode.GLB_ADDRESS, self._pass_command, f"a stream: {error}") from error
+        except demand.SurplusWords as error:
+            raise MachineError(ErrorCode.DESCRIPTOR, self._pass_command, str(error)) from error
+        except demand.MissingWords as error:
+            raise MachineError(ErrorCode.WATCHDOG, self._pass_command, str(error)) from error
         return self._chunks_taken != before
 
     def _execute(self, descriptor: Descriptor) -> Iterator[None]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model import ppu, streams
+from model import demand, ppu, streams
 from model.array import ArrayModel, drain_beats
 from model.config import MachineConfig
 from model.descriptor import Descriptor
@@ -16,7 +16,8 @@ from model.encoding import ArrayMode, Stream
 class PassTrace:
     """What one pass did, for comparison.
 
-    sums    int32 [tiles, beats, cols]: what left the array, in drain order (words of a depthwise pass)
+    sums    int32 [tiles, beats, cols]: what left the array, in drain order (words of a depthwise pass); none of an
+            elementwise pass
     words   uint64: what the PPU gave to the ofmap stream, or None
     written ofmap bytes written into the GLB; signature of those writes (`streams.write`)
     """
@@ -32,25 +33,33 @@ def run_pass(config: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
              filters: streams.Beats | None = None) -> PassTrace:
     """Carries out a pass; `glb` (uint64) receives the ofmap.
 
-    filters: the filter stream's beats, where they do not all lie in the GLB at once.
+    filters: the filter stream's beats, where they do not all lie in the GLB at once. Raises MissingWords or else
+    SurplusWords where streams do not bring what the loops take, IndexError for words that there are not.
     """
 
-    def beats(stream: Stream, lanes: int = 1) -> streams.Beats | None:
-        program = descriptor.stream(stream)
-        return streams.read(program, glb, lanes) if program.options["enable"] else None
+    lanes = {Stream.IFMAP: 2, Stream.FILTER: config.filter_lanes}
+    beats = {} if filters is None else {Stream.FILTER: filters}
+    for stream in Stream:
+        if stream not in beats and stream != Stream.OFMAP and descriptor.uses(stream):
+            beats[stream] = streams.read(descriptor.stream(stream), glb, lanes.get(stream, 1))
 
     def data(stream: Stream) -> np.ndarray | None:
-        read = beats(stream)
-        return None if read is None else read.data[:, 0]
+        return beats[stream].data[:, 0] if stream in beats else None
 
+    if descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
+        demand.check_words(descriptor, beats)
+        out = ppu.operate(descriptor, data(Stream.IFMAP), data(Stream.RESIDUAL), data(Stream.TABLE))
+        sums = np.zeros((0, 0, config.cols), np.int32)
+        return PassTrace(descriptor, sums, out, *streams.write(descriptor.stream(Stream.OFMAP), glb, out))
     array = ArrayModel(config, descriptor)
-    ifmap, words = beats(Stream.IFMAP, 2), None
+    demand.check(array, beats)
+    ifmap, words = beats[Stream.IFMAP], None
     if array.mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
-        words = array.depthwise_words(ifmap, beats(Stream.DEPTHWISE))
+        words = array.depthwise_words(ifmap, beats[Stream.DEPTHWISE])
     if array.mode == ArrayMode.DEPTHWISE:
         sums = array.drain_words(words)
     else:
-        sums = array.drain(array.psums(ifmap, filters or beats(Stream.FILTER, config.filter_lanes), words))
+        sums = array.drain(array.psums(ifmap, beats[Stream.FILTER], words))
         if descriptor.drain["ipsum"]:
             sums = sums + _ipsums(data(Stream.IPSUM), sums.shape, descriptor.drain["columns"])
     if not descriptor.drain["to_ppu"]:

@@ -4,13 +4,14 @@
 import numpy as np
 
 from model import encoding as enc
-from model.arithmetic import multiply_by_quantized_multiplier, rounding_average, wrap_int32
+from model.arithmetic import multiply_by_quantized_multiplier, rounding_average, table_entries, wrap_int32
 from model.array import unpack_tables
 from model.descriptor import Descriptor
-from model.encoding import PoolMode
+from model.encoding import Operation, PoolMode
 from model.operators.elementwise import ADD_LEFT_SHIFT
 
 BLOCK_CHANNELS = 8
+BYTES = 256  # values of an int8
 
 
 def words(descriptor: Descriptor, sums: np.ndarray, order: tuple[int, int, int, int],
@@ -20,7 +21,7 @@ def words(descriptor: Descriptor, sums: np.ndarray, order: tuple[int, int, int, 
     sums      int32 [tiles of the pass, beats, cols], beats ordered as `order`
     order     (chains, blocks, pixels, channels of a block), see `array.drain_beats`
     tables    uint64 [tiles of the pass * chains * blocks * 9], none for raw words
-    residual  uint64, one per word that comes out
+    residual  uint64: words B, or the table of the operation
     """
     columns = descriptor.drain["columns"]
     beats = sums[:, :, :columns].reshape(-1, *order[2:], columns)  # [block, pixel, channel, column]
@@ -31,10 +32,18 @@ def words(descriptor: Descriptor, sums: np.ndarray, order: tuple[int, int, int, 
         values = _pool(descriptor, _requantize(descriptor, beats, unpack_tables(tables.reshape(-1, enc.TABLE_WORDS))))
     packed = np.zeros((*values.shape[:-1], BLOCK_CHANNELS), np.int8)
     packed[..., : values.shape[-1]] = values
-    add = enc.PPU_ADD_RESULT.unpack(descriptor.words[enc.PPU_ADD_RESULT_INDEX])
-    if add["enable"]:
-        packed = _add(descriptor, add, packed, residual.view(np.int8).reshape(packed.shape))
-    return packed.reshape(-1, BLOCK_CHANNELS).view(np.uint64)[:, 0]
+    return operate(descriptor, packed.reshape(-1, BLOCK_CHANNELS).view(np.uint64)[:, 0], residual)
+
+
+def words_of_tile(descriptor: Descriptor, order: tuple[int, int, int, int]) -> int:
+    """GLB words that a tile of sums, its beats ordered as `order`, comes out as."""
+    chains, blocks, pixels, _ = order
+    columns, mode = descriptor.drain["columns"], descriptor.ppu["pool"]
+    if mode == PoolMode.AVERAGE:
+        return chains * blocks * (((columns - 1) >> descriptor.ppu["pool_columns"]) + 1)
+    if mode == PoolMode.MAX:
+        return chains * blocks * (pixels // 2) * (columns // 2)
+    return chains * blocks * pixels * columns
 
 
 def _requantize(descriptor: Descriptor, beats: np.ndarray, tables: np.ndarray) -> np.ndarray:
@@ -63,11 +72,69 @@ def _pool(descriptor: Descriptor, values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _add(descriptor: Descriptor, result: dict[str, int], first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    total = 0
-    for index, values in ((enc.PPU_ADD_FIRST_INDEX, first), (enc.PPU_ADD_SECOND_INDEX, second)):
-        addend = enc.PPU_ADDEND.unpack(descriptor.words[index])
-        raised = (values.astype(np.int64) - addend["zero_point"]) << ADD_LEFT_SHIFT
-        total = total + multiply_by_quantized_multiplier(raised, addend["multiplier"], -addend["right_shift"])
-    scaled = multiply_by_quantized_multiplier(total, result["multiplier"], -result["right_shift"])
-    return _clamp(scaled + result["zero_point"], result)
+
+# ---- The operation on words ----------------------------------------------------------------------
+
+
+def words_made(descriptor: Descriptor, words: int) -> int:
+    """Words that so many words A of an elementwise pass come out as; the last one ends its window."""
+    return -(-words // max(descriptor.first["window"], 1))
+
+
+def others_taken(descriptor: Descriptor, words: int) -> int:
+    """Words of the residual stream that so many words A take: words B, or a table."""
+    return enc.LOOKUP_WORDS if descriptor.result["operation"] == Operation.TABLE else words
+
+
+def operate(descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | None = None,
+            windows: np.ndarray | None = None) -> np.ndarray:
+    """The GLB words (uint64) that leave, from words A (uint64).
+
+    residual  uint64: a word B for each word A, or the 32 words of a table
+    windows   uint64: parameters of each window of a SUM (`encoding.WINDOW`)
+    """
+    first, second, result = descriptor.first, descriptor.second, descriptor.result
+    operation, window = Operation(result["operation"]), first["window"]
+    if operation == Operation.NONE:
+        return words
+    values = _bytes(words)
+    if operation in (Operation.ADD, Operation.SUB):
+        sign = 1 if operation == Operation.ADD else -1
+        total = _addend(first, values) + sign * _addend(second, _bytes(residual))
+    elif operation == Operation.MUL:
+        total = (values - first["zero_point"]) * (_bytes(residual) - second["zero_point"])
+    elif operation == Operation.TABLE:
+        total = _bytes(residual).ravel()[values + BYTES // 2]
+    elif operation == Operation.SUM:
+        return _sums(values, window, windows, result)
+    elif window:
+        combine = np.maximum if operation == Operation.MAXIMUM else np.minimum
+        total = combine.reduceat(values, np.arange(0, len(values), window)) - first["zero_point"]
+    else:
+        combine = np.maximum if operation == Operation.MAXIMUM else np.minimum
+        total = combine(values, _bytes(residual)) - first["zero_point"]
+    return _result(total, result["multiplier"], result["shift"], result)
+
+
+def _bytes(words: np.ndarray) -> np.ndarray:
+    """int64 [words, 8]."""
+    return np.ascontiguousarray(words).view(np.int8).reshape(-1, BLOCK_CHANNELS).astype(np.int64)
+
+
+def _addend(operand: dict[str, int], values: np.ndarray) -> np.ndarray:
+    raised = (values - operand["zero_point"]) << ADD_LEFT_SHIFT
+    return multiply_by_quantized_multiplier(raised, operand["multiplier"], -operand["right_shift"]).astype(np.int64)
+
+
+def _sums(values: np.ndarray, window: int, windows: np.ndarray, result: dict[str, int]) -> np.ndarray:
+    totals = np.add.reduceat(values, np.arange(0, len(values), window))
+    parameters = [enc.WINDOW.unpack(int(word)) for word in windows]
+    multiplier, shift, bias = (np.array([p[name] for p in parameters])[:, None]
+                               for name in ("multiplier", "shift", "bias"))
+    return _result(totals + bias, *table_entries(multiplier, shift), result)
+
+
+def _result(total: np.ndarray, multiplier: np.ndarray | int, shift: np.ndarray | int,
+            result: dict[str, int]) -> np.ndarray:
+    scaled = multiply_by_quantized_multiplier(wrap_int32(total), multiplier, shift)
+    return _clamp(scaled + result["zero_point"], result).view(np.uint64)[:, 0]

@@ -10,7 +10,7 @@ import numpy as np
 
 from model import encoding as enc
 from model.descriptor import StreamDescriptor
-from model.encoding import Axis
+from model.encoding import Axis, Destination
 
 _HALF = enc.TAG.pack(half=1)
 _PLACE = _HALF - 1  # the tag's row and column
@@ -100,10 +100,15 @@ def inside(stream: StreamDescriptor, at: Positions, lane: int = 0) -> np.ndarray
     return (at.y >= 0) & (at.y < stream.range["rows"]) & (x >= 0) & (x < stream.range["cols"])
 
 
+def single(stream: StreamDescriptor) -> bool:
+    """Whether a beat of the stream is one word, however many lanes it has."""
+    return bool(stream.options["single"]) or stream.options["destination"] == Destination.PPU
+
+
 def sent(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
     """bool [positions, lanes]: whether a lane's word is handed on; at the ends of a row one of a pair may not be."""
     kept = np.ones((len(at.address), lanes), bool)
-    if lanes == 2 and stream.options["single"]:
+    if lanes == 2 and single(stream):
         kept[:, 1] = False
     elif lanes == 2:
         kept[:, 0] = ~(at.first_pair & bool(stream.options["trim_first"]))

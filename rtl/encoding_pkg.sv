@@ -12,17 +12,19 @@ package encoding_pkg;
     OpStore = 4'd5
   } opcode_e;
 
-  typedef enum logic [1:0] {
-    ArrayConvolution = 2'd0,
-    ArrayPointwise = 2'd1,
-    ArrayFused = 2'd2,
-    ArrayDepthwise = 2'd3
+  typedef enum logic [2:0] {
+    ArrayConvolution = 3'd0,
+    ArrayPointwise = 3'd1,
+    ArrayFused = 3'd2,
+    ArrayDepthwise = 3'd3,
+    ArrayElementwise = 3'd4
   } array_mode_e;
 
   typedef enum logic [1:0] {
     DrainConvolution = 2'd0,
     DrainPointwise = 2'd1,
-    DrainWords = 2'd2
+    DrainWords = 2'd2,
+    DrainNone = 2'd3
   } drain_mode_e;
 
   typedef enum logic [1:0] {
@@ -30,6 +32,23 @@ package encoding_pkg;
     PoolAverage = 2'd1,
     PoolMax = 2'd2
   } pool_mode_e;
+
+  typedef enum logic [2:0] {
+    OperationNone = 3'd0,
+    OperationAdd = 3'd1,
+    OperationSub = 3'd2,
+    OperationMul = 3'd3,
+    OperationMaximum = 3'd4,
+    OperationMinimum = 3'd5,
+    OperationTable = 3'd6,
+    OperationSum = 3'd7
+  } operation_e;
+
+  typedef enum logic [1:0] {
+    ToRows = 2'd0,
+    ToPixels = 2'd1,
+    ToPpu = 2'd2
+  } destination_e;
 
   typedef enum logic [1:0] {
     AxisNone = 2'd0,
@@ -49,6 +68,7 @@ package encoding_pkg;
 
   localparam int unsigned WordBits = 64;
   localparam int unsigned TokenBits = 29;
+  localparam int unsigned LookupWords = 32;
   localparam int unsigned IdsPerWord = 8;
   localparam int unsigned NoColumn = 63;
   localparam int unsigned NoFilterColumn = 3;
@@ -57,9 +77,9 @@ package encoding_pkg;
   localparam int unsigned DepthwiseIndex = 2;
   localparam int unsigned DrainIndex = 3;
   localparam int unsigned PpuIndex = 4;
-  localparam int unsigned PpuAddFirstIndex = 5;
-  localparam int unsigned PpuAddSecondIndex = 6;
-  localparam int unsigned PpuAddResultIndex = 7;
+  localparam int unsigned PpuFirstIndex = 5;
+  localparam int unsigned PpuSecondIndex = 6;
+  localparam int unsigned PpuResultIndex = 7;
   localparam int unsigned RowIdsIndex = 8;
   localparam int unsigned ColumnIdsIndex = 10;
   localparam int unsigned StreamsIndex = 40;
@@ -188,7 +208,7 @@ package encoding_pkg;
     logic signed [31:0] dram_stride;
   } transfer_planes_t;
 
-  localparam int unsigned ArrayShapeWidth = 43;
+  localparam int unsigned ArrayShapeWidth = 44;
   typedef struct packed {
     logic [8:0] filters_2;
     logic [8:0] filters_1;
@@ -198,7 +218,7 @@ package encoding_pkg;
     logic ifmap_offset;
     logic stride_2;
     logic [1:0] taps;
-    logic [1:0] mode;
+    logic [2:0] mode;
   } array_shape_t;
 
   localparam int unsigned ArrayLoopsWidth = 56;
@@ -246,22 +266,37 @@ package encoding_pkg;
     logic signed [7:0] zero_point;
   } ppu_config_t;
 
-  localparam int unsigned PpuAddendWidth = 44;
+  localparam int unsigned PpuFirstWidth = 63;
+  typedef struct packed {
+    logic [18:0] window;
+    logic signed [7:0] zero_point;
+    logic [4:0] right_shift;
+    logic [30:0] multiplier;
+  } ppu_first_t;
+
+  localparam int unsigned PpuSecondWidth = 44;
   typedef struct packed {
     logic signed [7:0] zero_point;
     logic [4:0] right_shift;
     logic [30:0] multiplier;
-  } ppu_addend_t;
+  } ppu_second_t;
 
-  localparam int unsigned PpuAddResultWidth = 61;
+  localparam int unsigned PpuResultWidth = 64;
   typedef struct packed {
     logic signed [7:0] act_max;
     logic signed [7:0] act_min;
     logic signed [7:0] zero_point;
-    logic [4:0] right_shift;
+    logic signed [5:0] shift;
     logic [30:0] multiplier;
-    logic enable;
-  } ppu_add_result_t;
+    logic [2:0] operation;
+  } ppu_result_t;
+
+  localparam int unsigned WindowWidth = 64;
+  typedef struct packed {
+    logic signed [26:0] bias;
+    logic signed [5:0] shift;
+    logic [30:0] multiplier;
+  } window_t;
 
   localparam int unsigned RowIdWidth = 8;
   typedef struct packed {
@@ -292,14 +327,14 @@ package encoding_pkg;
     logic signed [12:0] y;
   } stream_range_t;
 
-  localparam int unsigned StreamOptionsWidth = 31;
+  localparam int unsigned StreamOptionsWidth = 32;
   typedef struct packed {
     logic [2:0] level_pairs;
     logic single;
     logic [1:0] pair_level;
     logic [7:0] last_strobe;
     logic half_by_set;
-    logic to_pixels;
+    logic [1:0] destination;
     logic trim_last;
     logic trim_first;
     logic signed [7:0] pad;

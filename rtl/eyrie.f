@@ -74,7 +74,8 @@ rtl/pass/drain_sequencer.sv
 rtl/ppu/max_pool.sv
 rtl/ppu/average_pool.sv
 rtl/ppu/transposer.sv
-rtl/ppu/residual_add.sv
+rtl/ppu/window_totals.sv
+rtl/ppu/elementwise_unit.sv
 rtl/ppu/ppu.sv
 rtl/eyrie_core.sv
 rtl/eyrie.sv

@@ -201,8 +201,10 @@ module eyrie
 
   // ---- Counters ----
 
-  // Passes that have been offered and are not done, and the same as of the array's activity counts.
+  // Passes that have been offered and are not done, and the same as of the array's activity counts;
+  // an elementwise one at the PPU is none that the array could be busy with.
   logic [3:0] passes_running, passes_were_running;
+  logic       elementwise_was_running;
 
   always_ff @(posedge clk_i or negedge unit_rst_n) begin
     if (!unit_rst_n) begin
@@ -218,6 +220,12 @@ module eyrie
     .rst_ni (unit_rst_n),
     .value_i(passes_running),
     .late_o (passes_were_running)
+  );
+  delay_line #(.WIDTH(1), .CYCLES(ActivityDelay)) u_elementwise_running (
+    .clk_i,
+    .rst_ni (unit_rst_n),
+    .value_i(activity.elementwise),
+    .late_o (elementwise_was_running)
   );
 
   always_comb begin : count
@@ -241,8 +249,8 @@ module eyrie
     increment[CounterGlbLoadBytes]       = 16'(activity.glb_bytes[ClientLoad]);
     increment[CounterGlbConflicts]       = 16'(activity.glb_conflicts);
     increment[CounterArrayBusy]          = 16'(activity.macs != '0);
-    increment[CounterArrayStall]         = 16'(passes_were_running != '0 &&
-                                               activity.macs == '0);
+    increment[CounterArrayStall]         = 16'(activity.macs == '0 &&
+        passes_were_running != 4'(elementwise_was_running));
     increment[CounterIfmapStall]         = 16'(activity.ifmap_stall);
     increment[CounterFilterStall]        = 16'(activity.filter_stall);
     increment[CounterDrainBusy]          = 16'(activity.drain_busy);

@@ -69,6 +69,10 @@ module eyrie_core
     .ofmap_done_i  (ofmap_done)
   );
 
+  // What the ifmap stream finds in its options; the rules look at it before.
+  logic unused_destination;
+  assign unused_destination = ^pass.destination;
+
   assign taken[UnitDrain] = drain_epoch == pass.epoch;
   assign taken[UnitPpu]   = ppu_epoch == pass.epoch;
 
@@ -79,9 +83,11 @@ module eyrie_core
   glb_word_t [Clients-1:0][1:0] read_data;
   ifmap_feed_t                  ifmap;
   filter_feed_t                 filter, depthwise;
-  word_feed_t                   tables, residual, ipsum, ofmap;
-  logic                         ifmap_ready, filter_ready, depthwise_ready;
+  word_feed_t                   tables, residual, ipsum;
+  ofmap_feed_t                  words, ofmap;
+  logic                         ifmap_ready, words_ready, filter_ready, depthwise_ready;
   logic                         table_ready, residual_ready, ipsum_ready, ofmap_ready;
+  logic                         ofmap_unequal, reading;
 
   stream_set #(.FILTER_LANES(FILTER_LANES)) u_stream_set (
     .clk_i, .rst_ni,
@@ -95,6 +101,8 @@ module eyrie_core
     .chunks_loaded_i  (control_i.chunks_loaded),
     .chunk_freed_o    (status_o.chunk_freed),
     .ofmap_done_o     (ofmap_done),
+    .ofmap_unequal_o  (ofmap_unequal),
+    .reading_o        (reading),
     .ifmap_waits_o    (activity_o.ifmap_waits),
     .filter_waits_o   (activity_o.filter_waits),
     .request_valid_o  (request_valid[Streams-1:0]),
@@ -104,6 +112,8 @@ module eyrie_core
     .read_data_i      (read_data[Streams-1:0]),
     .ifmap_o          (ifmap),
     .ifmap_ready_i    (ifmap_ready),
+    .words_o          (words),
+    .words_ready_i    (words_ready),
     .filter_o         (filter),
     .filter_ready_i   (filter_ready),
     .depthwise_o      (depthwise),
@@ -144,7 +154,8 @@ module eyrie_core
   drain_feed_t     drain;
   sum_t [COLS-1:0] drain_sums, sums;
   drain_beat_t     sums_beat;
-  logic            drain_ready, drain_empty, sums_valid, sums_ready, unused_word_last;
+  logic            drain_ready, drain_empty, sums_valid, sums_ready;
+  logic            array_surplus, drain_surplus, ppu_surplus;
 
   pe_array #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .IFMAP_WORDS(IFMAP_WORDS),
@@ -166,6 +177,7 @@ module eyrie_core
     .drain_sums_i     (drain_sums),
     .drain_ready_o    (drain_ready),
     .drain_empty_o    (drain_empty),
+    .surplus_o        (array_surplus),
     .sums_valid_o     (sums_valid),
     .sums_ready_i     (sums_ready),
     .sums_o           (sums),
@@ -184,6 +196,7 @@ module eyrie_core
     .cfg_epoch_i  (pass.epoch),
     .cfg_epoch_o  (drain_epoch),
     .done_o       (drain_done),
+    .surplus_o    (drain_surplus),
     .ipsum_i      (ipsum),
     .ipsum_ready_o(ipsum_ready),
     .drain_o      (drain),
@@ -201,20 +214,45 @@ module eyrie_core
     .sums_ready_o    (sums_ready),
     .sums_i          (sums),
     .beat_i          (sums_beat),
+    .words_i         (words),
+    .words_ready_o   (words_ready),
     .table_i         (tables),
     .table_ready_o   (table_ready),
     .residual_i      (residual),
     .residual_ready_o(residual_ready),
     .word_o          (ofmap),
     .word_ready_i    (ofmap_ready),
-    .word_last_o     (unused_word_last),
+    .surplus_o       (ppu_surplus),
+    .elementwise_o   (activity_o.elementwise),
     .busy_o          (activity_o.drain_busy),
     .stall_o         (activity_o.drain_stall)
   );
 
+  // ---- Words that no unit took ----
+
+  // From a stream's last beat until it has stopped the machine: a skid buffer, a register here and
+  // one in the tiling controller.
+  localparam int unsigned SurplusDelay = 3;
+
+  logic                    surplus_q;
+  logic [SurplusDelay-1:0] reading_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      surplus_q <= 1'b0;
+      reading_q <= '0;
+    end else begin
+      surplus_q <= array_surplus || drain_surplus || ppu_surplus || ofmap_unequal;
+      reading_q <= {reading_q[SurplusDelay-2:0], reading};
+    end
+  end
+
+  assign status_o.surplus = surplus_q;
+  assign status_o.reading = reading || reading_q != '0;
+
   // ---- Activity ----
 
-  assign activity_o.ifmap_stall  = ifmap.valid && !ifmap_ready;
+  assign activity_o.ifmap_stall  = (ifmap.valid && !ifmap_ready) || (words.valid && !words_ready);
   assign activity_o.filter_stall = filter.valid && !filter_ready;
   assign status_o.wants_chunk = activity_o.filter_waits && !activity_o.ifmap_waits;
   assign status_o.progress       = activity_o.macs != '0 || activity_o.drain_busy ||

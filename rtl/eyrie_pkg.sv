@@ -56,26 +56,29 @@ package eyrie_pkg;
   } chain_beat_t;
 
   // What the networks offer to a PE: one or two adjacent ifmap words, filter words, a depthwise
-  // tap. `lanes`: the words that count.
+  // tap. `lanes`: the words that count. `epoch`: of the pass that they were brought for.
   typedef struct packed {
     logic        valid;
+    logic        epoch;
     logic [1:0]  lanes;
     logic        to_pixels;  // pointwise pixels
     word_t [1:0] data;
   } ifmap_offer_t;
   typedef struct packed {
     logic        valid;
+    logic        epoch;
     logic [1:0]  lanes;
     word_t [1:0] data;
   } filter_offer_t;
   typedef struct packed {
     logic  valid;
+    logic  epoch;
     word_t data;
-  } word_offer_t;
+  } tap_offer_t;
   typedef struct packed {
     ifmap_offer_t  ifmap;
     filter_offer_t filter;
-    word_offer_t   tap;
+    tap_offer_t    tap;
   } operands_t;
   typedef struct packed {
     logic ifmap;
@@ -83,9 +86,16 @@ package eyrie_pkg;
     logic tap;
   } operands_ready_t;
 
+  // A depthwise word, offered by a SUPER to the PEs of its set.
+  typedef struct packed {
+    logic  valid;
+    word_t data;
+  } word_offer_t;
+
   // A word of a requantisation table, offered to a SUPER; `half`: the 4 of 8 channels that are its.
   typedef struct packed {
     logic      valid;
+    logic      epoch;
     logic      half;
     glb_word_t data;
   } table_offer_t;
@@ -144,9 +154,10 @@ package eyrie_pkg;
   // ---- Channels: the fields of a feed have a meaning while `valid`, which waits for a ready ----
 
   // Two adjacent ifmap words on their way to the PEs: lane 0 is the left one. swap, without a word:
-  // the words behind it are the next pass's, with its IDs.
+  // the words behind it are the next pass's, with its IDs and its epoch.
   typedef struct packed {
     logic                swap;
+    logic                epoch;
     logic                valid;
     glb_word_t [1:0]     data;
     logic [1:0]          lanes;
@@ -159,6 +170,7 @@ package eyrie_pkg;
   // lane 0.
   typedef struct packed {
     logic               swap;
+    logic               epoch;
     logic               valid;
     glb_word_t [1:0]    data;
     logic [1:0]         lanes;
@@ -166,11 +178,26 @@ package eyrie_pkg;
     encoding_pkg::tag_t tag;
   } filter_feed_t;
 
-  // Words of the PPU and of the drain.
+  // Words for the PPU and the drain. `epoch`: of the pass that they were brought for.
   typedef struct packed {
     logic      valid;
+    logic      epoch;
     glb_word_t word;
   } word_feed_t;
+
+  // Words of the PPU, and words A of an elementwise pass.
+  typedef struct packed {
+    logic      valid;
+    logic      last;  // of a pass
+    glb_word_t word;
+  } ofmap_feed_t;
+
+  // Whether a word on offer is one too many, of a pass that its unit is done with: by the epochs of
+  // the word, of the unit and of the pass on offer, and whether the unit runs a pass. A word for
+  // the next pass comes only when that is on offer.
+  function automatic logic is_surplus(logic word, logic unit, logic offer, logic running);
+    return (word == unit) ? !running : (unit == offer);
+  endfunction
 
   // A beat for the sum chains, which begins at set `set`. ln and columns say how the chains are
   // joined and which are used, with or without a beat; they change only while there is none.
@@ -201,14 +228,16 @@ package eyrie_pkg;
     encoding_pkg::stream_level_t [encoding_pkg::Levels-1:0] levels;
   } stream_config_t;
 
-  // What the PPU has to know of a pass. used: else its sums are only looked at.
+  // What the PPU has to know of a pass. used: else its sums are only looked at. elementwise: words
+  // come, not sums.
   typedef struct packed {
-    encoding_pkg::ppu_config_t     finish;
-    encoding_pkg::ppu_addend_t     add_first;
-    encoding_pkg::ppu_addend_t     add_second;
-    encoding_pkg::ppu_add_result_t add_result;
-    logic [4:0]                    columns;
-    logic                          used;
+    encoding_pkg::ppu_config_t finish;
+    encoding_pkg::ppu_first_t  first;
+    encoding_pkg::ppu_second_t second;
+    encoding_pkg::ppu_result_t result;
+    logic [4:0]                columns;
+    logic                      used;
+    logic                      elementwise;
   } ppu_pass_t;
 
   // The pass on offer: new, once `epoch` has changed; it stands until every unit has taken it.
@@ -218,6 +247,7 @@ package eyrie_pkg;
     encoding_pkg::drain_t                         drain;
     ppu_pass_t                                    post;
     logic [encoding_pkg::Streams-1:0]             streams;  // that are used
+    encoding_pkg::destination_e                   destination;  // of ifmap words
   } pass_config_t;
 
   // Words of the descriptor: its index, pairs of an even word and the next.
@@ -299,7 +329,8 @@ package eyrie_pkg;
     logic                    filter_waits;   // the filter stream waits for a chunk
     logic                    ifmap_stall;    // a word of the stream is not taken
     logic                    filter_stall;
-    logic                    drain_busy;     // a beat of sums enters the PPU
+    logic                    elementwise;    // the PPU runs an elementwise pass
+    logic                    drain_busy;     // a beat of sums, or a word A, enters the PPU
     logic                    drain_stall;    // one is not taken
     logic [Clients-1:0][4:0] glb_bytes;
     logic [3:0]              glb_conflicts;  // clients that wait
@@ -329,7 +360,8 @@ package eyrie_pkg;
   // Back: pass_done and chunk_freed pulse, at most once a cycle. For the watchdog: wants_chunk, a
   // pass waits for a filter chunk and for nothing else that has to come; progress, something moved.
   // glb_error: an access beyond the GLB. illegal_pass: the pass that is offered has a descriptor
-  // that the machine does not run.
+  // that the machine does not run; surplus: one that was offered brings more words than it takes.
+  // reading: words of a pass may be on their way.
   typedef struct packed {
     logic config_ready;
     logic pass_ready;
@@ -339,6 +371,8 @@ package eyrie_pkg;
     logic progress;
     logic glb_error;
     logic illegal_pass;
+    logic surplus;
+    logic reading;
   } pass_status_t;
 
   // What the tiling controller does in a cycle, for the counters.

@@ -59,7 +59,7 @@ output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {
 
 
 def find(name: str) -> Bench:
-    known = {bench.name: bench for bench in benches().values() if bench.top in TOPS}
+    known = {bench.name: bench for bench in benches().values() if bench.top in TOPS and bench.testcase == "runs_layers"}
     if name not in known:
         raise ValueError(unknown("pass or array test", name, known))
     return known[name]

@@ -20,9 +20,11 @@ from scripts.gen_rules import parameter_list, rules_text  # noqa: E402
 
 ENUMS = {
     encoding.Opcode: ("opcode_e", 4, "Op"),
-    encoding.ArrayMode: ("array_mode_e", 2, "Array"),
+    encoding.ArrayMode: ("array_mode_e", 3, "Array"),
     encoding.DrainMode: ("drain_mode_e", 2, "Drain"),
     encoding.PoolMode: ("pool_mode_e", 2, "Pool"),
+    encoding.Operation: ("operation_e", 3, "Operation"),
+    encoding.Destination: ("destination_e", 2, "To"),
     encoding.Axis: ("axis_e", 2, "Axis"),
     encoding.ErrorCode: ("error_code_e", 4, "Error"),
 }

@@ -8,8 +8,9 @@ from model.config import DEFAULT, sizes
 from model.legality import PARAMETERS, RULES
 
 _FIELDS = {"shape": "pass_i.array.shape", "loops": "pass_i.array.loops", "middle": "pass_i.array.depthwise",
-           "drain": "pass_i.drain", "ppu": "pass_i.post.finish", "add": "pass_i.post.add_result"}
-_ENUMS = {"ArrayMode": "Array", "DrainMode": "Drain", "PoolMode": "Pool"}
+           "drain": "pass_i.drain", "ppu": "pass_i.post.finish", "first": "pass_i.post.first",
+           "result": "pass_i.post.result", "ifmap": "pass_i"}
+_ENUMS = {"ArrayMode": "Array", "DrainMode": "Drain", "PoolMode": "Pool", "Operation": "Operation", "Destination": "To"}
 _COMPARES = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.RShift: ">>"}
 

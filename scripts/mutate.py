@@ -40,14 +40,14 @@ _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
 _SUPER = "super2 super0 super1"
 _REQUANT = "requant0 requant1 requant2"
 _ARRAY = "array16 array15 array6 array8 array10"
-_PASS = "pass1 pass0 pass2 pass3 pass5 pass4"
-_PPU = "ppu5 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu6"
+_PASS = "pass1 pass0 pass2 pass7 pass8 pass9 pass3 streams0 pass5 pass4 words1"
+_PPU = "ppu5 ppu8 ppu4 ppu1 ppu2 ppu3 ppu0 ppu7 ppu9 ppu6"
 _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6 tile10 tile9 tile11 tile12"
 
 # Per block, its files (globs below rtl/; the first match counts) and their benches in turn.
 BLOCKS = {
     "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "arithmetic/dot4.sv": f"{_PE} array16",
-           "array/operand_queue.sv": f"{_PE} {_SUPER} array16", "array/psum_buffer.sv": f"{_PE} array16"},
+           "array/operand_queue.sv": f"{_PE} {_SUPER} array16 streams0", "array/psum_buffer.sv": f"{_PE} array16"},
     "pe_sequencer": {"array/*_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
                      "pass/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
     "requantizer": {name: f"{_REQUANT} ppu0 ppu4 {_SUPER}" for name in (
@@ -59,7 +59,7 @@ BLOCKS = {
     "pe_array": {"array/*.sv": f"{_ARRAY} array9 array11 array14 pass0 pass3"},
     "pass": {"pass/descriptor_rules.sv": "rules0 net2", "pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
     "ppu": {"ppu/*.sv": f"{_PPU} pass1",
-            "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1"},
+            "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1 tables0 streams0"},
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0 reg1 pins0", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},

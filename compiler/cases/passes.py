@@ -16,14 +16,18 @@ from compiler.target.descriptors.convolution import (
     convolution_groups,
     convolution_sets,
 )
-from compiler.target.descriptors.kernel import Kernel, kernel_descriptor, tap_channels
+from compiler.target.descriptors.elementwise import WordOperation, set_operation
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
+from compiler.target.descriptors.streams import ring_of
 from compiler.target.limits import most_filters, most_pixels
 from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, pad_runs
 from model import encoding as enc
 from model.array import drain_beats
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
+from model.encoding import Operation, PoolMode, Stream
+from model.operators.elementwise import AddParameters
+from model.operators.quantization import Requantization
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,17 @@ class Case:
 Part = tuple[Case, slice, slice]  # of a layer: a pass, its filters (M), its output rows (E)
 
 
+@dataclass(frozen=True)
+class Addition:
+    """A residual addition to an ofmap: int8 [rows, cols, C] of the second addend, and how both are scaled."""
+
+    values: np.ndarray
+    parameters: AddParameters
+
+    def of(self, rows: slice, filters: slice) -> "Addition":
+        return Addition(self.values[rows, :, filters], self.parameters)
+
+
 class GlbOverflow(ValueError):
     """A case needs more of the GLB than there is."""
 
@@ -83,7 +98,7 @@ class Allocator:
         return address
 
 
-def _place_map(memory: Allocator, values: np.ndarray, q: int = 4) -> FeatureMap:
+def place_map(memory: Allocator, values: np.ndarray, q: int = 4) -> FeatureMap:
     """int8 [H, W, C] -> a feature map in the image."""
     rows, cols, channels = values.shape
     empty = FeatureMap(rows, cols, -(-channels // (2 * q)), 0, rows)
@@ -93,11 +108,12 @@ def _place_map(memory: Allocator, values: np.ndarray, q: int = 4) -> FeatureMap:
 
 def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                      zero_point: int = 0, ipsum: np.ndarray | None = None,
-                     machine: MachineConfig = DEFAULT, limit: int | None = None) -> Case:
+                     machine: MachineConfig = DEFAULT, limit: int | None = None,
+                     output: Table | None = None, addition: Addition | None = None) -> Case:
     """A convolution in one pass, whose sums are looked at where they leave the array.
 
     ifmap int8 [C, H, W]; filters int8 [M, C, R, S]; mapping: e, p, q, r, t; ipsum int32 [M, E, F].
-    limit: words of GLB it may take, if not the machine's.
+    limit: words of GLB it may take, if not the machine's. output: of an int8 ofmap, with an addition or without.
     """
     e, p, q, r, t = (mapping[name] for name in "epqrt")
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
@@ -108,7 +124,7 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
         pixels -= 1
     blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
     memory = Allocator(limit or machine.glb_words)
-    placed = _place_map(memory, ifmap.transpose(1, 2, 0), q)
+    placed = place_map(memory, ifmap.transpose(1, 2, 0), q)
     tiles = -(-m // (p * t))
     draft = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, 0)
     sets = convolution_sets(machine, draft)
@@ -116,17 +132,31 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     if sets.by_set and not sets.split:
         packed = packed[:, : convolution_groups(draft)[0]]
     filter_address = memory.place(pad_runs(packed, machine.filter_lanes))
-    final = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address)
+    final = replace(draft, filter_address=filter_address)
     places = _convolution_places(machine, final, (m, height, width))
     if ipsum is not None:
         ipsum_address = memory.place(_pack_ipsum(ipsum, places, convolution_descriptor(machine, final)))
-        final = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, filter_address, ipsum_address)
-    return Case(memory.words, convolution_descriptor(machine, final), places, (m, height, width))
+        final = replace(final, ipsum_address=ipsum_address)
+    if output is not None:
+        table_address = memory.place(pack_table(output, tiles))
+        final = replace(final, table_address=table_address, ofmap=place_ofmap(memory, height, width, tiles),
+                        output=output.output, last_channels=(m - 1) % 8 + 1)
+    descriptor = convolution_descriptor(machine, final)
+    if addition is not None:
+        _set_addition(descriptor, memory, final.ofmap, addition)
+    return Case(memory.words, descriptor, places, (m, height, width), final.ofmap)
+
+
+def place_ofmap(memory: Allocator, rows: int, cols: int, groups: int) -> FeatureMap:
+    """Room for an ofmap."""
+    empty = FeatureMap(rows, cols, groups, 0, rows)
+    return replace(empty, address=memory.place(np.zeros(empty.words, np.uint64)))
 
 
 def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                       zero_point: int = 0, ipsum: np.ndarray | None = None,
-                      machine: MachineConfig = DEFAULT) -> list[Part]:
+                      machine: MachineConfig = DEFAULT, output: Table | None = None,
+                      addition: Addition | None = None) -> list[Part]:
     """A convolution in as many passes as the GLB demands. Splits output rows first, at multiples of
     e, then filters.
     """
@@ -135,7 +165,8 @@ def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, ma
     def build(m: slice, rows: slice) -> Case:
         part, cut = _rows_of(ifmap, window, rows)
         sums = None if ipsum is None else ipsum[m, rows]
-        return convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine)
+        return convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine, None,
+                                output and output.of(m), addition and addition.of(rows, m))
 
     steps = mapping["p"] * mapping["t"], mapping["e"]
     return _split(build, slice(0, len(filters)), slice(0, height), steps)
@@ -220,24 +251,24 @@ def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: in
     return Blocks(rows, cols, pixels, -(-height // rows), -(-width // (cols * pixels)))
 
 
-def kernel_case(ifmap: np.ndarray, kernel: Kernel, zero_point: int, filters: np.ndarray, output: Table,
-                blocks: Blocks, machine: MachineConfig = DEFAULT) -> Case:
-    """A convolution as pointwise work, with its int8 ofmap.
+def _set_addition(descriptor: Descriptor, memory: Allocator, ofmap: FeatureMap, addition: Addition) -> None:
+    """Adds to the words of a pass those of a map that lies as its ofmap does."""
+    packed = ofmap.pack(addition.values)
+    residual = replace(ofmap, address=memory.place(packed))
+    words = descriptor.stream(Stream.OFMAP)
+    address = words.address | {"row_address": residual.row_address(words.range["y"]), **ring_of(residual)}
+    descriptor.set_stream(Stream.RESIDUAL, StreamDescriptor(address, words.range, {}, words.levels))
+    first, second, result = addition.parameters.first, addition.parameters.second, addition.parameters.output
 
-    ifmap int8 [C, H, W]; filters int8 [M, C, R, S] with table `output`.
-    """
-    height, width = kernel.output_size(*ifmap.shape[1:])
-    memory = Allocator(machine.glb_words)
-    placed = _place_map(memory, ifmap.transpose(1, 2, 0))
-    packed = _place_filters(memory, tap_channels(filters), output, _tile(len(filters), blocks.pixels, machine))
-    ofmap = _place_ofmap(memory, (height, width), packed.count // 8 * packed.tiles)
-    p = SeparablePass(placed, ofmap, Window(), blocks, zero_point, output.output, packed)
-    descriptor = kernel_descriptor(machine, p, kernel)
-    shape = len(filters), height, width
-    return Case(memory.words, descriptor, _block_places(machine, p, descriptor, shape), shape, ofmap)
+    def scaling(item: Requantization) -> dict[str, int]:
+        return {"multiplier": int(item.multiplier), "right_shift": -int(item.shift), "zero_point": item.zero_point}
+
+    set_operation(descriptor, WordOperation(Operation.ADD, scaling(first), scaling(second), {
+        "multiplier": int(result.multiplier), "shift": int(result.shift), "zero_point": result.zero_point,
+        "act_min": result.minimum, "act_max": result.maximum}))
 
 
-def _place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, tile: int) -> Filters:
+def place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, tile: int) -> Filters:
     """int8 [M, C] and their tables, if they have any."""
     packed, count = pack_pointwise(filters, tile), len(filters)
     address = memory.place(packed)
@@ -246,26 +277,22 @@ def _place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, 
     return Filters(tile, len(packed), address, tables, last_channels=(count - 1) % 8 + 1 if full else 8)
 
 
-def _place_ofmap(memory: Allocator, shape: tuple[int, int], groups: int) -> FeatureMap:
-    storage = FeatureMap(*shape, groups, 0, shape[0])
-    return replace(storage, address=memory.place(np.zeros(storage.words, np.uint64)))
-
-
 def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: np.ndarray | None,
                    middle: Table | None, pointwise: np.ndarray | None, output: Table | None,
                    blocks: Blocks | None = None, tile: int | None = None,
-                   machine: MachineConfig = DEFAULT, ipsum: np.ndarray | None = None) -> Case:
+                   machine: MachineConfig = DEFAULT, ipsum: np.ndarray | None = None,
+                   maxima: bool = False, addition: Addition | None = None) -> Case:
     """A fused (both filters), depthwise or pointwise pass, with its int8 ofmap.
 
     ifmap int8 [C, H, W]; depthwise int8 [C, R, S] with table `middle`; pointwise int8 [M, C] with
-    table `output`, or None: the sums are looked at where they leave the array, and may start with
-    `ipsum`, int32 [M, E, F]. tile: filters of a tile, a multiple of 8.
+    table `output`, or None: the sums are looked at where they leave the array. They may start with
+    `ipsum`, int32 [M, E, F]. tile: filters of a tile, a multiple of 8. maxima: of 2 x 2 pixels, before the addition.
     """
     window = window if depthwise is not None else Window((1, 1), 1, (0, 0, 0, 0))
     height, width = output_size(ifmap.shape[1:], window)
     blocks = blocks or pointwise_blocks(height, width, machine, None if depthwise is None else window.stride)
     memory = Allocator(machine.glb_words)
-    placed = _place_map(memory, ifmap.transpose(1, 2, 0))
+    placed = place_map(memory, ifmap.transpose(1, 2, 0))
     depthwise_address = filters = None
     channels = ifmap.shape[0]
     if depthwise is not None:
@@ -273,18 +300,20 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
         depthwise_address = memory.place(pack_depthwise(taps, pack_table(middle, placed.groups)))
     if pointwise is not None:
         channels = len(pointwise)
-        filters = _place_filters(memory, pointwise, output, tile or _tile(channels, blocks.pixels, machine))
-    ofmap = None
+        filters = place_filters(memory, pointwise, output, tile or tile_of(channels, blocks.pixels, machine))
+    ofmap, pool = None, 2 if maxima else 1
     if output or pointwise is None:
         groups = filters.count // 8 * filters.tiles if filters else -(-channels // 8)
-        ofmap = _place_ofmap(memory, (height, width), groups)
+        ofmap = place_ofmap(memory, height // pool, width // pool, groups)
     final = output.output if pointwise is not None and output else Output()
     p = SeparablePass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
-             middle.output if middle else Output())
+                      middle.output if middle else Output(), PoolMode.MAX if maxima else PoolMode.NONE)
     descriptor = separable_descriptor(machine, p)
-    places = _block_places(machine, p, descriptor, (channels, height, width))
+    places = block_places(machine, p, descriptor, (channels, height, width))
     if ipsum is not None:
         _set_ipsum(descriptor, memory, _pack_ipsum(ipsum, places, descriptor))
+    if addition is not None:
+        _set_addition(descriptor, memory, ofmap, addition)
     return Case(memory.words, descriptor, places, (channels, height, width), ofmap)
 
 
@@ -292,7 +321,7 @@ def _set_ipsum(descriptor: Descriptor, memory: Allocator, words: np.ndarray) -> 
     """Lets the sums of a pass start with `words`, uint64 [tiles, beats, pairs of columns]."""
     tiles, beats, pairs = words.shape
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, **{**descriptor.drain, "ipsum": 1})
-    descriptor.set_stream(enc.Stream.IPSUM, StreamDescriptor(
+    descriptor.set_stream(Stream.IPSUM, StreamDescriptor(
         {"offset": memory.place(words)}, {"rows": 1, "cols": 1}, {},
         (Level(pairs, 1), Level(beats, pairs), Level(tiles, beats * pairs))))
 
@@ -324,13 +353,13 @@ def fused_cases(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: n
     return parts
 
 
-def _tile(filters: int, pixels: int, machine: MachineConfig) -> int:
+def tile_of(filters: int, pixels: int, machine: MachineConfig) -> int:
     """Filters of a tile: as many as the psum buffers hold, evenly spread, in blocks of 8."""
     tiles = -(-filters // most_filters(machine, pixels))
     return -(-filters // (tiles * 8)) * 8
 
 
-def _block_places(machine: MachineConfig, p: SeparablePass, descriptor: Descriptor,
+def block_places(machine: MachineConfig, p: SeparablePass, descriptor: Descriptor,
                   shape: tuple[int, int, int]) -> np.ndarray:
     """(m, y, x) of every sum of a pass with pixel blocks; words of a depthwise pass count as their
     first channel."""

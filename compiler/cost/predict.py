@@ -66,7 +66,7 @@ class Prediction:
 def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     """Cost of one run of an image whose DRAM window is 0 to `window` - 1 bytes."""
     machine = image.machine
-    counters, passes, cycles = _run(machine, commands_of(image))
+    counters, passes, cycles = timed(machine, commands_of(image))
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
@@ -78,7 +78,7 @@ def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
     return traffic.command_bytes(image.map["program"]["bytes"] // WORD_BYTES, window - image.program)
 
 
-def _run(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
+def timed(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, int], list[PassTimes], int]:
     """Counters without commands, times of the passes, cycles."""
     banks = Banks(machine)
     front = Front(commands, range(enc.ROW_IDS_INDEX, enc.STREAMS_INDEX), banks, machine.bus_words)

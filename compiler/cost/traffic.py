@@ -6,6 +6,7 @@ from model import encoding as enc
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import Axis, Stream
+from model.streams import single
 
 FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
 FETCH_AHEAD = 4  # chunks that have place in its queue: DEPTH / CHUNK
@@ -67,7 +68,7 @@ def read_words(stream: StreamDescriptor, lanes: int) -> int:
         return 0
     rows = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
     others = _others(stream)
-    lanes = 1 if stream.options["single"] else lanes
+    lanes = 1 if single(stream) else lanes
     if lanes == 1 or not (stream.options["trim_first"] or stream.options["trim_last"]):
         start, cols = stream.range["x"], stream.range["cols"]
         columns = sum(_inside(stream, Axis.COLUMN, start + lane, cols) for lane in range(lanes))

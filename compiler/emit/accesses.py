@@ -10,7 +10,7 @@ from model import encoding as enc
 from model import streams
 from model.config import MAX_GLB_WORDS, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import ArrayMode, Stream
+from model.encoding import ArrayMode, Operation, Stream
 
 
 def transfer_words(transfer: Transfer) -> np.ndarray:
@@ -63,23 +63,28 @@ def read_too_late(descriptor: Descriptor, stream: Stream, machine: MachineConfig
 
     The sums of a turn (of outer block, tile and inner block; of a depthwise pass each group is one) leave
     when all that they need has been read. Tables and ipsums go along with the sums, a block of filters or a
-    beat at a time: only those of earlier turns count as read.
+    beat at a time: only those of earlier turns count as read. A word of an elementwise pass leaves when its own have
+    been read.
     """
     ofmap, reader = descriptor.stream(Stream.OFMAP), descriptor.stream(stream)
     loops, mode = descriptor.loops, descriptor.shape["mode"]
     outer, tiles, inner = loops["outer"], loops["tiles"], loops["inner"]
     if mode == ArrayMode.DEPTHWISE:
         inner *= loops["groups"]
-    turns = outer * tiles * inner
+    turns = ofmap.length if mode == ArrayMode.ELEMENTWISE else outer * tiles * inner
     written_at = np.arange(ofmap.length) * turns // ofmap.length
-    if stream == Stream.RESIDUAL:  # a word for each of the ofmap
+    if stream == Stream.RESIDUAL:  # a word for each of the ofmap, or a table before the first one
         read_at, written_at = np.arange(reader.length), np.arange(ofmap.length)
+        if descriptor.result["operation"] == Operation.TABLE:
+            read_at = np.zeros(reader.length, int)
+    elif mode == ArrayMode.ELEMENTWISE:
+        read_at = np.arange(reader.length) // (max(descriptor.first["window"], 1) if stream == Stream.IFMAP else 1)
     elif mode == ArrayMode.FUSED and stream in (Stream.IFMAP, Stream.DEPTHWISE):  # with the first tile only
         read_at = np.arange(reader.length) * (outer * inner) // reader.length
         read_at = read_at // inner * (tiles * inner) + read_at % inner
     else:
         read_at = np.arange(reader.length) * turns // reader.length
-    if stream in (Stream.TABLE, Stream.IPSUM):
+    if stream in (Stream.TABLE, Stream.IPSUM) and mode != ArrayMode.ELEMENTWISE:
         read_at = read_at + 1
     last, first = np.full(MAX_GLB_WORDS + 1, -1), np.full(MAX_GLB_WORDS + 1, max(turns, ofmap.length))
     addresses, fetched = _touched(reader, lanes(stream, machine))

@@ -2,6 +2,7 @@
 """Layers as the machine runs them: windows, tables, and groups of operators that one pass can do."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -73,6 +74,9 @@ class Table:
     shift: np.ndarray
     output: Output
 
+    def of(self, filters: slice) -> "Table":
+        return Table(self.bias[filters], self.multiplier[filters], self.shift[filters], self.output)
+
 
 @dataclass(frozen=True)
 class Average:
@@ -117,6 +121,12 @@ class Group:
         """Of all its convolutions."""
         raise NotImplementedError
 
+    @cached_property
+    def geometry(self) -> tuple:
+        """All but names, places in a batch and values: groups of one geometry have the same mappings."""
+        shapes = tuple(weights.shape for weights in self.weights)
+        return type(self), self.source.shape, self.window, shapes, self.averaged, self.images
+
     @property
     def layer(self) -> str:
         """Its name without the image's number."""
@@ -130,7 +140,10 @@ class Group:
     @property
     def averaged(self) -> int:
         """Pixels that its epilogue averages, 0 without."""
-        return next((step.count for step in self.epilogue if isinstance(step, Average)), 0)
+        for step in self.epilogue:
+            if isinstance(step, Average):
+                return step.count
+        return 0
 
     @property
     def macs(self) -> int:

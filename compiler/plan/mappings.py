@@ -18,9 +18,8 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
     In place only those are right that have all pixels of the job's image in flight, and read them with the
     first tile of filters only: else an output would take words that the next block or tile still reads.
     """
-    shapes = tuple(values.shape for values in group.weights)
     in_place = way is Way.IN_PLACE
-    key = (machine, group.source.shape, group.window, shapes, group.averaged, group.images, rows, in_place)
+    key = (machine, group.geometry, rows, in_place)
     if key not in _mappings:
         found = mappings(machine, group, rows)
         _mappings[key] = [m for m in found if not in_place or _reads_once(group, m)]

@@ -82,18 +82,19 @@ def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int):
 def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     groups = word_groups(group.source.shape[2])
     most = most_pixels(machine, None if isinstance(group, Pointwise) else group.window.stride)
+    averaged, keeps_words = group.averaged, isinstance(group, Separable)
     found = []
     for blocks in _blocks(machine, group, rows, most):
-        if group.averaged and (blocks.rows, blocks.width) != (rows, group.map_shape[1]):
+        if averaged and (blocks.rows, blocks.width) != (rows, group.map_shape[1]):
             continue  # an average is over all pixels in flight
-        if group.averaged and blocks.images > 1 and rows & rows - 1:
+        if averaged and blocks.images > 1 and rows & rows - 1:
             continue  # over a power of two of columns each
         if blocks.inner > 1 and blocks.down > 1:
             continue
         for tile in _tiles(machine, group, blocks.pixels):
             tiles = word_groups(len(group.filters)) * 8 // tile if tile else 1
             words = groups * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
-            if isinstance(group, Separable) and tiles > 1 and words > machine.word_buffer_words:
+            if keeps_words and tiles > 1 and words > machine.word_buffer_words:
                 continue
             found.append(Mapping(blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles)))
     return found

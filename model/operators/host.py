@@ -60,6 +60,33 @@ def resize_bilinear(values, shape, align_corners=False, half_pixel_centers=False
     return (np.sign(total) * ((np.abs(total) + (1 << 19)) >> 20)).astype(np.int8)
 
 
+def resize_bilinear_uint8(values, shape, align_corners=False, half_pixel_centers=False):
+    """As resize_bilinear, of uint8 values, which the reference interpolates in float32."""
+    (up, down, y), (left, right, x) = (
+        _real_neighbours(size, wanted, align_corners, half_pixel_centers)
+        for size, wanted in zip(values.shape[-3:-1], shape, strict=True))
+    y, x, one = y[:, None, None], x[:, None], np.float32(1)
+
+    def at(row, column):
+        return np.take(np.take(values, row, axis=-3), column, axis=-2).astype(np.float32)
+
+    # The order of the reference's products and sums.
+    total = at(up, left) * (one - y) * (one - x) + at(down, left) * y * (one - x)
+    total = total + at(up, right) * (one - y) * x + at(down, right) * y * x
+    return (total + np.float32(0.5)).astype(np.uint8)
+
+
+def _real_neighbours(size, wanted, align_corners, half_pixel_centers):
+    """The two neighbours of each output position along an axis, and its distance from the first, in float32."""
+    aligned = align_corners and wanted > 1
+    scale = np.float32(size - aligned) / np.float32(wanted - aligned)
+    place, half = np.arange(wanted, dtype=np.float32), np.float32(0.5)
+    place = (place + half) * scale - half if half_pixel_centers else place * scale
+    low = np.maximum(np.floor(place).astype(np.int64), 0)
+    high = np.minimum(np.ceil(place).astype(np.int64), size - 1)
+    return low, high, place - low.astype(np.float32)
+
+
 def _neighbours(size, wanted, align_corners, half_pixel_centers):
     """The two neighbours of each output position along an axis, and their weights in 1 / 1024."""
     if align_corners and wanted > 1:

@@ -10,9 +10,11 @@
 // together where enable_i is set and hold still where it is not; with enable_i low the inputs are
 // not taken.
 //
-// shift_i is -31 to 30: positive is `left`, negative is `right`. sum + bias and the left shift wrap
-// to 32 bits, where the reference is undefined. multiplier_i is Q31 and not negative, so the one
-// case in which the reference saturates does not exist.
+// shift_i: positive is `left`, negative is `right`, of either the low five bits. sum + bias and the
+// left shift wrap to 32 bits, where the reference is undefined. multiplier_i is Q31 without its
+// sign bit, so the one case in which the reference saturates does not exist. The reference has
+// shifts of -31 to 30 and multipliers that are not negative; what others mean is said by
+// `table_entries` of model/arithmetic.py.
 //
 // zero_point_i, act_min_i and act_max_i are not carried along: they act in the last stage and have
 // to hold still from the cycle in which a value is taken until its result is at the output.
@@ -141,9 +143,9 @@ module requantizer
     `EYRIE_ASSERT_WHEN(BeatsApart, valid_i && enable_i, valid_q[STEPS-1:1] == '0,
         "a beat before the multipliers are done with the one before")
   end
-  `EYRIE_ASSERT_WHEN(MultiplierNotNegative, valid_i, !multiplier_i[31], "negative multiplier")
-  `EYRIE_ASSERT_WHEN(ShiftInRange, valid_i,
-      (shift_i >= -31) && (shift_i <= 30), "shift is not -31 to 30")
+  logic unused_sign;
+  assign unused_sign = multiplier_i[31];
+
   `EYRIE_ASSERT_WHEN(OutputConfigHolds, |valid_q[Latency-1:1],
       $stable({zero_point_i, act_min_i, act_max_i}),
       "zero point or clamp changed with values in flight")

@@ -4,7 +4,9 @@
 // A table comes as 9 words for 8 channels (encoding_pkg::TableWords): 4 of two biases each, 4 of
 // two multipliers each, 1 of eight shifts; lower channels in the lower bits. With CHANNELS = 4 only
 // the half that half_i names is kept. table_ready_o falls when both are there.
-// valid_o: a complete table is in use.
+// A table is of one pass: table_epoch_i says of which its words are, epoch_i which one the unit is
+// at. Words of the next pass wait until a table of this one is complete.
+// valid_o: a complete table of the unit's pass is in use. any_o: one, or a part of one, is there.
 // read_i, only with valid_o: the entry of channel_i is at the output from the next cycle on, until
 // the next read.
 // pop_i, only with valid_o: the block is done, the next table comes into use. A read in the same
@@ -23,12 +25,15 @@ module table_buffer
   input  logic                    clk_i,
   input  logic                    rst_ni,
 
+  input  logic                    epoch_i,
   input  logic                    table_valid_i,
   output logic                    table_ready_o,
+  input  logic                    table_epoch_i,
   input  glb_word_t               table_i,
   input  logic                    half_i,         // channels 4 to 7; 0 where all are kept
 
   output logic                    valid_o,
+  output logic                    any_o,
   input  logic                    read_i,
   input  logic [ChannelWidth-1:0] channel_i,
   output sum_t                    bias_o,
@@ -45,13 +50,15 @@ module table_buffer
   logic [1:0]               full_d, full_q;
   logic                     write_d, write_q, read_d, read_q;
   logic [3:0]               count_d, count_q;
+  logic [1:0]               epoch_q, there;  // of each table; at least a word of it
   logic                     push, kept;
   logic [PairWidth:0]       write_address, read_address;
   logic [1:0][31:0]         biases, multipliers;
   logic                     upper_q;  // channel of the pair
   logic signed [7:0]        shift_q;
 
-  assign table_ready_o = !full_q[write_q];
+  assign table_ready_o = !full_q[write_q] &&
+                         (count_q == '0 || table_epoch_i == epoch_q[write_q]);
   assign push          = table_valid_i && table_ready_o;
 
   always_comb begin : next_state
@@ -113,6 +120,7 @@ module table_buffer
   );
 
   always_ff @(posedge clk_i) begin
+    if (push) epoch_q[write_q] <= table_epoch_i;
     if (push && count_q == LastWord) begin
       shifts_q[write_q] <= (8 * CHANNELS)'(table_i >> (32 * half_i));
     end
@@ -122,7 +130,12 @@ module table_buffer
     end
   end
 
-  assign valid_o      = full_q[read_q];
+  for (genvar n = 0; n < 2; n++) begin : gen_there
+    assign there[n] = full_q[n] || (write_q == 1'(n) && count_q != '0);
+  end
+
+  assign valid_o      = full_q[read_q] && epoch_q[read_q] == epoch_i;
+  assign any_o        = (there & ~(epoch_q ^ {2{epoch_i}})) != '0;
   assign bias_o       = biases[upper_q];
   assign multiplier_o = multipliers[upper_q];
   assign shift_o      = shift_q;
@@ -131,7 +144,7 @@ module table_buffer
   `EYRIE_ASSERT_WHEN(ReadOnlyValid, read_i, valid_o, "an entry is read without a table")
   `EYRIE_ASSERT_WHEN(PopOnlyValid, pop_i, valid_o, "a block ended without a table")
   `EYRIE_ASSERT_WHEN(NoHalfOfAll, push && CHANNELS == 8, !half_i, "a half named where all are kept")
-  `EYRIE_STABLE(TableStable, table_valid_i, table_ready_o, {half_i, table_i})
+  `EYRIE_STABLE(TableStable, table_valid_i, table_ready_o, {table_epoch_i, half_i, table_i})
   `EYRIE_COVER(BothFull, &full_q)
 
 endmodule

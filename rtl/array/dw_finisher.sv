@@ -23,10 +23,13 @@ module dw_finisher
   output logic              group_issued_o, // a group's last sum is on its way
   output logic              busy_o,         // words are on their way to the buffer
 
+  input  logic              epoch_i,        // of the pass that is at work
   input  logic              table_valid_i,
   output logic              table_ready_o,
+  input  logic              table_epoch_i,
   input  glb_word_t         table_data_i,
   input  logic              table_half_i,   // the half of the 8 channels that is ours
+  output logic              table_any_o,    // a word of the pass's tables is there
 
   input  logic              sums_valid_i,
   output logic              sums_ready_o,
@@ -77,10 +80,11 @@ module dw_finisher
   end
 
   table_buffer #(.CHANNELS(WordChannels)) u_table (
-    .clk_i, .rst_ni, .table_valid_i, .table_ready_o,
+    .clk_i, .rst_ni, .epoch_i, .table_valid_i, .table_ready_o, .table_epoch_i,
     .table_i     (table_data_i),
     .half_i      (table_half_i),
     .valid_o     (table_valid),
+    .any_o       (table_any_o),
     .read_i      (begins),
     .channel_i   (channel_q),
     .bias_o      (bias),

@@ -6,6 +6,9 @@
 // enter all or none: push_ready_o says whether there is room for them. Any number up to count_o
 // leaves. read_data_o is the word read_offset_i after the head; it is valid if count_o >
 // read_offset_i.
+//
+// count_o counts the words of the pass that the PE runs (push_own_i) and not those behind them, of
+// the next one: with take_i the PE goes on to that, and they are its.
 
 `include "assertions.svh"
 
@@ -19,8 +22,10 @@ module operand_queue
   input  logic                  clk_i,
   input  logic                  rst_ni,
 
+  input  logic                  take_i,
   input  logic                  push_valid_i,
   output logic                  push_ready_o,
+  input  logic                  push_own_i,
   input  logic [PUSH-1:0]       push_lanes_i,
   input  word_t [PUSH-1:0]      push_data_i,
 
@@ -35,7 +40,7 @@ module operand_queue
 
   word_t                 words_q [DEPTH];
   logic [SlotWidth-1:0]  head_d, head_q;
-  logic [CountWidth-1:0] count_d, count_q, pushed;
+  logic [CountWidth-1:0] count_d, count_q, own_d, own_q, pushed;
   logic [SlotWidth-1:0]  lane_slot [PUSH];
 
   // Position `offset` words after `slot` in the circular storage.
@@ -55,22 +60,28 @@ module operand_queue
   end
 
   assign push_ready_o = pushed <= Depth - count_q;
-  assign count_o      = count_q;
+  assign count_o      = own_q;
   assign read_data_o  = words_q[advance(head_q, read_offset_i)];
 
   always_comb begin : next_state
     head_d  = advance(head_q, pop_i);
     count_d = count_q - pop_i;
-    if (push_valid_i && push_ready_o) count_d += pushed;
+    own_d   = (take_i ? count_q : own_q) - pop_i;
+    if (push_valid_i && push_ready_o) begin
+      count_d += pushed;
+      if (take_i || push_own_i) own_d += pushed;
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       head_q  <= '0;
       count_q <= '0;
+      own_q   <= '0;
     end else begin
       head_q  <= head_d;
       count_q <= count_d;
+      own_q   <= own_d;
     end
   end
 
@@ -82,7 +93,8 @@ module operand_queue
     end
   end
 
-  `EYRIE_ASSERT(PopWithinCount, pop_i <= count_q,
-      $sformatf("%0d words popped, %0d there", pop_i, count_q))
+  `EYRIE_ASSERT(PopWithinCount, pop_i <= own_q,
+      $sformatf("%0d words popped, %0d there", pop_i, own_q))
+  `EYRIE_ASSERT(OwnAmongAll, own_q <= count_q, "more words of the pass than words")
 
 endmodule

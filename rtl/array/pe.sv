@@ -9,6 +9,9 @@
 // joined with those of the other rows. A word comes back from the SUPER only after the sum it
 // is made of has left here, so never one of a pass that this PE has not begun.
 //
+// Of the words in the queues a PE uses those of its pass only; words of the next one may stand
+// behind them. surplus_o: more came for a pass than it takes.
+//
 // Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
 // PE adds its sum, after waiting for the psum half to be complete. free: the half is drained.
 
@@ -44,6 +47,7 @@ module pe
   output chain_beat_t     chain_o,           // and down
   input  logic            chain_ready_i,
 
+  output logic            surplus_o,
   output pe_activity_t    activity_o         // of the cycle before
 );
 
@@ -60,7 +64,7 @@ module pe
   logic         ifmap_ready, pixel_valid, pixel_ready;
   logic [1:0]   pixel_lanes;
   word_t [1:0]  pixel_data;
-  logic         running, fused, pointwise;
+  logic         running, take, fused, pointwise;
   array_mode_e  mode;
 
   assign fused     = running && mode == ArrayFused;
@@ -68,8 +72,10 @@ module pe
 
   operand_queue #(.DEPTH(IFMAP_WORDS), .PUSH(2)) u_ifmap_queue (
     .clk_i, .rst_ni,
+    .take_i       (take),
     .push_valid_i (operands_i.ifmap.valid && !operands_i.ifmap.to_pixels),
     .push_ready_o (ifmap_ready),
+    .push_own_i   (operands_i.ifmap.epoch == cfg_epoch_o),
     .push_lanes_i (operands_i.ifmap.lanes),
     .push_data_i  (operands_i.ifmap.data),
     .count_o      (ifmap_count),
@@ -91,8 +97,10 @@ module pe
 
   operand_queue #(.DEPTH(PIXEL_WORDS), .PUSH(2)) u_pixel_queue (
     .clk_i, .rst_ni,
+    .take_i       (take),
     .push_valid_i (pixel_valid),
     .push_ready_o (pixel_ready),
+    .push_own_i   (fused || operands_i.ifmap.epoch == cfg_epoch_o),
     .push_lanes_i (pixel_lanes),
     .push_data_i  (pixel_data),
     .count_o      (pixel_count),
@@ -103,8 +111,10 @@ module pe
 
   operand_queue #(.DEPTH(FILTER_WORDS), .PUSH(FILTER_LANES)) u_filter_queue (
     .clk_i, .rst_ni,
+    .take_i       (take),
     .push_valid_i (operands_i.filter.valid),
     .push_ready_o (operands_ready_o.filter),
+    .push_own_i   (operands_i.filter.epoch == cfg_epoch_o),
     .push_lanes_i (operands_i.filter.lanes[FILTER_LANES-1:0]),
     .push_data_i  (operands_i.filter.data[FILTER_LANES-1:0]),
     .count_o      (filter_count),
@@ -115,8 +125,10 @@ module pe
 
   operand_queue #(.DEPTH(TapWords)) u_tap_queue (
     .clk_i, .rst_ni,
+    .take_i       (take),
     .push_valid_i (operands_i.tap.valid),
     .push_ready_o (operands_ready_o.tap),
+    .push_own_i   (operands_i.tap.epoch == cfg_epoch_o),
     .push_lanes_i (1'b1),
     .push_data_i  (operands_i.tap.data),
     .count_o      (tap_count),
@@ -143,6 +155,7 @@ module pe
     .clk_i, .rst_ni, .passes_i, .cfg_epoch_o, .enable_i,
     .row_i          (ROW),
     .running_o      (running),
+    .take_o         (take),
     .mode_o         (mode),
     .ifmap_count_i  (ifmap_count),
     .ifmap_offset_o (ifmap_offset),
@@ -167,6 +180,23 @@ module pe
     .issue_o        (issue),
     .wait_o         (waits)
   );
+
+  // ---- Words left over, in the queues or on offer ----
+
+  logic surplus_ifmap, surplus_filter, surplus_tap;
+
+  assign surplus_ifmap =
+      operands_i.ifmap.valid && operands_i.ifmap.lanes != '0 &&
+      is_surplus(operands_i.ifmap.epoch, cfg_epoch_o, passes_i.epoch, running);
+  assign surplus_filter =
+      operands_i.filter.valid && operands_i.filter.lanes != '0 &&
+      is_surplus(operands_i.filter.epoch, cfg_epoch_o, passes_i.epoch, running);
+  assign surplus_tap =
+      operands_i.tap.valid &&
+      is_surplus(operands_i.tap.epoch, cfg_epoch_o, passes_i.epoch, running);
+  assign surplus_o = surplus_ifmap || surplus_filter || surplus_tap ||
+                     (!running && (ifmap_count != '0 || pixel_count != '0 ||
+                                   filter_count != '0 || tap_count != '0));
 
   // ---- Multiply ----
 

@@ -46,6 +46,7 @@ module pe_array
   input  sum_t [COLS-1:0]       drain_sums_i,   // where the chain starts: ipsum or 0
   output logic                  drain_ready_o,
   output logic                  drain_empty_o,
+  output logic                  surplus_o,      // more words came for a pass than it takes
 
   output logic                  sums_valid_o,
   input  logic                  sums_ready_i,
@@ -70,17 +71,20 @@ module pe_array
   // A beat as it reaches the PEs: of each word a PE takes one half, as `half` says for odd and even
   // sets.
   typedef struct packed {
+    logic            epoch;
     glb_word_t [1:0] data;
     logic [1:0]      lanes;
     logic            to_pixels;
     logic [1:0]      half;
   } ifmap_words_t;
   typedef struct packed {
+    logic                         epoch;
     glb_word_t [FILTER_LANES-1:0] data;
     logic [FILTER_LANES-1:0]      lanes;
     logic [1:0]                   half;
   } filter_words_t;
   typedef struct packed {
+    logic       epoch;
     glb_word_t  data;
     logic [1:0] half;
   } depthwise_word_t;
@@ -110,7 +114,7 @@ module pe_array
     .ready_o          (ifmap_ready_o),
     .row_tag_i        (ifmap_i.tag.row),
     .column_tag_i     (ifmap_i.tag.column),
-    .data_i           ({ifmap_i.data, ifmap_i.lanes, ifmap_i.to_pixels,
+    .data_i           ({ifmap_i.epoch, ifmap_i.data, ifmap_i.lanes, ifmap_i.to_pixels,
                         halves(ifmap_i.half_by_set, ifmap_i.tag.half)}),
     .target_valid_o   (ifmap_valid),
     .target_ready_i   (ifmap_ready),
@@ -133,7 +137,8 @@ module pe_array
     .ready_o          (filter_ready_o),
     .row_tag_i        (filter_i.tag.row),
     .column_tag_i     (filter_i.tag.column[1:0]),
-    .data_i           ({filter_i.data[FILTER_LANES-1:0], filter_i.lanes[FILTER_LANES-1:0],
+    .data_i           ({filter_i.epoch,
+                        filter_i.data[FILTER_LANES-1:0], filter_i.lanes[FILTER_LANES-1:0],
                         halves(filter_i.half_by_set, filter_i.tag.half)}),
     .target_valid_o   (filter_valid),
     .target_ready_i   (filter_ready),
@@ -155,7 +160,8 @@ module pe_array
     .valid_i      (depthwise_i.valid),
     .ready_o      (depthwise_ready_o),
     .row_tag_i    (depthwise_i.tag.row),
-    .data_i       ({depthwise_i.data[0], halves(depthwise_i.half_by_set, depthwise_i.tag.half)}),
+    .data_i       ({depthwise_i.epoch, depthwise_i.data[0],
+                    halves(depthwise_i.half_by_set, depthwise_i.tag.half)}),
     .tap_valid_o  (tap_valid),
     .tap_ready_i  (tap_ready),
     .table_valid_o(table_valid),
@@ -168,7 +174,7 @@ module pe_array
   array_passes_t passes;
   array_passes u_passes (.clk_i, .rst_ni, .cfg_i, .cfg_epoch_i, .passes_o(passes));
 
-  logic         [Sets-1:0][COLS-1:0] set_taken;
+  logic         [Sets-1:0][COLS-1:0] set_taken, set_surplus;
   chain_beat_t  [Sets-1:0][COLS-1:0] chain_in, chain_out;
   logic         [Sets-1:0][COLS-1:0] chain_in_ready, chain_out_ready;
   pe_activity_t [ROWS-1:0][COLS-1:0] activity;
@@ -179,14 +185,16 @@ module pe_array
 
     ifmap_offer_t  ifmap_offer;  // the set's words, offered to each PE by the network
     filter_offer_t filter_offer;
-    word_offer_t   tap_offer;
+    tap_offer_t    tap_offer;
     table_offer_t  table_offer;
 
     always_comb begin : take_halves
-      ifmap_offer  = '{valid: 1'b0, lanes: ifmap.lanes, to_pixels: ifmap.to_pixels, data: '0};
-      filter_offer = '{valid: 1'b0, lanes: 2'(filter.lanes), data: '0};
-      tap_offer    = '{valid: 1'b0, data: depthwise.data[31:0]};
-      table_offer  = '{valid: 1'b0, half: depthwise.half[Odd], data: depthwise.data};
+      ifmap_offer  = '{valid: 1'b0, epoch: ifmap.epoch, lanes: ifmap.lanes,
+                       to_pixels: ifmap.to_pixels, data: '0};
+      filter_offer = '{valid: 1'b0, epoch: filter.epoch, lanes: 2'(filter.lanes), data: '0};
+      tap_offer    = '{valid: 1'b0, epoch: depthwise.epoch, data: depthwise.data[31:0]};
+      table_offer  = '{valid: 1'b0, epoch: depthwise.epoch, half: depthwise.half[Odd],
+                       data: depthwise.data};
       for (int unsigned lane = 0; lane < 2; lane++) begin
         ifmap_offer.data[lane] =
             ifmap.half[Odd] ? ifmap.data[lane][63:32] : ifmap.data[lane][31:0];
@@ -241,12 +249,14 @@ module pe_array
         .chain_ready_o   (chain_in_ready[set][col]),
         .chain_o         (chain_out[set][col]),
         .chain_ready_i   (chain_out_ready[set][col]),
+        .surplus_o       (set_surplus[set][col]),
         .activity_o      (set_activity)
       );
     end
   end
 
-  assign taken_o = set_taken == '1;
+  assign taken_o   = set_taken == '1;
+  assign surplus_o = set_surplus != '0;
 
   // ---- Sum chains ----
 

@@ -36,6 +36,7 @@ module pe_sequencer
   input  logic                   enable_i,
   input  logic [1:0]             row_i,            // of the set
   output logic                   running_o,
+  output logic                   take_o,           // the pass on offer, in this cycle
   output array_mode_e            mode_o,
 
   // Operand queues.
@@ -115,6 +116,7 @@ module pe_sequencer
 
   assign cfg_epoch_o = epoch_q;
   assign running_o   = running_q;
+  assign take_o      = take;
   assign mode_o      = array_mode_e'(shape.mode);
 
   // ---- Groups ----

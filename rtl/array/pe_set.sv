@@ -36,12 +36,13 @@ module pe_set
   output chain_beat_t                   chain_o,
   input  logic                          chain_ready_i,
 
+  output logic                          surplus_o,  // more came for a pass than it takes
   output pe_activity_t    [SetRows-1:0] activity_o
 );
 
   localparam int unsigned Super = SetRows - 1;  // its row
 
-  logic        [SetRows-1:0] epoch;
+  logic        [SetRows-1:0] epoch, surplus;
   logic                      super_epoch;
   word_offer_t [Super-1:0]   word;
   logic        [Super-1:0]   word_ready;
@@ -90,6 +91,7 @@ module pe_set
       .chain_ready_o   (chain_ready[row]),
       .chain_o         (chain[row+1]),
       .chain_ready_i   (chain_ready[row+1]),
+      .surplus_o       (surplus[row]),
       .activity_o      (activity_o[row])
     );
   end
@@ -110,10 +112,12 @@ module pe_set
     .dw_ready_o      (upper_dw_ready),
     .chain_i         (chain[Super]),
     .chain_ready_o   (chain_ready[Super]),
+    .surplus_o       (surplus[Super]),
     .activity_o      (activity_o[Super])
   );
 
-  assign taken_o = {super_epoch, epoch} == {SetRows + 1{passes_i.epoch}};
+  assign taken_o   = {super_epoch, epoch} == {SetRows + 1{passes_i.epoch}};
+  assign surplus_o = surplus != '0;
 
   `EYRIE_STABLE(UpperSums, upper_dw.valid, upper_dw_ready, upper_dw.sums)
   for (genvar row = 0; row < Super; row++) begin : gen_check

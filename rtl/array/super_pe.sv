@@ -47,6 +47,7 @@ module super_pe
   output chain_beat_t        chain_o,
   input  logic               chain_ready_i,
 
+  output logic               surplus_o,     // more came for a pass than it takes
   output pe_activity_t       activity_o
 );
 
@@ -58,6 +59,7 @@ module super_pe
   logic        dw_ready;
   chain_beat_t chain;
   logic        chain_ready;
+  logic        pe_surplus;
 
   pe #(
     .MULTIPLIERS (MULTIPLIERS),
@@ -77,6 +79,7 @@ module super_pe
     .chain_i, .chain_ready_o,
     .chain_o      (chain),
     .chain_ready_i(chain_ready),
+    .surplus_o    (pe_surplus),
     .activity_o
   );
 
@@ -127,7 +130,7 @@ module super_pe
 
   logic        full, reserve, write, available, read, free, rewind;
   word_t       write_data, word;
-  logic        to_chain, chain_word_valid, chain_word_ready;
+  logic        to_chain, chain_word_valid, chain_word_ready, table_any;
   logic [SetRows-1:0] word_valid;
 
   assign to_chain = cfg.shape.mode == ArrayDepthwise;
@@ -139,10 +142,13 @@ module super_pe
     .enable_i    (issuing_q),
     .group_issued_o(group_issued),
     .busy_o      (finisher_busy),
+    .epoch_i     (epoch_q),
     .table_valid_i(table_i.valid),
     .table_ready_o,
+    .table_epoch_i(table_i.epoch),
     .table_data_i(table_i.data),
     .table_half_i(table_i.half),
+    .table_any_o (table_any),
     .sums_valid_i(dw.valid),
     .sums_ready_o(dw_ready),
     .sums_i      (dw.sums),
@@ -181,6 +187,10 @@ module super_pe
     .chain_valid_o(chain_word_valid),
     .chain_ready_i(chain_word_ready)
   );
+
+  assign surplus_o = pe_surplus || (!issuing_q && table_any) ||
+                     (table_i.valid &&
+                      is_surplus(table_i.epoch, epoch_q, passes_i.epoch, issuing_q));
 
   assign own_word = '{valid: word_valid[SetRows-1], data: word};
   for (genvar row = 0; row < SetRows - 1; row++) begin : gen_word

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands.
 //
-// What the units take at once, the row IDs and which streams are used, are registers; column IDs
-// and the streams' words are in a memory that is read two words at a time, an even one and the
-// next, a cycle after read_i. Words that were never written are 0: after a reset the memory is
-// cleared, while ready_o is low.
+// What the units take at once, the row IDs, which streams are used and where ifmap words go, are
+// registers; column IDs and the streams' words are in a memory that is read two words at a time, an
+// even one and the next, a cycle after read_i. Words that were never written are 0: after a reset
+// the memory is cleared, while ready_o is low.
 
 `include "assertions.svh"
 
@@ -37,13 +37,15 @@ module descriptor
 
   logic [63:0]        words_q [ColumnIdsIndex];
   logic [Streams-1:0] used_q;
+  destination_e       destination_q;  // of ifmap words
   drain_t             drain;
   stream_options_t    options;  // if they are what is written
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       for (int unsigned word = 0; word < ColumnIdsIndex; word++) words_q[word] <= '0;
-      used_q <= '0;
+      used_q        <= '0;
+      destination_q <= ToRows;
     end else if (write_i) begin
       for (int unsigned word = 0; word < ColumnIdsIndex; word++) begin
         if (32'(index_i) == word) words_q[word] <= data_i;
@@ -51,6 +53,7 @@ module descriptor
       for (int unsigned stream = 0; stream < Streams; stream++) begin
         if (32'(index_i) == StreamsIndex + stream * StreamWords + StreamOptionsOffset) begin
           used_q[stream] <= options.enable;
+          if (stream == StreamIfmap) destination_q <= destination_e'(options.destination);
         end
       end
     end
@@ -65,6 +68,7 @@ module descriptor
 
   assign pass_o.epoch   = epoch_i;
   assign pass_o.streams = used_q;
+  assign pass_o.destination = destination_q;
   assign pass_o.array   = '{
     shape:     array_shape_t'(words_q[ArrayShapeIndex]),
     loops:     array_loops_t'(words_q[ArrayLoopsIndex]),
@@ -73,12 +77,13 @@ module descriptor
   assign drain        = drain_t'(words_q[DrainIndex]);
   assign pass_o.drain = drain;
   assign pass_o.post  = '{
-    finish:     ppu_config_t'(words_q[PpuIndex]),
-    add_first:  ppu_addend_t'(words_q[PpuAddFirstIndex]),
-    add_second: ppu_addend_t'(words_q[PpuAddSecondIndex]),
-    add_result: ppu_add_result_t'(words_q[PpuAddResultIndex]),
-    columns:    drain.columns,
-    used:       drain.to_ppu
+    finish:      ppu_config_t'(words_q[PpuIndex]),
+    first:       ppu_first_t'(words_q[PpuFirstIndex]),
+    second:      ppu_second_t'(words_q[PpuSecondIndex]),
+    result:      ppu_result_t'(words_q[PpuResultIndex]),
+    columns:     drain.columns,
+    used:        drain.to_ppu,
+    elementwise: drain.mode == DrainNone
   };
   for (genvar row = 0; row < ROWS; row++) begin : gen_row
     assign row_ids_o[row] = words_q[RowIdsIndex+row/IdsPerWord][8*(row%IdsPerWord) +: 8];

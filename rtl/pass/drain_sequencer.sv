@@ -3,10 +3,11 @@
 // (docs/machine.md, "Drain order"): for each tile and block of pixels, for each block of up to 8
 // filters, for each pixel, each filter. A beat names the rows that add and the psum they add, and
 // carries along what the PPU has to know. Where there is an ipsum, a beat waits for its GLB words
-// (two columns each).
+// (two columns each). surplus_o: more of those came for a pass than it takes.
 //
 // A pass is taken when the beats of the one before have left the array, since the joints of the
-// chain may change. done_o: the last beat of a pass has been taken out of the array.
+// chain may change. done_o: the last beat of a pass has been taken out of the array; an elementwise
+// pass has none.
 
 `include "assertions.svh"
 
@@ -27,6 +28,7 @@ module drain_sequencer
   input  logic                cfg_epoch_i,
   output logic                cfg_epoch_o,
   output logic                done_o,
+  output logic                surplus_o,
 
   input  word_feed_t          ipsum_i,
   output logic                ipsum_ready_o,
@@ -63,7 +65,7 @@ module drain_sequencer
   always_comb begin : next_state
     state_d = state_q;
     unique case (state_q)
-      StIdle:  if (take) state_d = StRun;
+      StIdle:  if (take) state_d = (cfg_i.mode == DrainNone) ? StEmpty : StRun;
       StRun:   if (sent && beat.pass_last) state_d = StEmpty;
       StEmpty: if (empty_i) state_d = StIdle;
       default: state_d = StIdle;
@@ -230,7 +232,10 @@ module drain_sequencer
   logic                  ipsum_there;
 
   assign ipsum_there   = ipsum_columns_q >= cfg_q.columns;
-  assign ipsum_ready_o = state_q == StRun && cfg_q.ipsum && !ipsum_there;
+  assign ipsum_ready_o = state_q == StRun && cfg_q.ipsum && !ipsum_there &&
+                         ipsum_i.epoch == epoch_q;
+  assign surplus_o     = ipsum_i.valid &&
+                         is_surplus(ipsum_i.epoch, epoch_q, cfg_epoch_i, state_q == StRun);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ipsum_columns_q <= '0;

@@ -2,9 +2,9 @@
 // Offers processing passes: keeps the shadow descriptor, scans IDs into the array, offers each pass
 // to the units and counts those that are done.
 //
-// A PASS scans changed IDs, then toggles pass_o.epoch; every unit takes the pass when it is done
-// with the one before (docs/machine.md, "Passes overlap"): taken_i, in each unit's bit, says that
-// it has. A PASS whose descriptor breaks a rule is not offered: illegal_o, until a reset. CONFIG
+// A PASS scans changed IDs, but for an elementwise pass, then toggles pass_o.epoch; every unit takes
+// the pass when it is done with the one before (docs/machine.md, "Passes overlap"): taken_i, in each
+// unit's bit, says that it has. A PASS whose descriptor breaks a rule is not offered: illegal_o, until a reset. CONFIG
 // words are taken only while no pass is on offer. pass_done_o: the sums of a pass have been drained
 // and its ofmap is written.
 
@@ -79,8 +79,8 @@ module pass_controller
     unique case (state_q)
       StIdle: begin
         if (control_i.pass_valid && cleared) begin
-          scan_start = ids_changed_q;
-          state_d    = ids_changed_q ? StScan : StOffer;
+          scan_start = ids_changed_q && !pass_o.post.elementwise;
+          state_d    = scan_start ? StScan : StOffer;
         end
       end
       StScan:  if (!scan_busy) state_d = StOffer;

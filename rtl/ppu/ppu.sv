@@ -2,7 +2,7 @@
 // Post-processing unit: sums of one channel of every column in, int8 GLB words out.
 //
 //   sums -> bias, requantise, clamp (one lane per column) -> max or average pooling
-//        -> transposer (a block of up to 8 channels becomes a word per column) -> residual addition
+//        -> transposer (a block of up to 8 channels becomes a word per column) -> operation
 //
 // Sums come in drain order: for each block of filters, each pixel, each filter a beat. beat_i:
 //   channel     0, 1, ... within the block, without gaps
@@ -16,14 +16,18 @@
 // Raw passes (cfg_i.finish.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of
 // the GLB word) and 1 (high half), and no table.
 //
+// An elementwise pass (cfg_i.elementwise) brings words_i to the operation instead of sums; the last
+// of them is marked.
+//
 // Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of
-// columns. Max pooling: columns / 2 per pair of pixels. word_last_o is set on the last word of a
-// pass.
+// columns. Max pooling: columns / 2 per pair of pixels. word_o.last is set on the last word of
+// a pass.
 //
 // Passes: a pass is offered by toggling cfg_epoch_i with cfg_i stable until cfg_epoch_o equals
 // cfg_epoch_i. It is taken when the last word of the pass before has left; a pass that does not use
 // the PPU (cfg_i.used) is taken and that is all (its beats are those dropped).
-// No other beat is taken between passes. Tables may come at any time.
+// No other beat is taken between passes. Tables and residual words of the pass on offer may come at
+// any time; surplus_o: more came for a pass than it takes.
 //
 // Everything before the transposer moves together and stops while the transposer has no bank free.
 // sums_ready_o is a function of registers and beat_i.to_ppu; valid never depends on ready.
@@ -45,32 +49,36 @@ module ppu
   output logic                 sums_ready_o,
   input  sum_t [COLS-1:0]      sums_i,
   input  drain_beat_t          beat_i,
+  input  ofmap_feed_t          words_i,
+  output logic                 words_ready_o,
 
   input  word_feed_t           table_i,
   output logic                 table_ready_o,
   input  word_feed_t           residual_i,
   output logic                 residual_ready_o,
-  output word_feed_t           word_o,
+  output ofmap_feed_t          word_o,
   input  logic                 word_ready_i,
-  output logic                 word_last_o,
 
-  output logic                 busy_o,   // a beat entered
-  output logic                 stall_o   // a beat was offered and not taken
+  output logic                 surplus_o,
+  output logic                 elementwise_o,  // such a pass runs
+  output logic                 busy_o,         // a beat, or a word of words_i, entered
+  output logic                 stall_o         // one was offered and not taken
 );
 
   typedef enum logic [1:0] {
     StIdle,  // between passes
     StRun,   // takes beats
-    StFlush  // the pass's last beat is in, its last word is not out
+    StFlush  // the pass's last beat or word is in, its last word is not out
   } state_e;
 
   state_e       state_d, state_q;
   logic         epoch_q, take_config;
   ppu_pass_t    cfg_q;
-  logic         average, maximum;
+  logic         average, maximum, elementwise, words_taken, last_entered, last_left;
 
   logic               ready, push, advance;
-  logic               table_valid;
+  logic               table_valid, table_any, table_ready, for_windows;
+  logic               residual_own, residual_ready, running;
   sum_t               bias;
   logic signed [31:0] multiplier;
   logic signed [7:0]  shift;
@@ -104,8 +112,11 @@ module ppu
     state_d = state_q;
     unique case (state_q)
       StIdle:  if (take_config && cfg_i.used) state_d = StRun;
-      StRun:   if (push && beat_i.pass_last) state_d = StFlush;
-      StFlush: if (word_o.valid && word_ready_i && word_last_o) state_d = StIdle;
+      StRun: begin
+        if (last_left) state_d = StIdle;  // as it entered
+        else if (last_entered) state_d = StFlush;
+      end
+      StFlush: if (last_left) state_d = StIdle;
       default: state_d = StIdle;
     endcase
   end
@@ -127,25 +138,45 @@ module ppu
   logic unused_used;  // a matter of whether a pass is run
   assign unused_used = cfg_q.used;
 
+  assign running       = state_q != StIdle;
+  assign elementwise   = cfg_q.elementwise;
+  assign elementwise_o = elementwise && running;
+  assign words_taken   = words_i.valid && words_ready_o;
+  assign last_entered  = (push && beat_i.pass_last) || (words_taken && words_i.last);
+  assign last_left     = word_o.valid && word_ready_i && word_o.last;
+
+  // Words of the next pass wait for it.
+  assign residual_own     = residual_i.epoch == epoch_q;
+  assign residual_ready_o = residual_ready && residual_own;
+  assign surplus_o        =
+      (!running && table_any) ||
+      (table_i.valid && is_surplus(table_i.epoch, epoch_q, cfg_epoch_i, running)) ||
+      (residual_i.valid && is_surplus(residual_i.epoch, epoch_q, cfg_epoch_i, running));
+
   assign average = cfg_q.finish.pool == encoding_pkg::PoolAverage;
   assign maximum = cfg_q.finish.pool == encoding_pkg::PoolMax;
 
   // --- Entry: a beat meets its table entry -------------------------------------------------------
 
-  assign ready        = (state_q == StRun) && advance && (cfg_q.finish.raw || table_valid);
+  assign ready        = (state_q == StRun) && !elementwise && advance &&
+                        (cfg_q.finish.raw || table_valid);
   assign push         = sums_valid_i && beat_i.to_ppu && ready;
   assign sums_ready_o = ready || !beat_i.to_ppu;
-  assign busy_o       = push;
-  assign stall_o      = sums_valid_i && !sums_ready_o;
+  assign busy_o       = push || words_taken;
+  assign stall_o      = (sums_valid_i && !sums_ready_o) ||
+                        (elementwise_o && words_i.valid && !words_ready_o);
 
   table_buffer u_table (
     .clk_i,
     .rst_ni,
-    .table_valid_i(table_i.valid),
-    .table_ready_o,
+    .epoch_i      (epoch_q),
+    .table_valid_i(table_i.valid && !for_windows),
+    .table_ready_o(table_ready),
+    .table_epoch_i(table_i.epoch),
     .table_i      (table_i.word),
     .half_i       (1'b0),
     .valid_o      (table_valid),
+    .any_o        (table_any),
     .read_i       (push && !cfg_q.finish.raw),
     .channel_i    (beat_i.channel),
     .bias_o       (bias),
@@ -223,7 +254,7 @@ module ppu
     .beat_o      (average_beat)
   );
 
-  // --- Packing and residual addition -------------------------------------------------------------
+  // --- Packing -----------------------------------------------------------------------------------
 
   // The averages are a column for each run of columns, the maxima the lower half of the columns.
   always_comb begin : select_packed
@@ -276,23 +307,41 @@ module ppu
     .word_last_o (packed_last)
   );
 
-  residual_add u_residual_add (
+  // --- The operation, on words of the pass or of the ifmap stream --------------------------------
+
+  logic a_valid, a_ready, window_ready;
+
+  assign a_valid          = elementwise ? words_i.valid && state_q == StRun : packed_valid;
+  assign packed_ready     = !elementwise && a_ready;
+  assign words_ready_o    = elementwise && state_q == StRun && a_ready;
+  assign table_ready_o    = for_windows ? table_i.epoch == epoch_q && window_ready : table_ready;
+
+  // What the table stream brings, for this pass or the one on offer.
+  assign for_windows = (table_i.epoch == epoch_q)
+      ? elementwise && cfg_q.result.operation == encoding_pkg::OperationSum
+      : cfg_i.elementwise && cfg_i.result.operation == encoding_pkg::OperationSum;
+
+  elementwise_unit u_elementwise_unit (
     .clk_i,
     .rst_ni,
-    .first_i     (cfg_q.add_first),
-    .second_i    (cfg_q.add_second),
-    .result_i    (cfg_q.add_result),
-    .word_valid_i(packed_valid),
-    .word_ready_o(packed_ready),
-    .word_i      (packed_word),
-    .word_last_i (packed_last),
-    .residual_valid_i(residual_i.valid),
-    .residual_ready_o,
-    .residual_i      (residual_i.word),
-    .word_valid_o    (word_o.valid),
+    .start_i       (take_config),
+    .first_i       (cfg_q.first),
+    .second_i      (cfg_q.second),
+    .result_i      (cfg_q.result),
+    .word_valid_i  (a_valid),
+    .word_ready_o  (a_ready),
+    .word_i        (elementwise ? words_i.word : packed_word),
+    .word_last_i   (elementwise ? words_i.last : packed_last),
+    .other_valid_i (residual_i.valid && residual_own),
+    .other_ready_o (residual_ready),
+    .other_i       (residual_i.word),
+    .window_valid_i(table_i.valid && for_windows && table_i.epoch == epoch_q),
+    .window_ready_o(window_ready),
+    .window_i      (table_i.word),
+    .word_valid_o  (word_o.valid),
     .word_ready_i,
-    .word_o          (word_o.word),
-    .word_last_o
+    .word_o        (word_o.word),
+    .word_last_o   (word_o.last)
   );
 
   `EYRIE_STATIC(ColsLegal, COLS >= 2 && COLS <= 16, "COLS is not 2 to 16")
@@ -301,7 +350,7 @@ module ppu
     `EYRIE_STABLE(SumStable, sums_valid_i && state_q == StRun && 5'(column) < cfg_q.columns,
         sums_ready_o, sums_i[column])
   end
-  `EYRIE_STABLE(WordStable, word_o.valid, word_ready_i, {word_o, word_last_o})
+  `EYRIE_STABLE(WordStable, word_o.valid, word_ready_i, word_o)
   `EYRIE_ASSERT_NEXT(OfferStable, cfg_epoch_i != epoch_q,
       $stable(cfg_epoch_i), "a pass was offered before the one before was taken")
   `EYRIE_ASSERT_WHEN(PassEndsBlock, push && (beat_i.tile_last || beat_i.pass_last),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES =
-// 1) or in pairs of adjacent pixels (LANES = 2), each with its tag; with options.single always one
-// word a beat, at any address, in lane 0.
+// 1) or in pairs of adjacent pixels (LANES = 2), each with its tag; with options.single, and to the
+// PPU, always one word a beat, at any address, in lane 0.
 //
 // Words outside of the tensor (y or x out of range) are the pad value, without a GLB access.
 // Reading runs ahead of the consumer by DEPTH beats.
@@ -39,6 +39,7 @@ module read_stream
   input  count_t                chunks_loaded_i,
   output logic                  chunk_freed_o,
   output logic                  waiting_o,      // for go_i or for a chunk
+  output logic                  busy_o,         // words of a pass have not been handed on
 
   output logic                  request_valid_o,
   input  logic                  request_ready_i,
@@ -50,11 +51,13 @@ module read_stream
   input  logic                  ready_i,
   output glb_word_t [LANES-1:0] data_o,
   output logic [LANES-1:0]      lanes_o,
+  output logic                  last_o,         // beat of a pass
   output tag_t                  tag_o,
   output stream_options_t       options_o
 );
 
   typedef struct packed {
+    logic             last;     // of the pass
     tag_t             tag;
     logic [LANES-1:0] lanes;    // handed on
     logic [LANES-1:0] fetched;  // of these, from the GLB
@@ -106,7 +109,7 @@ module read_stream
   localparam int unsigned RequestWidth = $bits(glb_address_t) + LANES;
 
   beat_t            beat, head;
-  logic             beat_ready, active, ready_to_ask;
+  logic             beat_ready, active, ready_to_ask, single;
   level_t           pair_level;
   logic [LANES-1:0] x_inside, ask;
   logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
@@ -120,11 +123,13 @@ module read_stream
   end
 
   assign pair_level = level_t'(cfg.options.pair_level);
+  assign single     = cfg.options.single || cfg.options.destination == ToPpu;
 
   always_comb begin : place_lanes
-    beat.tag = at.tag;
+    beat.last = last;
+    beat.tag  = at.tag;
     for (int signed lane = 0; lane < LANES; lane++) begin
-      beat.lanes[lane]   = cfg.options.single ? lane == 0 :
+      beat.lanes[lane]   = single ? lane == 0 :
                            !(lane == 0 && LANES == 2 && cfg.options.trim_first &&
                              at.at_first[pair_level]) &&
                            !(lane == 1 && cfg.options.trim_last && at.at_last[pair_level]);
@@ -185,9 +190,11 @@ module read_stream
   );
 
   assign beats_empty  = beat_count == '0;
+  assign busy_o       = running || !beats_empty;
   assign head_fetched = head.fetched != '0;
   assign valid_o      = head_valid && (data_valid || !head_fetched);
   assign lanes_o      = head.lanes;
+  assign last_o       = head.last;
   assign tag_o        = head.tag;
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lane
@@ -195,10 +202,10 @@ module read_stream
   end
 
   logic unused_signals;
-  assign unused_signals = ^{cfg, at, last, beyond, read_data_i};
+  assign unused_signals = ^{cfg, at, beyond, read_data_i};
 
   `EYRIE_STATIC(DepthFits, DEPTH >= 4, "a stream that reads ahead less than its latency")
   `EYRIE_ASSERT_WHEN(DataFits, read_valid_i, data_ready, "data without a place")
-  `EYRIE_STABLE(Beat, valid_o, ready_i, {data_o, lanes_o, tag_o})
+  `EYRIE_STABLE(Beat, valid_o, ready_i, {data_o, lanes_o, last_o, tag_o})
 
 endmodule

@@ -4,7 +4,8 @@
 //
 // Each stream takes the pass on offer by itself (taken_o: all have). The ifmap stream of a pass
 // then waits until passes_done_i has reached wait_passes_i, filters in chunks until those are
-// loaded. ofmap_done_o: the ofmap of a pass, if it has one, is written.
+// loaded. ofmap_done_o: the ofmap of a pass, if it has one, is written; ofmap_unequal_o: a pass
+// makes more or fewer words than its ofmap has. reading_o: a stream has words to hand on.
 
 `include "assertions.svh"
 
@@ -27,6 +28,8 @@ module stream_set
   input  count_t                       chunks_loaded_i,
   output logic                         chunk_freed_o,
   output logic                         ofmap_done_o,
+  output logic                         ofmap_unequal_o,
+  output logic                         reading_o,
   output logic                         ifmap_waits_o,   // for passes_done_i
   output logic                         filter_waits_o,  // for chunks_loaded_i
 
@@ -40,6 +43,8 @@ module stream_set
   // To the array, the drain and the PPU, and back.
   output ifmap_feed_t                  ifmap_o,
   input  logic                         ifmap_ready_i,
+  output ofmap_feed_t                  words_o,         // of an elementwise pass
+  input  logic                         words_ready_i,
   output filter_feed_t                 filter_o,
   input  logic                         filter_ready_i,
   output filter_feed_t                 depthwise_o,
@@ -50,7 +55,7 @@ module stream_set
   input  logic                         residual_ready_i,
   output word_feed_t                   ipsum_o,
   input  logic                         ipsum_ready_i,
-  input  word_feed_t                   ofmap_i,
+  input  ofmap_feed_t                  ofmap_i,
   output logic                         ofmap_ready_o
 );
 
@@ -60,13 +65,13 @@ module stream_set
 
   // ---- Streams that read ----
 
-  logic                 [Streams-1:0] swap, waits, freed, valid, ready;
+  logic                 [Streams-1:0] swap, waits, busy, freed, valid, ready, final_beat;
   glb_word_t       [Streams-1:0][1:0] data;
   logic            [Streams-1:0][1:0] lanes;
   tag_t                 [Streams-1:0] tag;
   stream_options_t      [Streams-1:0] options;
   count_t                             wait_passes_q;
-  logic                               ifmap_go;
+  logic                               ifmap_go, to_ppu;
 
   // The offer's tokens stand until all have taken it; the ifmap stream may still wait then.
   always_ff @(posedge clk_i) begin
@@ -94,6 +99,7 @@ module stream_set
         .go_i           (s != StreamIfmap || ifmap_go),
         .chunk_freed_o  (freed[s]),
         .waiting_o      (waits[s]),
+        .busy_o         (busy[s]),
         .request_valid_o(request_valid_o[s]),
         .request_ready_i(request_ready_i[s]),
         .request_o      (request_o[s]),
@@ -103,6 +109,7 @@ module stream_set
         .ready_i        (ready[s]),
         .data_o         (stream_data),
         .lanes_o        (stream_lanes),
+        .last_o         (final_beat[s]),
         .tag_o          (tag[s]),
         .options_o      (options[s])
       );
@@ -119,14 +126,15 @@ module stream_set
         .load_pair_i    (load_i.pair),
         .load_words_i   (load_i.words),
         .done_o         (ofmap_done_o),
+        .unequal_o      (ofmap_unequal_o),
         .word_i         (ofmap_i),
         .word_ready_o   (ofmap_ready_o),
         .request_valid_o(request_valid_o[s]),
         .request_ready_i(request_ready_i[s]),
         .request_o      (request_o[s])
       );
-      assign {swap[s], waits[s], freed[s], valid[s], data[s], lanes[s], tag[s]} = '0;
-      assign options[s] = '0;
+      assign {swap[s], waits[s], busy[s], freed[s], valid[s], final_beat[s]} = '0;
+      assign {data[s], lanes[s], tag[s], options[s]} = '0;
     end
   end
 
@@ -136,18 +144,27 @@ module stream_set
   assign chunk_freed_o  = freed[StreamFilter];
   assign filter_waits_o = waits[StreamFilter];
   assign ifmap_waits_o  = waits[StreamIfmap];
+  assign reading_o      = busy != '0;
 
+  assign to_ppu  = options[StreamIfmap].destination == ToPpu;
+  assign words_o = '{
+    valid: valid[StreamIfmap] && to_ppu,
+    last:  final_beat[StreamIfmap],
+    word:  data[StreamIfmap][0]
+  };
   assign ifmap_o = '{
     swap:        swap[StreamIfmap],
-    valid:       valid[StreamIfmap],
+    epoch:       epoch[StreamIfmap],
+    valid:       valid[StreamIfmap] && !to_ppu,
     data:        data[StreamIfmap],
     lanes:       lanes[StreamIfmap],
-    to_pixels:   options[StreamIfmap].to_pixels,
+    to_pixels:   options[StreamIfmap].destination == ToPixels,
     half_by_set: options[StreamIfmap].half_by_set,
     tag:         tag[StreamIfmap]
   };
   assign filter_o = '{
     swap:        swap[StreamFilter],
+    epoch:       epoch[StreamFilter],
     valid:       valid[StreamFilter],
     data:        data[StreamFilter],
     lanes:       lanes[StreamFilter],
@@ -156,17 +173,30 @@ module stream_set
   };
   assign depthwise_o = '{
     swap:        swap[StreamDepthwise],
+    epoch:       epoch[StreamDepthwise],
     valid:       valid[StreamDepthwise],
     data:        data[StreamDepthwise],
     lanes:       lanes[StreamDepthwise],
     half_by_set: options[StreamDepthwise].half_by_set,
     tag:         tag[StreamDepthwise]
   };
-  assign table_o     = '{valid: valid[StreamTable], word: data[StreamTable][0]};
-  assign residual_o  = '{valid: valid[StreamResidual], word: data[StreamResidual][0]};
-  assign ipsum_o     = '{valid: valid[StreamIpsum], word: data[StreamIpsum][0]};
+  assign table_o = '{
+    valid: valid[StreamTable],
+    epoch: epoch[StreamTable],
+    word:  data[StreamTable][0]
+  };
+  assign residual_o = '{
+    valid: valid[StreamResidual],
+    epoch: epoch[StreamResidual],
+    word:  data[StreamResidual][0]
+  };
+  assign ipsum_o = '{
+    valid: valid[StreamIpsum],
+    epoch: epoch[StreamIpsum],
+    word:  data[StreamIpsum][0]
+  };
 
-  assign ready[StreamIfmap]     = ifmap_ready_i;
+  assign ready[StreamIfmap]     = to_ppu ? words_ready_i : ifmap_ready_i;
   assign ready[StreamFilter]    = filter_ready_i;
   assign ready[StreamDepthwise] = depthwise_ready_i;
   assign ready[StreamTable]     = table_ready_i;
@@ -176,10 +206,10 @@ module stream_set
 
   logic unused_signals;
   assign unused_signals = ^{swap, waits, freed, data, lanes,
-                            tag, options, ready,
+                            tag, options, ready, final_beat,
                             read_valid_i[StreamOfmap], read_data_i[StreamOfmap]};
 
-  `EYRIE_STABLE(Ofmap, ofmap_i.valid, ofmap_ready_o, ofmap_i.word)
+  `EYRIE_STABLE(Ofmap, ofmap_i.valid, ofmap_ready_o, ofmap_i)
   `EYRIE_ASSERT_WHEN(OneLoads, load_i.valid != '0, $onehot(load_i.valid),
       "words of the descriptor for two streams at once")
 

@@ -3,7 +3,7 @@
 // (ragged edges) are dropped.
 //
 // done_o: the last word of a pass has been written; a pass without ofmap is done when those before
-// it are.
+// it are. unequal_o: the PPU's last word of a pass is not that of the descriptor's loops.
 //
 // Timing: requests leave through a skid buffer, those of dropped words and of the end of a pass
 // without ofmap too, without being asked for: so passes are done in order.
@@ -25,8 +25,9 @@ module write_stream
   input  stream_pair_t    load_pair_i,
   input  glb_word_t [1:0] load_words_i,
   output logic            done_o,
+  output logic            unequal_o,
 
-  input  word_feed_t      word_i,
+  input  ofmap_feed_t     word_i,
   output logic            word_ready_o,
 
   output logic            request_valid_o,
@@ -62,6 +63,7 @@ module write_stream
   assign skip         = take && !offer_used_i;
   assign word_ready_o = running && into_ready;
   assign step         = word_i.valid && word_ready_o;
+  assign unequal_o    = step && word_i.last != last;
 
   assign into = '{
     last:    skip || last,

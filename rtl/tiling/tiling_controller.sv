@@ -5,7 +5,8 @@
 //
 // unit_rst_no resets all other units of the machine (see run_control); status_o.clear pulses as a
 // run begins. pass_i.glb_error is an access beyond the GLB, which a stream with a wrong descriptor
-// makes: it stops the machine with the address of the last PASS handed over.
+// makes; pass_i.surplus, a stream that brings more words than its pass takes: they stop the machine
+// with the address of the last PASS handed over.
 
 `include "assertions.svh"
 
@@ -226,14 +227,24 @@ module tiling_controller
   );
 
   // The DMA checks its rows beforehand, so that only a stream can be at fault.
-  assign stream_fault = '{code:    pass_i.glb_error ? ErrorGlbAddress : ErrorNone,
-                          command: pass_command};
+  error_code_e stream_error_q;
+
+  always_ff @(posedge clk_i or negedge unit_rst_n) begin
+    if (!unit_rst_n) begin
+      stream_error_q <= ErrorNone;
+    end else begin
+      stream_error_q <= pass_i.glb_error ? ErrorGlbAddress :
+                        pass_i.surplus   ? ErrorDescriptor : ErrorNone;
+    end
+  end
+
+  assign stream_fault = '{code: stream_error_q, command: pass_command};
 
   run_control #(.FAULTS(5), .SETTLE_CYCLES(ActivityDelay + 2)) u_control (
     .clk_i, .rst_ni,
     .start_i     (control_i.start),
     .soft_reset_i(control_i.soft_reset),
-    .finished_i  (commands_done && !activity_o.dma_busy),
+    .finished_i  (commands_done && !activity_o.dma_busy && !pass_i.reading),
     .axi_idle_i  (reader_idle && writer_idle),
     .fault_i     ({watchdog_fault, command_fault, pass_fault, stream_fault, dma_fault}),
     .unit_rst_no (unit_rst_n),

@@ -8,7 +8,7 @@ BLOCKS = (
     TOP, "register_file", "performance_counters", "tiling_controller", "command_processor", "dma", "axi_reader",
     "axi_writer", "eyrie_core", "glb", "pass_controller", "descriptor", "stream_set", "read_stream", "write_stream",
     "drain_sequencer", "pe_array", "multicast_network", "depthwise_network", "sum_chains", "pe_set", "pe", "super_pe",
-    "psum_buffer", "word_buffer", "dot4", "requantizer", "ppu", "residual_add",
+    "psum_buffer", "word_buffer", "dot4", "requantizer", "ppu", "elementwise_unit",
 )
 
 # Whose instances, with their registers, are the multipliers and the requantisers of the machine.

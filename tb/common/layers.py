@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cases.passes import Case, convolution_cases, kernel_case, separable_case
-from compiler.ir.layer import Output, Table, Window
+from compiler.cases.passes import Addition, Case, convolution_cases, separable_case
+from compiler.ir.layer import Output, Table, Window, output_size
 from compiler.target.blocks import Blocks
 from compiler.target.descriptors.kernel import Kernel
 from model.config import DEFAULT, MachineConfig
 from model.operators import quantization
 from model.operators.convolution import conv2d_sums, depthwise_conv2d_sums
+from model.operators.elementwise import add, add_parameters
+from model.operators.pooling import max_pool2d
+from tb.common.kernel_case import kernel_case
 
 OFFSET = -128
 
@@ -22,7 +25,8 @@ class Layer:
     """A layer cut into passes.
 
     parts  (case, filters, output rows) of each pass
-    sums   int32 [M, E, F] that have to leave the array; ofmap int8 [E, F, C], where there is one
+    sums   int32 [M, E, F] that have to leave the array; ofmap int8 [rows, cols, C], where there is one, in the rows
+           of the sums or, where maxima are taken, in half as many
     """
 
     parts: list[tuple[Case, slice, slice]]
@@ -41,10 +45,11 @@ def int8(rng: np.random.Generator, *shape: int, zeros: float = 0.2) -> np.ndarra
 
 def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, kernel: int = 3,
                 stride: int = 1, pads: tuple[int, int, int, int] = (1, 1, 1, 1),
-                machine: MachineConfig = DEFAULT, extra: int = 1, with_ipsum: bool = True) -> Layer:
+                machine: MachineConfig = DEFAULT, extra: int = 1, with_ipsum: bool = True,
+                with_ofmap: bool = False, with_addition: bool = False) -> Layer:
     """A convolution with a given mapping e, p, q, r, t, larger than one pass by `extra` in C, M and E.
 
-    width: F, output columns.
+    width: F, output columns. with_addition: to the ofmap.
     """
     window = Window((kernel, kernel), stride, pads)
     channels = 3 * mapping["q"] * mapping["r"] + extra
@@ -55,16 +60,19 @@ def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, k
     ifmap, weights = int8(rng, channels, rows, cols), int8(rng, filters, channels, kernel, kernel)
     ipsum = rng.integers(-(2**24), 2**24, (filters, height, width)).astype(np.int32) if with_ipsum else None
     zero_point = int(rng.integers(-127, 128))
-    parts = convolution_cases(ifmap, weights, window, mapping, zero_point, ipsum, machine)
+    output = table(rng, filters, channels * kernel * kernel, spread=2**24 if with_ipsum else 0) if with_ofmap else None
+    other = addition(rng, height, width, filters) if with_addition else None
+    parts = convolution_cases(ifmap, weights, window, mapping, zero_point, ipsum, machine, output, other)
     sums = conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
     sums = sums.transpose(2, 0, 1)
-    return Layer(parts, sums if ipsum is None else sums + ipsum, None)
+    sums = sums if ipsum is None else sums + ipsum
+    return Layer(parts, sums, finished(sums, output, False, other) if output else None)
 
 
-def table(rng: np.random.Generator, channels: int, terms: int) -> Table:
-    """A requantisation that spreads sums of `terms` products over the int8 range."""
-    spread = np.log2(127 * 74 * np.sqrt(terms)) - 6.5
-    shift = -np.round(spread + rng.normal(0, 0.7, channels)).astype(np.int8) + 1
+def table(rng: np.random.Generator, channels: int, terms: int, spread: int = 0) -> Table:
+    """A requantisation that spreads sums over the int8 range: of `terms` products and of anything up to `spread`."""
+    bits = np.log2(127 * 74 * np.sqrt(terms) + spread / 2) - 6.5
+    shift = -np.round(bits + rng.normal(0, 0.7, channels)).astype(np.int8) + 1
     low, high = sorted(rng.choice(np.arange(-128, 128), 2, replace=False)) if rng.random() < 0.3 else (-128, 127)
     return Table(
         rng.integers(-(1 << 12), 1 << 12, channels).astype(np.int32),
@@ -96,17 +104,44 @@ def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[i
     return Layer([(case, slice(0, filters), slice(0, sums.shape[0]))], sums.transpose(2, 0, 1), requantize(sums, output))
 
 
+def addition(rng: np.random.Generator, rows: int, cols: int, channels: int) -> Addition:
+    """A residual addition of a random map."""
+    scales = 2.0 ** rng.uniform(-3, 1, 3)
+    scales[2] = max(scales[2], scales[:2].max() / 4)
+    tensors = (quantization.Quantization(float(scale), int(rng.integers(-128, 128))) for scale in scales)
+    activation = str(rng.choice(["NONE", "RELU", "RELU6"]))
+    return Addition(int8(rng, rows, cols, channels), add_parameters(*tensors, activation))
+
+
+def finished(sums: np.ndarray, output: Table, maxima: bool, other: Addition | None) -> np.ndarray:
+    """Sums int32 [M, E, F] as the operators finish them: int8 [rows, cols, M]."""
+    values = requantize(sums.transpose(1, 2, 0), output)
+    if maxima:
+        values = max_pool2d(values, 2, 2)
+    return add(values, other.values, other.parameters) if other else values
+
+
 def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, rows: int, cols: int,
               stride: int = 1, pads: tuple[int, int, int, int] = (1, 1, 1, 1), kernel: int = 3,
               blocks: Blocks | None = None, tile: int | None = None,
-              machine: MachineConfig = DEFAULT) -> Layer:
-    """kind: "fused", "depthwise" or "pointwise"."""
+              machine: MachineConfig = DEFAULT, with_ipsum: bool = False, maxima: bool = False,
+              with_addition: bool = False) -> Layer:
+    """kind: "fused", "depthwise" or "pointwise"; a depthwise one has neither ipsum nor maxima."""
     ifmap, zero_point = int8(rng, channels, rows, cols), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
     window = Window((kernel, kernel), stride, pads)
     depthwise = int8(rng, channels, kernel, kernel) if kind != "pointwise" else None
     pointwise = int8(rng, filters, channels) if kind != "depthwise" else None
-    middle, output = table(rng, channels, kernel * kernel), table(rng, filters, channels)
-    case = separable_case(ifmap, window, zero_point, depthwise, middle, pointwise, output, blocks, tile, machine)
+    middle = table(rng, channels, kernel * kernel)
+    output = table(rng, filters, channels, spread=2**20 if with_ipsum else 0)
+    height, width = output_size((rows, cols), window if depthwise is not None else Window())
+    ipsum, other = None, None
+    if with_ipsum:
+        ipsum = rng.integers(-(2**20), 2**20, (filters, height, width)).astype(np.int32)
+    if with_addition:
+        size = (height // 2, width // 2) if maxima else (height, width)
+        other = addition(rng, *size, channels if pointwise is None else filters)
+    case = separable_case(ifmap, window, zero_point, depthwise, middle, pointwise, output, blocks, tile, machine,
+                          ipsum, maxima, other)
 
     values, sums = ifmap.transpose(1, 2, 0), None
     if depthwise is not None:
@@ -116,6 +151,9 @@ def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, 
         zero_point = middle.output.zero_point
     if pointwise is not None:
         seen, _ = raw(values, zero_point)
-        result = conv2d_sums(seen, pointwise[:, None, None, :])
-        values, sums = requantize(result, output), result.transpose(2, 0, 1)
+        sums = conv2d_sums(seen, pointwise[:, None, None, :]).transpose(2, 0, 1)
+        sums = sums if ipsum is None else sums + ipsum
+        values = finished(sums, output, maxima, other)
+    elif other:
+        values = add(values, other.values, other.parameters)
     return Layer([(case, slice(0, case.shape[0]), slice(0, case.shape[1]))], sums, values)

@@ -9,10 +9,14 @@ import numpy as np
 from compiler.cases.passes import GlbOverflow, pointwise_blocks
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Window, output_size
+from compiler.target.blocks import Blocks
 from compiler.target.descriptors.kernel import Kernel
 from compiler.target.limits import dealt_filters, most_filters, most_pixels
 from compiler.target.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.descriptor import Descriptor
+from model.encoding import ArrayMode, PoolMode, Stream
+from tb.common import elementwise_layers
 from tb.common.layers import Layer, convolution, kernel, separable
 
 STANDARD = [
@@ -23,7 +27,9 @@ STANDARD = [
     dict(e=4, p=4, q=4, r=1, t=4, width=16),
     dict(e=16, p=4, q=4, r=1, t=1, width=16),
 ]
-KINDS = ("fused", "pointwise", "depthwise", "convolution", "kernel")
+KINDS = ("fused", "pointwise", "depthwise", "convolution", "kernel", "elementwise")
+FINISHES = ("maxima", "addition", "ipsum", "fold")  # of passes with an int8 ofmap: layers that have it for sure
+SHARE = 0.2  # of other layers that have such a finish
 MOST_BLOCK = GLB_WORD_BYTES  # filters of a block of a drain: channels of a GLB word
 MOST_CYCLES = 40_000  # of a layer, if all PEs were busy
 ATTEMPTS = 1000
@@ -33,6 +39,8 @@ def why_not(kind: str, machine: MachineConfig) -> str | None:
     """Why the machine runs no layer of a kind, or not the standard ones; None: it does."""
     if kind == "depthwise" and machine.sets < 2:
         return f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}"
+    if kind == "fold" and (machine.sets < 2 or machine.filter_words < MOST_BLOCK):
+        return f"a fold needs two PE sets and {MOST_BLOCK} filters in a PE"
     if kind == "standard":
         try:
             for case in STANDARD:
@@ -43,21 +51,37 @@ def why_not(kind: str, machine: MachineConfig) -> str | None:
 
 
 def draw(rng: np.random.Generator, kind: str, machine: MachineConfig) -> tuple[Layer, str]:
-    """A random layer of a kind ("standard": a convolution with a standard mapping), and what it is."""
+    """A random layer of a kind ("standard": a convolution with a standard mapping; one of FINISHES: any that has it),
+    and what it is."""
     if kind == "standard":
         case = dict(STANDARD[rng.integers(len(STANDARD))])
         width = case.pop("width")
         return convolution(rng, case, width, machine=machine), f"{case}"
-    build = {"convolution": _convolution, "kernel": _kernel}.get(kind, _separable)
-    return _until_it_fits(build, rng, kind, machine)
+    finish = kind if kind in FINISHES else ""
+    if finish == "fold":
+        kind = "convolution"
+    elif finish:
+        block = finish != "maxima" and machine.filter_words >= MOST_BLOCK
+        kind = str(rng.choice(["fused", "pointwise", *(["convolution"] if block else [])]))
+    build = {"convolution": _convolution, "kernel": _kernel, "elementwise": _elementwise}.get(kind, _separable)
+    return _until_it_fits(build, rng, kind, machine, finish)
+
+
+def finishes(descriptor: Descriptor) -> list[str]:
+    """Those of FINISHES that a pass of the array has."""
+    if not descriptor.drain["to_ppu"] or descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
+        return []
+    has = {"maxima": descriptor.ppu["pool"] == PoolMode.MAX, "addition": descriptor.uses(Stream.RESIDUAL),
+           "ipsum": descriptor.drain["ipsum"], "fold": descriptor.drain["fold"]}
+    return [name for name in FINISHES if has[name]]
 
 
 def _until_it_fits(build: Callable[..., tuple[Layer, str]], rng: np.random.Generator, kind: str,
-                   machine: MachineConfig) -> tuple[Layer, str]:
+                   machine: MachineConfig, finish: str) -> tuple[Layer, str]:
     """Draws until a layer fits the GLB, smaller and smaller ones."""
     for attempt in range(ATTEMPTS):
         try:
-            return build(rng, kind, machine, 1 / (1 + attempt / 4))
+            return build(rng, kind, machine, 1 / (1 + attempt / 4), finish)
         except GlbOverflow:
             continue
     raise AssertionError(f"no {kind} layer fits {machine}")
@@ -67,15 +91,25 @@ def _up_to(rng: np.random.Generator, most: float, least: int = 1) -> int:
     return int(rng.integers(least, max(least, int(most)) + 1))
 
 
-def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float) -> tuple[Layer, str]:
+def _finish(rng: np.random.Generator, finish: str, *names: str) -> dict[str, bool]:
+    """Which of these finishes a layer has: the one that is wanted, others at random."""
+    return {name: bool(name == finish or rng.random() < SHARE) for name in names}
+
+
+def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
+               finish: str) -> tuple[Layer, str]:
+    has = _finish(rng, finish, "addition", *(["ipsum", "maxima"] if kind != "depthwise" else []))
     stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
-    rows, cols = (_up_to(rng, max(3.0, 17 * scale), 3) for _ in range(2))
+    rows, cols = (_up_to(rng, max(5.0, 17 * scale), 5 if has.get("maxima") else 3) for _ in range(2))
     pads = (1, 1, 1, 1) if stride == 1 or rng.random() < 0.5 else (0, 1, 0, 1)
     window = Window((1, 1), 1, (0, 0, 0, 0)) if kind == "pointwise" else Window((3, 3), stride, pads)
     most = most_pixels(machine, None if kind == "pointwise" else stride)
     most = min(most, machine.psum_words // max(dealt_filters(machine, 8)))  # a tile has at least 8 filters
-    blocks = pointwise_blocks(*output_size((rows, cols), window), machine, None if kind == "pointwise" else stride,
-                              4 if rng.random() < 0.6 else _up_to(rng, most, 2))
+    size, pixels = output_size((rows, cols), window), 4 if rng.random() < 0.6 else _up_to(rng, most, 2)
+    blocks = pointwise_blocks(*size, machine, None if kind == "pointwise" else stride, pixels)
+    if has.get("maxima"):  # columns are rows of the map, and pairs of rows and of pixels whole
+        down, along = 2 * _up_to(rng, min(size[0] + 1, machine.cols) // 2), 2 * max(1, min(pixels, most) // 2)
+        blocks = Blocks(down, 1, along, -(-size[0] // down), -(-size[1] // along))
     halves = 2 if machine.sets == 1 else 1
     channels = _up_to(rng, 49 * scale)
     if kind == "fused" and rng.random() < 0.3:  # as many words as a SUPER keeps, in several tiles if that is so
@@ -84,24 +118,63 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     if kind == "fused" and word_groups(channels) * blocks.pixels * halves > machine.word_buffer_words:
         most = min(most, most_filters(machine, blocks.pixels))  # in one tile
     filters = _up_to(rng, min(149 * scale, most))
-    about = f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} pads={pads} F={blocks.pixels}"
-    return separable(rng, kind, channels, filters, rows, cols, stride, pads, blocks=blocks, machine=machine), about
+    about = f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} pads={pads} F={blocks.pixels} {_names(has)}"
+    layer = separable(rng, kind, channels, filters, rows, cols, stride, pads, 3, blocks, None, machine,
+                      has.get("ipsum", False), has.get("maxima", False), has["addition"])
+    return layer, about
 
 
-def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float) -> tuple[Layer, str]:
+def _names(has: dict[str, bool]) -> str:
+    return ", ".join(name for name, there in has.items() if there) or "plain"
+
+
+def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
+                 finish: str) -> tuple[Layer, str]:
     kernel, stride = int(rng.integers(1, 4)), int(rng.integers(1, 3))
-    mapping = draw_mapping(rng, machine, kernel, stride)
+    if finish:  # the filters of a block fit a PE
+        kernel = min(kernel, machine.filter_words // MOST_BLOCK)
+    mapping = _block_mapping(rng, machine, kernel, stride, finish) if finish or rng.random() < 2 * SHARE else None
+    has = _finish(rng, finish, "ipsum", "addition") if mapping else {"ipsum": bool(rng.random() < 0.7)}
+    with_ofmap = mapping is not None
+    mapping = mapping or draw_mapping(rng, machine, kernel, stride)
     pads = tuple(int(pad) for pad in rng.integers(0, kernel, 4))
     passes = 9 * 2 * mapping["e"] * 2 * mapping["p"] * mapping["t"] * 3 * mapping["q"] * mapping["r"]
     width = _up_to(rng, min(24 * scale, MOST_CYCLES * machine.total_multipliers / passes))
     if (width - 1) * stride + kernel <= pads[2] + pads[3] or (2 * mapping["e"]) * stride <= pads[0] + pads[1]:
         pads = (0, 0, 0, 0)
-    extra, ipsum = int(rng.integers(0, 3)), bool(rng.random() < 0.7)
-    layer = convolution(rng, mapping, width, kernel, stride, pads, machine, extra, ipsum)
-    return layer, f"convolution {mapping} F={width} R={kernel} U={stride} pads={pads} ipsum={ipsum}"
+    extra, with_addition = int(rng.integers(0, 3)), has.get("addition", False)
+    layer = convolution(rng, mapping, width, kernel, stride, pads, machine, extra, has["ipsum"], with_ofmap,
+                        with_addition)
+    about = f"convolution {mapping} F={width} R={kernel} U={stride} pads={pads} ofmap={with_ofmap} {_names(has)}"
+    return layer, about
 
 
-def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float) -> tuple[Layer, str]:
+def _block_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int,
+                   finish: str) -> dict[str, int] | None:
+    """A mapping whose filters are a block of an int8 ofmap, in one set or in two; None: there is none."""
+    ways = [(p, MOST_BLOCK // p) for p in (8, 4) if p * kernel <= machine.filter_words]
+    found = []
+    for p, t in [way for way in ways if finish != "fold" or way[1] == 1]:
+        folds = range(2, machine.sets + 1) if finish == "fold" else [1]
+        for fold in folds:
+            e = fold * machine.cols if finish == "fold" else _up_to(rng, machine.cols)
+            r = 1 if finish == "fold" else _up_to(rng, min(2, machine.sets // t)) if machine.sets >= t else 0
+            try:
+                convolution_ids(machine, e, r or 1, t, kernel, stride)
+            except ValueError:  # an arrangement that there is not
+                continue
+            if r and machine.psum_words >= p * 2:
+                found.append(dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t))
+    return found[rng.integers(len(found))] if found else None
+
+
+def _elementwise(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
+                 finish: str) -> tuple[Layer, str]:
+    return elementwise_layers.draw(rng, machine, scale)
+
+
+def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
+            finish: str) -> tuple[Layer, str]:
     """Any kernel, any stride and dilation, pads up to the kernel's span."""
     taps, stride, dilation = (tuple(int(v) for v in rng.integers(1, most + 1, 2)) for most in (7, 4, 3))
     window = Kernel(taps, stride, dilation)

@@ -10,14 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from compiler.cost.counters import commands_of
 from compiler.cost.predict import predict
 from compiler.cost.prices import energy_uj
 from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from compiler.ir.image import Image
+from compiler.ir.program import Transfer
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.compiler.test_networks import network
+from tb.net.random_layers import Layer, compile_layer
 
 NETWORKS = 20
 MOVED = ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES")
@@ -48,6 +51,16 @@ def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path, m
         assert cost.counters["DRAM_READ_BYTES"] - cost.counters["COMMAND_BYTES"] == loaded
         assert 0 <= cost.counters["COMMAND_BYTES"] - run.counters["COMMAND_BYTES"] <= 8 * FETCH_AHEAD * FETCH_WORDS
         assert len(cost.passes) == run.counters["PASSES"]
+
+
+@pytest.mark.parametrize("machine", [DEFAULT, MachineConfig(rows=3, cols=4)], ids=["two sets", "one set"])
+def test_filters_in_chunks(machine: MachineConfig, seed: int, tmp_path: Path) -> None:
+    """Each chunk waits for its load: there are as many as the pass takes, and the port has the time to bring them."""
+    layer = Layer("pointwise", 2, 2, 512, 512)
+    image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "net.tflite", machine).image
+    assert any(isinstance(c, Transfer) and c.wait_chunks for c in commands_of(image))
+    cost = predict(image)
+    assert cost.cycles > max(512 * 512 // 8, cost.counters["MACS"] // machine.total_multipliers)
 
 
 def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:

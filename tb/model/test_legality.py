@@ -9,15 +9,18 @@ import pytest
 from model import encoding as enc
 from model.config import DEFAULT
 from model.descriptor import Descriptor
-from model.encoding import Stream
+from model.encoding import Operation, Stream
 from model.legality import RULES, broken_rule
-from tb.common import layers
+from tb.common import elementwise_layers, layers
 
-KINDS = ("fused", "pointwise", "depthwise", "convolution")
+KINDS = ("fused", "pointwise", "depthwise", "convolution", "elementwise")
 
 
 def descriptor(kind: str) -> Descriptor:
     rng = np.random.default_rng(1)
+    if kind == "elementwise":
+        layer, _ = elementwise_layers.operated(rng, "ADD", layers.int8(rng, 3, 4, 16))
+        return layer.parts[0][0].descriptor
     if kind == "convolution":
         layer = layers.convolution(rng, dict(e=8, p=4, q=4, r=1, t=2), 8)
     else:
@@ -28,6 +31,7 @@ def descriptor(kind: str) -> Descriptor:
 SHAPE, LOOPS = (enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE), (enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS)
 DRAIN, PPU = (enc.DRAIN_INDEX, enc.DRAIN), (enc.PPU_INDEX, enc.PPU)
 MIDDLE = (enc.DEPTHWISE_INDEX, enc.DEPTHWISE)
+FIRST, RESULT = (enc.PPU_FIRST_INDEX, enc.PPU_FIRST), (enc.PPU_RESULT_INDEX, enc.PPU_RESULT)
 PLANTED = (
     ("fused", SHAPE, {"pixels": 0}, "a pass of no pixels"),
     ("fused", LOOPS, {"tiles": 0}, "a loop of none"),
@@ -56,7 +60,20 @@ PLANTED = (
     ("depthwise", PPU, {"pool": enc.PoolMode.MAX}, "raw words are not pooled"),
     ("fused", PPU, {"act_min": 1, "act_max": 0}, "an empty clamp"),
     ("fused", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 0}, "an average over none, or over more than 1024 pixels"),
-    ("fused", (enc.PPU_ADD_RESULT_INDEX, enc.PPU_ADD_RESULT), {"enable": 1}, "a residual without use, or none"),
+    ("fused", RESULT, {"operation": Operation.MUL}, "a residual without use, or none"),
+    ("fused", RESULT, {"operation": Operation.ADD, "act_min": 3, "act_max": 2}, "an empty clamp of an operation"),
+    ("pointwise", RESULT, {"shift": 31}, "a shift beyond -31 to 30"),
+    ("pointwise", RESULT, {"shift": -32}, "a shift beyond -31 to 30"),
+    ("pointwise", FIRST, {"window": 4}, "a window of what has none"),
+    ("fused", SHAPE, {"mode": 5}, "a mode that there is not"),
+    ("elementwise", SHAPE, {"filters_1": 1}, "filters of an elementwise pass"),
+    ("elementwise", SHAPE, {"mode": enc.ArrayMode.FUSED}, "a pass of no pixels"),
+    ("elementwise", DRAIN, {"mode": enc.DrainMode.POINTWISE}, "the drain takes other sums than the array makes"),
+    ("elementwise", DRAIN, {"to_ppu": 0}, "an elementwise pass without the PPU"),
+    ("elementwise", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 4}, "a pooling of an elementwise pass"),
+    ("elementwise", FIRST, {"window": 4}, "a window of what has none"),
+    ("elementwise", RESULT, {"operation": Operation.SUM}, "a sum over no window"),
+    ("elementwise", RESULT, {"operation": Operation.NONE}, "a residual without use, or none"),
 )
 
 
@@ -80,6 +97,9 @@ def test_nonsense_is_named(kind: str, word: tuple[int, enc.Word], fields: dict[s
     ("fused", Stream.TABLE, "tables without use, or none"), ("fused", Stream.IPSUM, "an ipsum without use, or none"),
     ("fused", Stream.OFMAP, "an ofmap without words, or none"),
     ("fused", Stream.RESIDUAL, "a residual without use, or none"),
+    ("elementwise", Stream.FILTER, "filters without use, or none"),
+    ("elementwise", Stream.TABLE, "tables without use, or none"),
+    ("elementwise", Stream.RESIDUAL, "a residual without use, or none"),
 ])
 def test_streams_go_with_the_work(kind: str, stream: Stream, message: str) -> None:
     wrong = Descriptor(descriptor(kind).words)

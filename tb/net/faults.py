@@ -13,6 +13,7 @@ import numpy as np
 from compiler.ir.program import Block, Command, Config, End, Run, Transfer
 from model import encoding as enc
 from model import streams
+from model.config import GLB_WORD_BYTES
 from model.descriptor import Descriptor
 from model.encoding import ErrorCode, Opcode, Stream
 from model.legality import broken_rule
@@ -55,12 +56,14 @@ class Faulty:
     good          the program without it, in the same place
     code          how it fails
     passes_right  passes that end after the error are those of `good`
+    later         addresses of PASSes that the machine may have begun, and names, before it sees the fault
     """
 
     program: Program
     good: Program
     code: ErrorCode
     passes_right: bool = True
+    later: tuple[int, ...] = ()
 
 
 class Fault:
@@ -75,6 +78,7 @@ class Fault:
         self.limit: int | None = None  # of the window
         self.start: int | None = None
         self.passes_right = True
+        self.seen_late: int | None = None  # index of a PASS whose fault shows when later ones have begun
 
     def any_of(self, *kinds: type) -> int:
         """The index of some command of these kinds."""
@@ -88,7 +92,12 @@ class Fault:
         program = place(self.network, self.base, self.commands, f"{name}, {self.network.about}")
         low, high = program.window
         program = replace(program, window=(low, self.limit or high), start=self.start or program.start)
-        return Faulty(program, self.good, code, self.passes_right)
+        later, address = [], program.start
+        for index, command in enumerate(self.commands):
+            if self.seen_late is not None and isinstance(command, Run) and index > self.seen_late:
+                later.append(address)
+            address += GLB_WORD_BYTES * len(command.encode())
+        return Faulty(program, self.good, code, self.passes_right, tuple(later))
 
 
 def illegal_command(fault: Fault) -> None:
@@ -203,6 +212,51 @@ def odd_pair(fault: Fault) -> None:
     stream_beyond_glb(fault)
 
 
+def change_loop(fault: Fault, change: Callable[[Descriptor, Stream], tuple[int, int] | None]) -> int | None:
+    """One PASS, without chunks, whose stream has a loop of another length, in a list without chunks if there are
+    others behind it; its index, or None if there is no such PASS. change: the loop's level and iterations, or None."""
+    passes = [n for n, command in enumerate(fault.commands) if isinstance(command, Run)]
+    descriptors = {n: descriptor_of(fault, n) for n in passes}
+    chunked = [n for n in passes if descriptors[n].stream(Stream.FILTER).options["chunk"]]
+    ways = [(n, stream, found) for n in passes if n not in chunked for stream in Stream
+            if descriptors[n].uses(stream) and (found := change(descriptors[n], stream))]
+    if not ways:
+        return None
+    index, stream, (level, count) = ways[fault.rng.integers(len(ways))]
+    word = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_LEVELS_OFFSET + level
+    before = descriptors[index].words[word]
+    after = enc.STREAM_LEVEL.pack(**enc.STREAM_LEVEL.unpack(before) | {"last": count - 1})
+    behind = [Config(word, (before,)), *fault.commands[index + 1 :]]
+    if chunked:
+        behind = [command for command in behind if isinstance(command, (Transfer, End))]
+    fault.commands[index:] = [Config(word, (after,)), fault.commands[index], *behind]
+    return index + 1
+
+
+def surplus_words(fault: Fault) -> None:
+    """A PASS that brings, or writes, all words of a stream twice; others begin behind it."""
+
+    def twice(descriptor: Descriptor, stream: Stream) -> tuple[int, int] | None:
+        program = descriptor.stream(stream)
+        last = 2 * program.options["level_pairs"] + 1  # of those that are loaded
+        return (last, 2) if program.levels[last].count == 1 else None
+
+    fault.seen_late = change_loop(fault, twice)
+    if fault.seen_late is None:
+        illegal_descriptor(fault)
+
+
+def missing_words(fault: Fault) -> None:
+    """A PASS that brings too few words of a stream; those of the PASS behind it are not taken for them."""
+
+    def less(descriptor: Descriptor, stream: Stream) -> tuple[int, int] | None:
+        counts = [(n, level.count - 1) for n, level in enumerate(descriptor.stream(stream).levels) if level.count > 1]
+        return counts[fault.rng.integers(len(counts))] if counts and stream != Stream.OFMAP else None
+
+    if change_loop(fault, less) is None:
+        ifmap_waits(fault)
+
+
 def illegal_descriptor(fault: Fault) -> None:
     """A PASS whose descriptor breaks a rule by one field."""
     index = fault.any_of(Run)
@@ -253,6 +307,8 @@ FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (
     (stream_beyond_glb, ErrorCode.GLB_ADDRESS),
     (odd_pair, ErrorCode.GLB_ADDRESS),
     (illegal_descriptor, ErrorCode.DESCRIPTOR),
+    (surplus_words, ErrorCode.DESCRIPTOR),
+    (missing_words, ErrorCode.WATCHDOG),
     (transfer_waits, ErrorCode.WATCHDOG),
     (pass_waits, ErrorCode.WATCHDOG),
     (ifmap_waits, ErrorCode.WATCHDOG),

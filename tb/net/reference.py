@@ -50,7 +50,7 @@ def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
     at = streams.positions(program)
     rows, columns = program.range["rows"], program.range["cols"]
     trimmed = [np.zeros(len(at.x), bool)]
-    if stream == Stream.IFMAP and not program.options["single"]:  # two words a position
+    if stream == Stream.IFMAP and not streams.single(program):  # two words a position
         trimmed = [at.first_pair & bool(program.options["trim_first"]),
                    at.last_pair & bool(program.options["trim_last"])]
     row_inside = (at.y >= 0) & (at.y < rows)

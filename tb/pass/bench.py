@@ -3,7 +3,7 @@
 
 from model.config import DEFAULT, MachineConfig
 from runtime.simulator.bench import Bench
-from tb.common.pass_layers import KINDS, why_not
+from tb.common.pass_layers import FINISHES, KINDS, why_not
 
 _MODULE = "tb.pass.pass_tests"
 
@@ -25,7 +25,14 @@ BENCHES = [
     _pass("pass4", "fused passes, random DMA traffic on the GLB", "fused", stall=200),
     _pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200),
     _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=12),
-    _pass("pass7", "convolutions of any kernel, stride and dilation as pointwise work", "kernel"),
+    _pass("pass7", "maxima, residual addition, ipsum, folds: passes with an int8 ofmap", *FINISHES, layers=8),
+    _pass("pass8", "convolutions of any kernel, stride and dilation as pointwise work", "kernel"),
+    _pass("pass9", "elementwise passes", "elementwise", layers=16),
+    _pass("pass10", "elementwise passes, random DMA traffic on the GLB", "elementwise", stall=200, layers=10),
+    Bench("streams0", "streams that bring more or fewer words than their pass takes", "pass_tb",
+          "tb.pass.streams_tests", "stops_wrong_streams", arguments={"passes": 80}, machine=DEFAULT),
+    Bench("tables0", "requantisation tables of any bits", "pass_tb", "tb.pass.streams_tests", "takes_any_table",
+          arguments={"passes": 10}, machine=DEFAULT),
     Bench("rules0", "descriptors that the machine does not run", "descriptor_rules_tb", "tb.pass.rules_tests",
           "agrees_on_descriptors", machine=DEFAULT),
 ]

@@ -7,6 +7,8 @@
 // The streams' GLB clients are held back by other traffic: in stall_i of 256 cycles each side of the DMA, which
 // comes before them, reads a pair of words at a random address.
 //
+// stopped_o: done_o, or the pass does not end: surplus_o, or nothing has moved for HangCycles.
+//
 // activity_o, waits_o: cycles of ifmap stall, filter stall, drain busy, drain stall (from bit 0 on, 32
 // bits each), as the core reports them and as its channels show them.
 module pass_tb
@@ -31,13 +33,15 @@ module pass_tb
   input  logic [16:0] words_i,
   input  logic [7:0]  stall_i,
   output logic        done_o,
-  output logic        error_o,
+  output logic        surplus_o,  // has come
+  output logic        stopped_o,
   output logic [31:0] cycles_o,
   output logic [127:0] activity_o,
   output logic [127:0] waits_o
 );
 
   localparam int unsigned GlbWords = GLB_BANKS * GLB_BANK_WORDS;
+  localparam int unsigned HangCycles = 2000;
 
   logic            load_valid, load_ready, store_valid, store_ready, read_valid;
   glb_request_t    load, store;
@@ -90,7 +94,7 @@ module pass_tb
           cycles_o <= cycles_o + 32'd1;
           if (status.pass_done) state_q <= StSettle;
         end
-        StSettle: if (busy_q == '0) state_q <= StDump;
+        StSettle: if (busy_q == '0 && !status.reading) state_q <= StDump;
         StDump: begin
           if (store_valid && store_ready) index_q <= index_q + 17'd1;
           if (read_valid) begin
@@ -113,6 +117,16 @@ module pass_tb
   end
 
   assign done_o = state_q == StDone;
+
+  logic [$clog2(HangCycles+1)-1:0] still_q;  // cycles in which nothing moved
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) still_q <= '0;
+    else if (status.progress || !(state_q inside {StRun, StSettle})) still_q <= '0;
+    else if (still_q != '1) still_q <= still_q + 1'b1;
+  end
+
+  assign stopped_o = done_o || surplus_o || 32'(still_q) >= HangCycles;
 
   // Traffic: a request stays until it is granted.
   logic         [1:0] busy_q;
@@ -170,7 +184,6 @@ module pass_tb
     passes_done:   '0,
     chunks_loaded: '0
   };
-  assign error_o = status.glb_error;
 
   machine_check #(
     .ROWS(ROWS), .COLS(COLS), .MULTIPLIERS(MULTIPLIERS), .GLB_BANKS(GLB_BANKS),
@@ -204,17 +217,21 @@ module pass_tb
   assign reported =
       {activity.drain_stall, activity.drain_busy, activity.filter_stall, activity.ifmap_stall};
   assign waits = {
-    u_core.sums_valid && !u_core.sums_ready,
-    u_core.sums_valid && u_core.sums_ready && u_core.sums_beat.to_ppu,
+    (u_core.sums_valid && !u_core.sums_ready) ||
+        (u_core.words.valid && !u_core.words_ready && activity.elementwise),
+    (u_core.sums_valid && u_core.sums_ready && u_core.sums_beat.to_ppu) ||
+        (u_core.words.valid && u_core.words_ready),
     u_core.filter.valid && !u_core.filter_ready,
-    u_core.ifmap.valid && !u_core.ifmap_ready
+    (u_core.ifmap.valid && !u_core.ifmap_ready) || (u_core.words.valid && !u_core.words_ready)
   };
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       activity_o <= '0;
       waits_o    <= '0;
+      surplus_o  <= 1'b0;
     end else begin
+      surplus_o  <= surplus_o || status.surplus;
       for (int n = 0; n < 4; n++) begin
         activity_o[32*n +: 32] <= activity_o[32*n +: 32] + 32'(reported[n]);
         waits_o[32*n +: 32]    <= waits_o[32*n +: 32] + 32'(waits[n]);

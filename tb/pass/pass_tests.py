@@ -38,7 +38,8 @@ async def run_on_rtl(tb: Testbench, case: Case) -> tuple[np.ndarray, np.ndarray,
     await ClockCycles(tb.clock, 2)
     sums = [[int(word, 16) for word in line.split()] for line in Path("sums.hex").read_text().splitlines()]
     after = [int(line, 16) for line in Path("dump.hex").read_text().split()]
-    return np.array(sums, np.uint32).view(np.int32), np.array(after, np.uint64), cycles
+    sums = np.array(sums, np.uint32).reshape(-1, tb.machine.cols)
+    return sums.view(np.int32), np.array(after, np.uint64), cycles
 
 
 def most_cycles(machine: MachineConfig, descriptor: Descriptor) -> int:
@@ -79,8 +80,9 @@ async def check_layer(tb: Testbench, board: Scoreboard, layer: layers.Layer, abo
         if layer.ofmap is not None:
             place = case.ofmap
             words = glb[place.address : place.address + place.words].reshape(place.rows, place.groups, place.pitch)
-            got = place.unpack(words, layer.ofmap.shape[2])
-            board.compare(layer.ofmap.tolist(), got.tolist(), f"{about}: ofmap")
+            expected = layer.ofmap[rows, :, filters]
+            got = place.unpack(words, expected.shape[2])
+            board.compare(expected.tolist(), got.tolist(), f"{about}: ofmap")
     if gathered is not None:
         board.compare(layer.sums.tolist(), gathered.tolist(), f"{about}: layer sums")
     return cycles
@@ -94,11 +96,14 @@ async def runs_layers(dut) -> None:
     dut.start_i.value = 0
     dut.stall_i.value = tb.arguments["stall"]
     await tb.reset()
-    cycles = 0
+    cycles, drawn = 0, dict.fromkeys(pass_layers.FINISHES, 0)
     kinds = [kind for kind in tb.arguments["kinds"] if pass_layers.why_not(kind, tb.machine) is None]
     for number in range(tb.arguments["layers"]):
         layer, about = pass_layers.draw(tb.rng, kinds[number % len(kinds)], tb.machine)
         dut._log.info(about)
+        for case, *_ in layer.parts:
+            for finish in pass_layers.finishes(case.descriptor):
+                drawn[finish] += 1
         took = await check_layer(tb, board, layer, about)
         dut._log.info("%d cycles", took)
         cycles += took
@@ -106,4 +111,6 @@ async def runs_layers(dut) -> None:
         ports = dut.waits_o, dut.activity_o
         waited, reported = (int(port.value) >> 32 * n & 0xFFFFFFFF for port in ports)
         board.compare(waited, reported, f"cycles of {name}")
-    await tb.finish(board, pass_cycles=cycles)
+    board.compare(0, int(dut.surplus_o.value), "surplus words")
+    assert all(drawn[kind] for kind in kinds if kind in drawn), f"passes with each finish: {drawn}"
+    await tb.finish(board, pass_cycles=cycles, finishes=drawn)

@@ -12,13 +12,14 @@ from model.config import MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import Stream
 from model.legality import broken_rule
-from tb.common import layers
+from tb.common import elementwise_layers, layers
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
+from tb.ppu import operations
 
 FORMATS = {enc.ARRAY_SHAPE_INDEX: enc.ARRAY_SHAPE, enc.ARRAY_LOOPS_INDEX: enc.ARRAY_LOOPS,
            enc.DEPTHWISE_INDEX: enc.DEPTHWISE, enc.DRAIN_INDEX: enc.DRAIN, enc.PPU_INDEX: enc.PPU,
-           enc.PPU_ADD_RESULT_INDEX: enc.PPU_ADD_RESULT}
+           enc.PPU_FIRST_INDEX: enc.PPU_FIRST, enc.PPU_RESULT_INDEX: enc.PPU_RESULT}
 OPTIONS = [enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET for stream in Stream]
 CLEAR_CYCLES = 80  # until the descriptor takes words
 MUTANTS = 3000
@@ -30,6 +31,8 @@ def legal(rng: np.random.Generator, machine: MachineConfig) -> list[Descriptor]:
              for kind in ("fused", "pointwise", "depthwise")]
     draws += [partial(layers.convolution, rng, dict(e=e, p=4, q=4, r=r, t=t), 8, machine=machine)
               for e, r, t in ((8, 1, 2), (8, 2, 1), (2, 1, 1))]
+    draws += [lambda name=name: elementwise_layers.operated(rng, name, layers.int8(rng, 3, 4, 16), machine)[0]
+              for name in operations.ALL]
     made = []
     for draw in draws:
         try:

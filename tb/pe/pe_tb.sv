@@ -22,15 +22,18 @@ module pe_tb
 
   input  logic        ifmap_valid_i,
   output logic        ifmap_ready_o,
+  input  logic        ifmap_epoch_i,
   input  logic [1:0]  ifmap_lanes_i,
   input  logic        ifmap_to_pixels_i,
   input  logic [63:0] ifmap_data_i,
   input  logic        filter_valid_i,
   output logic        filter_ready_o,
+  input  logic        filter_epoch_i,
   input  logic [32*FILTER_LANES-1:0] filter_data_i,
   input  logic [FILTER_LANES-1:0] filter_lanes_i,
   input  logic        tap_valid_i,
   output logic        tap_ready_o,
+  input  logic        tap_epoch_i,
   input  logic [31:0] tap_data_i,
   input  logic        word_valid_i,
   output logic        word_ready_o,
@@ -51,6 +54,8 @@ module pe_tb
   output logic [14:0] out_phase_o,
   output logic [31:0] out_sum_o,
 
+  output logic        surplus_o,  // has come
+
   output logic [31:0] macs_o,
   output logic [31:0] gated_o
 );
@@ -62,14 +67,16 @@ module pe_tb
   dw_offer_t       dw;
   chain_beat_t     chain;
   pe_activity_t    activity;
+  logic            surplus;
 
   assign cfg.shape       = array_shape_t'(cfg_shape_i);
   assign cfg.loops       = array_loops_t'(cfg_loops_i);
   assign cfg.depthwise   = '0;
-  assign operands.ifmap  = '{valid: ifmap_valid_i, lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i,
-                             data: ifmap_data_i};
-  assign operands.filter = '{valid: filter_valid_i, lanes: 2'(filter_lanes_i), data: 64'(filter_data_i)};
-  assign operands.tap    = '{valid: tap_valid_i, data: tap_data_i};
+  assign operands.ifmap  = '{valid: ifmap_valid_i, epoch: ifmap_epoch_i, lanes: ifmap_lanes_i,
+                             to_pixels: ifmap_to_pixels_i, data: ifmap_data_i};
+  assign operands.filter = '{valid: filter_valid_i, epoch: filter_epoch_i, lanes: 2'(filter_lanes_i),
+                             data: 64'(filter_data_i)};
+  assign operands.tap    = '{valid: tap_valid_i, epoch: tap_epoch_i, data: tap_data_i};
   assign ifmap_ready_o   = operands_ready.ifmap;
   assign filter_ready_o  = operands_ready.filter;
   assign tap_ready_o     = operands_ready.tap;
@@ -98,16 +105,19 @@ module pe_tb
     .chain_ready_o,
     .chain_o         (chain),
     .chain_ready_i   (out_ready_i),
+    .surplus_o       (surplus),
     .activity_o      (activity)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      macs_o  <= '0;
-      gated_o <= '0;
+      macs_o    <= '0;
+      gated_o   <= '0;
+      surplus_o <= 1'b0;
     end else begin
-      macs_o  <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
-      gated_o <= gated_o + 32'(activity.gated);
+      surplus_o <= surplus_o || surplus;
+      macs_o    <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
+      gated_o   <= gated_o + 32'(activity.gated);
     end
   end
 

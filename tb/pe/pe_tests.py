@@ -14,9 +14,9 @@ from tb.pe import reference as ref
 
 ROW = 1  # of the wrapper's PE
 FIELDS = {
-    "ifmap": ("lanes", "to_pixels", "data"),
-    "filter": ("lanes", "data"),
-    "tap": ("data",),
+    "ifmap": ("epoch", "lanes", "to_pixels", "data"),
+    "filter": ("epoch", "lanes", "data"),
+    "tap": ("epoch", "data"),
     "word": ("data",),
     "chain": ("phase", "sum"),
 }
@@ -54,34 +54,41 @@ class PeBench:
         for sink in self.sinks:
             sink.pace(float(self.rng.random() * 0.8) if self.rng.random() < 0.3 else 0.0)
 
-    async def offer(self, shape: ref.Shape, enable: bool) -> None:
-        """Offers a pass and waits until it is taken; nothing may look at the configuration later."""
-        dut, edge = self.tb.dut, RisingEdge(self.tb.clock)
+    def offer(self, shape: ref.Shape, enable: bool) -> None:
+        dut = self.tb.dut
         dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config(ROW, self.rng)
         dut.enable_i.value = int(enable)
         self.epoch ^= 1
         dut.cfg_epoch_i.value = self.epoch
-        await edge
+
+    async def taken(self, shape: ref.Shape) -> None:
+        """Waits until the pass on offer is taken; nothing may look at the configuration later."""
+        dut = self.tb.dut
+        await RisingEdge(self.tb.clock)
         taken = lambda: dut.cfg_epoch_o.value == self.epoch  # noqa: E731
         await self.tb.until(taken, f"the PE to take {shape}", step=1)
         dut.cfg_shape_i.value = dut.cfg_loops_i.value = (1 << 64) - 1
 
     def send(self, shape: ref.Shape, zeros: float, about: str) -> None:
-        """Queues all operands of a pass, and what has to come out."""
+        """Queues all operands of the pass on offer, and what has to come out."""
         rng, drivers = self.rng, self.drivers
         operands = ref.draw_operands(rng, shape, zeros)
+
+        def feed(name: str, beats: list[dict[str, int]]) -> None:
+            drivers[name].extend({"epoch": self.epoch, **beat} for beat in beats)
+
         if operands.ifmap is not None:
-            drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.ifmap, False))
+            feed("ifmap", ref.ifmap_beats(rng, operands.ifmap, False))
         if operands.filters is not None:
-            drivers["filter"].extend(ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
+            feed("filter", ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
         if shape.mode == ArrayMode.POINTWISE:
-            drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.pixels, True))
+            feed("ifmap", ref.ifmap_beats(rng, operands.pixels, True))
         elif shape.mode == ArrayMode.FUSED:
             at = {group: n for n, group in enumerate(shape.groups_of_words)}
             for (o, _, i, g), values in zip(shape.groups_of_sums, ref.pixels_of(shape, operands)):
                 self._held.append((self._due + (at[o, i, g] + 1) * shape.pixels, ref.words(values)))
         if shape.depthwise:
-            drivers["tap"].extend(ref.words(operands.taps))
+            feed("tap", [{"data": word} for word in ref.words(operands.taps)])
             own = ref.depthwise_sums(shape, operands, self.activity)
             self._due += own.shape[0] * own.shape[1]
             self.sums.expect_all(ref.pack_dw(own), about)
@@ -105,11 +112,13 @@ async def runs_passes(dut) -> None:
         shape = ref.draw_shape(tb.rng, mode, tb.machine)
         bench.paces()
         enable = tb.rng.random() < 0.85
+        bench.offer(shape, enable)
         if enable:
             bench.send(shape, zeros, f"pass {n}, {shape}")
-        await bench.offer(shape, enable)
+        await bench.taken(shape)
     used = [board for board in (bench.sums, bench.chain) if not board.done or board.comparisons]
     await tb.until(lambda: all(board.done for board in used), "the sums")
+    counts.compare(0, int(dut.surplus_o.value), "surplus words")
     counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
     counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
     await tb.finish(*used, counts, macs=bench.activity.macs, gated=bench.activity.gated)

@@ -11,7 +11,7 @@ from model import streams
 from model.array import drain_beats
 from model.config import MachineConfig
 from model.descriptor import Descriptor
-from model.encoding import ArrayMode, DrainMode, Stream
+from model.encoding import ArrayMode, Destination, DrainMode, Stream
 from model.passes import run_pass
 
 Beat = dict[str, int]
@@ -67,7 +67,7 @@ def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray, lanes
     beats = streams.read(program, glb, lanes)
     common = {"half_by_set": int(beats.half_by_set)}
     if stream == Stream.IFMAP:
-        common["to_pixels"] = program.options["to_pixels"]
+        common["to_pixels"] = int(program.options["destination"] == Destination.PIXELS)
     items = []
     for data, sent, tag in zip(beats.data.tolist(), beats.lanes.tolist(), beats.tag.tolist()):
         item = {"data": sum(word << 64 * lane for lane, word in enumerate(data)), "tag": tag, **common}

@@ -73,6 +73,7 @@ module pe_array_tb
   output logic [COLS*32-1:0]  sums_sums_o,
   output logic [7:0]          sums_note_o,
 
+  output logic                surplus_o,  // has come
   output logic [47:0]         macs_o,
   output logic [47:0]         gated_o
 );
@@ -88,12 +89,21 @@ module pe_array_tb
   assign cfg.loops     = array_loops_t'(cfg_loops_i);
   assign cfg.depthwise = depthwise_output_t'(cfg_depthwise_i);
   assign scan = '{row_valid: row_scan_i, row: row_id_i, column_valid: column_scan_i, column: column_id_i};
-  assign ifmap = '{swap: ifmap_swap_i, valid: ifmap_valid_i, data: ifmap_data_i, lanes: ifmap_lanes_i,
-                   to_pixels: ifmap_to_pixels_i, half_by_set: ifmap_half_by_set_i, tag: ifmap_tag_i};
-  assign filter = '{swap: filter_swap_i, valid: filter_valid_i, data: 128'(filter_data_i),
+  // A stream takes all passes: its words are of the pass of the last swap.
+  logic [2:0] epoch_q;
+  logic       surplus;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) epoch_q <= '0;
+    else         epoch_q <= epoch_q ^ {depthwise_swap_i, filter_swap_i, ifmap_swap_i};
+  end
+
+  assign ifmap = '{swap: ifmap_swap_i, epoch: epoch_q[0], valid: ifmap_valid_i, data: ifmap_data_i,
+                   lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i, half_by_set: ifmap_half_by_set_i, tag: ifmap_tag_i};
+  assign filter = '{swap: filter_swap_i, epoch: epoch_q[1], valid: filter_valid_i, data: 128'(filter_data_i),
                     lanes: 2'(filter_lanes_i), half_by_set: filter_half_by_set_i, tag: filter_tag_i};
-  assign depthwise = '{swap: depthwise_swap_i, valid: depthwise_valid_i, data: 128'(depthwise_data_i),
-                       lanes: 2'b01, half_by_set: depthwise_half_by_set_i, tag: depthwise_tag_i};
+  assign depthwise = '{swap: depthwise_swap_i, epoch: epoch_q[2], valid: depthwise_valid_i,
+                       data: 128'(depthwise_data_i), lanes: 2'b01, half_by_set: depthwise_half_by_set_i, tag: depthwise_tag_i};
   assign drain = '{
     valid:   drain_valid_i,
     set:     3'(drain_set_i),
@@ -120,6 +130,7 @@ module pe_array_tb
     .depthwise_ready_o,
     .drain_i      (drain),
     .drain_sums_i, .drain_ready_o, .drain_empty_o,
+    .surplus_o    (surplus),
     .sums_valid_o, .sums_ready_i,
     .sums_o       (sums_sums_o),
     .sums_beat_o  (sums_note_o),
@@ -131,11 +142,13 @@ module pe_array_tb
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      macs_o  <= '0;
-      gated_o <= '0;
+      macs_o    <= '0;
+      gated_o   <= '0;
+      surplus_o <= 1'b0;
     end else begin
-      macs_o  <= macs_o + 48'(macs);
-      gated_o <= gated_o + 48'(gated);
+      macs_o    <= macs_o + 48'(macs);
+      gated_o   <= gated_o + 48'(gated);
+      surplus_o <= surplus_o || surplus;
     end
   end
 

@@ -50,6 +50,7 @@ class LayersTest(uvm_test):
         self.check_layers(plan)
         macs = sum(part.macs for part in passes)
         self.layers_board.compare(macs, int(self.tb.dut.macs_o.value), "multiplications")
+        self.layers_board.compare(0, int(self.tb.dut.surplus_o.value), "surplus words")
         await self.tb.finish(board, self.layers_board, passes=len(passes), macs=macs)
         self.drop_objection()
 

@@ -22,8 +22,10 @@ BENCHES = [
     _bench("ppu1", "average pooling up to 1024 values", "mix", kinds=["average"]),
     _bench("ppu2", "raw words of a depthwise layer", "mix", kinds=["raw"]),
     _bench("ppu3", "2x2 max pooling", "mix", kinds=["max"]),
-    _bench("ppu4", "residual addition after everything else", "mix", kinds=["residual"]),
+    _bench("ppu4", "operations on the words of any pass", "mix", kinds=["operation"]),
     _bench("ppu5", "all kinds of passes in turn, 4 columns", "mix", cols=4),
     _bench("ppu6", "all kinds of passes in turn, 14 columns", "mix", cols=14),
     _bench("ppu7", "one beat and one word per cycle, latency", "throughput"),
+    _bench("ppu8", "elementwise passes among others", "mix", kinds=["elementwise"]),
+    _bench("ppu9", "elementwise passes: cycles of each operation, large windows", "elementwise"),
 ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random PPU passes and what comes out of them, by the golden model."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from model.arithmetic import (
     wrap_int32,
 )
 from model.encoding import PoolMode
-from model.operators.elementwise import AddParameters, add, add_parameters
 from model.operators.pooling import average_pool2d, max_pool2d
-from model.operators.quantization import Quantization, Requantization, requantize
+from model.operators.quantization import Requantization, requantize
+from tb.ppu import operations
+from tb.ppu.operations import words_of
 
 CHANNELS = 8  # of a block
-KINDS = ("plain", "average", "raw", "max", "residual", "dropped")
+KINDS = ("plain", "average", "raw", "max", "operation", "elementwise", "dropped")
 POOLS = {"average": PoolMode.AVERAGE, "max": PoolMode.MAX}
 # drain_beat_t, from bit 0 upwards
 PASS_LAST, TILE_LAST, PIXEL_LAST, BLOCK_LAST, CHANNEL, TO_PPU = 0, 1, 2, 3, 4, 7
@@ -31,6 +32,7 @@ class Pass:
 
     ports: dict[str, int]  # configuration ports
     beats: list[dict[str, int]] = field(default_factory=list)
+    elements: list[dict[str, int]] = field(default_factory=list)  # words A of an elementwise pass
     table: list[int] = field(default_factory=list)
     residual: list[int] = field(default_factory=list)
     words: list[tuple[dict[str, int], str]] = field(default_factory=list)
@@ -46,15 +48,21 @@ def draw_pass(
     channels: int | None = None,
     pixels: int | None = None,
     pool: str | None = None,
+    operation: str | None = None,
+    window: int = 0,
 ) -> Pass:
     """A pass of one of KINDS on a machine of `cols` columns; sizes not given are random.
 
-    `pool` is the kind of the pass whose words a residual pass adds to (random if not given).
+    `pool` is the kind of the pass on whose words an operation is done (random if not given); `operation` one of
+    operations.ALL, random if not given, of windows of `window` words.
     """
-    if kind == "residual":
-        pool = pool or str(rng.choice(["plain", "plain", "average", "max"]))
+    if kind == "elementwise":
+        return _elementwise(rng, name, operation or str(rng.choice(operations.ALL)), pixels, window)
+    if kind == "operation":
+        pool = pool or str(rng.choice(["plain", "plain", "average", "max", "raw"]))
+        operation = operation or str(rng.choice(operations.RIDING))
     else:
-        pool = kind
+        pool, operation = kind, "NONE"
     columns = columns or int(rng.integers(1, cols + 1))
     if pool == "average" and not pixels and rng.random() < 0.2:  # as many as can be averaged
         pixels, blocks, channels = MAX_AVERAGE_COUNT // columns, 1, int(rng.integers(1, 3))
@@ -63,10 +71,11 @@ def draw_pass(
     if pool == "max":
         columns, pixels = 2 * max(1, columns // 2), 2 * ((pixels + 1) // 2)
     output = _draw_output(rng)
-    add_words, scales = _draw_addition(rng, kind == "residual")
     pooling, span = _draw_pooling(rng, pool, columns, pixels)
-    configuration = encoding.PPU.pack(**output, raw=pool == "raw", **pooling)
-    drawn = Pass({"cfg": configuration, **add_words, "columns": columns, "to_ppu": kind != "dropped"})
+    nothing = operations.draw_operation(rng, "NONE", np.zeros((0, CHANNELS), np.int8))
+    drawn = Pass({"cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling), **nothing.ports,
+                  "columns": columns, "to_ppu": kind != "dropped", "elementwise": 0})
+    made, places = [], []
     for block in range(blocks):
         count = channels or int(rng.choice([1, 3, 5, 7, 8, 8, 8]))
         last = block == blocks - 1
@@ -82,13 +91,20 @@ def draw_pass(
         if kind == "dropped":
             del drawn.table[:]
             continue
-        if kind == "residual":
-            others = rng.integers(-128, 128, words.shape).astype(np.int8)
-            drawn.residual += _packed(others)
-            words = add(words, others, scales)
-        where = f"{name} ({kind}, {pool}, {columns} columns, {pixels} pixels), block {block} of {count} channels"
-        _append_words(drawn, words, last, where)
+        where = f"{name} ({kind}, {pool}, {operation}, {columns} columns, {pixels} pixels), block {block}"
+        places += [f"{where} of {count} channels, word {n}" for n in range(len(words))]
+        made.append(words)
+    if made:
+        _finish(drawn, operations.draw_operation(rng, operation, np.concatenate(made)), places)
     return drawn
+
+
+def _finish(drawn: Pass, operated: operations.Operated, places: list[str]) -> None:
+    drawn.ports |= operated.ports
+    drawn.residual, drawn.table = operated.residual, drawn.table + operated.table
+    words = words_of(operated.words)
+    drawn.words = [({"data": word, "last": int(n == len(words) - 1)}, place)
+                   for n, (word, place) in enumerate(zip(words, places, strict=True))]
 
 
 def _draw_output(rng: np.random.Generator) -> dict[str, int]:
@@ -112,43 +128,18 @@ def _draw_pooling(rng: np.random.Generator, pool: str, columns: int, pixels: int
     return fields, span
 
 
-def _packed(rows: np.ndarray) -> list[int]:
-    """Rows of 8 int8 values as GLB words."""
-    return [int.from_bytes(row.astype(np.int8).tobytes(), "little") for row in rows]
-
-
-def _draw_addition(rng, enable):
-    """Configuration words of a random addition (disabled: random bits), and its AddParameters."""
-    scales = [float(2.0 ** rng.uniform(-6, 2)) for _ in range(3)]
-    scales[2] = max(scales[2], 2.0**-12 * max(scales))
-    tensors = [Quantization(s, int(rng.integers(-128, 128))) for s in scales]
-    activation = str(rng.choice(["NONE", "RELU", "RELU6"]))
-    parameters = add_parameters(*tensors, activation)
-    if rng.random() < 0.3:  # factors so small that every rounding shows in the result
-        tiny = [replace(parameters.first, multiplier=int(rng.integers(1 << 12)), shift=0)]
-        tiny += [replace(parameters.second, multiplier=int(rng.integers(1 << 12)), shift=0)]
-        output = replace(parameters.output, multiplier=int(rng.integers(1 << 30, 1 << 31)), shift=-1)
-        parameters = AddParameters(*tiny, output)
-
-    def scaling(item):
-        return {
-            "multiplier": int(item.multiplier),
-            "right_shift": -int(item.shift),
-            "zero_point": item.zero_point,
-        }
-
-    result = parameters.output
-    words = {
-        "add_first": encoding.PPU_ADDEND.pack(**scaling(parameters.first)),
-        "add_second": encoding.PPU_ADDEND.pack(**scaling(parameters.second)),
-        "add_result": encoding.PPU_ADD_RESULT.pack(
-            enable=enable,
-            **scaling(result),
-            act_min=result.minimum,
-            act_max=result.maximum,
-        ),
-    }
-    return words, parameters
+def _elementwise(rng: np.random.Generator, name: str, operation: str, count: int | None, window: int) -> Pass:
+    """A pass of so many words A."""
+    count = count or int(rng.choice([1, 2, 3, 8, 40, 100]))
+    values = rng.integers(-128, 128, (count, CHANNELS)).astype(np.int8)
+    if rng.random() < 0.2:
+        values[:] = rng.choice([-128, 127], CHANNELS)
+    drawn = Pass({"cfg": encoding.PPU.pack(), "columns": 0, "to_ppu": 1, "elementwise": 1})
+    drawn.elements = [{"data": word, "last": int(n == count - 1)} for n, word in enumerate(words_of(values))]
+    operated = operations.draw_operation(rng, operation, values, window)
+    where = f"{name} (elementwise, {operation} of {count} words)"
+    _finish(drawn, operated, [f"{where}, word {n}" for n in range(len(operated.words))])
+    return drawn
 
 
 def _requantized(rng, drawn, pixels, count, cols, output):
@@ -165,7 +156,7 @@ def _requantized(rng, drawn, pixels, count, cols, output):
     multiplier = rng.integers(1 << 30, 1 << 31, CHANNELS)
     for values in (bias, multiplier):
         drawn.table += [int(w) for w in values.astype("<i4").view("<u8")]
-    drawn.table += _packed(shift[None])
+    drawn.table += words_of(shift[None])
     accumulators = wrap_int32(sums + bias[:count, None]).transpose(0, 2, 1)
     parameters = Requantization(multiplier[:count], shift[:count], *output.values())
     return sums, requantize(accumulators, parameters)
@@ -202,10 +193,3 @@ def _append_beats(drawn, sums, ends, to_ppu):
                 beat |= ends
             data = int.from_bytes(bits[f, channel].tobytes(), "little")
             drawn.beats.append({"data": data, "beat": beat})
-
-
-def _append_words(drawn, words, last, where):
-    """last: the block ends the pass."""
-    for n, word in enumerate(_packed(words)):
-        ends = last and n == len(words) - 1
-        drawn.words.append(({"data": word, "last": int(ends)}, f"{where}, word {n}"))

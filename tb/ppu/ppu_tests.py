@@ -7,13 +7,17 @@ from cocotb.triggers import ClockCycles, with_timeout
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
+from tb.ppu import operations
 from tb.ppu.passes import KINDS, Pass, draw_pass
 
 PASSES = 24
+WINDOW_SIZES = (1, 2, 5, 64)
+LARGEST = 20_000  # words of a window
+WORD_LATENCY = 6  # cycles from a word A, or the last of a window, to the word that it becomes
 RATES = (0.0, 0.0, 0.2, 0.6, 0.9)  # idle and stall probabilities
 # Cycles from the last beat of a block to its first word, and between its words.
-LATENCIES = {"plain": 5, "raw": 2, "average": 9, "max": 5, "residual": 12}
-PERIODS = {"residual": 2}
+LATENCIES = {"plain": 5, "raw": 2, "average": 9, "max": 5, "operation": 12}
+PERIODS = {"operation": 2}
 
 
 class PpuBench:
@@ -23,13 +27,13 @@ class PpuBench:
         self.tb = Testbench(dut)
         self.board = Scoreboard("words")
         self.sums = StreamDriver(self.tb, "sums", ("data", "beat"))
-        others = (StreamDriver(self.tb, name) for name in ("table", "residual"))
-        self.streams = [self.sums, *others]
+        others = (StreamDriver(self.tb, name, ("data", "epoch")) for name in ("table", "residual"))
+        self.streams = [self.sums, *others, StreamDriver(self.tb, "words", ("data", "last"))]
         self.sink = ReadySink(self.tb, "word")
         StreamMonitor(self.tb, "word", ("data", "last"), callback=self.board.observe)
         self._ports = {
             name: getattr(dut, f"{name}_i")
-            for name in ("cfg", "add_first", "add_second", "add_result", "columns", "to_ppu")
+            for name in ("cfg", "first", "second", "result", "columns", "to_ppu", "elementwise")
         }
         for port in (*self._ports.values(), dut.cfg_epoch_i):
             port.value = 0
@@ -39,26 +43,30 @@ class PpuBench:
         return len(self.tb.dut.sums_data_i) // 32
 
     def pace(self, idle: list[float], stall: float) -> None:
-        """Sets the idle rates of sums, table and residual and the stall rate of the words."""
+        """Sets the idle rates of sums, table, residual and words A and the stall rate of the words."""
         for stream, rate in zip(self.streams, idle, strict=True):
             stream.idle = rate
         self.sink.pace(stall)
 
     def queue(self, passes: list[Pass]) -> None:
+        """Queues the sums of passes to be offered, and what has to come out."""
         for item in passes:
-            queues = item.beats, item.table, item.residual
-            for stream, items in zip(self.streams, queues, strict=True):
-                stream.extend(items)
+            self.sums.extend(item.beats)
             for word, where in item.words:
                 self.board.expect(word, where)
 
     async def offer(self, passes: list[Pass]) -> None:
-        """Offers the passes in turn; between them the configuration ports carry other values."""
+        """Offers the passes in turn, each with the words that its streams bring; between them the configuration
+        ports carry other values."""
         dut, rng = self.tb.dut, self.tb.rng
         for item in passes:
             for name, port in self._ports.items():
                 port.value = int(item.ports[name])
-            dut.cfg_epoch_i.value = 1 - int(dut.cfg_epoch_i.value)
+            epoch = 1 - int(dut.cfg_epoch_i.value)
+            dut.cfg_epoch_i.value = epoch
+            for stream, words in zip(self.streams[1:3], (item.table, item.residual), strict=True):
+                stream.extend({"data": word, "epoch": epoch} for word in words)
+            self.streams[3].extend(item.elements)
             await ClockCycles(self.tb.clock, 1)
             await self.tb.until(
                 lambda: dut.cfg_epoch_o.value == dut.cfg_epoch_i.value, "a pass to be taken", step=1
@@ -80,13 +88,14 @@ async def mix(dut):
         for n in range(4):
             kind = str(tb.rng.choice(KINDS if n == 3 else kinds))
             passes.append(draw_pass(tb.rng, kind, bench.cols, f"pass {4 * group + n}"))
-        rates = [float(rate) for rate in tb.rng.choice(RATES, 4)]
-        bench.pace(rates[:3], rates[3])
+        rates = [float(rate) for rate in tb.rng.choice(RATES, 5)]
+        bench.pace(rates[:4], rates[4])
         bench.queue(passes)
         await bench.offer(passes)
         await tb.until(lambda: bench.board.done, f"the words of group {group}")
         await with_timeout(bench.sums.drain(), 200, "us")  # beats that are dropped, too
     bench.board.compare(int(dut.held_o.value), int(dut.stalls_o.value), "cycles with stall_o")
+    bench.board.compare(0, int(dut.surplus_o.value), "surplus words")
     await tb.finish(bench.board, beats=int(dut.beats_o.value))
 
 
@@ -115,8 +124,36 @@ async def throughput(dut):
 
     for kind, latency in LATENCIES.items():
         size = {"columns": cols, "blocks": 1, "channels": 2, "pixels": 2 if kind == "max" else 1}
-        item = draw_pass(tb.rng, kind, cols, f"latency of {kind}", **size, pool="plain")
+        item = draw_pass(tb.rng, kind, cols, f"latency of {kind}", **size, pool="plain", operation="ADD")
         words = {"average": len(item.words), "max": cols // 2}.get(kind, cols)  # that leave after the last beat
         tail = latency + PERIODS.get(kind, 1) * (words - 1)
         board.compare(tail, await run(item), f"cycles to the last word, {kind}")
     await tb.finish(board, beats=beats, span=span)
+
+
+@cocotb.test()
+async def elementwise(dut):
+    """Elementwise passes at full speed: cycles from the first word to the last of each operation; large windows."""
+    bench = PpuBench(dut)
+    tb, board = bench.tb, bench.board
+    await tb.reset()
+    for name in operations.ALL:
+        for window in (*WINDOW_SIZES, LARGEST) if name == "SUM" else WINDOW_SIZES if "WINDOW" in name else (0,):
+            size = max(window, 64)
+            item = draw_pass(tb.rng, "elementwise", bench.cols, f"{name}, windows of {window}", pixels=size,
+                             operation=name, window=window)
+            begin = int(dut.beats_o.value)
+            bench.queue([item])
+            await bench.offer([item])
+            await tb.until(lambda: board.done, f"the words of {name}", limit=4 * size + 1000)
+            await ClockCycles(tb.clock, 2)
+            board.compare(size, int(dut.beats_o.value) - begin, f"words A of {name}")
+            if name == "TABLE":
+                continue  # waits for its table
+            early = int(window == 1)  # the second word is taken behind the first
+            period = 1 if name == "NONE" or window > 1 else 2
+            board.compare(period * (size - 1) - early, int(dut.last_o.value),
+                          f"cycles from the first word A to the last, {name}")
+            latency = 0 if name == "NONE" else WORD_LATENCY + early
+            board.compare(latency, int(dut.tail_o.value), f"cycles from the last word A to the last word, {name}")
+    await tb.finish(board)

@@ -7,11 +7,12 @@ module tb_ppu #(
   input  logic                                       rst_ni,
 
   input  logic [encoding_pkg::PpuConfigWidth-1:0]    cfg_i,
-  input  logic [encoding_pkg::PpuAddendWidth-1:0]    add_first_i,
-  input  logic [encoding_pkg::PpuAddendWidth-1:0]    add_second_i,
-  input  logic [encoding_pkg::PpuAddResultWidth-1:0] add_result_i,
+  input  logic [encoding_pkg::PpuFirstWidth-1:0]     first_i,
+  input  logic [encoding_pkg::PpuSecondWidth-1:0]    second_i,
+  input  logic [encoding_pkg::PpuResultWidth-1:0]    result_i,
   input  logic [4:0]                                 columns_i,
   input  logic                                       to_ppu_i,
+  input  logic                                       elementwise_i,
   input  logic                                       cfg_epoch_i,
   output logic                                       cfg_epoch_o,
 
@@ -20,12 +21,19 @@ module tb_ppu #(
   input  logic [32*COLS-1:0]                         sums_data_i,
   input  logic [$bits(eyrie_pkg::drain_beat_t)-1:0]  sums_beat_i,
 
+  input  logic                                       words_valid_i,
+  output logic                                       words_ready_o,
+  input  logic [63:0]                                words_data_i,
+  input  logic                                       words_last_i,
+
   input  logic                                       table_valid_i,
   output logic                                       table_ready_o,
+  input  logic                                       table_epoch_i,
   input  logic [63:0]                                table_data_i,
 
   input  logic                                       residual_valid_i,
   output logic                                       residual_ready_o,
+  input  logic                                       residual_epoch_i,
   input  logic [63:0]                                residual_data_i,
 
   output logic                                       word_valid_o,
@@ -33,19 +41,23 @@ module tb_ppu #(
   output logic [63:0]                                word_data_o,
   output logic                                       word_last_o,
 
+  output logic                                       surplus_o,  // has come
+
   output logic                                       busy_o,
   output logic                                       stall_o,
   output logic [31:0]                                beats_o,   // beats taken
   output logic [31:0]                                stalls_o,  // cycles with stall_o
   output logic [31:0]                                held_o,    // cycles in which a beat had to wait
   output logic [31:0]                                span_o,    // cycles from first to last beat
-  output logic [31:0]                                tail_o     // cycles from last beat to word
+  output logic [31:0]                                last_o,    // cycles from a pass's first beat or word A to its last
+  output logic [31:0]                                tail_o     // cycles from last beat or word A to word
 );
 
   eyrie_pkg::ppu_pass_t cfg;
+  logic                 surplus;
 
-  assign cfg = '{finish: cfg_i, add_first: add_first_i, add_second: add_second_i, add_result: add_result_i,
-                 columns: columns_i, used: to_ppu_i};
+  assign cfg = '{finish: cfg_i, first: first_i, second: second_i, result: result_i,
+                 columns: columns_i, used: to_ppu_i, elementwise: elementwise_i};
 
   ppu #(
     .COLS(COLS)
@@ -59,32 +71,47 @@ module tb_ppu #(
     .sums_ready_o,
     .sums_i          (sums_data_i),
     .beat_i          (sums_beat_i),
-    .table_i         ({table_valid_i, table_data_i}),
+    .words_i         ({words_valid_i, words_last_i, words_data_i}),
+    .words_ready_o,
+    .table_i         ({table_valid_i, table_epoch_i, table_data_i}),
     .table_ready_o,
-    .residual_i      ({residual_valid_i, residual_data_i}),
+    .residual_i      ({residual_valid_i, residual_epoch_i, residual_data_i}),
     .residual_ready_o,
-    .word_o          ({word_valid_o, word_data_o}),
+    .word_o          ({word_valid_o, word_last_o, word_data_o}),
     .word_ready_i,
-    .word_last_o,
+    .surplus_o       (surplus),
+    .elementwise_o   (),
     .busy_o,
     .stall_o
   );
 
-  logic [31:0] cycle_q, first_q;
+  logic [31:0] cycle_q, first_q, begin_q;
+  logic        fresh_q;  // nothing of the pass has entered
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {cycle_q, first_q, beats_o, stalls_o, held_o, span_o, tail_o} <= '0;
+      {cycle_q, first_q, begin_q, beats_o, stalls_o, held_o, span_o, last_o, tail_o} <= '0;
+      surplus_o <= 1'b0;
+      fresh_q   <= 1'b1;
     end else begin
-      cycle_q <= cycle_q + 1;
+      cycle_q   <= cycle_q + 1;
+      surplus_o <= surplus_o || surplus;
       if (busy_o) begin
         beats_o <= beats_o + 1;
         span_o  <= (beats_o == '0) ? 1 : cycle_q - first_q + 1;
         if (beats_o == '0) first_q <= cycle_q;
+        fresh_q <= 1'b0;
+        last_o  <= fresh_q ? '0 : cycle_q - begin_q;
+        if (fresh_q) begin_q <= cycle_q;
       end
       if (stall_o) stalls_o <= stalls_o + 1;
-      if (sums_valid_i && !sums_ready_o) held_o <= held_o + 1;
-      if (word_valid_o && word_ready_i) tail_o <= cycle_q - (first_q + span_o - 1);
+      if ((sums_valid_i && !sums_ready_o) || (u_dut.elementwise_o && words_valid_i && !words_ready_o)) begin
+        held_o <= held_o + 1;
+      end
+      if (word_valid_o && word_ready_i) begin
+        tail_o <= busy_o ? '0 : cycle_q - (first_q + span_o - 1);
+        if (word_last_o) fresh_q <= 1'b1;
+      end
     end
   end
 

@@ -12,6 +12,7 @@ from model.arithmetic import (
     INT32_MIN,
     MAX_LEFT_SHIFT,
     multiply_by_quantized_multiplier,
+    table_entries,
     wrap_int32,
 )
 from tb.common.bench import Testbench
@@ -28,13 +29,13 @@ RATES = ((0.0, 0.0), (0.4, 0.3), (0.1, 0.8))  # cycles without enable, without a
 
 
 def draw(rng: np.random.Generator, lanes: int) -> dict[str, object]:
-    """Operands of a beat: full range, corners, exact ties, or results around the int8 range.
+    """Operands of a beat: full range, corners, exact ties, results around the int8 range, or any bits of a table.
 
     sums and biases are int64 [lanes].
     """
     sums, biases = rng.integers(INT32_MIN, INT32_MAX + 1, (2, lanes))
     multiplier, shift = int(rng.integers(1 << 30, 1 << 31)), int(rng.integers(-31, MAX_LEFT_SHIFT + 1))
-    kind = rng.integers(5)
+    kind = rng.integers(6)
     if kind == 0:
         sums, biases = rng.choice(CORNER_SUMS, (2, lanes))
         multiplier, shift = int(rng.choice(CORNER_MULTIPLIERS)), int(rng.choice(CORNER_SHIFTS))
@@ -47,13 +48,16 @@ def draw(rng: np.random.Generator, lanes: int) -> dict[str, object]:
         sums, biases = rng.integers(-reach, reach, (2, lanes))
     elif kind == 3:  # small multipliers, which only an addition has
         multiplier, shift = int(rng.integers(1 << int(rng.integers(1, 31)))), int(rng.choice(CORNER_SHIFTS[:6]))
+    elif kind == 4:
+        multiplier, shift = int(rng.integers(INT32_MIN, INT32_MAX + 1)), int(rng.integers(-128, 128))
+        multiplier = int(rng.choice([multiplier, INT32_MIN, -1]))
     return {"sums": sums, "biases": biases, "multiplier": multiplier, "shift": shift}
 
 
 def reference(operands: dict[str, object], zero_point: int, low: int, high: int) -> np.ndarray:
     """The results of a beat, int8 [lanes]."""
     scaled = multiply_by_quantized_multiplier(
-        wrap_int32(operands["sums"] + operands["biases"]), operands["multiplier"], operands["shift"]
+        wrap_int32(operands["sums"] + operands["biases"]), *table_entries(operands["multiplier"], operands["shift"])
     )
     return np.clip(scaled + zero_point, low, high).astype(np.int8)
 

@@ -64,7 +64,7 @@ def test_litert_computes_what_the_golden_model_does(stride: int, seed: int, tmp_
     images = rng.integers(-128, 128, (20, 8 * stride, 8 * stride, 3)).astype(np.int8)
     graph = tflite.load(path)
     expected = tflite_reference.run(path, images)
-    assert len(np.unique(expected)) > 10
+    assert len(np.unique(expected)) > 5
     np.testing.assert_array_equal(graph.run_images(images), expected)
 
 

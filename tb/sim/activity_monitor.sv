@@ -15,6 +15,7 @@ module activity_monitor
   input  logic [63:0]               macs_i,         // the counter
   input  logic                      ifmap_valid_i,
   input  logic                      ifmap_ready_i,
+  input  logic                      elementwise_i,   // such a pass is at the PPU
   input  logic                      filter_valid_i,
   input  logic                      filter_ready_i,
   input  logic                      transfer_valid_i,
@@ -62,7 +63,7 @@ module activity_monitor
   delay_line #(.WIDTH(2), .CYCLES(Late)) u_delay (
     .clk_i,
     .rst_ni,
-    .value_i({running != 0, status_i.counting}),
+    .value_i({running != 32'(elementwise_i), status_i.counting}),
     .late_o ({was_running, was_counting})
   );
 

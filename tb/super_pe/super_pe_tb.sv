@@ -24,18 +24,22 @@ module super_pe_tb
 
   input  logic        ifmap_valid_i,
   output logic        ifmap_ready_o,
+  input  logic        ifmap_epoch_i,
   input  logic [1:0]  ifmap_lanes_i,
   input  logic        ifmap_to_pixels_i,
   input  logic [63:0] ifmap_data_i,
   input  logic        filter_valid_i,
   output logic        filter_ready_o,
+  input  logic        filter_epoch_i,
   input  logic [32*FILTER_LANES-1:0] filter_data_i,
   input  logic [FILTER_LANES-1:0] filter_lanes_i,
   input  logic        tap_valid_i,
   output logic        tap_ready_o,
+  input  logic        tap_epoch_i,
   input  logic [31:0] tap_data_i,
   input  logic        table_valid_i,
   output logic        table_ready_o,
+  input  logic        table_epoch_i,
   input  logic [63:0] table_data_i,
   input  logic        table_half_i,
 
@@ -62,6 +66,8 @@ module super_pe_tb
   output logic [14:0] out_phase_o,
   output logic [31:0] out_sum_o,
 
+  output logic        surplus_o,  // has come
+
   output logic [31:0] macs_o,
   output logic [31:0] gated_o
 );
@@ -73,14 +79,16 @@ module super_pe_tb
   word_offer_t [1:0] words;
   chain_beat_t       chain;
   pe_activity_t      activity;
+  logic              surplus;
 
   assign cfg.shape       = array_shape_t'(cfg_shape_i);
   assign cfg.loops       = array_loops_t'(cfg_loops_i);
   assign cfg.depthwise   = depthwise_output_t'(cfg_depthwise_i);
-  assign operands.ifmap  = '{valid: ifmap_valid_i, lanes: ifmap_lanes_i, to_pixels: ifmap_to_pixels_i,
-                             data: ifmap_data_i};
-  assign operands.filter = '{valid: filter_valid_i, lanes: 2'(filter_lanes_i), data: 64'(filter_data_i)};
-  assign operands.tap    = '{valid: tap_valid_i, data: tap_data_i};
+  assign operands.ifmap  = '{valid: ifmap_valid_i, epoch: ifmap_epoch_i, lanes: ifmap_lanes_i,
+                             to_pixels: ifmap_to_pixels_i, data: ifmap_data_i};
+  assign operands.filter = '{valid: filter_valid_i, epoch: filter_epoch_i, lanes: 2'(filter_lanes_i),
+                             data: 64'(filter_data_i)};
+  assign operands.tap    = '{valid: tap_valid_i, epoch: tap_epoch_i, data: tap_data_i};
   assign ifmap_ready_o   = operands_ready.ifmap;
   assign filter_ready_o  = operands_ready.filter;
   assign tap_ready_o     = operands_ready.tap;
@@ -104,7 +112,8 @@ module super_pe_tb
     .cfg_epoch_o, .enable_i,
     .operands_i      (operands),
     .operands_ready_o(operands_ready),
-    .table_i         ('{valid: table_valid_i, half: table_half_i, data: table_data_i}),
+    .table_i         ('{valid: table_valid_i, epoch: table_epoch_i, half: table_half_i,
+                        data: table_data_i}),
     .table_ready_o,
     .words_o         (words),
     .words_ready_i   ({middle_ready_i, top_ready_i}),
@@ -114,16 +123,19 @@ module super_pe_tb
     .chain_ready_o,
     .chain_o         (chain),
     .chain_ready_i   (out_ready_i),
+    .surplus_o       (surplus),
     .activity_o      (activity)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      macs_o  <= '0;
-      gated_o <= '0;
+      macs_o    <= '0;
+      gated_o   <= '0;
+      surplus_o <= 1'b0;
     end else begin
-      macs_o  <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
-      gated_o <= gated_o + 32'(activity.gated);
+      surplus_o <= surplus_o || surplus;
+      macs_o    <= macs_o + (activity.multiplies ? 32'(WordChannels) : '0);
+      gated_o   <= gated_o + 32'(activity.gated);
     end
   end
 

@@ -19,10 +19,10 @@ from tb.pe import reference as ref
 
 ROW = 2  # of the SUPER in its set
 FIELDS = {
-    "ifmap": ("lanes", "to_pixels", "data"),
-    "filter": ("lanes", "data"),
-    "tap": ("data",),
-    "table": ("data", "half"),
+    "ifmap": ("epoch", "lanes", "to_pixels", "data"),
+    "filter": ("epoch", "lanes", "data"),
+    "tap": ("epoch", "data"),
+    "table": ("epoch", "data", "half"),
     "above": ("sums",),
     "chain": ("phase", "sum"),
 }
@@ -74,6 +74,7 @@ class SuperBench:
         StreamMonitor(tb, "out", ("phase", "sum"), callback=self.boards["out"].observe)
         self.activity = ref.Activity()
         self.epoch = 0
+        self.beats: list[tuple[str, dict[str, int]]] = []  # of the pass to be offered: stream, fields
         tb.dut.cfg_epoch_i.value = 0
 
     def paces(self) -> None:
@@ -83,42 +84,49 @@ class SuperBench:
             sink.pace(float(self.rng.random() * 0.8) if self.rng.random() < 0.3 else 0.0)
 
     async def offer(self, shape: ref.Shape, depthwise: int, enable: bool) -> None:
-        """Offers a pass and waits until both halves of the SUPER have taken it."""
+        """Offers a pass with the words drawn for it, and waits until both halves of the SUPER have taken it."""
         dut, edge = self.tb.dut, RisingEdge(self.tb.clock)
         dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config(ROW, self.rng)
         dut.cfg_depthwise_i.value = depthwise
         dut.enable_i.value = int(enable)
         self.epoch ^= 1
         dut.cfg_epoch_i.value = self.epoch
+        for name, beat in self.beats:
+            self.drivers[name].append({"epoch": self.epoch, **beat})
+        self.beats.clear()
         await edge
         taken = lambda: int(dut.cfg_epoch_o.value) == 3 * self.epoch  # noqa: E731
         await self.tb.until(taken, f"the SUPER to take {shape}", step=1)
         for port in (dut.cfg_shape_i, dut.cfg_loops_i, dut.cfg_depthwise_i):
             port.value = (1 << 64) - 1
 
-    def send(self, shape: ref.Shape, about: str) -> int:
-        """Queues a pass's operands and expectations; returns its depthwise configuration word."""
+    def draw(self, shape: ref.Shape, about: str) -> int:
+        """Draws a pass's operands and queues expectations; returns its depthwise configuration word."""
         rng, drivers, depthwise = self.rng, self.drivers, 0
         operands = ref.draw_operands(rng, shape, 0.1)
         chain = ref.Chain()
+
+        def feed(name: str, beats: list[dict[str, int]]) -> None:
+            self.beats += [(name, beat) for beat in beats]
+
         if operands.ifmap is not None:
-            drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.ifmap, False))
+            feed("ifmap", ref.ifmap_beats(rng, operands.ifmap, False))
         if shape.mode == ArrayMode.POINTWISE:
-            drivers["ifmap"].extend(ref.ifmap_beats(rng, operands.pixels, True))
+            feed("ifmap", ref.ifmap_beats(rng, operands.pixels, True))
         if shape.depthwise:
-            drivers["tap"].extend(ref.words(operands.taps))
+            feed("tap", [{"data": word} for word in ref.words(operands.taps)])
             own = ref.depthwise_sums(shape, operands, self.activity)
             above = rng.integers(-(1 << 18), 1 << 18, own.shape)
             drivers["above"].extend(ref.pack_dw(above))
             operands.pixels, table, depthwise = finish_words(rng, above + own)
-            drivers["table"].extend(table)
+            feed("table", table)
         if shape.mode == ArrayMode.DEPTHWISE:
             for word in ref.words(operands.pixels):
                 while rng.random() < 0.2:
                     chain.beat(rng, ROW, None, 0, False)
                 chain.beat(rng, ROW, None, 0, False, word)
         else:
-            drivers["filter"].extend(ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
+            feed("filter", ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
             chain.tiles(rng, ROW, ref.partial_sums(shape, operands, self.activity))
         if shape.mode == ArrayMode.FUSED:
             for name in ("top", "middle"):
@@ -141,10 +149,11 @@ async def runs_passes(dut) -> None:
         bench.paces()
         enable, depthwise = tb.rng.random() < 0.85, 0
         if enable:
-            depthwise = bench.send(shape, f"pass {n}, {shape}")
+            depthwise = bench.draw(shape, f"pass {n}, {shape}")
         await bench.offer(shape, depthwise, enable)
     boards = [board for board in bench.boards.values() if not board.done or board.comparisons]
     await tb.until(lambda: all(board.done for board in boards), "the words and sums")
+    counts.compare(0, int(dut.surplus_o.value), "surplus words")
     counts.compare(bench.activity.macs, int(dut.macs_o.value), "multiplications")
     counts.compare(bench.activity.gated, int(dut.gated_o.value), "gated multiplications")
     await tb.finish(*boards, counts, macs=bench.activity.macs, gated=bench.activity.gated)

@@ -121,7 +121,9 @@ module tb_tiling
     wants_chunk:  wants_chunk_i,
     progress:     1'b0,
     glb_error:    glb_error_i,
-    illegal_pass: 1'b0  // the net benches have such passes
+    illegal_pass: 1'b0, // the net benches have such passes
+    surplus:      1'b0,
+    reading:      1'b0
   };
 
   always_comb begin

@@ -22,7 +22,7 @@ def bank_masks(machine: MachineConfig, address: np.ndarray) -> np.ndarray:
 
 class Banks:
     """busy: of each cycle, the banks that loads, stores and the ofmap want, a bit each; streams, tables: those
-    that ifmap and filter stream, and the table stream want. A client waits for those before it in banks that they
+    that ifmap and filter stream, and residual and table stream want. A client waits for those before it in banks that they
     want, whether they get them or not (rtl/glb/glb_arbiter.sv).
 
     Clients must be told in about the order of time, those of higher priority first.
@@ -49,22 +49,24 @@ class Banks:
             self.busy[first + word // lanes] |= mask
 
     def grant(self, cycle: int, mask: int, who: Stream, known: Callable[[int], None], limit: int) -> int:
-        """The first cycle from `cycle` on in which stream `who` (filters, tables or depthwise) gets its banks;
-        `limit` if that is not before it.
+        """The first cycle from `cycle` on in which stream `who` (not the ofmap) gets its banks; `limit` if that is not
+        before it.
 
         known(cycle): makes sure that what takes banks before the stream is known before a cycle.
         """
-        seen = cycle
+        seen, wants = cycle, self.tables if who in (Stream.TABLE, Stream.RESIDUAL) else self.streams
         while cycle < limit:
             if cycle >= seen:
-                seen = cycle + KNOWN
+                seen = min(cycle + KNOWN, limit)
                 known(seen)
                 self.reach(seen)
-            taken = self.busy[cycle] | self.streams[cycle]
+            taken = self.busy[cycle]
+            if who != Stream.IFMAP:
+                taken |= self.streams[cycle]
             if who == Stream.DEPTHWISE:
                 taken |= self.tables[cycle]
-            if who != Stream.DEPTHWISE:
-                (self.streams if who == Stream.FILTER else self.tables)[cycle] |= mask
+            else:
+                wants[cycle] |= mask
             if not taken & mask:
                 return cycle
             cycle += 1

@@ -2,6 +2,7 @@
 """A convolution pass on the timeline, pixel by pixel in every PE of a set."""
 
 from compiler.cost.timing.shape import PassShape
+from compiler.cost.timing.streams import NEVER
 from compiler.cost.timing.units import Begin, Units
 from model.config import SET_ROWS
 
@@ -17,17 +18,26 @@ class Convolution:
         self._rows = {row: [pe for pe in pes if self._row_of[pe] == row] for row in range(SET_ROWS)
                       if shape.filters[row]}
         self._base = {pe: len(self._pops[pe]) for pe in pes}  # ifmap words of passes before
-        self._free = dict.fromkeys(pes, begin.work)
+        self._free = dict.fromkeys(pes, begin.work)  # of the second set, which may be later
+        self._first_free = dict.fromkeys(pes, begin.work)  # of the first set
         self._pixel = dict.fromkeys(pes, 0)  # done in this pass
-        self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups
-        self._begins: list[dict[int, int]] = []  # of groups: by row, when filters and psum half allow it
+        self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups, in the second set
+        self._first_ends: dict[int, list[int]] = {pe: [] for pe in pes}  # likewise, in the first
+        # Of groups: by row, when filters and psum half allow it, for the first and the second set.
+        self._begins: list[dict[int, tuple[int, int]]] = []
+        self._filters: list[dict[int, int]] = []  # of groups: by row, when the filters sent so far do
+        self._beat = 0  # filter beats sent
         self._run = shape.filters[0] * shape.taps  # filter words of a PE and a group
+        self._row_beats = -(-self._run // units.machine.filter_lanes)  # of the filters of a row and a group
+        self._beats = len(self._rows) * self._row_beats  # likewise, of all rows
         self._words = (shape.pixels - 1) * shape.stride + shape.taps  # ifmap words likewise
         self._drained = 0  # groups whose tiles have been handed to the drain
 
     def run(self) -> int:
+        self._units.convolution = self
         for n in range(self._shape.turns):
             self._finish(n + 1)
+        self._units.convolution = None
         return max(self._free.values())
 
     def _forward(self, pe: int, words: int) -> None:
@@ -41,14 +51,15 @@ class Convolution:
             # What a pixel leaves behind has to be there, too.
             needed = max(shape.taps, 0 if last else shape.stride)
             arrival = ifmap.arrival(pe, group * self._words + f * shape.stride + needed - 1, self._forward)
-            start = max(self._free[pe], arrival + 1)
-            if f == 0:
-                start = max(start, self._begins[group][self._row_of[pe]])
-            end = self._free[pe] = start + self._run * self._units.slow
+            begin = self._begins[group][self._row_of[pe]] if f == 0 else (0, 0)
+            length = self._run * self._units.slow
+            self._first_free[pe] = max(self._first_free[pe], arrival + 1, begin[0]) + length
+            end = self._free[pe] = max(self._free[pe], arrival + 1, begin[1]) + length
             self._pixel[pe] += 1
             pops += [end - 1] * (shape.taps if last else shape.stride)
             if last:
                 self._ends[pe].append(end)
+                self._first_ends[pe].append(self._first_free[pe])
 
     def _finish(self, groups: int) -> None:
         """All PEs do so many groups, and the tiles in them drain."""
@@ -56,24 +67,49 @@ class Convolution:
             self._forward(pe, self._base[pe] + groups * self._words)
         while self._drained + self._shape.groups <= groups:
             self._drained += self._shape.groups
-            self._units.drain.tile(self._shape, max(ends[self._drained - 1] for ends in self._ends.values()))
+            # A beat, to which all rows add, takes a cycle from row to row.
+            ends = (self._first_ends[pe][self._drained - 1] - self._row_of[pe] for pe in self._pes)
+            self._units.drain.tile(self._shape, max(ends))
 
     def _begin_group(self) -> None:
         """The next group's filters; a row takes them when it is done with words so many before."""
-        n, half, begins, stream = len(self._begins), 0, {}, self._units.filters.stream
-        held, over = divmod(self._units.machine.filter_words, self._run)  # groups, and words of one more
+        n, half, held = len(self._begins), 0, self._units.machine.filter_words // self._run
         if n % self._shape.groups == 0:
             self._finish(n)
-            half = self._units.drain.halves[0]
+            half = self._units.drain.half
         elif n >= held:
             self._finish(n - held + 1)
-        lanes = self._units.machine.filter_lanes
-        for row, pes in self._rows.items():
-            begins[row] = half + row
-            for k in range(0, self._run, lanes):
-                last = k + lanes - 1  # of the beat's words
-                used = n - held - (last < over)  # the group whose words make room
-                room = max(self._ends[pe][used] for pe in pes) if used >= 0 else 0
-                stream.send(max(room, stream.next()))
-                begins[row] = max(begins[row], stream.sent + 1 - k * self._units.slow)
-        self._begins.append(begins)
+        while self._beat < (n + 1) * self._beats:
+            self._send(NEVER)
+        later = half + self._shape.second_set
+        self._begins.append({row: (max(half + row, at), max(later + row, at)) for row, at in self._filters[n].items()})
+
+    def send_filters(self, limit: int) -> None:
+        """Sends the filters that are known to have room before a cycle."""
+        while self._beat < self._beats * self._shape.turns and self._send(limit):
+            pass
+
+    def _send(self, limit: int) -> bool:
+        """Sends the next beat of filters, unless it goes at `limit` or later, or depends on what is not known yet."""
+        units = self._units
+        held, over = divmod(units.machine.filter_words, self._run)  # groups, and words of one more
+        n, rest = divmod(self._beat, self._beats)
+        row, k = divmod(rest, self._row_beats)
+        k *= units.machine.filter_lanes
+        last = min(k + units.machine.filter_lanes, self._run) - 1
+        used = n - held - (last < over)  # the group whose words make room for the beat's
+        if used >= 0 and any(len(self._ends[pe]) <= used for pe in self._rows[row]):
+            return False
+        at = units.filters.stream.next(limit)
+        if at is None:
+            return False
+        if used >= 0:
+            at = max(at, *(self._ends[pe][used] for pe in self._rows[row]))
+        if at >= limit:
+            return False
+        units.filters.stream.send(at)
+        if rest == 0:
+            self._filters.append(dict.fromkeys(self._rows, 0))
+        self._filters[n][row] = max(self._filters[n][row], at + 1 - k * units.slow)
+        self._beat += 1
+        return True

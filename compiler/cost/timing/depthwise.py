@@ -7,6 +7,8 @@ from compiler.cost.timing.shape import PassShape
 from compiler.cost.timing.units import Begin, Units
 from model.config import SET_ROWS
 
+SENT = 1  # word_sender: to the PEs, beside the way to the chain
+
 
 class Depthwise(Fused):
     """One pass; `run` returns the first cycle in which the PEs have nothing to do."""
@@ -38,7 +40,7 @@ class _Words:
 
     def add(self, ready: int) -> None:
         """A group whose last word is there in a cycle."""
-        self._left.append(self._drain.words(self._shape, ready))
+        self._left.append(self._drain.words(self._shape, ready - SENT))
 
     def buffer_room(self, job: int) -> int:
         """When a SUPER has room for the first word of a depthwise group."""

@@ -4,7 +4,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from compiler.cost.timing.banks import Banks
+from compiler.cost.timing.banks import ASK, Banks
 from compiler.cost.timing.shape import PassShape
 from compiler.cost.timing.streams import NEVER, Words
 from model import encoding as enc
@@ -12,11 +12,13 @@ from model.config import SET_ROWS
 from model.encoding import Stream
 
 CHAIN = SET_ROWS + 1  # registers of a set in the sum chain: skid buffer, PEs
-FREED = CHAIN - SET_ROWS  # of these, up to the PE of row 0
+FREED = 3  # from a tile's last beat until row 0's psum half is free: skid buffer, PE, psum_buffer
 GATHER = 1  # gather_network
 SUMS_FULL = 2  # pe: from the end of the last multiplication to the psum half being full: product, addition
-PPU_LATENCY = 5  # ppu: from a beat to its word: entry, requantizer (3), transposer
-RAW_LATENCY = 2  # likewise, of raw words: entry, transposer
+SKIPPED = 1  # the first beat waits for that in the PE of row 0, behind the skid buffer
+PPU_LATENCY = 5 + ASK  # from a beat at the PPU to its word's request: entry, requantizer (3), transposer; write_stream
+RAW_LATENCY = 2 + ASK  # likewise, of raw words: entry, transposer; write_stream
+EMPTY = 1  # gather_network: from the last beat's departure until no beat is noted
 HALVES = 2  # beats of raw words
 PIXEL = 8  # dw_finisher: cycles of a pixel, two for a channel
 AVERAGE_LATENCY = 4  # average_pool
@@ -25,15 +27,22 @@ UNIT = 8  # beats of a block of filters and a pixel, which make a word of each c
 
 
 class Drain:
-    """drain_sequencer, PPU with the table stream, and ofmap stream: tile by tile, a beat a cycle."""
+    """drain_sequencer, PPU with the table stream, and ofmap stream: tile by tile, a beat a cycle.
+
+    It is told tiles and goes on as far as it is asked, so that what takes banks before the tables is known.
+    """
 
     def __init__(self, banks: Banks, known: Callable[[int], None]) -> None:
         """known(cycle): makes sure that what takes banks before the tables is known before a cycle."""
         self._banks = banks
         self.tables = Words(banks, Stream.TABLE, known)
         self._ready = 0  # first cycle in which a beat can enter the array
-        self.halves = (0, 0)  # first cycle in which each psum half of row 0 is free, oldest first; of row r, r later
-        self.left = 0  # cycle of the last beat's departure from the array
+        self._tiles: deque[tuple[PassShape, int]] = deque()  # not done: their ends
+        self._unit = 0  # of the first of these: units done
+        self._is_running = False
+        self._told = 0  # tiles of all passes
+        self._freed = [0, 0]  # of the tiles two before each: first cycle in which row 0's psum half is free
+        self.left = 0  # cycle in which the drain sequencer finds the array empty
         self.written = 0  # cycle of the last ofmap word
         self._words = self._come = 0  # ofmap words and words of tables of the pass, so far
         self._popped: list[int] = []  # cycles in which the pass's tables were used up
@@ -47,55 +56,95 @@ class Drain:
         self._there.clear()
         self._popped.clear()
 
+    @property
+    def half(self) -> int:
+        """The first cycle in which the PE of row 0 has a psum half for another tile; that of row r, r cycles later."""
+        while len(self._freed) <= self._told:
+            self._next_unit(NEVER)
+        return self._freed[self._told]
+
     def tile(self, shape: PassShape, full: int) -> None:
-        """A tile whose last multiplication ends before cycle `full`.
+        """A tile whose last multiplication ends before cycle `full`."""
+        self._told += 1
+        self._tiles.append((shape, full))
+
+    def run_until(self, limit: int) -> None:
+        """Writes the words that come before a cycle. While it waits for a table, none comes."""
+        if self._is_running:
+            return
+        self._is_running = True
+        while self._tiles and self._next_unit(limit):
+            pass
+        self._is_running = False
+
+    def _next_unit(self, limit: int) -> bool:
+        """The next unit goes through the PPU, unless its first word comes at `limit` or later.
 
         The transposer holds two units: one goes in when the words of the last but one are out.
         """
-        chain = CHAIN * (2 if shape.joined else 1)
+        shape, full = self._tiles[0]
+        pixel, chain = self._unit % shape.pixels, CHAIN * (2 if shape.joined else 1)
         latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average
-        at = max(self._ready, full + SUMS_FULL)
-        for unit in range(shape.tile_beats // UNIT):
-            pixel = unit % shape.pixels
-            if pixel == 0:
-                if not self._there:
-                    self._table()
-                at = max(at, self._there.popleft() - chain - GATHER)
-            at = max(at, self._out[0] + 2 - latency) + UNIT
-            if pixel == shape.pixels - 1:
-                self._popped.append(at - 1 + chain + GATHER)
-            count = shape.columns if not shape.average else int(pixel == shape.pixels - 1)
-            self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
-        self._ready = at
-        self.left = at - 1 + chain
-        self.halves = self.halves[1], at + FREED
+        at = max(self._ready, self._out[0] + 2 - latency)
+        if self._unit == 0:
+            at = max(at, full + SUMS_FULL - SKIPPED)
+        if pixel == 0 and at + UNIT - 1 + latency < limit:
+            if not self._table(limit):
+                return False
+            at = max(at, self._there[0] - chain - GATHER)
+        if at + UNIT - 1 + latency >= limit:
+            return False
+        if pixel == 0:
+            self._there.popleft()
+        at = self._ready = at + UNIT
+        if pixel == shape.pixels - 1:
+            self._popped.append(at - 1 + chain + GATHER)
+        count = shape.columns if not shape.average else int(pixel == shape.pixels - 1)
+        self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
+        self._unit += 1
+        if self._unit == shape.tile_beats // UNIT:
+            self._end_tile(at, chain)
+        return True
+
+    def _end_tile(self, at: int, chain: int) -> None:
+        shape, _ = self._tiles.popleft()
+        self._unit = 0
+        self.left = at - 1 + chain + EMPTY
+        self._freed.append(at - 1 + FREED - shape.second_set)
         self.written = self._out[1]
 
     def words(self, shape: PassShape, ready: int) -> int:
         """A group of depthwise words, the last pixel's there in cycle `ready`; returns when it has left.
 
-        A pixel's words are two beats, a half of the GLB word each.
+        A pixel's words are two beats, a half of the GLB word each; a beat waits for them at the end of the chain.
         """
         latency, at = CHAIN + GATHER + RAW_LATENCY, self._ready
         for pixel in range(shape.pixels):
-            at = max(at, ready - PIXEL * (shape.pixels - 1 - pixel))
+            at = max(at, ready - CHAIN - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
             self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), shape.columns)
         self._ready = at
-        self.left = at - 1 + CHAIN
+        self.left = at - 1 + CHAIN + EMPTY
         self.written = self._out[1]
-        return at
+        return at + CHAIN
+
+    def end(self, written: int) -> None:
+        """An elementwise pass has written its last word in a cycle."""
+        self._out = written, written
+        self.written = written
 
     def catch_up(self, cycle: int) -> None:
-        """Takes the words of tables that are known to come before a cycle."""
+        """Writes words, and takes those of tables, that are known to come before a cycle."""
+        self.run_until(cycle)
         while (at := self._next_word(cycle)) is not None and at < cycle:
             self._take_word(at)
         self.tables.fetch(cycle)
 
-    def _table(self) -> None:
-        """The next table comes."""
-        while not self._there:
-            self._take_word(self._next_word(NEVER))
+    def _table(self, limit: int) -> bool:
+        """The next table comes, if its words do before a cycle."""
+        while not self._there and (at := self._next_word(limit)) is not None and at < limit:
+            self._take_word(at)
+        return bool(self._there)
 
     def _next_word(self, limit: int) -> int | None:
         """When the next word of a table can come; None: that is not known before `limit`, or there is none."""

@@ -15,7 +15,7 @@ from model.config import SET_ROWS
 TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_finisher holds
 TABLE_USED = PIXEL - 1  # dw_finisher: from a pixel's first cycle to its last
-SUMMED = 4  # pe: from a depthwise group's first multiplication to its first sum: 3 taps, product, queue
+SUMMED = 1  # pe: from behind the multiplications of a depthwise pixel to its sum: product, queue
 WORD_READY = 14  # from a pixel's first cycle in dw_finisher to its word in the PEs: to the last channel's second
 #                  cycle (7), requantizer (4), word_buffer (2), word_sender
 
@@ -36,6 +36,7 @@ class Fused:
         self._length = shape.taps * shape.pixels * units.slow
         # When the words of a group leave the queue, from its begin on.
         step = shape.taps * units.slow
+        self._first_sum = step + SUMMED  # from the group's begin on
         self._leave = [step * (f + 1) - 1 for f in range(shape.pixels)
                        for _ in range(shape.taps if f == shape.pixels - 1 else shape.stride)]
 
@@ -73,7 +74,7 @@ class Fused:
                 pops[pe] += [begin + n for n in self._leave]
             starts.append(max(self._begun[pe] for pe in ready))
         for column in self._columns:
-            self._summed[column] = max(self._begun[row * cols + column] for row in range(SET_ROWS)) + SUMMED
+            self._summed[column] = max(self._begun[row * cols + column] for row in range(SET_ROWS)) + self._first_sum
         self._work.interrupt(starts, self._length)
         self._ends.append([start + self._length for start in starts])
 
@@ -150,7 +151,7 @@ class _Pointwise:
             return False
         room = self._ends[n - self._ahead] if n >= self._ahead else 0
         sent = max(self.words[job], self._sent + shape.pixels, room + 1 + shape.pixels)
-        half = self._drain.halves[0] if group == 0 else 0
+        half = self._drain.half if group == 0 else 0
         if max(self._free[0], sent, half) >= limit:
             return False
         self._sent, self._free = sent, [max(free, sent, half + row) for row, free in enumerate(self._free)]

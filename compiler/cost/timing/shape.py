@@ -9,7 +9,7 @@ from compiler.cost.timing.banks import bank_masks
 from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import ArrayMode, Stream
+from model.encoding import ArrayMode, Operation, Stream
 from model.streams import Positions, inside, positions, sent
 
 PAIR = 2  # words of a beat of two lanes
@@ -34,9 +34,10 @@ class PassShape:
     outer: int
     columns: int
     tile_beats: int
+    second_set: int  # beats at the end of a tile that only the second set adds to, so that the first is free before
     joined: bool  # the two sets make one sum chain
     average: bool
-    chunk_groups: int  # channel groups of a filter chunk, 0: no chunks
+    chunk_groups: int  # groups of the pass in a filter chunk, 0: no chunks
     level_pairs: dict[Stream, int]  # of the streams that are used: pairs of loops
     beats: list[tuple[tuple[int, ...], int]]
     banks_ifmap: list[int]
@@ -44,6 +45,9 @@ class PassShape:
     banks_depthwise: list[int]
     banks_table: list[int]
     banks_ofmap: list[int]
+    banks_residual: list[int]
+    operation: Operation  # on the words that leave
+    window: int  # words A that become one, 0: each stands by itself
 
     @property
     def tile(self) -> int:
@@ -78,7 +82,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     filters = descriptor.stream(Stream.FILTER)
     chunk_groups = 0
     if filters.options["enable"] and filters.options["chunk"]:
-        chunk_groups = filters.levels[filters.options["chunk_level"] - 1].count
+        chunk_groups = loops["groups"] // filters.levels[filters.options["chunk_level"]].count
     ifmap = descriptor.stream(Stream.IFMAP)
     at = positions(ifmap)
     turns = loops["outer"] * loops["inner"] * loops["groups"]
@@ -87,12 +91,16 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"],
-        drain["block"] * drain["blocks"] * shape["pixels"], bool(drain["ln"] >> (SET_ROWS - 1) & 1),
+        drain["block"] * drain["blocks"] * shape["pixels"],
+        drain["block"] - shape["filters_0"] if mode == ArrayMode.CONVOLUTION else 0,
+        bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
-        _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns), _pair_banks(machine, ifmap, at),
+        [] if mode == ArrayMode.ELEMENTWISE else _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns),
+        _pair_banks(machine, ifmap, at),
         _word_banks(machine, filters, machine.filter_lanes),
-        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP)))
+        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP, Stream.RESIDUAL)),
+        Operation(descriptor.result["operation"]), descriptor.first["window"])
 
 
 def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stream: StreamDescriptor,

@@ -16,6 +16,77 @@ SKID = 2  # beats in the skid buffer of a network of the array
 NEVER = 1 << 40
 
 
+class Reader:
+    """A read_stream, and the skid buffer of the network behind it: when positions are gone through and beats handed on.
+
+    A position needs one of READ_AHEAD places, which is free from the cycle behind the beat's handing on, and one of
+    the two places for requests. With two beats in the skid buffer, the next is handed on in the cycle behind the
+    taking of the first.
+    """
+
+    def __init__(self, to_array: bool = True) -> None:
+        """to_array: through a network; else what is handed on is taken."""
+        self._network = NETWORK if to_array else 0
+        self._taken: deque[int] = deque([-1] * SKID if to_array else [])  # of beats, from the next in `_handed` on
+        self._there: deque[int] = deque()  # of beats: first cycle in which each can be handed on
+        self._handed = -1  # cycle in which the beat before these was
+        self._position = -1  # cycle of the last position
+        self._next: int | None = None  # that of the next, once it is worked out
+        self._granted = (-1, -1)  # cycles of the last two grants
+
+    def take(self, first: int) -> None:
+        """A pass whose first beat, if it is from the GLB, may be taken in cycle `first`; all before are."""
+        self._handed = self.handed
+        for _ in self._there:
+            self._taken.popleft()
+        self._there.clear()
+        self._position, self._next = first - self._network - READ - ASK - 1, None
+
+    @property
+    def handed(self) -> int:
+        """The cycle in which the last beat is handed on, all being taken."""
+        handed = self._handed
+        for there, taken in zip(self._there, self._taken):
+            handed = max(handed + 1, there, taken + self._network)
+        return handed
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known when the next position has a place."""
+        return len(self._there) < READ_AHEAD or bool(self._taken)
+
+    def position(self) -> int:
+        """The cycle of the next position."""
+        if self._next is None:
+            handed = self._next_handed() if len(self._there) == READ_AHEAD else -1
+            self._next = max(self._position, self._granted[0], handed) + 1
+        return self._next
+
+    def ask(self, position: int) -> int:
+        """The cycle in which a beat from the GLB is asked for."""
+        return max(position + ASK, self._granted[1] + 1)
+
+    def fetch(self, position: int, granted: int | None) -> int:
+        """The next beat is fetched, `granted` being None where it is outside of its tensor; returns the first cycle in
+        which it can be taken."""
+        if len(self._there) == READ_AHEAD:
+            self._handed = self._next_handed()
+            self._there.popleft()
+            self._taken.popleft()
+        self._position, self._next = position, None
+        if granted is not None:
+            self._granted = self._granted[1], granted
+        self._there.append(position + 1 if granted is None else granted + READ)
+        return self._there[-1] + self._network
+
+    def beat_taken(self, at: int) -> None:
+        """The next beat is taken in a cycle."""
+        self._taken.append(at)
+
+    def _next_handed(self) -> int:
+        return max(self._handed + 1, self._there[0], self._taken[0] + self._network)
+
+
 class Ifmap:
     """The ifmap stream: beats are fetched some ahead of their sending, and sent in order. A PE takes a beat as soon
     as it has room; the next one follows when all have taken it.
@@ -26,8 +97,10 @@ class Ifmap:
     pops: by PE, the last cycle of each word in its ifmap queue; pixels: by column, of its pixel queue in the pass.
     """
 
-    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
-        self._front, self._banks = front, banks
+    def __init__(self, machine: MachineConfig, front: Front, banks: Banks, known: Callable[[int], None]) -> None:
+        """known(cycle): makes sure that the ofmap is known before a cycle."""
+        self._front, self._banks, self._ofmap_known, self.reader = front, banks, known, Reader()
+        self._is_fetching = False
         self.sent = -1  # cycle of the last beat
         self.depth, self._pixel_depth = machine.ifmap_words, machine.pixel_words
         self.pops: list[list[int]] = [[] for _ in range(SET_ROWS * machine.cols)]
@@ -39,8 +112,7 @@ class Ifmap:
     def take(self, shape: PassShape, first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`. A pointwise pass fills the pixel queues."""
         self._masks, self._fetched = iter(shape.banks_ifmap), deque()
-        self._granted = first - NETWORK - READ - 1
-        self.sent = first - 1
+        self.reader.take(first)
         self._beats, self._place, self._left = shape.beats, 0, len(shape.banks_ifmap)
         self.pixels = [[] for _ in self.pops]
         pointwise = shape.mode == ArrayMode.POINTWISE
@@ -50,8 +122,7 @@ class Ifmap:
         self._waits: tuple[int, int] | None = None  # for a PE to be done with so many words
         self._known = 0  # the next beat is not sent before this cycle
         self.taken = 0  # first cycle in which PEs take words of this pass
-        for _ in range(READ_AHEAD + SKID):
-            self._fetch(0)
+        self._fetch()
 
     def arrival(self, pe: int, word: int, make_room: Callable[[int, int], None] | None = None) -> int:
         """The cycle in which a PE gets a word of the pass.
@@ -65,8 +136,8 @@ class Ifmap:
         return arrived[word]
 
     def catch_up(self, cycle: int) -> None:
-        """Sends the beats that are known to go before a cycle."""
-        while self._left and self._known < cycle and self._send(cycle):
+        """Sends the beats that are known to go before a cycle; all are while one is fetched."""
+        while not self._is_fetching and self._left and self._known < cycle and self._send(cycle):
             pass
 
     def _send(self, limit: int) -> bool:
@@ -97,26 +168,23 @@ class Ifmap:
         self._place += 1
         if self._place == len(self._beats):
             self._place = 0
-        self._fetch(at)
+        self.reader.beat_taken(at)
+        self._fetch()
         return True
 
-    def _fetch(self, at: int) -> None:
-        """The next beat is fetched behind cycle `at`, when no client before the stream takes its banks."""
-        mask = next(self._masks, None)
-        if mask is None:
-            return
-        at, busy = max(self._granted, at + ASK) + 1, self._banks.busy
-        if at >= self._loads_known:
-            self._front.catch_up(at)
-            self._loads_known = at + DRAM_LATENCY
-        if mask:
-            self._banks.reach(at)
-            while busy[at] & mask:
-                self._banks.streams[at] |= mask
-                at += 1
-            self._banks.streams[at] |= mask
-        self._granted = at
-        self._fetched.append(at + READ + NETWORK)
+    def _fetch(self) -> None:
+        """Beats are fetched as far as is known, each when no client before the stream takes its banks."""
+        reader, banks, self._is_fetching = self.reader, self._banks, True
+        while reader.is_known and (mask := next(self._masks, None)) is not None:
+            position, granted = reader.position(), None
+            if mask:
+                granted = reader.ask(position)
+                if granted >= self._loads_known:
+                    self._front.catch_up(granted)
+                    self._loads_known = granted + DRAM_LATENCY
+                granted = banks.grant(granted, mask, Stream.IFMAP, self._ofmap_known, NEVER)
+            self._fetched.append(reader.fetch(position, granted))
+        self._is_fetching = False
 
 
 class Words:
@@ -129,21 +197,19 @@ class Words:
     def __init__(self, banks: Banks, who: Stream, known: Callable[[int], None],
                  gate: Callable[[int], int | None] = lambda beat: 0) -> None:
         self._banks, self._who, self._known, self._gate = banks, who, known, gate
-        to_array = who != Stream.TABLE  # through a network with a skid buffer; beats are sent when PEs see them
-        self._delay = READ + NETWORK * to_array  # from a grant until the beat can be sent
-        self._ahead = READ_AHEAD + SKID * to_array
-        self.sent = -1  # cycle of the last beat
+        self.reader = Reader(to_array=who in (Stream.FILTER, Stream.DEPTHWISE))
+        self.sent = -1  # cycle of the last beat, in which PEs, or others, see it
         self.granted: list[int] = []  # cycles in which the beats of the pass were fetched
         self._masks: list[int] = []
         self._fetched: deque[int] = deque()
-        self._places: deque[int] = deque()  # places for beats ahead: cycle in which each fell free
+        self._asks = 0  # the next beat is not granted before this cycle
+        self._is_fetching = False
 
     def take(self, masks: list[int], first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`. masks: the banks of each beat."""
-        self.sent = max(self.sent, first - 1)
-        self._masks, self.granted, self._last = masks, [], first - self._delay - 1
+        self.reader.take(first)
+        self._masks, self.granted, self._asks = masks, [], 0
         self._fetched.clear()
-        self._places = deque([self._last - ASK] * self._ahead)
 
     def next(self, limit: int = NEVER) -> int | None:
         """The first cycle in which the next beat can be sent; None: it is not fetched before `limit`, that is not
@@ -156,7 +222,7 @@ class Words:
         """The next beat goes in cycle `at`."""
         self._fetched.popleft()
         self.sent = at
-        self._places.append(at)
+        self.reader.beat_taken(at)
 
     @property
     def ahead(self) -> int:
@@ -170,22 +236,23 @@ class Words:
 
     def _fetch(self, limit: int) -> bool:
         """Fetches a beat when no client before the stream takes its banks, if that is before `limit`."""
-        number = len(self.granted)
-        if not self._places or number >= len(self._masks):
+        number, reader = len(self.granted), self.reader
+        if self._asks >= limit or self._is_fetching or number >= len(self._masks) or not reader.is_known:
             return False
         opens = self._gate(number)
         if opens is None:
             return False
-        at = max(self._last + 1, self._places[0] + ASK + 1, opens + ASK)
-        if at < limit and (mask := self._masks[number]):
+        position, mask = max(reader.position(), opens), self._masks[number]
+        at = max(reader.ask(position), self._asks) if mask else position
+        if at < limit and mask:
+            self._is_fetching = True
             at = self._banks.grant(at, mask, self._who, self._known, limit)
+            self._is_fetching = False
         if at >= limit:
-            self._last = max(self._last, limit - 1)
+            self._asks = max(self._asks, limit)
             return False
-        self._places.popleft()
-        self._last = at
         self.granted.append(at)
-        self._fetched.append(at + self._delay)
+        self._fetched.append(reader.fetch(position, at if mask else None))
         return True
 
 
@@ -194,9 +261,10 @@ class Filters:
     of the PEs reach and chunks are there. Of each row the PE that is last to use a word stands for all.
     """
 
-    def __init__(self, front: Front, machine: MachineConfig, banks: Banks, ifmap: Ifmap) -> None:
+    def __init__(self, front: Front, machine: MachineConfig, banks: Banks, known: Callable[[int], None]) -> None:
+        """known(cycle): makes sure that ofmap and ifmap stream are known before a cycle."""
         self._front, self._depth, self._lanes = front, machine.filter_words, machine.filter_lanes
-        self.stream = Words(banks, Stream.FILTER, ifmap.catch_up, self._chunk_there)
+        self.stream = Words(banks, Stream.FILTER, known, self._chunk_there)
         # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each.
         self._used: list[list[int]] = [[] for _ in range(SET_ROWS)]
         self._seen: list[list[int]] = [[] for _ in range(SET_ROWS)]

@@ -18,21 +18,42 @@ class Work(Protocol):
     def run_until(self, limit: int) -> int: ...
 
 
+class FilterUser(Protocol):
+    """A convolution, which sends its filters by itself."""
+
+    def send_filters(self, limit: int) -> None: ...
+
+
 class Units:
     """The pass side. slow: cycles of a multiplication."""
 
     def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
         self.machine, self.front, self.banks = machine, front, banks
-        self.ifmap = Ifmap(machine, front, banks)
-        self.filters = Filters(front, machine, banks, self.ifmap)
+        self.ifmap = Ifmap(machine, front, banks, self._ofmap_known)
+        self.filters = Filters(front, machine, banks, self._ifmap_known)
         self.drain = Drain(banks, self._streams_known)
         self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
+        # Words A and B of elementwise passes.
+        self.words = Words(banks, Stream.IFMAP, front.catch_up)
+        self.others = Words(banks, Stream.RESIDUAL, self.words.fetch)
         self.work: Work | None = None  # pointwise work of the pass, which uses up filters
+        self.convolution: FilterUser | None = None  # the pass, if it is one
         self.slow = 4 // machine.multipliers
 
-    def _streams_known(self, cycle: int) -> None:
-        """Ifmap and filter stream are worked out up to a cycle, as far as is known."""
+    def _ofmap_known(self, cycle: int) -> None:
+        """The ofmap stream is worked out up to a cycle, as far as is known."""
+        self.drain.run_until(cycle)
+
+    def _ifmap_known(self, cycle: int) -> None:
+        """Likewise the ifmap stream."""
+        self.drain.run_until(cycle)
         self.ifmap.catch_up(cycle)
+
+    def _streams_known(self, cycle: int) -> None:
+        """Likewise ifmap and filter stream."""
+        self._ifmap_known(cycle)
+        if self.convolution:
+            self.convolution.send_filters(cycle)
         self.filters.catch_up(cycle)
 
     def _all_known(self, cycle: int) -> None:

@@ -165,9 +165,15 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
             Level(beats // (blocks.pixels * block), blocks.pixels * block * pairs)))
     if c.ofmap is None:
         return
-    if fold or sets.across > 1 or block != 8:
+    if sets.across > 1 or block != 8:
         raise ValueError("an int8 ofmap needs p * t = 8 filters, stacked, in one block of columns")
     descriptor.set_stream(Stream.TABLE, linear_stream(
-        c.table_address, Level(enc.TABLE_WORDS, 1), Level(c.tiles, enc.TABLE_WORDS), Level(blocks.outer)))
-    descriptor.set_stream(Stream.OFMAP, ofmap_stream(c.ofmap, blocks, PoolMode.NONE, 1, c.tiles, c.last_channels))
+        c.table_address, Level(enc.TABLE_WORDS, 1), *([Level(sets.folds)] if fold else []),
+        Level(c.tiles, enc.TABLE_WORDS), Level(blocks.outer)))
+    chain = replace(blocks, rows=blocks.rows // sets.folds)
+    words = ofmap_stream(c.ofmap, chain, PoolMode.NONE, 1, c.tiles, c.last_channels)
+    if fold:  # chains that hold different rows drain one after the other, in place of inner blocks
+        chains, down = rows_level(c.ofmap, sets.folds, chain.rows), rows_level(c.ofmap, blocks.down, blocks.rows)
+        words = replace(words, levels=(*words.levels[:4], chains, *words.levels[5:7], down))
+    descriptor.set_stream(Stream.OFMAP, words)
     descriptor.set(enc.PPU_INDEX, enc.PPU, **vars(c.output))

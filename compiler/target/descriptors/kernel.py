@@ -15,7 +15,7 @@ from compiler.target.descriptors.streams import ring_of, rows_level
 from model import encoding as enc
 from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import Axis, Stream
+from model.encoding import Axis, Destination, Stream
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _pixel_stream(machine: MachineConfig, p: SeparablePass, kernel: Kernel) -> S
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": x % (1 << enc.GLB_ADDRESS_BITS), **ring_of(ifmap)},
         {"y": y, "x": x, "rows": ifmap.rows, "cols": ifmap.cols},
-        {"pad": p.ifmap_zero_point, "to_pixels": 1, "half_by_set": int(split), "single": 1},
+        {"pad": p.ifmap_zero_point, "destination": Destination.PIXELS, "half_by_set": int(split), "single": 1},
         (
             columns(blocks.pixels, across),
             columns(blocks.cols, blocks.pixels * across, column_tag=1),

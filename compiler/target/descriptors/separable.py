@@ -19,7 +19,7 @@ from model import encoding as enc
 from model.arithmetic import average_reciprocal
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
+from model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SeparablePass:
     middle: Output = field(default_factory=Output)
     pool: PoolMode = PoolMode.NONE
     pool_count: int = 1
-    taps: int = 1  # of a kernel, each a channel group of its own (compiler/pointwise_convolution.py)
+    taps: int = 1  # of a kernel, each a channel group of its own (compiler/target/descriptors/kernel.py)
 
     @property
     def groups(self) -> int:
@@ -79,7 +79,7 @@ def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[L
         {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(ifmap)},
         {"y": y, "x": x - odd, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
         {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
-         "to_pixels": int(to_pixels), "half_by_set": int(split),
+         "destination": Destination.PIXELS if to_pixels else Destination.ROWS, "half_by_set": int(split),
          "pair_level": 0 if to_pixels else len(inner_levels)},
         tuple(levels),
     )

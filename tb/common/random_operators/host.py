@@ -5,7 +5,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 from model.operators import host, tables
-from model.operators.quantization import requantization, requantize
+from model.operators.quantization import from_uint8, requantization, requantize
 from tb.common.random_operators.drawing import (
     LITERT,
     Operand,
@@ -54,16 +54,23 @@ def draw_arg_max(rng):
     )
 
 
-def draw_resize_bilinear(rng):
+def draw_resize_bilinear(rng, kind="int8"):
     shape, wanted = draw_map(rng, channels=8), [whole(rng, 1, 20), whole(rng, 1, 20)]
     align_corners, half_pixel_centers = [(False, False), (True, False), (False, True)][whole(rng, 0, 2)]
     quantization = draw_quantization(rng)
     values = draw_values(rng, shape, quantization.zero_point, chance(rng, 0.2))
+    operand = activation(values, quantization, kind)
+    resize = host.resize_bilinear_uint8 if kind == "uint8" else host.resize_bilinear
+
+    def golden(_):
+        resized = resize(operand.stored, wanted, align_corners, half_pixel_centers)
+        return from_uint8(resized) if kind == "uint8" else resized
+
     return graph(
         "RESIZE_BILINEAR",
-        [activation(values, quantization), constant(np.int32(wanted))],
-        [result((shape[0], *wanted, shape[3]), quantization)],
-        lambda _: host.resize_bilinear(values, wanted, align_corners, half_pixel_centers),
+        [operand, constant(np.int32(wanted))],
+        [result((shape[0], *wanted, shape[3]), quantization, kind)],
+        golden,
         alignCorners=align_corners,
         halfPixelCenters=half_pixel_centers,
     )
@@ -113,6 +120,7 @@ OPERATORS = {
     "SOFTMAX uint8": lambda rng: draw_softmax(rng, "uint8"),
     "ARG_MAX": draw_arg_max,
     "RESIZE_BILINEAR": draw_resize_bilinear,
+    "RESIZE_BILINEAR uint8": lambda rng: draw_resize_bilinear(rng, "uint8"),
     "QUANTIZE": lambda rng: draw_quantize(rng, "int8"),
     "QUANTIZE uint8": lambda rng: draw_quantize(rng, "uint8", "uint8"),
     "QUANTIZE from float32": lambda rng: draw_quantize(rng, "float32"),

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An elementwise pass on the timeline, word by word: ifmap stream, operation, ofmap."""
+
+from compiler.cost.timing.banks import ASK
+from compiler.cost.timing.shape import PassShape
+from compiler.cost.timing.units import Units
+from model import encoding as enc
+from model.encoding import Operation
+
+LATENCY = 6  # elementwise_unit: from the take of a word A, or of the last of a window, to its result
+HALVES = 2  # cycles of a word that the lanes take
+TOTALS = 1  # window_totals: from the last word of a window to the take of its low half
+SKID = 2  # words that write_stream holds
+
+
+class Elementwise:
+    """One pass; `run` returns the cycle in which its last word A is taken."""
+
+    def __init__(self, units: Units, shape: PassShape) -> None:
+        self._units, self._shape = units, shape
+        self._place = 0  # of the next word in the ofmap
+        self._written = -1  # cycle of the last word
+
+    def run(self, first: int, others: int, opened: int) -> int:
+        """First cycles: in which the first word A and the first word B can come, in which the PPU takes words."""
+        units, shape = self._units, self._shape
+        units.words.take(shape.banks_ifmap, first)
+        units.others.take(shape.banks_residual, others)
+        if shape.operation == Operation.TABLE:
+            for _ in range(enc.LOOKUP_WORDS):
+                units.others.send(max(units.others.next(), opened))
+            opened = units.others.sent + 1
+        steps = self._windows if shape.window else self._one_by_one
+        steps(opened)
+        units.drain.end(self._written)
+        return units.words.sent
+
+    def _one_by_one(self, free: int) -> None:
+        """free: the first cycle in which a word A can be taken."""
+        words, others, shape = self._units.words, self._units.others, self._shape
+        direct, joined = shape.operation == Operation.NONE, shape.operation != Operation.TABLE and shape.banks_residual
+        length, latency = (1, 0) if direct else (HALVES, LATENCY)
+        for _ in shape.banks_ifmap:
+            at = max(free, words.next(), others.next() if joined else 0) + length - 1
+            words.send(at)
+            if joined:
+                others.send(at)
+            self._write(at + latency)
+            free = max(at + 1, self._written - latency - SKID)
+
+    def _windows(self, free: int) -> None:
+        words, windows, shape = self._units.words, self._units.drain.tables, self._shape
+        last, fed = len(shape.banks_ifmap) - 1, -HALVES
+        for n in range(last + 1):
+            at = max(free, words.next())
+            words.send(at)
+            free = at + 1
+            if (n + 1) % shape.window and n != last:
+                continue
+            fed = max(at + TOTALS, fed + HALVES, windows.next() if shape.operation == Operation.SUM else 0,
+                      self._written - LATENCY - SKID)
+            if shape.operation == Operation.SUM:
+                windows.send(fed + HALVES - 1)
+            self._write(fed + LATENCY - TOTALS)
+            free = max(free, fed)
+
+    def _write(self, at: int) -> None:
+        """The next word leaves the PPU in cycle `at` at the earliest."""
+        banks, mask = self._units.banks, self._shape.banks_ofmap[self._place]
+        at = max(at, self._written + 1) + ASK
+        if mask:
+            banks.reach(at)
+            while banks.busy[at] & mask:
+                at += 1
+            banks.busy[at] |= mask
+        self._place += 1
+        self._written = at - ASK

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the streams of a pass bring what its units take.
+
+A unit takes the words that were brought for its pass, and no others. Where one is left over when a unit is done, the
+machine stops with ErrorCode.DESCRIPTOR; where one is missing the pass does not end.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from model import encoding as enc
+from model import ppu
+from model.array import ArrayModel, drain_beats
+from model.config import DEPTHWISE_TAPS, SET_ROWS
+from model.descriptor import Descriptor
+from model.encoding import ArrayMode, Stream
+from model.streams import Beats
+
+_COLUMN_BITS = {Stream.IFMAP: 6, Stream.FILTER: 2}
+
+
+class SurplusWords(ValueError):
+    """A stream brings more words than its pass takes, or the ofmap has not as many as the pass makes."""
+
+
+class MissingWords(ValueError):
+    """A stream brings fewer words than its pass takes."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Words of a stream that come to a unit, and those that it takes."""
+
+    what: str
+    brought: int
+    taken: int
+
+
+def check(array: ArrayModel, beats: dict[Stream, Beats]) -> None:
+    """Raises MissingWords, or else SurplusWords; beats: of the read streams that the pass uses."""
+    _judge([*_array(array, beats), *_sums(array, beats)])
+    if array.descriptor.drain["to_ppu"]:
+        _check_places(array.descriptor, _ppu_words(array))
+
+
+def check_words(descriptor: Descriptor, beats: dict[Stream, Beats]) -> None:
+    """Likewise, of an elementwise pass: its ifmap words are all that come."""
+    words = len(beats[Stream.IFMAP].data)
+    made = ppu.words_made(descriptor, words)
+    taken = {Stream.RESIDUAL: ppu.others_taken(descriptor, words), Stream.TABLE: made}
+    _judge([Demand(stream.name.lower(), len(beats[stream].data), count) for stream, count in taken.items()
+            if stream in beats])
+    _check_places(descriptor, made)
+
+
+def _judge(demands: list[Demand]) -> None:
+    for demand in demands:
+        if demand.brought < demand.taken:
+            raise MissingWords(f"{demand.what}: {demand.brought} words come, {demand.taken} are taken")
+    for demand in demands:
+        if demand.brought > demand.taken:
+            raise SurplusWords(f"{demand.what}: {demand.brought} words come, {demand.taken} are taken")
+
+
+def _check_places(descriptor: Descriptor, words: int) -> None:
+    places = descriptor.stream(Stream.OFMAP).length
+    if words != places:
+        raise SurplusWords(f"ofmap: the pass makes {words} words, for {places} places")
+
+
+def _counts(beats: Beats | None, column_bits: int) -> np.ndarray:
+    """Words by the row and the column of their tags: int [16, 2**column_bits]."""
+    if beats is None:
+        return np.zeros((16, 1 << column_bits), np.int64)
+    place = (beats.tag >> 6 & 0xF) << column_bits | beats.tag & (1 << column_bits) - 1
+    return np.bincount(place, beats.lanes.sum(axis=1), 16 << column_bits).astype(int).reshape(16, -1)
+
+
+def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
+    """Of each PE and SUPER."""
+    shape, mode, depthwise = array.shape, array.mode, beats.get(Stream.DEPTHWISE)
+    words_made = mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE)
+    dw_groups = array.outer * array.inner * array.groups
+    groups = dw_groups if words_made else dw_groups * array.tiles
+    ifmaps, filters = (_counts(beats.get(stream), bits) for stream, bits in _COLUMN_BITS.items())
+    set_rows = np.zeros(16, int) if depthwise is None else np.bincount(depthwise.tag >> 6 & 0xF, minlength=16)
+    pixel_words = array.pixels if mode == ArrayMode.POINTWISE else array.row_words
+    for row in range(array.config.rows):
+        count = shape[f"filters_{row % SET_ROWS}"] * (shape["taps"] if mode == ArrayMode.CONVOLUTION else 1)
+        for col in range(array.config.cols):
+            there, ids = array.takes_part(row, col), (array.row_ids[row], array.column_ids[row][col])
+            runs = there and (count > 0 or mode == ArrayMode.DEPTHWISE)
+            where = f"PE {row}, {col}"
+            yield Demand(f"ifmap of {where}", ifmaps[ids[0]["ifmap"], ids[1]["ifmap"]], runs * groups * pixel_words)
+            yield Demand(f"filters of {where}", filters[ids[0]["filter"], ids[1]["filter"]],
+                         0 if mode == ArrayMode.DEPTHWISE else runs * dw_groups * array.tiles * count)
+            if not there or depthwise is None:
+                continue
+            yield Demand(f"taps of {where}", set_rows[row % SET_ROWS], runs * dw_groups * DEPTHWISE_TAPS)
+            if row % SET_ROWS == SET_ROWS - 1:
+                yield Demand(f"tables of {where}", set_rows[SET_ROWS:].sum(), dw_groups * enc.TABLE_WORDS)
+
+
+def _order(array: ArrayModel) -> tuple[int, tuple[int, int, int, int]]:
+    """Tiles of sums of the pass, and the order of a tile's beats."""
+    tiles = 1 if array.mode == ArrayMode.DEPTHWISE else array.tiles
+    return array.outer * tiles * array.inner, drain_beats(array.descriptor).order
+
+
+def _ppu_words(array: ArrayModel) -> int:
+    tiles, order = _order(array)
+    return tiles * ppu.words_of_tile(array.descriptor, order)
+
+
+def _sums(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
+    """Of the drain and of the PPU."""
+    tiles, order = _order(array)
+    taken = {
+        Stream.IPSUM: tiles * int(np.prod(order)) * -(-array.descriptor.drain["columns"] // 2),
+        Stream.TABLE: tiles * order[0] * order[1] * enc.TABLE_WORDS,
+        Stream.RESIDUAL: ppu.others_taken(array.descriptor, _ppu_words(array)),
+    }
+    for stream, words in taken.items():
+        if stream in beats:
+            yield Demand(stream.name.lower(), len(beats[stream].data), words)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passes whose streams bring more or fewer words than their loops take, and tables of any bits; bench.py lists them."""
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import cocotb
+import numpy as np
+from cocotb.triggers import First, RisingEdge, SimTimeoutError, with_timeout
+
+from compiler.cases.passes import Case
+from model import encoding as enc
+from model import streams
+from model.config import SET_ROWS, MachineConfig
+from model.demand import MissingWords, SurplusWords
+from model.descriptor import Descriptor, StreamDescriptor
+from model.encoding import Stream
+from model.passes import PassTrace, run_pass
+from tb.common import pass_layers
+from tb.common.bench import PERIOD_NS, Testbench
+from tb.common.scoreboard import Scoreboard
+
+pass_tests = importlib.import_module("tb.pass.pass_tests")
+
+MOST_POSITIONS = 1 << 14  # of a stream
+MOST_WORDS = 4000  # of a case's GLB
+
+
+def small_case(rng: np.random.Generator, machine: MachineConfig, number: int) -> tuple[Case, str]:
+    """A pass of one kind after the other, of few words."""
+    kinds = [kind for kind in (*pass_layers.KINDS, *pass_layers.FINISHES) if not pass_layers.why_not(kind, machine)]
+    kind = kinds[number % len(kinds)]
+    while True:
+        layer, about = pass_layers.draw(rng, kind, machine)
+        case = layer.parts[0][0]
+        if len(case.glb) <= MOST_WORDS:
+            return case, about
+
+
+def change_stream(rng: np.random.Generator, program: StreamDescriptor, loop: bool) -> tuple[StreamDescriptor, str]:
+    """A stream with one more or one less iteration of a loop, or, unless `loop`, other tags or trimmed ends."""
+    levels, n = list(program.levels), int(rng.integers(enc.LEVELS))
+    kind = "count" if loop else str(rng.choice(["count", "count", "tag", "trim_first", "trim_last"]))
+    if kind == "count":
+        count = max(1, levels[n].count + int(rng.choice([-1, 1, 1, 2])))
+        levels[n] = replace(levels[n], count=count)
+    elif kind == "tag":
+        levels[n] = replace(levels[n], tag=(levels[n].tag + int(rng.choice([1, 1 << 6]))) % (1 << 11))
+    else:
+        return replace(program, options=program.options | {kind: 1 - program.options[kind]}), kind
+    return replace(program, levels=tuple(levels)), f"{kind} of level {n}"
+
+
+def set_stream(descriptor: Descriptor, stream: Stream, program: StreamDescriptor) -> Descriptor:
+    """The descriptor with other loops and options of a stream, which `Descriptor.set_stream` might refuse."""
+    changed = Descriptor(descriptor.words)
+    base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
+    options = program.options | {"level_pairs": enc.LEVELS // 2 - 1}  # any of them may be used
+    changed.set(base + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS, **options)
+    for n, level in enumerate(program.levels):
+        fields = enc.STREAM_LEVEL.unpack(changed.words[base + enc.STREAM_LEVELS_OFFSET + n])
+        changed.set(base + enc.STREAM_LEVELS_OFFSET + n, enc.STREAM_LEVEL,
+                    **fields | {"last": level.count - 1, "tag": level.tag})
+    return changed
+
+
+def mutate(rng: np.random.Generator, case: Case) -> tuple[Case, str]:
+    """A case with one stream changed."""
+    used = [stream for stream in Stream if case.descriptor.uses(stream)]
+    while True:
+        stream = used[rng.integers(len(used))]
+        program, what = change_stream(rng, case.descriptor.stream(stream), stream == Stream.OFMAP)
+        if program.length <= MOST_POSITIONS:
+            return replace(case, descriptor=set_stream(case.descriptor, stream, program)), f"{stream.name}: {what}"
+
+
+async def run(tb: Testbench, case: Case) -> tuple[bool, bool, np.ndarray | None]:
+    """Whether the pass ended, whether words were left over, and the GLB afterwards if it ended; resets the machine."""
+    dut, glb = tb.dut, case.glb
+    pass_tests.write_hex("image.hex", glb)
+    pass_tests.write_hex("config.hex", case.descriptor.words)
+    dut.words_i.value = len(glb)
+    dut.start_i.value = 1
+    limit = 4 * len(glb) + pass_tests.most_cycles(tb.machine, case.descriptor)
+    try:
+        await with_timeout(First(RisingEdge(dut.stopped_o)), limit * PERIOD_NS, "ns")
+    except SimTimeoutError:
+        raise AssertionError(f"neither an end nor a hang within {limit} cycles") from None
+    ended, surplus = bool(dut.done_o.value), bool(dut.surplus_o.value)
+    dut.start_i.value = 0
+    await tb.reset()
+    if not ended:
+        return ended, surplus, None
+    words = Path("dump.hex").read_text().split()
+    return ended, surplus, np.array([int(word, 16) for word in words], np.uint64)
+
+
+def expected(machine: MachineConfig, case: Case, glb: np.ndarray) -> PassTrace | Exception:
+    """What the model makes of a pass, `glb` being the GLB before and after it; IndexError: it reaches beyond its case."""
+    try:
+        return run_pass(machine, case.descriptor, glb)
+    except (MissingWords, SurplusWords, IndexError) as error:
+        return error
+
+
+@cocotb.test()
+async def stops_wrong_streams(dut) -> None:
+    """Changed streams: the pass does what the model does, or does not end, or stops since words are left over."""
+    tb, board = Testbench(dut), Scoreboard("streams")
+    dut.start_i.value, dut.stall_i.value = 0, 0
+    await tb.reset()
+    verdicts = {"right": 0, "surplus": 0, "surplus, hangs": 0, "missing": 0, "missing, surplus": 0}
+    for number in range(tb.arguments["passes"]):
+        case, about = small_case(tb.rng, tb.machine, number)
+        case, change = mutate(tb.rng, case)
+        glb = case.glb.copy()
+        model = expected(tb.machine, case, glb)
+        if isinstance(model, IndexError):
+            continue
+        dut._log.info("pass %d: %s, %s: %s", number, about, change, model if isinstance(model, Exception) else "right")
+        ended, surplus, after = await run(tb, case)
+        about = f"pass {number} ({about}), {change}"
+        if isinstance(model, PassTrace):
+            board.compare((True, False), (ended, surplus), f"{about}: ended, words left over")
+            board.compare(glb.tolist(), [] if after is None else after.tolist(), f"{about}: GLB")
+            verdict = "right"
+        elif isinstance(model, SurplusWords):
+            board.compare(False, ended and not surplus, f"{about}: ended in spite of {model}")
+            verdict = "surplus" if surplus else "surplus, hangs"  # the words left over were in others' way
+        else:
+            board.compare(False, ended and not surplus, f"{about}: ended in spite of {model}")
+            verdict = "missing, surplus" if surplus else "missing"
+        verdicts[verdict] += 1
+    assert verdicts["surplus"] and verdicts["missing"], f"too few kinds of verdicts: {verdicts}"
+    await tb.finish(board, **{name.replace(", ", "_"): count for name, count in verdicts.items()})
+
+
+def any_tables(rng: np.random.Generator, case: Case) -> Case:
+    """A case with random bits in all its requantisation tables."""
+    glb = case.glb.copy()
+    for stream in (Stream.DEPTHWISE, Stream.TABLE):
+        if case.descriptor.uses(stream):
+            at = streams.positions(case.descriptor.stream(stream))
+            rows = at.tag >> 6 & 0xF
+            words = np.unique(at.address[rows >= SET_ROWS] if stream == Stream.DEPTHWISE else at.address)
+            glb[words] = rng.integers(0, 1 << 64, len(words), np.uint64)
+    return replace(case, glb=glb)
+
+
+@cocotb.test()
+async def takes_any_table(dut) -> None:
+    """Tables of random bits: the GLB afterwards is the model's."""
+    tb, board = Testbench(dut), Scoreboard("tables")
+    dut.start_i.value, dut.stall_i.value = 0, 0
+    await tb.reset()
+    for number in range(tb.arguments["passes"]):
+        case, about = small_case(tb.rng, tb.machine, number)
+        case = any_tables(tb.rng, case)
+        glb = case.glb.copy()
+        run_pass(tb.machine, case.descriptor, glb)
+        ended, surplus, after = await run(tb, case)
+        board.compare((True, False), (ended, surplus), f"pass {number} ({about}): ended, words left over")
+        board.compare(glb.tolist(), [] if after is None else after.tolist(), f"pass {number} ({about}): GLB")
+    await tb.finish(board)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random operations on words that leave the PPU, and what has to come out, value by value.
+
+Written from the reference kernels, not from model/ppu.py: gemmlowp's SaturatingRoundingDoublingHighMul and
+RoundingDivideByPOT; Add, SubElementwise, MulElementwise, AveragePool, MaxPool and Mean of TensorFlow Lite's
+reference kernels for int8.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from model import encoding as enc
+from model.encoding import Operation
+
+RIDING = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "TABLE")  # on any pass
+WINDOWS = ("SUM", "WINDOW_MAXIMUM", "WINDOW_MINIMUM")  # on elementwise passes
+ALL = ("NONE", *RIDING, *WINDOWS)
+AS_IS = {"multiplier": 1 << 30, "shift": 1}  # a factor of 1
+ADD_SHIFT = 20
+
+
+@dataclass
+class Operated:
+    """An operation: configuration words by port, words of the residual and of the table stream, and int8 [n, 8]."""
+
+    ports: dict[str, int]
+    words: np.ndarray
+    residual: list[int] = field(default_factory=list)
+    table: list[int] = field(default_factory=list)
+
+
+def high_mul(a: int, b: int) -> int:
+    """Half of the high half of a product, rounded: of both signs the quotient is cut towards zero."""
+    product = a * b
+    total = product + (1 << 30 if product >= 0 else 1 - (1 << 30))
+    return total // (1 << 31) if total >= 0 else -(-total // (1 << 31))
+
+
+def divide_by_pot(x: int, exponent: int) -> int:
+    mask = (1 << exponent) - 1
+    remainder, threshold = x & mask, (mask >> 1) + (x < 0)
+    return (x >> exponent) + (remainder > threshold)
+
+
+def scale(x: int, multiplier: int, shift: int) -> int:
+    return divide_by_pot(high_mul(x << max(shift, 0), multiplier), max(-shift, 0))
+
+
+def finish(value: int, result: dict[str, int]) -> int:
+    scaled = scale(value, result["multiplier"], result["shift"]) + result["zero_point"]
+    return min(max(scaled, result["act_min"]), result["act_max"])
+
+
+def words_of(values: np.ndarray) -> list[int]:
+    """int8 [n, 8] as GLB words."""
+    return [int.from_bytes(row.astype(np.int8).tobytes(), "little") for row in values]
+
+
+def draw_operation(rng: np.random.Generator, name: str, a: np.ndarray, window: int = 0) -> Operated:
+    """An operation of ALL on words A, int8 [n, 8]. window: of those of WINDOWS, random if 0."""
+    if name == "NONE":  # what else the words say means nothing
+        result = {"operation": Operation.NONE, **_result(rng, 0.5)}
+        return Operated(_ports({**_operand(rng), "window": 0}, _operand(rng), result), a)
+    build = {"ADD": _sum, "SUB": _sum, "MUL": _product, "TABLE": _table, "SUM": _window_sum}.get(name, _extreme)
+    return build(rng, name, a, window or int(rng.choice([1, 2, 3, 4, 9, len(a)])))
+
+
+def _ports(first: dict[str, int], second: dict[str, int], result: dict[str, int]) -> dict[str, int]:
+    return {"first": enc.PPU_FIRST.pack(**first), "second": enc.PPU_SECOND.pack(**second),
+            "result": enc.PPU_RESULT.pack(**result)}
+
+
+def _operand(rng: np.random.Generator) -> dict[str, int]:
+    return {"multiplier": int(rng.integers(1 << 30, 1 << 31)), "right_shift": int(rng.integers(0, 12)),
+            "zero_point": int(rng.integers(-128, 128))}
+
+
+def _result(rng: np.random.Generator, factor: float) -> dict[str, int]:
+    """A factor around one, and a zero point and clamp of any kind."""
+    shift = int(np.floor(np.log2(factor) + rng.uniform(-1, 2)))
+    low, high = sorted(int(v) for v in rng.integers(-128, 128, 2)) if rng.random() < 0.4 else (-128, 127)
+    return {"multiplier": int(rng.integers(1 << 30, 1 << 31)), "shift": min(max(shift, -31), 30),
+            "zero_point": int(rng.integers(-128, 128)), "act_min": low, "act_max": high}
+
+
+def _each(a: np.ndarray, b: np.ndarray, value: Callable[[int, int], int], result: dict[str, int]) -> np.ndarray:
+    values = [finish(value(int(x), int(y)), result) for x, y in zip(a.ravel(), b.ravel())]
+    return np.array(values, np.int8).reshape(a.shape)
+
+
+def _other(rng: np.random.Generator, a: np.ndarray) -> np.ndarray:
+    return rng.integers(-128, 128, a.shape).astype(np.int8)
+
+
+def _sum(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
+    b, operands, sign = _other(rng, a), [_operand(rng), _operand(rng)], 1 if name == "ADD" else -1
+    if rng.random() < 0.3:  # factors so small that every rounding shows in the result
+        for operand in operands:
+            operand |= {"multiplier": int(rng.integers(1 << 12)), "right_shift": 0}
+        reach = 256 << 12 - 11
+    else:
+        reach = 256 << ADD_SHIFT - min(operand["right_shift"] for operand in operands)
+    result = {"operation": Operation[name], **_result(rng, 256 / reach)}
+
+    def addend(operand: dict[str, int], q: int) -> int:
+        return scale((q - operand["zero_point"]) << ADD_SHIFT, operand["multiplier"], -operand["right_shift"])
+
+    words = _each(a, b, lambda x, y: addend(operands[0], x) + sign * addend(operands[1], y), result)
+    return Operated(_ports({**operands[0], "window": 0}, operands[1], result), words, words_of(b))
+
+
+def _product(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
+    b, first, second = _other(rng, a), _operand(rng), _operand(rng)  # of these only the zero points count
+    result = {"operation": Operation.MUL, **_result(rng, float(2.0 ** rng.uniform(-12, 3)))}
+    words = _each(a, b, lambda x, y: (x - first["zero_point"]) * (y - second["zero_point"]), result)
+    return Operated(_ports({**first, "window": 0}, second, result), words, words_of(b))
+
+
+def _extreme(rng: np.random.Generator, name: str, a: np.ndarray, window: int) -> Operated:
+    """Maxima and minima, most of them left as they are."""
+    kind = name.removeprefix("WINDOW_")
+    choose = max if kind == "MAXIMUM" else min
+    first = _operand(rng) | {"window": 0}
+    result = {"operation": Operation[kind], **_result(rng, 1.0)}
+    if rng.random() < 0.6:
+        first["zero_point"] = 0
+        result |= AS_IS | {"zero_point": 0}
+    if name == kind:
+        b = _other(rng, a)
+        words = _each(a, b, lambda x, y: choose(x, y) - first["zero_point"], result)
+        return Operated(_ports(first, _operand(rng), result), words, words_of(b))
+    first["window"] = window
+    words = [[finish(choose(int(v) for v in column) - first["zero_point"], result) for column in part.T]
+             for part in _windows(a, window)]
+    return Operated(_ports(first, _operand(rng), result), np.array(words, np.int8))
+
+
+def _table(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operated:
+    entries = rng.integers(-128, 128, 256).astype(np.int8)  # of -128, -127, ...
+    result = {"operation": Operation.TABLE, **_result(rng, 1.0), **AS_IS, "zero_point": 0}
+    words = np.clip(entries[a.astype(int) + 128], result["act_min"], result["act_max"])
+    return Operated(_ports({**_operand(rng), "window": 0}, _operand(rng), result), words.astype(np.int8),
+                    words_of(entries.reshape(-1, 8)))
+
+
+def _windows(a: np.ndarray, window: int) -> list[np.ndarray]:
+    """The last one may be shorter."""
+    return [a[first : first + window] for first in range(0, len(a), window)]
+
+
+def _window_sum(rng: np.random.Generator, name: str, a: np.ndarray, window: int) -> Operated:
+    """Averages of as many values as there are, or of fewer, or any factor and bias."""
+    averages = rng.random() < 0.5
+    result = {"operation": Operation.SUM, **_result(rng, 1.0)}
+    if averages:
+        result["zero_point"] = 0
+    table, words = [], []
+    for part in _windows(a, window):
+        totals = [sum(int(v) for v in column) for column in part.T]
+        if averages:
+            count = int(rng.integers(max(1, (len(part) + 1) // 2), len(part) + 1))
+            factor = AS_IS if count == 1 else {"multiplier": (1 << 31) // count + 1, "shift": 0}
+            table.append(enc.WINDOW.pack(**factor, bias=0))
+            means = [(abs(total) + count // 2) // count * (1 if total >= 0 else -1) for total in totals]
+            words.append([min(max(mean, result["act_min"]), result["act_max"]) for mean in means])
+        else:
+            bias = int(rng.integers(-128 * len(part), 128 * len(part) + 1))
+            factor = _result(rng, 1 / len(part))
+            table.append(enc.WINDOW.pack(multiplier=factor["multiplier"], shift=factor["shift"], bias=bias))
+            own = {**result, "multiplier": factor["multiplier"], "shift": factor["shift"]}
+            words.append([finish(total + bias, own) for total in totals])
+    first = _operand(rng) | {"window": window}
+    return Operated(_ports(first, _operand(rng), result), np.array(words, np.int8), table=table)
