@@ -77,9 +77,10 @@ def _import(work: Stages) -> None:
 def _passes(work: Stages) -> None:
     from compiler.passes.constraints import check
     from compiler.passes.fold_pads import fold_pads
+    from compiler.passes.order_nodes import order_nodes
     from compiler.passes.remove_idle import remove_idle
 
-    work.folded = check(fold_pads(remove_idle(work.graph)))
+    work.folded = check(order_nodes(fold_pads(remove_idle(work.graph))))
 
 
 def _groups(work: Stages) -> None:
@@ -153,8 +154,11 @@ def _assemble(work: Stages) -> None:
 
 def _image(work: Stages) -> None:
     from compiler.emit.image import build
+    from compiler.passes.form_groups import maps_of
 
-    work.image = build(work.schedule, work.machine)
+    maps = maps_of(work.folded)
+    outputs = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
+    work.image = build(work.schedule, work.machine, outputs)
 
 
 def _dump_image(work: Stages) -> str:
@@ -166,8 +170,8 @@ STAGES = (
     # The front: what the model says, and in the machine's terms.
     Stage("import", "reads the model: a graph of operators", _import, lambda work: str(work.graph),
           verify=lambda work: work.graph.verified()),
-    Stage("passes", "leaves out what changes no value, moves padding into what is behind it, and refuses what the "
-          "machine does not run", _passes, lambda work: str(work.folded), verify=lambda work: work.folded.verified()),
+    Stage("passes", "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
+          "refuses what the machine does not run", _passes, lambda work: str(work.folded), verify=lambda work: work.folded.verified()),
     Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
           lambda work: "\n".join(map(str, work.groups))),
     # A study of the groups, on which nothing depends.

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
     from tb.net.requests import RunFailed, reported
 
     image = Image.load(options.directory)
-    inputs = read_input(options.input, image.map["input"]["shape"])
+    inputs = read_input(options.input, image.input_place["shape"])
     if options.golden:
         try:
             outputs = on_model(image, inputs)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Node, map_shape
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
 from compiler.ir.operators.movement import Pad, Reshape
 from compiler.ir.operators.operator import Operator, Unknown
 from compiler.ir.operators.pooling import AveragePool2D
 from compiler.ir.tensor import Quantized
-from model.encoding import STREAM_LEVEL, STREAM_RANGE
+from model.encoding import PPU_FIRST, STREAM_LEVEL, STREAM_RANGE
 from model.messages import times
 
 # Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
@@ -24,11 +25,10 @@ LARGEST = (STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols"), 4 * (STRE
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A node in its network; before: the nodes in front of it, the nearest last, without views of maps."""
+    """A node in its network."""
 
     node: Node
     graph: Graph
-    before: tuple[Node, ...]
 
     @property
     def operator(self) -> Operator:
@@ -117,6 +117,28 @@ def flat(site: Site) -> str:
     return "" if shape == (1, 1, site.operator.filters.shape[1]) else times(shape)
 
 
+# ---- Of operators of two maps ----
+
+
+def no_constants(site: Site) -> str:
+    """both operands are maps"""
+    return "" if len(site.node.activations) == 2 else "a constant"
+
+
+def same_shapes(site: Site) -> str:
+    """both operands have one shape"""
+    shapes = [map_shape(tensor.shape) for tensor in site.node.inputs]
+    return "" if len(set(shapes)) == 1 else " and ".join(map(times, shapes))
+
+
+def small_factors(site: Site) -> str:
+    """operands are shifted right by the bits that the machine's field has"""
+    parameters = site.operator.parameters(site.node.inputs, site.node.outputs)
+    shifts = (-int(each.shift) for each in (parameters.first, parameters.second))
+    most = PPU_FIRST.largest("right_shift")
+    return _first(f"by {shift}: at most {most}" for shift in shifts if not 0 <= shift <= most)
+
+
 # ---- Of the others ----
 
 
@@ -138,10 +160,17 @@ def ties_away(site: Site) -> str:
 
 def behind_pointwise(site: Site) -> str:
     """an average needs a pointwise convolution before it"""
-    if not site.before:
-        return "the model's input"
-    before = site.before[-1]
-    return "" if is_pointwise(before.operator) else before.operator.name
+    makers = {tensor.name: node for node in site.graph.nodes for tensor in node.outputs}
+    ends = {tensor.name for tensor in site.graph.outputs}
+    name = site.node.inputs[0].name
+    while name in makers:
+        if name in ends or len(site.graph.readers[name]) > 1:
+            return "one whose map something else takes, too"
+        before = makers[name]
+        if not isinstance(before.operator, Reshape):
+            return "" if is_pointwise(before.operator) else before.operator.name
+        name = before.inputs[0].name
+    return "the model's input"
 
 
 def goes_into_a_convolution(site: Site) -> str:
@@ -166,30 +195,18 @@ def _same_scale(node: Node) -> bool:
 # ---- Of the network ----
 
 
-def in_a_chain(site: Site) -> str:
-    """only chains are run: an operator takes what the one before it makes"""
-    nodes = site.graph.nodes
-    place = nodes.index(site.node)
-    wanted = nodes[place - 1].outputs[0] if place else site.graph.inputs[0]
-    taken = [tensor.name for tensor in site.node.inputs]
-    return "" if taken == [wanted.name] and len(site.node.outputs) == 1 else ", ".join(taken)
-
-
 def ends(graph: Graph) -> list[str]:
     """What is wrong with the inputs and outputs of a network."""
-    if (len(graph.inputs), len(graph.outputs)) != (1, 1):
-        return [f"inputs: {len(graph.inputs)}, outputs: {len(graph.outputs)}; one of each is run"]
-    found = [f"{tensor.name} is uint8: {end}s are int8" for end, tensor in
-             (("input", graph.input), ("output", graph.output)) if isinstance(tensor, Quantized) and tensor.unsigned]
-    if graph.output not in graph.nodes[-1].outputs:
-        found.append(f"the model's output is {graph.output.name}, not that of its last operator")
-    return found
+    ends_ = [*(("input", tensor) for tensor in graph.inputs), *(("output", tensor) for tensor in graph.outputs)]
+    return [f"{tensor.name} is uint8: {end}s are int8" for end, tensor in ends_
+            if isinstance(tensor, Quantized) and tensor.unsigned]
 
 
 # ---- All of them ----
 
 ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
 _WINDOWED = (countable, int8_filters, no_dilation, equal_strides, small_stride, small_kernel)
+_OF_TWO_MAPS = (countable, no_constants, same_shapes)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Conv2D: (*_WINDOWED, one_group),
     DepthwiseConv2D: (*_WINDOWED, one_filter),
@@ -197,6 +214,11 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     AveragePool2D: (countable, whole_map, without_activation, ties_away),
     Pad: (goes_into_a_convolution,),
     Reshape: (same_map,),
+    Add: (*_OF_TWO_MAPS, small_factors),
+    Sub: (*_OF_TWO_MAPS, small_factors),
+    Mul: _OF_TWO_MAPS,
+    Maximum: _OF_TWO_MAPS,
+    Minimum: _OF_TWO_MAPS,
 }
 IN_NETWORK: dict[type[Operator], tuple[Constraint, ...]] = {AveragePool2D: (behind_pointwise,)}
 
@@ -230,7 +252,7 @@ def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:
 
 def of_operator(node: Node, graph: Graph) -> list[str]:
     """Why the machine does not run a node, wherever it stands."""
-    site = Site(node, graph, ())
+    site = Site(node, graph)
     if isinstance(node.operator, Unknown):
         return [node.operator.reason]
     if type(node.operator) not in OF_OPERATORS:
@@ -244,15 +266,11 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
 def check(graph: Graph) -> Graph:
     """The graph, if the machine runs it. Raises Obstacles."""
     found = [Obstacle("", "", reason) for reason in ends(graph)]
-    before: tuple[Node, ...] = ()
     for node in graph.nodes:
         reasons = of_operator(node, graph)
         if not reasons:
-            site = Site(node, graph, before)
-            reasons = _broken((*IN_NETWORK.get(type(node.operator), ()), in_a_chain), site)
+            reasons = _broken(IN_NETWORK.get(type(node.operator), ()), Site(node, graph))
         found += [Obstacle(node.operator.name, node.where, reason) for reason in reasons]
-        if not isinstance(node.operator, Reshape):
-            before = (*before, node)
     if found:
         raise Obstacles(tuple(found))
     return graph

@@ -2,7 +2,7 @@
 """Mappings of a group's jobs, found once; why there is none."""
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Depthwise, Group, Separable
+from compiler.ir.layer import Depthwise, Elementwise, Group, Separable
 from compiler.ir.plan import Way
 from compiler.target.limits import most_pixels
 from compiler.target.mapping import Mapping, mappings, runs_on
@@ -53,7 +53,7 @@ def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
 def _reads_once(group: Group, mapping: Mapping) -> bool:
     """Whether all that a job reads of an image has been read before its first output is written."""
     blocks = mapping.blocks
-    return (blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0)
+    return isinstance(group, Elementwise) or (blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0)
             and (mapping.tiles == 1 or isinstance(group, (Depthwise, Separable))))
 
 

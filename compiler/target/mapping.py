@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Pointwise, Separable
+from compiler.ir.layer import Convolution, Depthwise, Elementwise, Group, Pointwise, Separable
 from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_pixels
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -34,11 +34,20 @@ class Mapping:
 def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
     images at once."""
+    if isinstance(group, Elementwise):
+        return [_elementwise(group, rows)]
     convolution = isinstance(group, Convolution)
     if convolution and group.images or not runs_on(machine, group):
         return []
     found = (_convolutions if convolution else _separables)(machine, group, rows)
     return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels))
+
+
+def _elementwise(group: Elementwise, rows: int) -> Mapping:
+    """The words of the rows in turn, two cycles each."""
+    _, width, channels = group.output.shape
+    words = rows * width * word_groups(channels)
+    return Mapping(Blocks(1, 1, width, down=rows), 0, 1, 2 * words)
 
 
 def runs_on(machine: MachineConfig, group: Group) -> bool:

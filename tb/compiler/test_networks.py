@@ -113,7 +113,7 @@ def compiled(path: Path, machine: MachineConfig = DEFAULT, images: int = 1) -> S
 def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     """A run on random images gives the golden output, and no pass reads what it has written over."""
     image = stages.image
-    values = rng.integers(-128, 128, (image.images, *image.map["input"]["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, (image.images, *image.input_place["shape"])).astype(np.int8)
     [run] = image.runs(values)
     late: list[int] = []
     machine = Machine(image.with_input(run), stages.machine,
@@ -169,8 +169,8 @@ def single(kind: str, rng: np.random.Generator) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("average of a depthwise convolution", "group depthwise0: an average needs a pointwise convolution"),
-        ("average of a convolution", "group conv0: an average needs a pointwise convolution before it"),
+        ("average of a depthwise convolution", "operator #1 AVERAGE_POOL_2D: an average needs a pointwise convolution"),
+        ("average of a convolution", "operator #1 AVERAGE_POOL_2D: an average needs a pointwise convolution before it"),
         ("large average", "group pointwise0: an average over 12 x 12 pixels needs all of them in flight"),
     ],
 )

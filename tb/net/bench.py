@@ -70,6 +70,8 @@ BENCHES = [
             module="tb.net.large_tests"),
     replace(random_networks("net6", "networks above 2^31, reset by rst_ni in the middle of a run",
                             "runs_after_resets", networks=3, resets=3, macs=4_000_000), module="tb.net.reset_tests"),
+    replace(network("net7", "random networks with branches and joins, several inputs and outputs", "runs_branches",
+                    networks=6), module="tb.net.branch_tests"),
     replace(network("words0", "elementwise passes in lists, the cost model", "runs_lists", kinds=["elementwise"],
                     lists=6, passes=12, timed=True), module="tb.net.pass_list_tests", unfit=lambda machine: None),
     replace(network("words1", "passes of every kind in lists, one overlapping the next", "runs_lists", lists=8,

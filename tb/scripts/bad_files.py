@@ -129,24 +129,30 @@ def _models(folder: Path, rng: np.random.Generator) -> None:
 # ---- Compiled networks ----
 
 
+def entry(contents: dict, ends: str) -> dict:
+    """Of the only input or output."""
+    [found] = contents[ends].values()
+    return found
+
+
 def _networks(folder: Path) -> None:
     stages = compile_network(folder / "net.tflite")
     save(stages, folder / "net")
     good = json.loads((folder / "net" / "map.json").read_text())
     for name, change in {
         "no_program": lambda m: m.pop("program"),
-        "no_layout": lambda m: m["input"].pop("layout"),
+        "no_layout": lambda m: entry(m, "inputs").pop("layout"),
         "no_steps": lambda m: m.update(steps=[]),
         "no_images": lambda m: m.update(images=0),
         "machine": lambda m: m["machine"].update(rows=4),
         "machine_text": lambda m: m["machine"].update(rows="6"),
-        "shape": lambda m: m["input"].update(shape=[9, 8, 3]),
+        "shape": lambda m: entry(m, "inputs").update(shape=[9, 8, 3]),
         "step": lambda m: m["steps"][0].update(passes=["0"]),
-        "address": lambda m: m["input"].update(address=0.5),
-        "beyond": lambda m: m["input"].update(address=1 << 30),
-        "negative": lambda m: m["output"].update(address=-64),
+        "address": lambda m: entry(m, "inputs").update(address=0.5),
+        "beyond": lambda m: entry(m, "inputs").update(address=1 << 30),
+        "negative": lambda m: entry(m, "outputs").update(address=-64),
         "buffer": lambda m: m["buffers"][0].update(address=65_536),
-        "list": lambda m: m.update(input=[1, 2]),
+        "list": lambda m: m.update(inputs=[1, 2]),
         "large_psums": lambda m: m["machine"].update(psum_words=512),
     }.items():
         contents = json.loads(json.dumps(good))
