@@ -168,10 +168,10 @@ def _dump_image(work: Stages) -> str:
 
 STAGES = (
     # The front: what the model says, and in the machine's terms.
-    Stage("import", "reads the model: a graph of operators", _import, lambda work: str(work.graph),
-          verify=lambda work: work.graph.verified()),
+    Stage("import", "reads the model: a graph of operators", _import, lambda work: str(work.graph)),
     Stage("passes", "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
-          "refuses what the machine does not run", _passes, lambda work: str(work.folded), verify=lambda work: work.folded.verified()),
+          "refuses what the machine does not run", _passes, lambda work: str(work.folded),
+          verify=lambda work: work.folded.verified()),
     Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
           lambda work: "\n".join(map(str, work.groups))),
     # A study of the groups, on which nothing depends.

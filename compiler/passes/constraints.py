@@ -197,8 +197,8 @@ def _same_scale(node: Node) -> bool:
 
 def ends(graph: Graph) -> list[str]:
     """What is wrong with the inputs and outputs of a network."""
-    ends_ = [*(("input", tensor) for tensor in graph.inputs), *(("output", tensor) for tensor in graph.outputs)]
-    return [f"{tensor.name} is uint8: {end}s are int8" for end, tensor in ends_
+    tensors = [*(("input", tensor) for tensor in graph.inputs), *(("output", tensor) for tensor in graph.outputs)]
+    return [f"{end} {tensor.name} is uint8: {end}s are int8" for end, tensor in tensors
             if isinstance(tensor, Quantized) and tensor.unsigned]
 
 
@@ -211,7 +211,7 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Conv2D: (*_WINDOWED, one_group),
     DepthwiseConv2D: (*_WINDOWED, one_filter),
     FullyConnected: (countable, int8_filters, fixed_point, flat),
-    AveragePool2D: (countable, whole_map, without_activation, ties_away),
+    AveragePool2D: (countable, whole_map, without_activation, ties_away, behind_pointwise),
     Pad: (goes_into_a_convolution,),
     Reshape: (same_map,),
     Add: (*_OF_TWO_MAPS, small_factors),
@@ -220,7 +220,6 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Maximum: _OF_TWO_MAPS,
     Minimum: _OF_TWO_MAPS,
 }
-IN_NETWORK: dict[type[Operator], tuple[Constraint, ...]] = {AveragePool2D: (behind_pointwise,)}
 
 
 @dataclass(frozen=True)
@@ -237,7 +236,7 @@ class Obstacles(Unsupported):
 
     def __init__(self, obstacles: tuple[Obstacle, ...]) -> None:
         self.obstacles = obstacles
-        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where)
+        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where or None)
 
 
 def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:
@@ -251,7 +250,7 @@ def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:
 
 
 def of_operator(node: Node, graph: Graph) -> list[str]:
-    """Why the machine does not run a node, wherever it stands."""
+    """Why the machine does not run a node of a graph: each reason there is, if it runs such operators at all."""
     site = Site(node, graph)
     if isinstance(node.operator, Unknown):
         return [node.operator.reason]
@@ -268,8 +267,6 @@ def check(graph: Graph) -> Graph:
     found = [Obstacle("", "", reason) for reason in ends(graph)]
     for node in graph.nodes:
         reasons = of_operator(node, graph)
-        if not reasons:
-            reasons = _broken(IN_NETWORK.get(type(node.operator), ()), Site(node, graph))
         found += [Obstacle(node.operator.name, node.where, reason) for reason in reasons]
     if found:
         raise Obstacles(tuple(found))

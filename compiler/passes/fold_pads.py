@@ -20,12 +20,12 @@ def fold_pads(graph: Graph) -> Graph:
         pad = folded.get(node.inputs[0].name) if node.inputs else None
         if pad:
             node = replace(node, inputs=pad.inputs, operator=_with_pads(node.operator, pad.operator))
-        behind = readers.get(node.outputs[0].name, [])
-        if isinstance(node.operator, Pad) and node.outputs[0].name not in ends and behind and all(
-                _takes(reader, node) for reader in behind):
-            folded[node.outputs[0].name] = node
-        else:
-            nodes.append(node)
+        if isinstance(node.operator, Pad) and node.outputs[0].name not in ends:
+            behind = readers.get(node.outputs[0].name, [])
+            if behind and all(_takes(reader, node) for reader in behind):
+                folded[node.outputs[0].name] = node
+                continue
+        nodes.append(node)
     return Graph(graph.inputs, tuple(nodes), graph.outputs)
 
 

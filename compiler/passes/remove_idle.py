@@ -11,6 +11,8 @@ from compiler.ir.operators.pooling import Pool
 from compiler.ir.operators.tables import Requantize
 from compiler.ir.tensor import Constant, Quantized, Tensor
 
+_MAY_BE_IDLE = (Reshape, Requantize, Pad, Pool)
+
 
 def remove_idle(graph: Graph) -> Graph:
     """Leaves out what nobody reads, a QUANTIZE between equal scales, a window of one value, a RESHAPE that
@@ -21,13 +23,15 @@ def remove_idle(graph: Graph) -> Graph:
     made: set[str] = set()
     for node in graph.nodes:
         node = replace(node, inputs=_renamed(node.inputs, same))
-        output = node.outputs[0]
-        unshaped = output.name not in ends and all(map(_reads_in_order, readers.get(output.name, [])))
-        if (output.name not in ends or node.inputs[0].name in made) and _is_idle(node, unshaped):
-            same[output.name] = node.inputs[0]
-        else:
-            nodes.append(node)
-            made |= {tensor.name for tensor in node.outputs}
+        if isinstance(node.operator, _MAY_BE_IDLE):
+            (source, *_), (output, *_) = node.inputs, node.outputs
+            inside = output.name not in ends
+            unshaped = inside and all(map(_reads_in_order, readers.get(output.name, [])))
+            if (inside or source.name in made and _same_type(source, output)) and _is_idle(node, unshaped):
+                same[output.name] = source
+                continue
+        nodes.append(node)
+        made |= {tensor.name for tensor in node.outputs}
     return _without_unread(Graph(graph.inputs, tuple(nodes), _renamed(graph.outputs, same)))
 
 
@@ -48,7 +52,7 @@ def _renamed(tensors: Iterable[Tensor], same: dict[str, Tensor]) -> tuple[Tensor
 
 def _is_idle(node: Node, unshaped: bool) -> bool:
     """unshaped: whoever reads its output does not look at the shape."""
-    if not node.inputs or isinstance(node.inputs[0], Constant) or not _same_values(node.inputs[0], node.outputs[0]):
+    if isinstance(node.inputs[0], Constant) or not _same_values(node.inputs[0], node.outputs[0]):
         return False
     if unshaped and isinstance(node.operator, Reshape):
         return True
@@ -57,8 +61,14 @@ def _is_idle(node: Node, unshaped: bool) -> bool:
 
 def _same_values(source: Tensor, output: Tensor) -> bool:
     """Whether the same values stand for the same numbers in both."""
-    scaled = [(tensor.quantization, tensor.unsigned) for tensor in (source, output) if isinstance(tensor, Quantized)]
-    return source.dtype == output.dtype and len(scaled) != 1 and len(set(scaled)) <= 1
+    scales = [tensor.quantization for tensor in (source, output) if isinstance(tensor, Quantized)]
+    return source.dtype == output.dtype and len(scales) != 1 and len(set(scales)) <= 1
+
+
+def _same_type(source: Tensor, output: Tensor) -> bool:
+    """Whether the model has both in uint8, or neither."""
+    marks = {isinstance(tensor, Quantized) and tensor.unsigned for tensor in (source, output)}
+    return len(marks) == 1
 
 
 def _copies(node: Node) -> bool:
@@ -66,7 +76,7 @@ def _copies(node: Node) -> bool:
     operator = node.operator
     if isinstance(operator, Pool):
         return operator.kernel == (1, 1) and not any(operator.pads) and operator.activation == "NONE"
-    return isinstance(operator, Reshape | Requantize | Pad)
+    return True
 
 
 def _reads_in_order(node: Node) -> bool:

@@ -140,9 +140,10 @@ def of_function(function, input_, output):
 
     Where a result is all but a tie, the reference's entry is what its C library makes of it.
     """
-    real = np.float32(input_.scale) * (VALUES - input_.zero_point).astype(np.float32)
-    result = FUNCTIONS[function](real).astype(np.float32)
-    steps = np.clip(result * (np.float32(1) / np.float32(output.scale)), INT16_MIN, INT16_MAX)
+    with np.errstate(over="ignore"):  # what is too large for float32 is clipped like infinity
+        real = np.float32(input_.scale) * (VALUES - input_.zero_point).astype(np.float32)
+        result = FUNCTIONS[function](real).astype(np.float32)
+        steps = np.clip(result * (np.float32(1) / np.float32(output.scale)), INT16_MIN, INT16_MAX)
     return np.clip(round_away(steps) + output.zero_point, INT8_MIN, INT8_MAX).astype(np.int8)
 
 

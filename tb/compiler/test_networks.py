@@ -170,7 +170,7 @@ def single(kind: str, rng: np.random.Generator) -> bytes:
     ("kind", "message"),
     [
         ("average of a depthwise convolution", "operator #1 AVERAGE_POOL_2D: an average needs a pointwise convolution"),
-        ("average of a convolution", "operator #1 AVERAGE_POOL_2D: an average needs a pointwise convolution before it"),
+        ("average of a convolution", "operator #1 AVERAGE_POOL_2D: an average needs a pointwise convolution before"),
         ("large average", "group pointwise0: an average over 12 x 12 pixels needs all of them in flight"),
     ],
 )

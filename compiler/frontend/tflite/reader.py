@@ -19,7 +19,7 @@ QUANTISE = "quantise the model to int8"
 TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
 _ACTIVATION_NAMES = {value: name for name, value in vars(schema.ActivationFunctionType).items()
                      if isinstance(value, int)}
-_STORED = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")  # types of constants that are read
+_STORED = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")  # types that operators here take
 
 
 class Reader:
@@ -90,10 +90,12 @@ class Reader:
 
     def _quantization(self, index: int, unsigned: bool) -> Quantization:
         values = self.raw(index).quantization
-        points = values.zeroPoint
+        points, scale = values.zeroPoint, float(values.scale[0])
+        if 0 < scale < np.finfo(np.float32).tiny:
+            raise ImportFailure(f"tensor {self.name(index)}: a scale of {scale:g} is too small", remedy=QUANTISE)
         zero_point = int(points[0]) if points is not None and len(points) else 0
         try:
-            return Quantization(float(values.scale[0]), zero_point - (UINT8_OFFSET if unsigned else 0))
+            return Quantization(scale, zero_point - (UINT8_OFFSET if unsigned else 0))
         except ValueError as error:
             raise ImportFailure(f"tensor {self.name(index)}: {error}", remedy=QUANTISE) from error
 
@@ -157,6 +159,8 @@ class Call:
         """An input of any type."""
         if not self.has(number):
             raise ImportFailure(f"its input {number} is missing", remedy=REMEDY)
+        if (kind := self.reader.stored_type(self.inputs[number])) not in _STORED:
+            raise Unsupported(f"its input {number} is {kind}: {QUANTISE}")
         return self.reader.tensor(self.inputs[number])
 
     def quantized(self, number: int) -> Quantized:

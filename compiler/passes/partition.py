@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which parts of a network run on the machine, and which on the host.
+
+A node is the machine's where it keeps all constraints (constraints.py). Every node has a level: that of the makers of
+its inputs, or one more where its side is another. All nodes of a level are one part: there are as few parts as a
+network needs that goes back and forth so often, and each takes only what parts before it make.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.movement import Reshape
+from compiler.ir.operators.operator import Unknown
+from compiler.ir.tensor import Tensor
+from compiler.passes.constraints import Obstacle, Obstacles, of_operator
+
+
+class Side(StrEnum):
+    HOST = "host"
+    MACHINE = "machine"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Nodes of one side, as a network of their own."""
+
+    side: Side
+    graph: Graph
+
+    @property
+    def elements(self) -> int:
+        """Element operations, of weights their multiplications."""
+        return sum(node.elements for node in self.graph.nodes)
+
+    def __str__(self) -> str:
+        nodes = self.graph.nodes
+        places = nodes[0].where if len(nodes) == 1 else f"{nodes[0].where} to {nodes[-1].where}"
+        return (f"{self.side:7} {places:14} {len(nodes):3} operators {self.elements:13,} operations  "
+                f"{', '.join(sorted({node.operator.name for node in nodes}))}")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Parts in an order in which they can run."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def host_nodes(self) -> list[Node]:
+        return [node for part in self.parts if part.side == Side.HOST for node in part.graph.nodes]
+
+    @property
+    def host_share(self) -> float:
+        """Of all element operations and multiplications, those of the host: 0 to 1."""
+        total = sum(part.elements for part in self.parts)
+        return sum(node.elements for node in self.host_nodes) / total if total else 0.0
+
+    def __str__(self) -> str:
+        count = sum(node.elements for node in self.host_nodes)
+        return "\n".join([*map(str, self.parts), f"host    {count:,} operations, {100 * self.host_share:.3f} % of all"])
+
+
+def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_operator) -> Partition:
+    """Parts of a graph; `reasons`: why the machine does not run a node. Raises Obstacles, with all of them, for nodes
+    that the host cannot run either."""
+    unknown = tuple(Obstacle(node.operator.name, node.where, node.operator.reason)
+                    for node in graph.nodes if isinstance(node.operator, Unknown))
+    if unknown:
+        raise Obstacles(unknown)
+    sides = [Side.HOST if reasons(node, graph) else Side.MACHINE for node in graph.nodes]
+    levels = min((_levels(graph, sides, first) for first in Side), key=lambda levels: len(set(levels.values())))
+    parts = []
+    for level in sorted(set(levels.values())):
+        nodes = [node for node in graph.nodes if levels[node] == level]
+        working = {side for node, side in zip(graph.nodes, sides) if levels[node] == level and not _is_view(node)}
+        parts.append(Part(working.pop() if working else Side.HOST, _part(graph, nodes)))
+    return Partition(tuple(parts))
+
+
+def _levels(graph: Graph, sides: list[Side], first: Side) -> dict[Node, int]:
+    """The level of each node, where level 0 is of the side `first`. A RESHAPE has that of what it takes."""
+    levels: dict[Node, int] = {}
+    makers: dict[str, Node] = {}
+    for node, side in zip(graph.nodes, sides):
+        level = max((levels[makers[tensor.name]] for tensor in node.activations if tensor.name in makers), default=0)
+        own = level % 2 == 0 if side == first else level % 2 == 1
+        levels[node] = level if own or _is_view(node) else level + 1
+        makers |= {tensor.name: node for tensor in node.outputs}
+    return levels
+
+
+def _is_view(node: Node) -> bool:
+    return isinstance(node.operator, Reshape)
+
+
+def _part(graph: Graph, nodes: list[Node]) -> Graph:
+    """Nodes of a graph, with the tensors that come in and go out."""
+    made = {tensor.name: tensor for node in nodes for tensor in node.outputs}
+    inside = set(nodes)
+    taken = {tensor.name: tensor for node in nodes for tensor in node.activations if tensor.name not in made}
+    wanted: dict[str, Tensor] = {}
+    others = [tensor for node in graph.nodes if node not in inside for tensor in node.activations]
+    for tensor in (*others, *graph.outputs):
+        if tensor.name in made:
+            wanted[tensor.name] = tensor
+    return Graph(tuple(taken.values()), tuple(nodes), tuple(wanted.values()))

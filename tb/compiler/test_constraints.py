@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the machine asks of a network: each constraint's message, and all obstacles of a network at once."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler.frontend import tflite
+from compiler.passes import constraints
+from compiler.passes.constraints import Obstacles, check
+from compiler.passes.fold_pads import fold_pads
+from compiler.passes.remove_idle import remove_idle
+from compiler.pipeline import compile_network
+from tb.common.random_graphs import draw_graph
+from tb.common.tflite_builder import Builder
+from tb.compiler.test_groups import Net
+from tb.scripts.bad_files import conv, two_to_one
+
+RUNS = "the machine runs CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, AVERAGE_POOL_2D, PAD, ADD, SUB, MUL, MAXIMUM, MINIMUM, not"
+POOL = {"strideH": 8, "strideW": 8, "filterHeight": 8, "filterWidth": 8, "padding": 1}
+
+
+def uint8(source_zero_point: int, weights_zero_point: int) -> bytes:
+    """A convolution of uint8."""
+    net = Builder()
+    x, y = (net.tensor((1, 4, 4, 2), "uint8", 0.1, source_zero_point) for _ in range(2))
+    filters = net.tensor((2, 1, 1, 2), "uint8", 0.01, weights_zero_point, data=np.ones((2, 1, 1, 2), np.uint8))
+    net.operator("CONV_2D", [x, filters], [y], strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1, padding=0)
+    return net.pack([x], [y])
+
+
+BROKEN: dict[str, tuple[bytes, str]] = {
+    "operator": (two_to_one("RELU", (1, 8, 8, 8)), f"operator #0 RELU: {RUNS} RELU"),
+    "kernel": (conv(filters=(8, 5, 4, 8)), "operator #0 CONV_2D: kernels are at most 3 x 3, not 5 x 4"),
+    "strides": (conv(out=(4, 3, 8), strideH=2, strideW=3),
+                "operator #0 CONV_2D: strides of rows and columns are the same, not 2 and 3; "
+                "operator #0 CONV_2D: strides are at most 2, not 2 x 3"),
+    "dilation": (conv(dilationWFactor=3), "operator #0 CONV_2D: dilations are 1, not 1 x 3"),
+    "groups": (conv(filters=(8, 3, 3, 4)), "operator #0 CONV_2D: a convolution's filters have all channels of its map, "
+                                           "not 4 of 8"),
+    "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
+                             "axes, not 2 x 8 x 8 x 8"),
+    "fully connected": (conv(filters=(10, 512), out=(10,), kind="FULLY_CONNECTED"),
+                        "operator #0 FULLY_CONNECTED: a fully connected layer takes a map of 1 x 1 x C, not 8 x 8 x 8"),
+    "activation": (two_to_one("AVERAGE_POOL_2D", (1, 1, 1, 8), fusedActivationFunction=1, **POOL),
+                   "operator #0 AVERAGE_POOL_2D: averages have no fused activation, not RELU; operator #0 "
+                   "AVERAGE_POOL_2D: an average needs a pointwise convolution before it, not the model's input"),
+    "first": (two_to_one("AVERAGE_POOL_2D", (1, 1, 1, 8), **POOL),
+              "operator #0 AVERAGE_POOL_2D: an average needs a pointwise convolution before it, not the model's input"),
+    "uint8": (uint8(128, 128), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8"),
+    "uint8 filters": (uint8(0, 5), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8; "
+                                   "operator #0 CONV_2D: filters are int8 without zero point, not int16 of uint8 ones "
+                                   "less theirs"),
+    "shape": (two_to_one("RESHAPE", (1, 4, 16, 8)),
+              "operator #0 RESHAPE: a map keeps its shape, not from 8 x 8 x 8 to 4 x 16 x 8"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_broken(what: str, tmp_path: Path) -> None:
+    model, said = BROKEN[what]
+    path = tmp_path / "net.tflite"
+    path.write_bytes(model)
+    with pytest.raises(Obstacles) as caught:
+        compile_network(path)
+    assert str(caught.value) == said
+
+
+def test_all_obstacles_at_once() -> None:
+    """A place each, in one clause for each operator and reason."""
+    net = Builder()
+    x, *others = (net.tensor((1, 8, 8, 8), scale=0.1) for _ in range(5))
+    net.operator("RELU", [x], [others[0]])
+    net.operator("RELU6", [others[0]], [others[1]])
+    net.operator("RELU", [others[1]], [others[2]])
+    net.operator("ABS", [others[2]], [others[3]])
+    with pytest.raises(Obstacles) as caught:
+        check(tflite.from_bytes(net.pack([x], [others[3]])))
+    assert str(caught.value) == (
+        f"operators #0, #2 RELU: {RUNS} RELU; operator #1 RELU6: {RUNS} RELU6; operator #3 ABS: {RUNS} ABS")
+    assert [obstacle.where for obstacle in caught.value.obstacles] == ["#0", "#1", "#2", "#3"]
+
+
+def test_every_constraint_has_a_message() -> None:
+    used = {constraint for group in (constraints.ANYWHERE, *constraints.OF_OPERATORS.values()) for constraint in group}
+    messages = [constraint.__doc__ for constraint in used]
+    assert all(messages) and len(set(messages)) == len(messages)
+
+
+# ---- Passes ----
+
+
+KEPT: dict[str, tuple[Callable[[Net], Net], list[str]]] = {
+    "PAD into a convolution": (lambda net: net.pad("p", 1, 0, 0, 1).conv("c", 2), ["CONV_2D"]),
+    "PADs": (lambda net: net.pad("p", 1, 0, 0, 1).pad("q", 0, 1, 2, 0).depthwise("c", 2), ["DEPTHWISE_CONV_2D"]),
+    "PAD that is an output": (lambda net: net.conv("c", 2).pad("p", 1, 0, 0, 1), ["CONV_2D", "PAD"]),
+    "PAD before an average": (lambda net: net.pad("p", 2, 0, 2, 0).pool("a", 2), ["PAD", "AVERAGE_POOL_2D"]),
+    "PAD of nothing": (lambda net: net.pad("p", 0, 0, 0, 0).pool("a", 2), ["AVERAGE_POOL_2D"]),
+    "average of one value": (lambda net: net.conv("c", 1).pool("a", 1), ["CONV_2D"]),
+    "average of the input": (lambda net: net.pool("a", 1), ["AVERAGE_POOL_2D"]),
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_passes(what: str, seed: int, tmp_path: Path) -> None:
+    """Which operators are left."""
+    change, left = KEPT[what]
+    graph = tflite.load(change(Net(seed)).write(tmp_path))
+    after = fold_pads(remove_idle(graph)).verified()
+    assert [node.operator.name for node in after.nodes] == left
+
+
+@pytest.mark.parametrize("zero_point", [-128, 3])
+def test_pad_before_a_max_pool(zero_point: int) -> None:
+    """A window's border never wins there, so that only a PAD with the lowest value goes into it."""
+    net = Builder()
+    x, padded, y = (net.tensor(shape, scale=0.1, zero_point=zero_point)
+                    for shape in ((1, 4, 4, 2), (1, 5, 5, 2), (1, 4, 4, 2)))
+    margins = np.int32([[0, 0], [1, 0], [0, 1], [0, 0]])
+    net.operator("PAD", [x, net.tensor((4, 2), "int32", data=margins)], [padded])
+    net.operator("MAX_POOL_2D", [padded], [y], strideH=1, strideW=1, filterHeight=2, filterWidth=2, padding=1)
+    after = fold_pads(tflite.from_bytes(net.pack([x], [y])))
+    assert len(after.nodes) == (1 if zero_point == -128 else 2)
+    if len(after.nodes) == 1:
+        assert after.nodes[0].operator.pads == (1, 0, 0, 1)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.2])
+def test_quantize_between_scales(scale: float) -> None:
+    net = Builder()
+    x, y, z = (net.tensor((1, 4, 4, 2), scale=each) for each in (0.1, scale, 0.4))
+    net.operator("QUANTIZE", [x], [y])
+    net.operator("ABS", [y], [z])
+    left = [node.operator.name for node in remove_idle(tflite.from_bytes(net.pack([x], [z]))).nodes]
+    assert left == (["ABS"] if scale == 0.1 else ["QUANTIZE", "ABS"])
+
+
+@pytest.mark.parametrize("place", ["input", "inside", "output"])
+def test_quantize_between_types(place: str) -> None:
+    """From uint8 to int8 with the same scale: nothing is left of it, but where it makes the model's output."""
+    net = Builder()
+    x = net.tensor((1, 4, 4, 2), "uint8", 0.1, 131)
+    kinds = {"input": ["int8"], "inside": ["uint8", "int8"], "output": ["uint8"]}[place]
+    tensors = [net.tensor((1, 4, 4, 2), kind, 0.1, 131 if kind == "uint8" else 3) for kind in kinds]
+    chain = [x, *tensors, net.tensor((1, 4, 4, 2), "int8", 0.1, 3)]
+    for source, made in zip(chain[:-1], chain[1:], strict=True):
+        quantize = {"input": source == x, "inside": source == chain[1], "output": made == chain[-1]}[place]
+        net.operator("QUANTIZE" if quantize else "LEAKY_RELU", [source], [made], **({} if quantize else {"alpha": 0.5}))
+    left = [node.operator.name for node in remove_idle(tflite.from_bytes(net.pack([x], chain[-1:]))).verified().nodes]
+    assert ("QUANTIZE" in left) == (place == "output")
+
+
+def test_reshape_before_a_fully_connected_layer() -> None:
+    """Another reader of the same RESHAPE keeps it."""
+    for keep in (False, True):
+        net = Builder()
+        x, flat, y, z = (net.tensor(shape, scale=0.1) for shape in ((1, 2, 2, 3), (1, 12), (1, 4), (1, 12)))
+        net.operator("RESHAPE", [x], [flat], newShape=[1, 12])
+        filters = net.tensor((4, 12), scale=0.01, data=np.ones((4, 12), np.int8))
+        net.operator("FULLY_CONNECTED", [flat, filters], [y])
+        if keep:
+            net.operator("ABS", [flat], [z])
+        after = remove_idle(tflite.from_bytes(net.pack([x], [y, z] if keep else [y]))).verified()
+        assert len(after.nodes) == (3 if keep else 1)
+
+
+def test_passes_keep_all_values(seed: int) -> None:
+    """Of random networks, which have branches and joins."""
+    shorter = 0
+    for number in range(60):
+        drawn = draw_graph(np.random.default_rng([seed, number]))
+        graph = tflite.from_bytes(drawn.model)
+        after = fold_pads(remove_idle(graph)).verified()
+        shorter += len(after.nodes) < len(graph.nodes)
+        inputs = [value.view(np.int8) for value in drawn.inputs]
+        before, behind = graph.run(*inputs), after.run(*inputs)
+        for tensor, other in zip(graph.outputs, after.outputs, strict=True):
+            np.testing.assert_array_equal(behind[other.name].reshape(tensor.shape), before[tensor.name])
+    assert shorter > 3
