@@ -3,16 +3,21 @@
 
 from compiler.emit.steps import Step
 from compiler.ir.buffer import Buffer
+from compiler.ir.failure import Unsupported
 from compiler.ir.layer import Group, sliced
 from compiler.ir.plan import Plan, Segment, Way
 from compiler.plan.bounds import peak_words
+from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from compiler.study import fusion as plans
 from model.config import GLB_WORD_BYTES, MachineConfig
 
 
 def fusion(groups: list[Group], machine: MachineConfig) -> str:
-    """The best plans of the chain under the objectives of the literature and ours (docs/fusion.md)."""
+    """The best plans of the chain under the objectives of the literature and ours (docs/fusion.md). Raises Unsupported
+    for a network that is none."""
+    if not Flow(tuple(groups)).is_chain:
+        raise Unsupported("the measures of fusion are those of chains, and the network has branches")
     chain = plans.chain_of(groups)
     found = {name: plans.best_plan(chain, name, machine.glb_bytes) for name in plans.MEASURES}
     return "\n".join(f"{name}\n{plans.describe(plan)}" for name, plan in found.items())
@@ -44,7 +49,7 @@ def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
     segment = plan.segment_of[step.index]
     rows = [job.last - job.first for job in plan.jobs if job.group == step.index]
     legal = mappings_of(machine, sliced(step.group, segment.slices), max(rows), segment.way)
-    bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words)
+    bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words, 1)
     cycles = step.estimate(machine)
     return (f"{step.group.layer:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "
             f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)")

@@ -16,7 +16,7 @@ from pathlib import Path
 from compiler.command import DESCRIPTION, save
 from compiler.files import unlink, write_all
 from compiler.frontend.file import load, read_model
-from compiler.ir.failure import Unsupported
+from compiler.ir.failure import DoesNotFit, Failure, Unsupported
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operators.movement import Reshape
 from compiler.ir.tensor import Quantized, Tensor
@@ -90,26 +90,29 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
                   effort: int = EFFORT, on_stage: Callable[[str], None] | None = None) -> Compiled:
     """Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for a
     machine part that does not fit."""
+    def compiled(part: Part, refusals: type[Failure] | tuple[type[Failure], ...]) -> Stages | None:
+        try:
+            return compile_part(_signed(part.graph), model, machine, objective, effort, on_stage)
+        except refusals:  # each node by itself would run, but not together
+            return None
+
     with about(model):
         graph = prepared(model)
         parts = []
-        for part in (piece for whole in partition(graph).parts for piece in _pieces(whole, graph)):
-            stages = None
-            if part.side == Side.MACHINE:
-                try:
-                    stages = compile_part(_signed(part.graph), model, machine, objective, effort, on_stage)
-                except Unsupported:  # each node by itself would run, but not together: the host has it
-                    part = replace(part, side=Side.HOST)
-            parts.append(CompiledPart(part, stages))
+        for whole in partition(graph).parts:
+            stages = compiled(whole, (Unsupported, DoesNotFit)) if whole.side == Side.MACHINE else None
+            if stages or whole.side == Side.HOST:
+                parts.append(CompiledPart(whole, stages))
+                continue
+            for piece in _pieces(whole, graph):
+                stages = compiled(piece, Unsupported) if piece.side == Side.MACHINE else None
+                parts.append(CompiledPart(piece if stages else replace(piece, side=Side.HOST), stages))
         return Compiled(graph, read_model(model), tuple(parts))
 
 
 def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
-    """A machine part in chains, which are what is planned at once, without views at their ends, which are the host's;
+    """A machine part that cannot be planned at once in chains, without views at their ends, which are the host's;
     graph: the whole network."""
-    if part.side == Side.HOST:
-        yield part
-        return
     for chain in _chains(part.graph):
         first, last = 0, len(chain)
         while first < last and isinstance(chain[first].operator, Reshape):

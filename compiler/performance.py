@@ -13,7 +13,7 @@ from compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bound
 from compiler.emit.steps import Step
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.image import Image
-from compiler.ir.layer import Filtered, Group
+from compiler.ir.layer import Elementwise, Filtered, Group
 from compiler.ir.plan import Plan, Way
 from compiler.pipeline import Stages
 from model.encoding import glb_read_bytes, glb_write_bytes
@@ -156,7 +156,8 @@ def _layer(step: Step, entry: dict, cycles: int, counters: dict[str, int], plan:
 
 
 def _kind(group: Group) -> str:
-    return f"{group.kind} + average" if group.averaged else group.kind
+    done = [] if isinstance(group, Elementwise) else [operation.name for operation in group.operations]
+    return " + ".join([group.kind, *(["average"] if group.averaged else []), *done])
 
 
 def _places(plan: Plan, n: int) -> tuple[str, str]:

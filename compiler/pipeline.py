@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # each stage imports what it needs when it runs
 class Stages:
     """A model on its way through the compiler; what a stage makes is None until it has run.
 
+    ends: of the model's outputs by name, in its order, the maps that they are
     refused: keys of segments for which the GLB had no places
     """
 
@@ -37,6 +38,7 @@ class Stages:
     graph: Graph | None = None
     folded: Graph | None = None
     groups: list[Group] | None = None
+    ends: dict[str, str] | None = None
     refused: set[tuple] = field(default_factory=set)
     plan: Plan | None = None
     placed: Placed | None = None
@@ -77,16 +79,19 @@ def _import(work: Stages) -> None:
 def _passes(work: Stages) -> None:
     from compiler.passes.constraints import check
     from compiler.passes.fold_pads import fold_pads
+    from compiler.passes.order_nodes import order_nodes
     from compiler.passes.remove_idle import remove_idle
 
-    work.folded = check(fold_pads(remove_idle(work.graph)))
+    work.folded = check(order_nodes(fold_pads(remove_idle(work.graph))))
 
 
 def _groups(work: Stages) -> None:
-    from compiler.passes.form_groups import form_groups
+    from compiler.passes.form_groups import form_groups, maps_of
     from compiler.target.suit import suited
 
+    maps = maps_of(work.folded)
     work.groups = suited(form_groups(work.folded), work.machine)
+    work.ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
 
 
 def _dump_fusion(work: Stages) -> str:
@@ -155,7 +160,7 @@ def _assemble(work: Stages) -> None:
 def _image(work: Stages) -> None:
     from compiler.emit.image import build
 
-    work.image = build(work.schedule, work.machine)
+    work.image = build(work.schedule, work.machine, work.ends)
 
 
 def _dump_image(work: Stages) -> str:
@@ -166,8 +171,9 @@ def _dump_image(work: Stages) -> str:
 STAGES = (
     # The front: what the model says, and in the machine's terms.
     Stage("import", "reads the model: a graph of operators", _import, lambda work: str(work.graph)),
-    Stage("passes", "leaves out what changes no value, moves padding into what is behind it, and refuses what the "
-          "machine does not run", _passes, lambda work: str(work.folded), verify=lambda work: work.folded.verified()),
+    Stage("passes", "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
+          "refuses what the machine does not run", _passes, lambda work: str(work.folded),
+          verify=lambda work: work.folded.verified()),
     Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
           lambda work: "\n".join(map(str, work.groups))),
     # A study of the groups, on which nothing depends.

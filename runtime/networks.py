@@ -23,13 +23,19 @@ def read_input(path: str | Path, shape: Sequence[int]) -> np.ndarray:
 
 
 def on_model(image: Image, inputs: np.ndarray) -> np.ndarray:
-    """The command-level model's outputs, int8 [N, H, W, C]. Raises MachineError."""
+    """`named_on_model` of a network with one input and one output, int8 [N, H, W, C]."""
+    [output] = named_on_model(image, image.named(inputs)).values()
+    return output
+
+
+def named_on_model(image: Image, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The command-level model's outputs by name, as the inputs int8 [N, H, W, C] each. Raises MachineError."""
     outputs = []
     runs = image.runs(inputs)
     with progress.task("running the command-level model", "runs") as task:
         for number, values in enumerate(runs):
             task.at(number, len(runs))
-            machine = Machine(image.with_input(values), image.machine)
+            machine = Machine(image.with_inputs(values), image.machine)
             machine.run(image.program)
-            outputs.append(image.output(machine.dram))
-    return image.results(outputs, len(inputs))
+            outputs.append(image.outputs(machine.dram))
+    return image.results(outputs, len(next(iter(inputs.values()))))

@@ -15,30 +15,30 @@ from compiler.parts import MODEL, digest, prepared
 from compiler.passes.partition import Part, Partition, Side, part_of
 from model.messages import array
 from model.reading import read_file, read_json
-from runtime.networks import on_model
+from runtime.networks import named_on_model
 
 
 @dataclass(frozen=True)
 class MachineRun:
     """What a back end makes of a machine part.
 
-    outputs  int8 [N, H, W, C]
+    outputs  by name, int8 [N, H, W, C]
     runs     of as many images each as the part takes at once: `counters` by name and, where the back end has them,
              `passes`, the counters at the end of each
     """
 
     image: Image
-    outputs: np.ndarray
+    outputs: dict[str, np.ndarray]
     runs: list[dict]
 
 
-BackEnd = Callable[[Path, np.ndarray], MachineRun]  # of a part's folder and its inputs, int8 [N, H, W, C]
+BackEnd = Callable[[Path, dict[str, np.ndarray]], MachineRun]  # of a part's folder and its inputs, as outputs are
 
 
-def on_command_level(program: Path, inputs: np.ndarray) -> MachineRun:
+def on_command_level(program: Path, inputs: dict[str, np.ndarray]) -> MachineRun:
     """The command-level model: a BackEnd, which counts nothing. Raises MachineError."""
     image = Image.load(program)
-    return MachineRun(image, on_model(image, inputs), [])
+    return MachineRun(image, named_on_model(image, inputs), [])
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,10 @@ class Session:
             if folder is None:
                 values |= _on_host(part.graph, values, count)
             else:
-                done = _on_machine(part.graph, folder, values, count, back_end)
+                done = _on_machine(folder, values, count, back_end)
                 machine.append(done)
-                values[part.graph.output.name] = done.outputs.reshape(count, *part.graph.output.shape)
+                values |= {tensor.name: done.outputs[tensor.name].reshape(count, *tensor.shape)
+                           for tensor in part.graph.outputs}
         return Done(self._outputs(values), machine, self.host_share)
 
     def golden(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
@@ -161,6 +162,7 @@ def _on_host(graph: Graph, values: dict[str, np.ndarray], count: int) -> dict[st
     return {name: np.stack([run[name] for run in runs]) for name in names}
 
 
-def _on_machine(graph: Graph, folder: Path, values: dict[str, np.ndarray], count: int, back_end: BackEnd) -> MachineRun:
-    shape = Image.load(folder).map["input"]["shape"]
-    return back_end(folder, np.ascontiguousarray(values[graph.input.name].reshape(count, *shape)))
+def _on_machine(folder: Path, values: dict[str, np.ndarray], count: int, back_end: BackEnd) -> MachineRun:
+    places = Image.load(folder).map["inputs"]
+    return back_end(folder, {name: np.ascontiguousarray(values[name].reshape(count, *place["shape"]))
+                             for name, place in places.items()})

@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     if is_compiled:
         image = Image.load(program)
-        shape, images = image.map["input"]["shape"], image.images
+        shape, images = image.input_place["shape"], image.images
     else:
         graph = tflite.load(options.network)
         shape, images = map_shape(graph.input.shape), options.batch

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
     if (options.directory / DESCRIPTION).exists():
         return run_parts(options)
     image = Image.load(options.directory)
-    inputs = read_input(options.input, image.map["input"]["shape"])
+    inputs = read_input(options.input, image.input_place["shape"])
     if options.golden:
         try:
             outputs = on_model(image, inputs)

@@ -28,9 +28,13 @@ VERSIONS = {
     "CONV_2D": 3,
     "DEPTHWISE_CONV_2D": 3,
     "FULLY_CONNECTED": 4,
+    "MAXIMUM": 2,
     "MAX_POOL_2D": 2,
+    "MINIMUM": 2,
+    "MUL": 2,
     "PAD": 2,
     "RESHAPE": 1,
+    "SUB": 2,
 }
 TYPES = {np.dtype(np.int8): tfl.TensorType.INT8, np.dtype(np.int32): tfl.TensorType.INT32}
 SAME, VALID = "SAME", "VALID"
@@ -61,6 +65,10 @@ def _activation(relu: bool | int) -> int:
 def _window(rows: int, kernel: int, stride: int, padding: str) -> int:
     """Return how many output rows a window gives."""
     return -(-rows // stride) if padding == SAME else (rows - kernel) // stride + 1
+
+
+_BINARY = {"ADD": tfl.AddOptionsT, "SUB": tfl.SubOptionsT, "MUL": tfl.MulOptionsT,
+           "MAXIMUM": tfl.MaximumMinimumOptionsT, "MINIMUM": tfl.MaximumMinimumOptionsT}
 
 
 class TfliteBuilder:
@@ -141,12 +149,17 @@ class TfliteBuilder:
 
     def add(self, name, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
         """Element-wise sum of two tensors of one shape."""
+        return self.binary("ADD", name, a, b, out, relu)
+
+    def binary(self, kind, name, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
+        """ADD, SUB, MUL, or MAXIMUM or MINIMUM, which know no activation, of two tensors of one shape."""
         if a.shape != b.shape:
             raise ValueError(f"{name}: shapes {a.shape} and {b.shape} differ")
-        options = tfl.AddOptionsT()
-        options.fusedActivationFunction = _activation(relu)
+        options = _BINARY[kind]()
+        if relu or hasattr(options, "fusedActivationFunction"):
+            options.fusedActivationFunction = _activation(relu)
         result = self._activation_tensor(name, a.shape, out)
-        return self._operator("ADD", options, [a.index, b.index], result)
+        return self._operator(kind, options, [a.index, b.index], result)
 
     def reshape(self, name, x: Tensor, shape: tuple[int, ...]) -> Tensor:
         """The same values in another shape."""

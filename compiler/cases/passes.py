@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Output, Table, Window, output_size
+from compiler.ir.layer import Output, Table, Window, WordOperation, output_size
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.convolution import (
     ConvolutionPass,
@@ -16,7 +16,7 @@ from compiler.target.descriptors.convolution import (
     convolution_groups,
     convolution_sets,
 )
-from compiler.target.descriptors.elementwise import WordOperation, set_operation
+from compiler.target.descriptors.elementwise import set_operation
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.descriptors.streams import ring_of
 from compiler.target.limits import most_filters, most_pixels

@@ -34,5 +34,5 @@ def roofline_cycles(image: Image) -> int:
 
 def compulsory_bytes(image: Image) -> int:
     """Every weight, every table entry, the inputs and the outputs once."""
-    ends = sum(prod(image.map[name]["shape"]) for name in ("input", "output"))
+    ends = sum(prod(place["shape"]) for name in ("inputs", "outputs") for place in image.map[name].values())
     return image.images * ends + sum(step_bytes(step) for step in image.map["steps"])

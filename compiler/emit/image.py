@@ -3,8 +3,7 @@
 
 import numpy as np
 
-from compiler.emit.schedule import Schedule
-from compiler.ir.feature_map import FeatureMap
+from compiler.emit.schedule import Place, Schedule
 from compiler.ir.image import Image
 from compiler.ir.program import assemble
 from model.config import GLB_WORD_BYTES, MachineConfig
@@ -12,9 +11,9 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 ADDRESS_SPACE = (1 << 32) - 64  # bytes of DRAM: the window's limit has 32 bits
 
 
-def build(schedule: Schedule, machine: MachineConfig) -> Image:
-    """The image of a schedule. Raises ValueError where it is larger than the machine's addresses go; tokens
-    can count whatever fits (docs/tiling.md)."""
+def build(schedule: Schedule, machine: MachineConfig, outputs: dict[str, str]) -> Image:
+    """The image of a schedule; outputs: of the model, in its order, the maps that they are. Raises ValueError where
+    it is larger than the machine's addresses go; tokens can count whatever fits (docs/tiling.md)."""
     program = assemble(schedule.commands)
     address = schedule.dram.area("program", program.size)
     if schedule.dram.end > ADDRESS_SPACE:
@@ -23,18 +22,13 @@ def build(schedule: Schedule, machine: MachineConfig) -> Image:
     dram = np.zeros(schedule.dram.end, np.uint8)
     for start, words in [*schedule.dram.parts, (address, program)]:
         dram[start : start + words.nbytes] = np.ascontiguousarray(words).view(np.uint8)
-    groups = [step.group for step in schedule.steps]
-
-    def place(tensor, start: int, layout: FeatureMap) -> dict:
-        return {"address": start, "shape": list(tensor.shape), "layout": vars(layout),
-                "scale": tensor.quantization.scale, "zero_point": tensor.zero_point}
-
+    made = {place.map.name: place for place in schedule.outputs}
     contents = {
         "bytes": dram.nbytes,
         "images": schedule.images,
         "program": {"address": address, "bytes": program.nbytes},
-        "input": place(groups[0].source, schedule.input_address, schedule.input_map),
-        "output": place(groups[-1].output, schedule.output_address, schedule.output_map),
+        "inputs": {place.map.name: _entry(place) for place in schedule.inputs},
+        "outputs": {name: _entry(made[map_]) for name, map_ in outputs.items()},
         "areas": schedule.dram.areas,
         "machine": machine.as_dict(),
         "steps": [
@@ -50,3 +44,9 @@ def build(schedule: Schedule, machine: MachineConfig) -> Image:
         ],
     }
     return Image(dram, contents)
+
+
+def _entry(place: Place) -> dict:
+    map_ = place.map
+    return {"address": place.address, "shape": list(map_.shape), "layout": vars(place.layout),
+            "scale": map_.quantization.scale, "zero_point": map_.zero_point}

@@ -8,8 +8,8 @@ from compiler.emit.loads import Loader
 from compiler.emit.passes import job_descriptor
 from compiler.emit.steps import Step
 from compiler.emit.timeline import Timeline, hoist_loads, rows_region
-from compiler.ir.buffer import Buffer
-from compiler.ir.feature_map import FeatureMap, map_words
+from compiler.ir.buffer import Buffer, Region
+from compiler.ir.feature_map import FeatureMap, map_words, word_groups
 from compiler.ir.layer import Group, Map
 from compiler.ir.plan import Job, Plan
 from compiler.ir.program import Command, End
@@ -18,10 +18,24 @@ from compiler.plan.search import Placed
 from model.config import GLB_WORD_BYTES, MachineConfig
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a map lies in DRAM, row by row; those of several images one behind the other."""
+
+    map: Map
+    address: int
+
+    @property
+    def layout(self) -> FeatureMap:
+        """Of one image."""
+        rows, cols, channels = self.map.shape
+        return FeatureMap(rows, cols, word_groups(channels), 0, rows)
+
+
 @dataclass
 class Schedule:
-    """A whole network: segments and jobs, what lies where in the GLB and when, commands, DRAM contents, where
-    input and output lie in DRAM, those of several images one behind the other."""
+    """A whole network: segments and jobs, what lies where in the GLB and when, commands, DRAM contents, where its
+    inputs and outputs lie in DRAM."""
 
     plan: Plan
     buffers: list[Buffer]
@@ -29,10 +43,8 @@ class Schedule:
     dram: DramLayout
     steps: list[Step]
     images: int
-    input_map: FeatureMap
-    input_address: int
-    output_map: FeatureMap
-    output_address: int
+    inputs: list[Place]
+    outputs: list[Place]
 
 
 def emit(plan: Plan, placed: Placed, steps: list[Step], machine: MachineConfig) -> Schedule:
@@ -57,8 +69,7 @@ class _Emitter:
 
     def run(self, buffers: list[Buffer], steps: list[Step]) -> Schedule:
         plan = self.plan
-        source, result = (_in_dram(m.layout) for m in (plan.read[0], plan.made[-1]))
-        input_address = self._area(plan.groups[0].source, "input")
+        inputs = [Place(map_, self._area(map_, f"input.{map_.name}")) for map_ in _inputs(plan.groups)]
         for job in plan.jobs:
             group = plan.groups[job.group]
             try:
@@ -66,8 +77,9 @@ class _Emitter:
             except ValueError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
         commands = [*hoist_loads(self.timeline.commands), End()]
-        return Schedule(plan, buffers, commands, self.dram, steps, self.images, source, input_address,
-                        result, self._areas[plan.groups[-1].output.name])
+        ends = {group.output.name: group.output for group in plan.groups if group.stored}
+        outputs = [Place(map_, self._areas[name]) for name, map_ in ends.items()]
+        return Schedule(plan, buffers, commands, self.dram, steps, self.images, inputs, outputs)
 
     def _job(self, job: Job, group: Group) -> None:
         n, segment = job.group, self.plan.segment_of[job.group]
@@ -77,14 +89,18 @@ class _Emitter:
         if n == segment.first and segment.from_dram:
             self._fetch(n, source, job.reads[1])
         first = n not in self._loaders
+        others = tuple(plan.placed() for plan in self.plan.others[n])
         if first:
+            self._fetch_others(n, group)
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
-        descriptor = job_descriptor(self.machine, constants, job, source, made, first)
+        descriptor = job_descriptor(self.machine, constants, job, source, made, others, first)
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []
-        self.timeline.run(descriptor, read, constants.resident, written, filters)
+        beside = [words for other in others for words in rows_region(other, job.first, job.last)]
+        self._wait_for(beside)
+        self.timeline.run(descriptor, read, constants.resident + beside, written, filters)
         self._loaders[n].finish(job.slice)
         if n == segment.last - 1 and segment.to_dram:
             self._store(n, group, made, job)
@@ -107,10 +123,25 @@ class _Emitter:
                                count * source.row_words)
         self._fetched[n] = max(first, last)
 
+    def _fetch_others(self, n: int, group: Group) -> None:
+        """Loads the operands of a group, beside its source, that come from DRAM."""
+        for map_, plan in zip(group.others, self.plan.others[n]):
+            if plan.buffer.loaded:
+                base = self._areas[map_.name] + group.image * map_words(map_.shape) * GLB_WORD_BYTES
+                self.timeline.load(base, plan.buffer.address, plan.layout.words)
+
+    def _wait_for(self, region: Region) -> None:
+        """A pass is held by transfers, where its ifmap stream alone is by passes: so a word or two of what the last
+        pass has written are stored, nowhere in particular, before another operand of the next one is read."""
+        if fresh := self.timeline.fresh(region):
+            address, words = fresh[0][0], min(fresh[0][1], 2)
+            if "wait" not in self._areas:
+                self._areas["wait"] = self.dram.area("wait", 2)
+            self.timeline.store(self._areas["wait"], address, words)
+
     def _store(self, n: int, group: Group, made: FeatureMap, job: Job) -> None:
         """Stores the rows that a job has made, or a slice; the maps of several images at once."""
-        last = group.output.name == self.plan.groups[-1].output.name
-        base = self._area(group.output, "output" if last else f"{group.output.name}.spill")
+        base = self._area(group.output, f"{'output' if group.stored else 'spill'}.{group.output.name}")
         base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES
         if group.images:
             self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
@@ -121,9 +152,11 @@ class _Emitter:
                                 count * made.row_words)
 
 
-def _in_dram(layout: FeatureMap) -> FeatureMap:
-    """How a map of one image lies in DRAM: row by row."""
-    return replace(layout, address=0, ring_rows=layout.rows, shift=0, images=1)
+def _inputs(groups: list[Group]) -> list[Map]:
+    """Maps that no group makes, in the order in which they are read."""
+    made = {group.output.name for group in groups}
+    operands = {operand.name: operand for group in groups for operand in (group.source, *group.others)}
+    return [operand for name, operand in operands.items() if name not in made]
 
 
 def _without_wrap(feature_map: FeatureMap, first: int, last: int) -> list[tuple[int, int]]:

@@ -46,11 +46,15 @@ class Timeline:
         self.transfers += 1
         self._moved[transfer.glb_address : transfer.glb_address + transfer.words] = self.transfers
 
+    def fresh(self, region: Region) -> Region:
+        """The part of a region that the last pass has written, which only an ifmap stream can wait for."""
+        return [(a, n) for a, n in region if n and self.passes and self._written[a : a + n].max() == self.passes]
+
     def run(self, descriptor: Descriptor, ifmap: Region, resident: Region, written: Region, ring: Region) -> None:
         """A pass: the changed words of its descriptor, then the pass.
 
-        ifmap, resident: words read; written: ofmap words; ring: filter ring, whose words come with
-        chunk tokens.
+        ifmap, resident: words read, of the resident ones none that is fresh; written: ofmap words; ring: filter ring,
+        whose words come with chunk tokens.
         """
         for index, words in _runs(descriptor.changes(self._shadow)):
             self.commands.append(Config(index, words))

@@ -2,10 +2,10 @@
 """DRAM images: a compiled network as files, and the way of tensors in and out.
 
 DIR/image.bin   DRAM contents from address 0
-DIR/map.json    size and digest of image.bin and what lies where: program, input, output, areas by name (byte
-                address, bytes); the images of a run, whose inputs and outputs lie one behind the other; the
-                machine and the steps (which passes belong to which layer); the buffers of the GLB: name,
-                byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass n is
+DIR/map.json    size and digest of image.bin and what lies where: program, inputs and outputs by the model's names
+                (without inputs that nothing reads), areas by name (byte address, bytes); the images of a run, whose
+                inputs and outputs lie one behind the other; the machine and the steps (which passes belong to which
+                layer); the buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass n is
                 2n, its first tile of filters, and 2n + 1, the others)
 DIR/program.txt the commands, one line each
 `eyrie compile` puts layers.csv and summary.json beside them (performance.py).
@@ -51,41 +51,79 @@ class Image:
     def machine(self) -> MachineConfig:
         return MachineConfig.of(self.map["machine"])
 
-    def with_input(self, values: np.ndarray) -> np.ndarray:
-        """A copy of the memory with an input: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
-        place = self.map["input"]
-        expected = self._shape("input")
-        if values.shape != expected or values.dtype != np.int8:
-            raise ValueError(f"input is {array(values)}, "
-                             f"the network takes int8 {times(expected)}")
-        dram, layout = self.dram.copy(), FeatureMap(**place["layout"])
-        packed = np.stack([layout.pack(image) for image in values.reshape(-1, *place["shape"])])
-        dram[place["address"] :][: packed.nbytes] = packed.view(np.uint8).ravel()
+    @property
+    def input_place(self) -> dict:
+        """Of a network with one: its entry of the map. Raises ValueError for others."""
+        return self._only("inputs")[1]
+
+    @property
+    def output_place(self) -> dict:
+        """As `input_place`."""
+        return self._only("outputs")[1]
+
+    def _only(self, ends: str) -> tuple[str, dict]:
+        if len(self.map[ends]) != 1:
+            raise ValueError(f"the network has {len(self.map[ends])} {ends}, this is for one with a single one")
+        [found] = self.map[ends].items()
+        return found
+
+    def with_inputs(self, values: dict[str, np.ndarray]) -> np.ndarray:
+        """A copy of the memory with the inputs, by name: int8 [H, W, C], or [N, H, W, C] where it takes N images.
+        Raises ValueError where one is missing, unknown or not of its shape."""
+        if values.keys() != self.map["inputs"].keys():
+            raise ValueError(f"inputs are {', '.join(values)}, the network takes {', '.join(self.map['inputs'])}")
+        dram = self.dram.copy()
+        for name, place in self.map["inputs"].items():
+            expected = self._shape(place)
+            if values[name].shape != expected or values[name].dtype != np.int8:
+                raise ValueError(f"input {name} is {array(values[name])}, the network takes int8 {times(expected)}")
+            layout = FeatureMap(**place["layout"])
+            packed = np.stack([layout.pack(image) for image in values[name].reshape(-1, *place["shape"])])
+            dram[place["address"] :][: packed.nbytes] = packed.view(np.uint8).ravel()
         return dram
 
-    def runs(self, inputs: np.ndarray) -> list[np.ndarray]:
-        """Inputs [N, H, W, C] as `with_input` takes them; copies of the last fill the last run."""
-        count = -(-len(inputs) // self.images) * self.images
-        filled = inputs[np.minimum(np.arange(count), len(inputs) - 1)]
-        return list(filled.reshape(-1, *self._shape("input")))
+    def outputs(self, dram: np.ndarray) -> dict[str, np.ndarray]:
+        """The outputs of a memory after a run, by name: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
+        found = {}
+        for name, place in self.map["outputs"].items():
+            layout = FeatureMap(**place["layout"])
+            words = dram[place["address"] :][: self.images * layout.words * GLB_WORD_BYTES].view(np.uint64)
+            rows = words.reshape(self.images, layout.rows, layout.groups, layout.pitch)
+            maps = np.stack([layout.unpack(image, place["shape"][2]) for image in rows])
+            found[name] = maps.reshape(self._shape(place))
+        return found
 
-    def results(self, outputs: list[np.ndarray], count: int) -> np.ndarray:
-        """The outputs of all runs as int8 [N, H, W, C], of the first `count` images."""
-        return np.stack(outputs).reshape(-1, *self.map["output"]["shape"])[:count]
-
-    def _shape(self, end: str) -> tuple[int, ...]:
-        """Of the input or the output of a run."""
-        shape = tuple(self.map[end]["shape"])
-        return shape if self.images == 1 else (self.images, *shape)
+    def with_input(self, values: np.ndarray) -> np.ndarray:
+        """`with_inputs` of a network with one."""
+        return self.with_inputs(self.named(values))
 
     def output(self, dram: np.ndarray) -> np.ndarray:
-        """The output of a memory after a run: int8 [H, W, C], or [N, H, W, C] where it takes N images."""
-        place = self.map["output"]
-        layout = FeatureMap(**place["layout"])
-        words = dram[place["address"] :][: self.images * layout.words * GLB_WORD_BYTES].view(np.uint64)
-        rows = words.reshape(self.images, layout.rows, layout.groups, layout.pitch)
-        maps = np.stack([layout.unpack(image, place["shape"][2]) for image in rows])
-        return maps.reshape(self._shape("output"))
+        """The output, as of `outputs`, of a network with one."""
+        return self.outputs(dram)[self._only("outputs")[0]]
+
+    def named(self, inputs: np.ndarray) -> dict[str, np.ndarray]:
+        """Inputs of a network with one, by name."""
+        return {self._only("inputs")[0]: inputs}
+
+    def runs(self, inputs: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+        """Inputs by name, [N, H, W, C] each, as `with_inputs` takes them; copies of the last fill the last run."""
+        images = len(next(iter(inputs.values())))
+        count = -(-images // self.images)
+        chosen = np.minimum(np.arange(count * self.images), images - 1)
+        shapes = {name: self._shape(place) for name, place in self.map["inputs"].items()}
+        filled = {name: values[chosen].reshape(count, *shapes.get(name, values.shape[1:]))
+                  for name, values in inputs.items()}
+        return [{name: values[number] for name, values in filled.items()} for number in range(count)]
+
+    def results(self, outputs: list[dict[str, np.ndarray]], count: int) -> dict[str, np.ndarray]:
+        """The outputs of all runs by name, int8 [N, H, W, C] each, of the first `count` images."""
+        return {name: np.stack([run[name] for run in outputs]).reshape(-1, *place["shape"])[:count]
+                for name, place in self.map["outputs"].items()}
+
+    def _shape(self, place: dict) -> tuple[int, ...]:
+        """Of an input or an output of a run."""
+        shape = tuple(place["shape"])
+        return shape if self.images == 1 else (self.images, *shape)
 
     def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
         """Writes the three files, and others by name; all or none. Raises ValueError in one line."""
@@ -125,7 +163,9 @@ def _check(contents: dict) -> None:
         _whole(contents, bytes=0, images=1)
         _whole(program, address=0, bytes=0)
         ends = [program["address"] + program["bytes"]]
-        for place in (contents["input"], contents["output"]):
+        if not contents["inputs"] or not contents["outputs"]:
+            raise ValueError("no inputs or no outputs")
+        for place in (*contents["inputs"].values(), *contents["outputs"].values()):
             _whole(place, address=0)
             _whole(place["layout"], rows=1, cols=1, groups=1, address=0, ring_rows=1, shift=0, images=1)
             layout = FeatureMap(**place["layout"])

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers as the machine runs them: windows, tables, and groups of operators that one pass can do."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -10,6 +11,7 @@ import numpy as np
 from compiler.ir.feature_map import word_groups
 from compiler.ir.graph import map_shape
 from compiler.ir.tensor import Quantized
+from model.encoding import Operation
 from model.messages import times
 from model.operators.quantization import Quantization
 
@@ -111,11 +113,32 @@ class Average:
     count: int
 
 
+AS_IS = {"multiplier": 1 << 30, "shift": 1}  # of an operation's result: a factor of 1
+INT8 = {"act_min": -128, "act_max": 127}
+
+
+@dataclass(frozen=True)
+class WordOperation:
+    """An operation of the PPU on words, and its fields: encoding.PPU_FIRST, PPU_SECOND, PPU_RESULT."""
+
+    kind: Operation
+    first: Mapping[str, int] = field(default_factory=dict)
+    second: Mapping[str, int] = field(default_factory=dict)
+    result: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.kind.name.lower()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One layer group: a Convolution, Grouped, Pointwise, Depthwise or Separable, which is what one pass can do.
+    """One layer group: a Convolution, Grouped, Pointwise, Depthwise, Separable or Elementwise, which is what one pass
+    can do.
 
+    others    maps that it takes beside the source: words B of the operations in its epilogue, in turn
     epilogue  what is done to the result on the way out
+    stored    its output is one of the network's
     image     which one of a batch it works on, or the first of `images`
     images    0: one image; else so many, all in the GLB at once
     """
@@ -123,8 +146,10 @@ class Group:
     name: str
     source: Map
     output: Map
+    others: tuple[Map, ...] = ()
     window: Window = Window()
-    epilogue: tuple[Average, ...] = ()
+    epilogue: tuple[Average | WordOperation, ...] = ()
+    stored: bool = False
     image: int = 0
     images: int = 0
 
@@ -172,6 +197,11 @@ class Group:
         return 0
 
     @property
+    def operations(self) -> tuple[WordOperation, ...]:
+        """Of its epilogue: on its words and those of others."""
+        return tuple(step for step in self.epilogue if isinstance(step, WordOperation))
+
+    @property
     def macs(self) -> int:
         """Multiplications, padding included."""
         return max(self.images, 1) * prod(self.map_shape) * self.weight_bytes
@@ -187,7 +217,9 @@ class Group:
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
-        return f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} {self.window}"
+        said = f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} {self.window}"
+        operations = (f" {operation.name} {other.name}" for operation, other in zip(self.operations, self.others))
+        return said + "".join(operations)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,6 +332,23 @@ class Separable(Filtered):
         return self.table, self.middle
 
 
+@dataclass(frozen=True, kw_only=True)
+class Elementwise(Group):
+    """The operation of its epilogue on the words of its source and of the other map, without the array."""
+
+    @property
+    def kind(self) -> str:
+        return self.operations[0].name
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        return ()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return ()
+
+
 def sliced(group: Group, slices: int) -> Group:
     """A group with the first of so many slices of its filters."""
     if slices == 1:
@@ -318,6 +367,6 @@ def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
     shared = {"image": group.image, "images": group.images}
     first = Depthwise(name=f"depthwise{number}", source=group.source, output=between, window=group.window,
                       depthwise=group.depthwise, middle=group.middle, **shared)
-    second = Pointwise(name=f"pointwise{number}", source=between, output=group.output, epilogue=group.epilogue,
-                       filters=group.filters, table=group.table, **shared)
+    second = Pointwise(name=f"pointwise{number}", source=between, output=group.output, others=group.others,
+                       epilogue=group.epilogue, stored=group.stored, filters=group.filters, table=group.table, **shared)
     return first, second

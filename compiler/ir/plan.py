@@ -41,7 +41,8 @@ class Job:
 @dataclass(frozen=True)
 class Segment:
     """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of
-    the filters."""
+    the filters; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
+    those of them that come from DRAM, for this segment."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
     first: int
@@ -51,6 +52,8 @@ class Segment:
     from_dram: bool = False
     to_dram: bool = False
     slices: int = 1
+    beside: int = 0
+    fetched: int = 0
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -60,7 +63,7 @@ class Segment:
     def key(self) -> tuple:
         """What it is, whichever network it stands in."""
         groups = tuple((group.layer, group.images) for group in self.groups)
-        return groups, self.way, self.rows, self.from_dram, self.to_dram, self.slices
+        return groups, self.way, self.rows, self.from_dram, self.to_dram, self.slices, self.beside
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -120,7 +123,7 @@ class Segment:
 
 @dataclass
 class MapPlan:
-    """Map n of a network: the input of group n, the output of group n - 1.
+    """A map of a network, as a group reads or makes it.
 
     layout: in the GLB; its address counts once `buffer` is placed. Work in place shares a buffer.
     """
@@ -137,6 +140,7 @@ class Plan:
     """A network cut into segments: all jobs in order, and of each group its segment.
 
     read, made: of each group, how its input and its output lie. They differ where a map goes through DRAM.
+    others: of each group, how the maps lie that it reads beside its input.
     first_tile: of groups that read their input with the first tile of filters only, the most filters of
     it; the output of the others may take the input's words.
     """
@@ -147,6 +151,7 @@ class Plan:
     segment_of: list[Segment]
     read: list[MapPlan]
     made: list[MapPlan]
+    others: list[tuple[MapPlan, ...]]
     first_tile: dict[int, int]
 
     def buffers(self) -> list[list[Buffer]]:
@@ -155,6 +160,9 @@ class Plan:
         for end, maps in (("made", self.made), ("read", self.read)):
             for group, plan in zip(self.groups, maps):
                 found.setdefault((group.layer, end), {})[id(plan.buffer)] = plan.buffer
+        for group, plans in zip(self.groups, self.others):
+            for n, plan in enumerate(plans):
+                found.setdefault((group.layer, f"other {n}"), {})[id(plan.buffer)] = plan.buffer
         once: dict[int, list[Buffer]] = {}
         for buffers in map(list, map(dict.values, found.values())):
             once.setdefault(id(buffers[0]), buffers)

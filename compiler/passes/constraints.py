@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Node, map_shape
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
 from compiler.ir.operators.movement import Pad, Reshape
 from compiler.ir.operators.operator import Operator, Unknown
 from compiler.ir.operators.pooling import AveragePool2D
 from compiler.ir.tensor import Quantized
-from model.encoding import STREAM_LEVEL, STREAM_RANGE
+from model.encoding import PPU_FIRST, STREAM_LEVEL, STREAM_RANGE
 from model.messages import times
 
 # Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
@@ -32,15 +33,6 @@ class Site:
     @property
     def operator(self) -> Operator:
         return self.node.operator
-
-    @property
-    def maker(self) -> tuple[Node, ...]:
-        """The node that makes its first input, but for RESHAPEs; none for the model's."""
-        makers = {tensor.name: node for node in self.graph.nodes for tensor in node.outputs}
-        name = self.node.inputs[0].name
-        while name in makers and isinstance(makers[name].operator, Reshape):
-            name = makers[name].inputs[0].name
-        return (makers[name],) if name in makers else ()
 
     @property
     def maps(self) -> tuple[tuple[int, int, int], ...]:
@@ -86,6 +78,28 @@ def fixed_point(site: Site) -> str:
     return "in double, as uint8 ones are" if site.operator.unsigned else ""
 
 
+# ---- Of operators of two maps ----
+
+
+def no_constants(site: Site) -> str:
+    """both operands are maps"""
+    return "" if len(site.node.activations) == 2 else "a constant"
+
+
+def same_shapes(site: Site) -> str:
+    """both operands have one shape"""
+    shapes = [map_shape(tensor.shape) for tensor in site.node.inputs]
+    return "" if len(set(shapes)) == 1 else " and ".join(map(times, shapes))
+
+
+def small_factors(site: Site) -> str:
+    """operands are shifted right by the bits that the machine's field has"""
+    parameters = site.operator.parameters(site.node.inputs, site.node.outputs)
+    shifts = (-int(each.shift) for each in (parameters.first, parameters.second))
+    most = PPU_FIRST.largest("right_shift")
+    return _first(f"by {shift}: at most {most}" for shift in shifts if not 0 <= shift <= most)
+
+
 # ---- Of the others ----
 
 
@@ -107,8 +121,17 @@ def ties_away(site: Site) -> str:
 
 def behind_pointwise(site: Site) -> str:
     """an average needs a pointwise convolution before it"""
-    maker = site.maker
-    return "" if any(map(is_pointwise, maker)) else maker[0].operator.name if maker else "the model's input"
+    makers = {tensor.name: node for node in site.graph.nodes for tensor in node.outputs}
+    ends = {tensor.name for tensor in site.graph.outputs}
+    name = site.node.inputs[0].name
+    while name in makers:
+        if name in ends or len(site.graph.readers[name]) > 1:
+            return "one whose map something else takes, too"
+        before = makers[name]
+        if not isinstance(before.operator, Reshape):
+            return "" if is_pointwise(before) else before.operator.name
+        name = before.inputs[0].name
+    return "the model's input"
 
 
 def goes_into_a_convolution(site: Site) -> str:
@@ -133,29 +156,17 @@ def _same_scale(node: Node) -> bool:
 # ---- Of the network ----
 
 
-def in_a_chain(site: Site) -> str:
-    """only chains are run: an operator takes what the one before it makes"""
-    nodes = site.graph.nodes
-    place = nodes.index(site.node)
-    wanted = nodes[place - 1].outputs[0] if place else site.graph.inputs[0]
-    taken = [tensor.name for tensor in site.node.inputs]
-    return "" if taken == [wanted.name] and len(site.node.outputs) == 1 else ", ".join(taken)
-
-
 def ends(graph: Graph) -> list[str]:
     """What is wrong with the inputs and outputs of a network."""
-    if (len(graph.inputs), len(graph.outputs)) != (1, 1):
-        return [f"inputs: {len(graph.inputs)}, outputs: {len(graph.outputs)}; one of each is run"]
-    found = [f"{end} {tensor.name} is uint8: {end}s are int8" for end, tensor in
-             (("input", graph.input), ("output", graph.output)) if isinstance(tensor, Quantized) and tensor.unsigned]
-    if graph.output not in graph.nodes[-1].outputs:
-        found.append(f"the model's output is {graph.output.name}, not that of its last operator")
-    return found
+    tensors = [*(("input", tensor) for tensor in graph.inputs), *(("output", tensor) for tensor in graph.outputs)]
+    return [f"{end} {tensor.name} is uint8: {end}s are int8" for end, tensor in tensors
+            if isinstance(tensor, Quantized) and tensor.unsigned]
 
 
 # ---- All of them ----
 
 ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
+_OF_TWO_MAPS = (countable, no_constants, same_shapes)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Conv2D: (countable, int8_filters),
     DepthwiseConv2D: (countable, int8_filters),
@@ -163,6 +174,11 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     AveragePool2D: (countable, whole_map, without_activation, ties_away, behind_pointwise),
     Pad: (goes_into_a_convolution,),
     Reshape: (same_map,),
+    Add: (*_OF_TWO_MAPS, small_factors),
+    Sub: (*_OF_TWO_MAPS, small_factors),
+    Mul: _OF_TWO_MAPS,
+    Maximum: _OF_TWO_MAPS,
+    Minimum: _OF_TWO_MAPS,
 }
 
 
@@ -210,7 +226,7 @@ def check(graph: Graph) -> Graph:
     """The graph, if the machine runs it. Raises Obstacles."""
     found = [Obstacle("", "", reason) for reason in ends(graph)]
     for node in graph.nodes:
-        reasons = of_operator(node, graph) or _broken((in_a_chain,), Site(node, graph))
+        reasons = of_operator(node, graph)
         found += [Obstacle(node.operator.name, node.where, reason) for reason in reasons]
     if found:
         raise Obstacles(tuple(found))

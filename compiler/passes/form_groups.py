@@ -2,7 +2,7 @@
 """From operators to the layer groups that the machine runs.
 
 A depthwise and the pointwise convolution behind it become one group, whose intermediate stays in the array; an
-average pool over the whole map is done on the way out.
+average pool over the whole map, or an operation on a result and an older map, is done on the way out.
 """
 
 from dataclasses import replace
@@ -16,6 +16,7 @@ from compiler.ir.layer import (
     Average,
     Convolution,
     Depthwise,
+    Elementwise,
     Group,
     Map,
     Output,
@@ -26,9 +27,11 @@ from compiler.ir.layer import (
     map_of,
 )
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from compiler.ir.operators.elementwise import Sub
 from compiler.ir.operators.movement import Reshape
 from compiler.ir.operators.pooling import AveragePool2D
 from compiler.passes.constraints import is_pointwise
+from compiler.passes.word_operations import KINDS, word_operation
 from model.operators.convolution import fold_zero_point
 
 _NAMES = {"separable": "block"}  # other groups are named by their kind
@@ -48,46 +51,114 @@ def _table(node: Node) -> Table:
 
 
 def form_groups(graph: Graph) -> list[Group]:
-    """Of a graph that keeps all constraints (constraints.py). Raises Unsupported."""
-    maps = _maps(graph)
-    groups: list[Group] = []
-    nodes = [node for node in graph.nodes if not isinstance(node.operator, Reshape)]
-    while nodes:
-        node = nodes.pop(0)
-        operator = node.operator
-        if isinstance(operator, AveragePool2D) and groups:
-            _average(groups, node, maps)
-        elif isinstance(operator, DepthwiseConv2D) and nodes and is_pointwise(nodes[0]):
-            groups.append(_separable(node, nodes.pop(0), maps))
+    """Of a graph that keeps all constraints (constraints.py), each behind those whose maps it reads. Raises
+    Unsupported."""
+    forming = _Forming(graph)
+    for node in graph.nodes:
+        if not isinstance(node.operator, Reshape):
+            forming.take(node)
+    return forming.finished()
+
+
+class _Forming:
+    """Groups as they are formed, node by node.
+
+    made: of a map, the group that makes it; halves: of a map, the depthwise node that makes it for the pointwise one
+    behind it
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.maps = graph, maps_of(graph)
+        nodes = [node for node in graph.nodes if not isinstance(node.operator, Reshape)]
+        self.readers: dict[str, list[Node]] = {}
+        for node in nodes:
+            for tensor in node.activations:
+                self.readers.setdefault(self.maps[tensor.name].name, []).append(node)
+        self.ends = {self.maps[tensor.name].name for tensor in graph.outputs}
+        self.groups: list[Group] = []
+        self.made: dict[str, int] = {}
+        self.halves: dict[str, Node] = {}
+
+    def take(self, node: Node) -> None:
+        operator, source, maps = node.operator, self.maps[node.inputs[0].name], self.maps
+        if isinstance(operator, AveragePool2D) and self._alone(source):
+            rows, cols, _ = source.shape
+            self._extend(source, node, epilogue=(Average(rows * cols),))
+        elif type(operator) in KINDS:
+            self._combine(node)
+        elif isinstance(operator, DepthwiseConv2D) and self._is_half(node):
+            self.halves[maps[node.outputs[0].name].name] = node
         elif isinstance(operator, DepthwiseConv2D):
-            groups.append(_depthwise(node, maps))
+            self._add(_depthwise(node, maps))
+        elif is_pointwise(node) and source.name in self.halves:
+            self._add(_separable(self.halves.pop(source.name), node, maps))
         elif is_pointwise(node):
-            groups.append(_pointwise(node, maps))
+            self._add(_pointwise(node, maps))
         elif isinstance(operator, (Conv2D, FullyConnected)):
-            groups.append(_convolution(node, maps))
+            self._add(_convolution(node, maps))
         else:
             raise Unsupported(f"{node.place}: not supported here", layer=node.where)
-    groups = [replace(group, name=f"{_NAMES.get(group.kind, group.kind)}{n}") for n, group in enumerate(groups)]
-    _check_chain(graph, groups, maps)
-    return groups
+
+    def _add(self, group: Group) -> None:
+        self.made[group.output.name] = len(self.groups)
+        self.groups.append(group)
+
+    def _extend(self, result: Map, node: Node, **fields) -> None:
+        """Has the group that makes a map do a node, too."""
+        place, output = self.made.pop(result.name), self.maps[node.outputs[0].name]
+        self.groups[place] = replace(self.groups[place], output=output, **fields)
+        self.made[output.name] = place
+
+    def _alone(self, map_: Map) -> bool:
+        """Whether a group makes a map for one reader."""
+        return map_.name in self.made and len(self.readers[map_.name]) == 1 and map_.name not in self.ends
+
+    def _is_half(self, node: Node) -> bool:
+        """Whether all that becomes of a depthwise node's map is pointwise work."""
+        made = self.maps[node.outputs[0].name].name
+        behind = self.readers.get(made, [])
+        return len(behind) == 1 and made not in self.ends and is_pointwise(behind[0])
+
+    def _combine(self, node: Node) -> None:
+        """An operation on two maps rides on the group that makes the later of them, if nobody else reads that; else
+        it is a group of its own."""
+        operands = [self.maps[tensor.name] for tensor in node.inputs]
+        places = [self.made.get(map_.name, -1) for map_ in operands]
+        last = max((0, 1), key=places.__getitem__)
+        if self._alone(operands[last]) and not self.groups[places[last]].epilogue and not (
+                last and isinstance(node.operator, Sub)):
+            self._extend(operands[last], node, others=(operands[1 - last],), epilogue=(word_operation(node, last),))
+            return
+        # The later map, if any order will do, is the source: a pass can wait for it.
+        first = 0 if isinstance(node.operator, Sub) else last
+        self._add(Elementwise(name=node.where, source=operands[first], others=(operands[1 - first],),
+                              output=self.maps[node.outputs[0].name], epilogue=(word_operation(node, first),)))
+
+    def finished(self) -> list[Group]:
+        """All groups by name. Raises Unsupported where one is missing."""
+        groups = [replace(group, name=f"{_NAMES.get(group.kind, group.kind)}{n}", stored=group.output.name in self.ends)
+                  for n, group in enumerate(self.groups)]
+        known = {tensor.name for tensor in self.graph.inputs}
+        for group in groups:
+            for operand in (group.source, *group.others):
+                if operand.name not in known:
+                    raise Unsupported(f"group {group.name}: no group before it makes {operand.name}")
+            known.add(group.output.name)
+        read = {operand.name for group in groups for operand in (group.source, *group.others)}
+        made = {group.output.name for group in groups}
+        if not self.ends <= made <= read | self.ends:
+            raise Unsupported(f"the groups {', '.join(group.name for group in groups)} are not the whole network")
+        return groups
 
 
-def _maps(graph: Graph) -> dict[str, Map]:
+def maps_of(graph: Graph) -> dict[str, Map]:
     """The maps of all tensors by name; a RESHAPE that leaves the map as it is makes no other."""
-    maps = {graph.input.name: map_of(graph.input)}
+    maps = {tensor.name: map_of(tensor) for tensor in graph.inputs}
     for node in graph.nodes:
-        source, output = node.inputs[0], node.outputs[0]
-        maps.setdefault(source.name, map_of(source))
-        maps[output.name] = maps[source.name] if isinstance(node.operator, Reshape) else map_of(output)
+        maps |= {tensor.name: map_of(tensor) for tensor in node.activations if tensor.name not in maps}
+        for output in node.outputs:
+            maps[output.name] = maps[node.inputs[0].name] if isinstance(node.operator, Reshape) else map_of(output)
     return maps
-
-
-def _check_chain(graph: Graph, groups: list[Group], maps: dict[str, Map]) -> None:
-    """The groups lead from the graph's input to its output: nothing was lost on the way."""
-    reads = [group.source.name for group in groups]
-    made = [group.output.name for group in groups]
-    if [graph.input.name, *made] != [*reads, maps[graph.output.name].name]:
-        raise Unsupported(f"the groups {', '.join(group.name for group in groups)} are not the whole network")
 
 
 def _convolution(node: Node, maps: dict[str, Map]) -> Convolution:
@@ -140,9 +211,3 @@ def _flat_filters(node: Node) -> np.ndarray:
 def _window(node: Node) -> Window:
     operator = node.operator
     return Window(operator.kernel, operator.stride, operator.pads, operator.dilation)
-
-
-def _average(groups: list[Group], node: Node, maps: dict[str, Map]) -> None:
-    """Averaging over the whole map is part of the group before it."""
-    rows, cols, _ = maps[node.inputs[0].name].shape
-    groups[-1] = replace(groups[-1], output=maps[node.outputs[0].name], epilogue=(Average(rows * cols),))

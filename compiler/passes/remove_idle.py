@@ -15,8 +15,8 @@ _MAY_BE_IDLE = (Reshape, Requantize, Pad, Pool)
 
 
 def remove_idle(graph: Graph) -> Graph:
-    """Leaves out a QUANTIZE between equal scales, a window of one value, a RESHAPE that keeps the shape, and those of
-    which only the values' order is read, as a fully connected layer does."""
+    """Leaves out what nobody reads, a QUANTIZE between equal scales, a window of one value, a RESHAPE that
+    keeps the shape, and those of which only the values' order is read, as a fully connected layer does."""
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
     same: dict[str, Tensor] = {}
     nodes: list[Node] = []
@@ -32,7 +32,18 @@ def remove_idle(graph: Graph) -> Graph:
                 continue
         nodes.append(node)
         made |= {tensor.name for tensor in node.outputs}
-    return Graph(graph.inputs, tuple(nodes), _renamed(graph.outputs, same))
+    return _without_unread(Graph(graph.inputs, tuple(nodes), _renamed(graph.outputs, same)))
+
+
+def _without_unread(graph: Graph) -> Graph:
+    """Nodes whose outputs nobody reads change nothing either."""
+    wanted = {tensor.name for tensor in graph.outputs}
+    nodes: list[Node] = []
+    for node in reversed(graph.nodes):
+        if any(tensor.name in wanted for tensor in node.outputs):
+            nodes.insert(0, node)
+            wanted |= {tensor.name for tensor in node.activations}
+    return Graph(graph.inputs, tuple(nodes), graph.outputs)
 
 
 def _renamed(tensors: Iterable[Tensor], same: dict[str, Tensor]) -> tuple[Tensor, ...]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment
+from compiler.plan.flow import Flow
 from compiler.plan.segments import added, best_segments, segments_of_images
 from model.config import MachineConfig
 
@@ -26,11 +27,12 @@ def plan_batch(groups: list[Group], machine: MachineConfig, objective: str, imag
                refused: frozenset) -> Network:
     """The groups and segments of a network for a batch of images that cost least, in the order in which they
     run. Exact over how many images go together, where the chain is cut into image by image and together, and
-    which blocks are done in halves. refused: keys of segments that could not be placed. Raises DoesNotFit."""
+    which blocks are done in halves; a network with branches is gone through image by image. refused: keys of
+    segments that could not be placed. Raises DoesNotFit."""
     if images == 1:
         return groups, best_segments(groups, machine, objective, refused)[1]
     best, reason = None, None
-    for alone, together in _cuts(groups):
+    for alone, together in _cuts(groups) if Flow(tuple(groups)).is_chain else [(groups, [])]:
         try:
             one, first = best_segments(alone, machine, objective, refused) if alone else ((0, 0), [])
         except DoesNotFit as error:

@@ -53,10 +53,10 @@ def peak_words(segment: Segment, machine: MachineConfig) -> int:
         images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
         source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))
         if segment.way is Way.IN_PLACE:
-            return constants[0] + source + row * segment.slack
+            return segment.beside + constants[0] + source + row * segment.slack
         if groups[0].images and (tile := first_tile(groups[0], segment.way, machine)):
             made = made * tile // groups[0].output.shape[2]  # the rest may take the input's words
-        return constants[0] + source + (made if segment.slices == 1 else 2 * made // segment.slices)
+        return segment.beside + constants[0] + source + (made if segment.slices == 1 else 2 * made // segment.slices)
     rings = [segment.ring_rows(n) * row_words(group.output.shape) for n, group in enumerate(groups[:-1])]
     source_row, made_row = row_words(groups[0].source.shape), row_words(groups[-1].output.shape)
     spans = [[p for p, job in enumerate(jobs) if job.group == segment.first + n] for n in range(len(groups))]
@@ -71,7 +71,7 @@ def peak_words(segment: Segment, machine: MachineConfig) -> int:
         done = max((j.last for j in jobs[: place + 1] if j.group == segment.last - 1), default=0)
         words += (min(2 * segment.rows, done) if segment.to_dram else done) * made_row
         most = max(most, words)
-    return most
+    return segment.beside + most
 
 
 def segment_cycles(segment: Segment, machine: MachineConfig) -> int:
@@ -91,7 +91,7 @@ def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) 
     """The cheapest; where several images share filters, the cheapest whose filters may fit: those of a tile
     stay for all inner blocks of pixels, all of them for all outer blocks."""
     found = mappings_of(machine, group, rows, segment.way)
-    if not group.images or isinstance(group, Depthwise):
+    if not group.images or not isinstance(group, Filtered):
         return found[0]
     words = word_groups(group.source.shape[2])
     rest = machine.glb_words - peak_words(segment, machine)
@@ -105,7 +105,7 @@ def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) 
 def map_dram_words(segment: Segment) -> int:
     words = map_words(segment.groups[0].source.shape) if segment.from_dram else 0
     words += map_words(segment.groups[-1].output.shape) if segment.to_dram else 0
-    return max(segment.groups[0].images, 1) * words
+    return max(segment.groups[0].images, 1) * words + segment.fetched
 
 
 def dram_words(segment: Segment, machine: MachineConfig) -> int:

@@ -123,7 +123,7 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
             space.place(buffer)
             constants.add("depthwise", words, buffer)
             constants.depthwise_address = buffer.address
-        if isinstance(group, Depthwise):
+        if not isinstance(group, Filtered):
             continue
         table = pack_table(group.table, word_groups(len(group.filters)))
         buffer = whole(group.name, "requantisation tables", table.size, *life, loaded=True)

@@ -2,7 +2,7 @@
 """Mappings of a group's jobs, found once; why there is none."""
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
+from compiler.ir.layer import Convolution, Depthwise, Elementwise, Group, Grouped, Separable
 from compiler.ir.plan import Way
 from compiler.target.limits import most_pixels
 from compiler.target.mapping import Mapping, Packing, mappings
@@ -69,7 +69,8 @@ def _reads_once(group: Group, mapping: Mapping) -> bool:
     """Whether all that a job reads of an image has been read before its first output is written."""
     blocks = mapping.blocks
     once = mapping.tiles == 1 or isinstance(group, (Depthwise, Separable, Grouped))  # a tile of a Grouped its channels
-    return blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0) and once
+    in_flight = blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0)
+    return isinstance(group, Elementwise) or in_flight and once
 
 
 def first_tile(group: Group, way: Way, machine: MachineConfig) -> int:

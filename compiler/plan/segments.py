@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The choice of segments: which groups run together stripe by stripe, and which maps stay in the GLB."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import NARROW_GROUPS
 from compiler.ir.layer import Depthwise, Group, Pointwise
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import peak_words, segment_cost
+from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from model.config import GLB_WORD_BYTES, MachineConfig
 
@@ -19,30 +23,50 @@ def best_segments(groups: list[Group], machine: MachineConfig, objective: str = 
 
     objective: "cycles" counts the array's or the port's, whichever are more, and the port's time for maps
     once more, since while it carries maps it does not bring the weights of later layers; "bytes" counts
-    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Exact: a
-    dynamic programme over where the chain is cut and whether the map there stays in the GLB.
-    refused: keys of segments that could not be placed. Raises DoesNotFit.
+    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Held maps (flow.py) stay in the GLB;
+    the largest that is there while a group runs that does not fit goes through DRAM, one after another, until there
+    is a plan. refused: keys of segments that could not be placed. Raises DoesNotFit.
     """
-    network = tuple(groups)
-    count = len(network)
+    flow = Flow(tuple(groups))
+    while True:
+        try:
+            return _cheapest(flow, machine, objective, refused)
+        except DoesNotFit as error:
+            moved = flow.largest_held(error.layer or "")
+            if not moved:
+                raise
+            flow = replace(flow, in_dram=flow.in_dram | {moved})
+
+
+def _cheapest(flow: Flow, machine: MachineConfig, objective: str,
+              refused: frozenset) -> tuple[tuple[float, float], list[Segment]]:
+    """Exact: a dynamic programme over where the sequence is cut and whether the map there comes from DRAM."""
+    count = len(flow.groups)
     best: dict[tuple[int, bool], tuple[tuple[float, ...], list[Segment]]] = {(0, True): ((0, 0), [])}
     for first in range(count):
         for from_dram in (False, True):
             if (first, from_dram) not in best:
                 continue
             spent, before = best[first, from_dram]
-            for segment in _segments_from(network, first, from_dram):
+            for segment in _segments_from(flow, first, from_dram):
                 if segment.key in refused or _needs_slack_too_late(before, segment):
                     continue
                 cost = added(spent, segment, machine, objective)
                 if cost is None:
                     continue
-                key = (segment.last, segment.to_dram)
+                key = (segment.last, _next_from_dram(flow, segment))
                 if key not in best or cost < best[key][0]:
                     best[key] = (cost, [*before, segment])
     if (count, True) not in best:
-        raise _too_large(network, machine, refused)
+        raise _too_large(flow, machine, refused)
     return best[count, True]
+
+
+def _next_from_dram(flow: Flow, segment: Segment) -> bool:
+    """Whether the source of the group behind a segment comes from DRAM; behind the last, True."""
+    if segment.last == len(flow.groups) or flow.passed_on(segment.last - 1):
+        return segment.to_dram
+    return flow.from_dram(flow.makers[segment.last][0])
 
 
 def added(spent: tuple[float, float], segment: Segment, machine: MachineConfig,
@@ -57,24 +81,31 @@ def added(spent: tuple[float, float], segment: Segment, machine: MachineConfig,
     return spent[0] + cost[0], spent[1] + cost[1]
 
 
-def _segments_from(network: tuple[Group, ...], first: int, from_dram: bool):
+def _segments_from(flow: Flow, first: int, from_dram: bool) -> Iterator[Segment]:
     """All segments that begin with group `first`."""
-    count = len(network)
-    for to_dram in ((False, True) if first < count - 1 else (True,)):
-        yield Segment(network, first, first + 1, Way.WHOLE, 0, from_dram, to_dram)
+    network = flow.groups
+
+    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool) -> Segment:
+        fetched = flow.fetched_words(first, last)
+        return Segment(network, first, last, way, rows, from_dram, to_dram,
+                       beside=flow.held_words(first, last) + fetched, fetched=fetched)
+
+    for to_dram in flow.exits(first):
+        yield segment(first + 1, Way.WHOLE, 0, from_dram, to_dram)
     group = network[first]
-    in_place = not from_dram and group.source.shape == group.output.shape and group.window.stride == (1, 1)
+    in_place = (not from_dram and flow.passed_on(first - 1) and not flow.held(first)
+                and group.source.shape == group.output.shape and group.window.stride == (1, 1))
     if in_place:
         for rows in STRIPE_ROWS:
-            yield Segment(network, first, first + 1, Way.IN_PLACE, rows, False, first == count - 1)
-    for last in range(first + 1, min(count, first + 4) + 1):
-        if any(group.averaged for group in network[first:last]):
+            yield segment(first + 1, Way.IN_PLACE, rows, False, not flow.passed_on(first))
+    for last in range(first + 1, min(len(network), first + 4) + 1):
+        if network[last - 1].averaged or last > first + 1 and not flow.passed_on(last - 2):
             break
         for rows in STRIPE_ROWS:
-            for to_dram in ((False, True) if last < count else (True,)):
+            for to_dram in flow.exits(last - 1):
                 if in_place and last == first + 1 and not to_dram:
                     continue  # the same with more words
-                yield Segment(network, first, last, Way.STRIPES, rows, from_dram, to_dram)
+                yield segment(last, Way.STRIPES, rows, from_dram, to_dram)
 
 
 def segments_of_images(group: Group, from_dram: bool, last: bool):
@@ -100,12 +131,12 @@ def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
     return not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack
 
 
-def _too_large(network: tuple[Group, ...], machine: MachineConfig, refused: frozenset) -> DoesNotFit:
+def _too_large(flow: Flow, machine: MachineConfig, refused: frozenset) -> DoesNotFit:
     """Names the group that needs most, and whether the GLB is too small for it or had no places."""
-    least = []
+    network, least = flow.groups, []
     for n, group in enumerate(network):
         mappings_of(machine, group, group.map_shape[0] if group.averaged else 1)
-        alone = [s for s in _segments_from(network, n, True) if s.last == n + 1]
+        alone = [s for s in _segments_from(flow, n, True) if s.last == n + 1]
         least.append((min(peak_words(s, machine) for s in alone), group.name))
     words, name = max(least)
     if words > machine.glb_words:

@@ -7,6 +7,7 @@ from compiler.ir.buffer import Buffer, Part, whole
 from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.layer import Group, sliced
 from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
+from compiler.plan.flow import OUTSIDE, Flow
 from compiler.plan.mappings import first_tile
 from model.config import MachineConfig
 
@@ -15,16 +16,20 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
     """Lifetimes of all maps; places nothing."""
     jobs = [job for segment in segments for job in segment.jobs]
     segment_of = [segment for segment in segments for _ in segment.groups]
+    flow = Flow(tuple(groups))
     early = {n: tile for n, segment in enumerate(segment_of) if (tile := first_tile(groups[n], segment.way, machine))}
     read: list[MapPlan] = []
     made: list[MapPlan] = []
+    others: list[tuple[MapPlan, ...]] = []
     for n, group in enumerate(groups):
         segment = segment_of[n]
         if n == segment.first and segment.from_dram:
             in_planes = n > 0 and segment_of[n - 1].way is Way.SLICES
             read.append(_fetched(jobs, n, group, segment, in_planes, n in early))
         else:
-            read.append(made[-1])
+            read.append(made[flow.makers[n][0]])
+        others.append(tuple(_beside(jobs, n, k, maker, segment_of, made)
+                            for k, maker in enumerate(flow.makers[n][1:])))
         if segment.way is Way.IN_PLACE:
             made.append(_in_place(jobs, groups, n, read[-1], segment))
         elif segment.way is Way.SLICES:
@@ -33,9 +38,11 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
             made.append(_between(jobs, n, group, segment))
         elif segment.to_dram and segment.way is Way.STRIPES:
             made.append(_staged(jobs, n, group, segment))
+        elif not segment.to_dram and not flow.passed_on(n):
+            made.append(_held(jobs, n, flow))
         else:
             made.append(_kept(jobs, n, groups, segment_of, early))
-    return Plan(groups, segments, jobs, segment_of, read, made, early)
+    return Plan(groups, segments, jobs, segment_of, read, made, others, early)
 
 
 def _draft(shape: tuple[int, int, int], ring_rows: int, images: int = 0) -> FeatureMap:
@@ -56,6 +63,23 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
     layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes)
     first, last = span(jobs, n)
     return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
+
+
+def _beside(jobs: list[Job], n: int, k: int, maker: int, segment_of: list[Segment], made: list[MapPlan]) -> MapPlan:
+    """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, loaded whole."""
+    if maker != OUTSIDE and not segment_of[maker].to_dram:
+        return made[maker]
+    group = segment_of[n].network[n]
+    layout = _draft(group.others[k].shape, group.others[k].shape[0], group.images)
+    return MapPlan(layout, whole(group.name, f"operand {k + 2}", layout.words, *span(jobs, n), loaded=True))
+
+
+def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
+    """A whole map that stays until the last of its readers is done."""
+    group = flow.groups[n]
+    layout = _draft(group.output.shape, group.output.shape[0], group.images)
+    life = span(jobs, n)[0], span(jobs, flow.readers[n][-1])[1]
+    return MapPlan(layout, whole(group.name, "output", layout.words, *life))
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
@@ -87,7 +111,7 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     if to_dram:
         layout = _draft(group.output.shape, rows, group.images)
         first, last = span(jobs, n)
-        if n + 1 < len(groups) and groups[n + 1].source == group.output:
+        if n + 1 < len(groups) and group.output in (groups[n + 1].source, *groups[n + 1].others):
             end = last  # its reader gets it behind the store
         return MapPlan(layout, whole(group.name, "output", layout.words, first, min(last + 2, end)))
     following = segment_of[n + 1]

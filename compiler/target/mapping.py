@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
+from compiler.ir.layer import Convolution, Depthwise, Elementwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_pixels, slides, walks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -51,11 +51,20 @@ class Mapping:
 def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
     images at once."""
+    if isinstance(group, Elementwise):
+        return [_elementwise(group, rows)]
     if isinstance(group, (Convolution, Grouped)):
         found = [] if group.images else [*_by_taps(machine, group, rows), *_row_stationary(machine, group, rows)]
     else:
         found = _separables(machine, group, rows)
     return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels, m.mode))
+
+
+def _elementwise(group: Elementwise, rows: int) -> Mapping:
+    """The words of the rows in turn, two cycles each."""
+    _, width, channels = group.output.shape
+    words = rows * width * word_groups(channels)
+    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, 2 * words)
 
 
 def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:

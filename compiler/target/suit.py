@@ -28,8 +28,9 @@ def by_taps(group: Depthwise) -> Grouped | Convolution:
     convolution of all channels, most of whose filters are zero."""
     filters, channels = group.depthwise.transpose(2, 0, 1), group.source.shape[2]
     each, groups = len(filters) // channels, word_groups(channels)
-    shared = {"name": group.name, "source": group.source, "output": group.output, "window": group.window,
-              "epilogue": group.epilogue, "image": group.image, "images": group.images, "table": group.middle}
+    shared = {"name": group.name, "source": group.source, "output": group.output, "others": group.others,
+              "window": group.window, "epilogue": group.epilogue, "stored": group.stored, "image": group.image,
+              "images": group.images, "table": group.middle}
     if groups == 1 or word_groups(len(filters)) == groups * each:
         return Grouped(**shared, filters=filters)
     full = np.zeros((*filters.shape, channels), np.int8)

@@ -5,11 +5,8 @@ import numpy as np
 
 from compiler.cases.passes import Allocator, Case
 from compiler.ir.feature_map import FeatureMap, word_groups
-from compiler.ir.layer import Window, output_size
+from compiler.ir.layer import AS_IS, INT8, Window, WordOperation, output_size
 from compiler.target.descriptors.elementwise import (
-    AS_IS,
-    INT8,
-    WordOperation,
     average_factor,
     elementwise_descriptor,
     words_in,

@@ -19,6 +19,7 @@ from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Stream
 
 PIECES = 2  # of a transfer, and of a stream's turn or chunk
+WORD_TURNS = 4  # of an elementwise pass, whose words leave one by one
 READERS = tuple(stream for stream in Stream if stream != Stream.OFMAP)
 INTO_ARRAY = (Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE, Stream.IPSUM)
 UNITS = ("start", "land", "send", "respond", "offer", *(s.name for s in READERS), "array", "drain", "OFMAP",
@@ -64,6 +65,8 @@ def _turns(descriptor: Descriptor) -> int:
     """How often finished sums leave the array. Depthwise words by themselves leave group by group, once the
     PEs have all ifmap words of the group (depthwise_sequencer.sv: ready_o)."""
     loops = descriptor.loops
+    if descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
+        return WORD_TURNS
     groups = loops["groups"] if descriptor.shape["mode"] == ArrayMode.DEPTHWISE else 1
     return loops["outer"] * loops["tiles"] * loops["inner"] * groups
 

@@ -49,10 +49,11 @@ def model(seed: int, tmp_path: Path) -> Path:
 
 def run(stages: Stages, values: np.ndarray) -> tuple[np.ndarray, Machine]:
     """Outputs of one run of the command-level model, and the machine behind it."""
-    [filled] = stages.image.runs(values)
-    machine = Machine(stages.image.with_input(filled), stages.machine)
+    [filled] = stages.image.runs(stages.image.named(values))
+    machine = Machine(stages.image.with_inputs(filled), stages.machine)
     machine.run(stages.image.program)
-    return stages.image.results([stages.image.output(machine.dram)], len(values)), machine
+    [outputs] = stages.image.results([stages.image.outputs(machine.dram)], len(values)).values()
+    return outputs, machine
 
 
 def images(seed: int, count: int = IMAGES) -> np.ndarray:
@@ -169,9 +170,11 @@ def test_last_run_is_filled(model: Path, seed: int) -> None:
     """Seven images in runs of four: the last one's copies fill the second run and are dropped."""
     stages = compile_network(model, DEFAULT, effort=20, images=IMAGES)
     values = images(seed, 7)
-    runs = stages.image.runs(values)
+    runs = [of for run in stages.image.runs(stages.image.named(values)) for of in run.values()]
     assert [len(r) for r in runs] == [4, 4] and np.array_equal(runs[1][3], values[6])
-    results = stages.image.results([np.zeros((4, 1, 1, 10), np.int8), np.ones((4, 1, 1, 10), np.int8)], 7)
+    [name] = stages.image.map["outputs"]
+    made = [{name: np.full((4, 1, 1, 10), value, np.int8)} for value in (0, 1)]
+    results = stages.image.results(made, 7)[name]
     assert results.shape == (7, 1, 1, 10) and results.sum() == 30
 
 

@@ -5,15 +5,8 @@ import pytest
 
 from compiler.emit.accesses import read_too_late
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Window, output_size
-from compiler.target.descriptors.elementwise import (
-    AS_IS,
-    INT8,
-    WordOperation,
-    elementwise_descriptor,
-    words_in,
-    words_out,
-)
+from compiler.ir.layer import AS_IS, INT8, Window, WordOperation, output_size
+from compiler.target.descriptors.elementwise import elementwise_descriptor, words_in, words_out
 from compiler.target.descriptors.streams import linear_stream
 from model.config import DEFAULT
 from model.descriptor import Level

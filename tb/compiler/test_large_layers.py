@@ -23,7 +23,7 @@ def test_large_layers(seed: int, tmp_path: Path, layer: Layer, machine: MachineC
     draw = compile_layer(layer, rng, path, machine)
     assert draw.image is not None, draw.reason
     graph, image = tflite.load(path), draw.image
-    values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
     run = Machine(image.with_input(values), machine)
     run.run(image.program)
     assert (image.output(run.dram) == graph.run_images(values[None])[0]).all()

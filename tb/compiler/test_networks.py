@@ -113,13 +113,13 @@ def compiled(path: Path, machine: MachineConfig = DEFAULT, images: int = 1) -> S
 def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     """A run on random images gives the golden output, and no pass reads what it has written over."""
     image = stages.image
-    values = rng.integers(-128, 128, (image.images, *image.map["input"]["shape"])).astype(np.int8)
-    [run] = image.runs(values)
+    values = rng.integers(-128, 128, (image.images, *image.input_place["shape"])).astype(np.int8)
+    [run] = image.runs(image.named(values))
     late: list[int] = []
-    machine = Machine(image.with_input(run), stages.machine,
+    machine = Machine(image.with_inputs(run), stages.machine,
                       observe=lambda trace: late.append(read_too_late(trace.descriptor)))
     machine.run(image.program)
-    output = image.results([image.output(machine.dram)], len(values))
+    [output] = image.results([image.outputs(machine.dram)], len(values)).values()
     about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}"
     assert np.array_equal(output, stages.graph.run_images(values)), about
     assert not any(late), about

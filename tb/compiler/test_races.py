@@ -25,6 +25,7 @@ from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from tb.compiler.any_timing import Program, Timing, holding, random_choice
 from tb.compiler.test_networks import MACHINES, late_network, network
+from tb.net.random_branches import draw_network
 from tb.net.random_layers import draw_layer
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, separable, weights
 
@@ -42,7 +43,9 @@ class Compiled:
 
 
 def draw_model(rng: np.random.Generator) -> bytes:
-    draw = rng.integers(3)
+    draw = rng.integers(4)
+    if draw == 3:
+        return draw_network(rng, side=8)
     if draw < 2:
         return (network, late_network)[draw](rng)[0]
     return draw_layer(rng).model(rng)

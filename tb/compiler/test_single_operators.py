@@ -47,7 +47,7 @@ def test_machine_gives_what_the_golden_model_gives(operator: str, seed: int, tmp
         except (DoesNotFit, Obstacles) as failure:
             refused.append(f"{drawn.text} on {machine}: {failure}")
             continue
-        values = drawn.inputs[0].reshape(1, *image.map["input"]["shape"][-3:])
+        values = drawn.inputs[0].reshape(1, *image.input_place["shape"][-3:])
         (expected,) = drawn.golden(Reference.MICRO)
         np.testing.assert_array_equal(on_model(image, values).ravel(), expected.ravel(), f"{drawn.text} on {machine}")
         done += 1

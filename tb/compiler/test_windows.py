@@ -27,7 +27,7 @@ def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about:
     """Runs a chain; how it was done: modes of passes, ways, layers that are grouped, rings of filters, inner blocks."""
     stages = compile_groups(chain.groups, machine)
     image = stages.image
-    values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
     done = Counter(step.way for step in stages.steps) + Counter(group.kind for group in stages.groups)
     run = Machine(image.with_input(values), machine,
                   observe=lambda trace: done.update([ArrayMode(trace.descriptor.shape["mode"]).name]))

@@ -142,7 +142,9 @@ def _table(rng: np.random.Generator, filters: np.ndarray, zero_point: int,
 def compile_groups(groups: list[Group], machine: MachineConfig = DEFAULT) -> Stages:
     """All stages behind the forming of groups."""
     work = Stages("groups", machine, OBJECTIVES[0], EFFORT, 1)
-    work.groups = suited(groups, machine)
+    *others, last = groups
+    work.groups = suited([*others, replace(last, stored=True)], machine)
+    work.ends = {last.output.name: last.output.name}
     for stage in STAGES[NAMES.index("groups") + 1 :]:
         if stage.run:
             stage.run(work)

@@ -85,7 +85,7 @@ async def predicts_layers(dut) -> None:
 
 
 async def _layer(host: Host, judge: Judge, about: str, image: Image, rng: np.random.Generator) -> None:
-    values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
+    values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
     prediction, result = await _run(host, image, values)
     judge.bytes(about, prediction, result)
     judge.cycles(about, prediction.cycles, result.counters["CYCLES"])

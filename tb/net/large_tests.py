@@ -14,7 +14,7 @@ from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.host import Host
 from tb.net.large_layers import LAYERS
-from tb.net.net_tests import compare_passes
+from tb.net.net_tests import compare_glb_bytes, compare_run
 from tb.net.random_layers import compile_layer
 
 
@@ -33,10 +33,12 @@ async def runs_large_layers(dut) -> None:
                 assert tb.machine != DEFAULT, f"{layer}: {draw.reason}"
                 continue
             graph, image = tflite.load(path), draw.image
-            values = tb.rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
-            result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
+            values = tb.rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
+            contents = image.with_input(values)
+            result = await host.run(contents, image.program, CYCLE_LIMIT)
             board.compare(0, int(result.error), f"{layer}: error code")
-            compare_passes(board, image, values, result)
+            compare_run(board, image, contents, result)
+            compare_glb_bytes(board, image, result)
             golden = graph.run_images(values[None])[0]
             board.compare(golden.tolist(), image.output(host.memory).tolist(), f"{layer}: result")
             dut._log.info("%s: %d cycles, %d passes", layer, result.counters["CYCLES"], len(result.passes))

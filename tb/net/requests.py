@@ -28,19 +28,31 @@ class RtlRun:
     """What came out of the RTL.
 
     image    the network
-    outputs  int8 [N, H, W, C]
+    named    outputs by name, int8 [N, H, W, C] each
     runs     of as many images each as the network takes at once: the counters, the trace of the passes (the
              counters at the end of each), the seconds from start to interrupt
     """
 
     image: Image
-    outputs: np.ndarray
+    named: dict[str, np.ndarray]
     runs: list[dict]
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """Of a network with one output."""
+        [output] = self.named.values()
+        return output
 
 
 def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, latency: int = LATENCY) -> RtlRun:
-    """Runs the network of the folder `program`, on the machine that it was compiled for, on inputs int8 [N, H, W, C],
-    in an existing `folder` of the caller's own, which gets the log and the summary of the simulation. latency: of the
+    """`named_on_rtl` of a network with one input, int8 [N, H, W, C]."""
+    return named_on_rtl(folder, program, Image.load(program).named(inputs), seed, latency)
+
+
+def named_on_rtl(folder: Path, program: Path, inputs: dict[str, np.ndarray], seed: int = 1,
+                 latency: int = LATENCY) -> RtlRun:
+    """Runs the network of the folder `program`, on the machine that it was compiled for, on inputs by name, int8
+    [N, H, W, C] each, in an existing `folder` of the caller's own, which gets the log and the summary of the simulation. latency: of the
     DRAM, in cycles.
 
     Raises RunFailed if the simulation failed, ValueError if it cannot run the network, BuildError, SourceError.
@@ -51,13 +63,17 @@ def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, laten
     bench = replace(network("network", "a compiled network on given inputs", "runs_requests"),
                     machine=image.machine, arguments={"latency": latency},
                     assertions=False)  # these are the tests' business
-    np.save(folder / "input.npy", inputs)
-    requests = {"EYRIE_NET": str(program.resolve()), "EYRIE_INPUT": str(folder / "input.npy"),
-                "EYRIE_OUTPUT": str(folder / "output.npy")}
-    summary = simulate_in(folder, bench, seed, on_line=_Passes(image, len(inputs)), variables=requests)
+    ends = list(image.map["inputs"]), list(image.map["outputs"])
+    np.savez(folder / "input.npz", *(inputs[name] for name in ends[0]))
+    requests = {"EYRIE_NET": str(program.resolve()), "EYRIE_INPUT": str(folder / "input.npz"),
+                "EYRIE_OUTPUT": str(folder / "output.npz")}
+    images = len(inputs[ends[0][0]])
+    summary = simulate_in(folder, bench, seed, on_line=_Passes(image, images), variables=requests)
     if summary["status"] != "pass":
         raise RunFailed(f"the simulation failed: {summary.get('reason')}")
-    return RtlRun(image, np.load(folder / "output.npy"), json.loads((folder / "output.json").read_text()))
+    with np.load(folder / "output.npz") as stored:
+        named = {name: stored[f"arr_{number}"] for number, name in enumerate(ends[1])}
+    return RtlRun(image, named, json.loads((folder / "output.json").read_text()))
 
 
 def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndarray, seed: int = 1,
@@ -79,11 +95,11 @@ class RtlBackEnd:
     def __init__(self, folder: Path, seed: int = 1) -> None:
         self.folder, self.seed = folder, seed
 
-    def __call__(self, program: Path, inputs: np.ndarray) -> MachineRun:
+    def __call__(self, program: Path, inputs: dict[str, np.ndarray]) -> MachineRun:
         own = self.folder / f"rtl-{program.name}"
         own.mkdir()
-        done = on_rtl(own, program, inputs, self.seed)
-        return MachineRun(done.image, done.outputs, done.runs)
+        done = named_on_rtl(own, program, inputs, self.seed)
+        return MachineRun(done.image, done.named, done.runs)
 
 
 class _Passes:

@@ -36,10 +36,11 @@ async def runs_windows(dut) -> None:
             dut._log.info("chain %d: %s", number, refusal)
             continue
         image, about = stages.image, f"chain {number}\n{chain}\n{stages.dump('map')}"
-        values = rng.integers(-128, 128, tuple(image.map["input"]["shape"])).astype(np.int8)
-        result = await host.run(image.with_input(values), image.program, CYCLE_LIMIT)
+        values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
+        contents = image.with_input(values)
+        result = await host.run(contents, image.program, CYCLE_LIMIT)
         board.compare(0, int(result.error), f"{about}: error code")
-        compare_run(board, image, values, result)
+        compare_run(board, image, contents, result)
         board.compare(chain.run(values).tolist(), image.output(host.memory).tolist(), f"{about}: result")
         dut._log.info("chain %d: %d cycles, %d passes\n%s", number, result.counters["CYCLES"], len(result.passes), chain)
         ran += 1

@@ -65,15 +65,14 @@ def conv(shape=(8, 8, 8), filters=(8, 3, 3, 8), out=(8, 8, 8), batch=1, kind="CO
     more = {"depthMultiplier": 1} if kind == "DEPTHWISE_CONV_2D" else {}
     windowed = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1, "padding": SAME}
     net.operator(kind, inputs, [y], **(({} if kind == "FULLY_CONNECTED" else windowed | more) | options))
-    inputs = {"two inputs": [x, net.tensor((batch, *shape), **scale)], "one input twice": [x, x]}
-    return net.pack(inputs.get(ends, [x]), [x if ends == "another output" else y])
+    return net.pack([x, x] if ends == "one input twice" else [x], [x if ends == "another output" else y])
 
 
 def two_to_one(name: str, out: tuple[int, ...], **options: int) -> bytes:
     """A model of one operator with an input of 1 x 8 x 8 x 8."""
     net = Builder()
     x, y = (net.tensor(shape, scale=0.1) for shape in ((1, 8, 8, 8), out))
-    net.operator(name, [x, x] if name == "ADD" else [x], [y], **options)
+    net.operator(name, [x], [y], **options)
     return net.pack([x], [y])
 
 
@@ -105,11 +104,10 @@ def _models(folder: Path, rng: np.random.Generator) -> None:
         "size": conv(out=(7, 7, 8)),
         "activation": conv(fusedActivationFunction=4),
         "bias": conv(bias=-(2**31)),
-        "inputs": conv(ends="two inputs"),
         "input_twice": conv(ends="one input twice"),
         "output": conv(ends="another output"),
         "pool2": two_to_one("AVERAGE_POOL_2D", (1, 4, 4, 8), padding=VALID, **pool),
-        "add": two_to_one("ADD", (1, 8, 8, 8)),
+        "relu": two_to_one("RELU", (1, 8, 8, 8)),
         "pad": pad([[0, 0], [1, 1], [1, 1], [0, 0]], (1, 10, 10, 8)),
         "pad_channels": pad([[0, 0], [0, 0], [0, 0], [0, 8]], (1, 8, 8, 16)),
     }.items():
@@ -122,24 +120,30 @@ def _models(folder: Path, rng: np.random.Generator) -> None:
 # ---- Compiled networks ----
 
 
+def entry(contents: dict, ends: str) -> dict:
+    """Of the only input or output."""
+    [found] = contents[ends].values()
+    return found
+
+
 def _networks(folder: Path) -> None:
     stages = compile_network(folder / "net.tflite")
     save(stages, folder / "net")
     good = json.loads((folder / "net" / "map.json").read_text())
     for name, change in {
         "no_program": lambda m: m.pop("program"),
-        "no_layout": lambda m: m["input"].pop("layout"),
+        "no_layout": lambda m: entry(m, "inputs").pop("layout"),
         "no_steps": lambda m: m.update(steps=[]),
         "no_images": lambda m: m.update(images=0),
         "machine": lambda m: m["machine"].update(rows=4),
         "machine_text": lambda m: m["machine"].update(rows="6"),
-        "shape": lambda m: m["input"].update(shape=[9, 8, 3]),
+        "shape": lambda m: entry(m, "inputs").update(shape=[9, 8, 3]),
         "step": lambda m: m["steps"][0].update(passes=["0"]),
-        "address": lambda m: m["input"].update(address=0.5),
-        "beyond": lambda m: m["input"].update(address=1 << 30),
-        "negative": lambda m: m["output"].update(address=-64),
+        "address": lambda m: entry(m, "inputs").update(address=0.5),
+        "beyond": lambda m: entry(m, "inputs").update(address=1 << 30),
+        "negative": lambda m: entry(m, "outputs").update(address=-64),
         "buffer": lambda m: m["buffers"][0].update(address=65_536),
-        "list": lambda m: m.update(input=[1, 2]),
+        "list": lambda m: m.update(inputs=[1, 2]),
         "large_psums": lambda m: m["machine"].update(psum_words=512),
     }.items():
         contents = json.loads(json.dumps(good))

@@ -59,6 +59,12 @@ def test_golden_outputs(batch: int, compiled: Path, seed: int, tmp_path: Path) -
     np.testing.assert_array_equal(outputs, graph.run_images(values))
 
 
+def entry(contents: dict, ends: str) -> dict:
+    """Of the only input or output."""
+    [found] = contents[ends].values()
+    return found
+
+
 def change_map(change: Callable[[dict], object]) -> Callable[[Path], object]:
     def damage(net: Path) -> None:
         contents = json.loads((net / "map.json").read_text())
@@ -81,13 +87,13 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
                               "map.json: an entry is unknown, missing or of the wrong kind"),
     "map binary": (lambda net: (net / "map.json").write_bytes(b"\xff\xfe\x80"), "map.json: not JSON (no text in"),
     "no program": (change_map(lambda m: m.pop("program")), "map.json: program is missing"),
-    "no layout": (change_map(lambda m: m["input"].pop("layout")), "map.json: layout is missing"),
-    "layout of text": (change_map(lambda m: m["output"]["layout"].update(cols="8")), "map.json: "),
-    "another shape": (change_map(lambda m: m["input"].update(shape=[9, 8, 3])),
+    "no layout": (change_map(lambda m: entry(m, "inputs").pop("layout")), "map.json: layout is missing"),
+    "layout of text": (change_map(lambda m: entry(m, "outputs")["layout"].update(cols="8")), "map.json: "),
+    "another shape": (change_map(lambda m: entry(m, "inputs").update(shape=[9, 8, 3])),
                       "map.json: shape and layout differ"),
     "impossible machine": (change_map(lambda m: m["machine"].update(rows=4)),
                            "map.json: rows = 4"),
-    "input beyond": (change_map(lambda m: m["input"].update(address=1 << 30)),
+    "input beyond": (change_map(lambda m: entry(m, "inputs").update(address=1 << 30)),
                      "map.json: something lies beyond the memory"),
     "no buffers": (change_map(lambda m: m.pop("buffers")), "map.json: buffers is missing"),
     "buffer beyond the GLB": (change_map(lambda m: m["buffers"][0].update(address=65_536)), OUTSIDE),

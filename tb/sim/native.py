@@ -43,7 +43,7 @@ def run(image: Image, values: np.ndarray, folder: Path, seed: int = 1) -> Native
     dram, output = folder / "dram.bin", folder / "output.bin"
     contents = image.with_input(values)
     contents.tofile(dram)
-    place = image.map["output"]
+    place = image.output_place
     size = FeatureMap(**place["layout"]).words * GLB_WORD_BYTES
     window = max(DRAM_BYTES, contents.nbytes)
     *before, start = settings(image.program, window)

@@ -1,30 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pass descriptors of elementwise passes: an operation on the words of maps, without the array (docs/ppu.md)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Window, output_size
+from compiler.ir.layer import AS_IS, Window, WordOperation, output_size
 from compiler.target.descriptors.streams import ring_of, rows_level
 from compiler.target.limits import legal
 from model import encoding as enc
 from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, Axis, Destination, DrainMode, Operation, Stream
-
-AS_IS = {"multiplier": 1 << 30, "shift": 1}  # a factor of 1
-INT8 = {"act_min": -128, "act_max": 127}
-
-
-@dataclass(frozen=True)
-class WordOperation:
-    """An operation and the fields of its words: encoding.PPU_FIRST, PPU_SECOND, PPU_RESULT."""
-
-    kind: Operation
-    first: Mapping[str, int] = field(default_factory=dict)
-    second: Mapping[str, int] = field(default_factory=dict)
-    result: Mapping[str, int] = field(default_factory=dict)
+from model.encoding import ArrayMode, Axis, Destination, DrainMode, Stream
 
 
 def average_factor(count: int) -> dict[str, int]:
@@ -37,6 +23,17 @@ def set_operation(descriptor: Descriptor, operation: WordOperation) -> None:
     descriptor.set(enc.PPU_FIRST_INDEX, enc.PPU_FIRST, **operation.first)
     descriptor.set(enc.PPU_SECOND_INDEX, enc.PPU_SECOND, **operation.second)
     descriptor.set(enc.PPU_RESULT_INDEX, enc.PPU_RESULT, operation=operation.kind, **operation.result)
+
+
+def with_operation(machine: MachineConfig, descriptor: Descriptor, operation: WordOperation,
+                   beside: StreamDescriptor) -> Descriptor:
+    """A pass with an operation on the words that leave; beside: the stream that would write the map of words B.
+
+    Raises ValueError where the operation does not go with the pass.
+    """
+    set_operation(descriptor, operation)
+    descriptor.set_stream(Stream.RESIDUAL, replace(beside, options={}))
+    return legal(machine, descriptor)
 
 
 def elementwise_descriptor(machine: MachineConfig, operation: WordOperation, ifmap: StreamDescriptor,
@@ -80,10 +77,24 @@ def words_in(feature_map: FeatureMap, window: Window = Window(), pad: int = 0) -
 def words_out(feature_map: FeatureMap, last_channels: int = 8) -> StreamDescriptor:
     """The words of a map along columns, rows, images and groups; last_channels: of the last group, that are
     written."""
+    return rows_out(feature_map, 0, feature_map.rows, last_channels)
+
+
+def rows_out(feature_map: FeatureMap, first: int, last: int, last_channels: int = 8) -> StreamDescriptor:
+    """As `words_out`, of rows first to last - 1."""
+    return replace(rows_beside(feature_map, first, last), options={"last_strobe": (1 << last_channels) - 1})
+
+
+def rows_in(feature_map: FeatureMap, first: int, last: int) -> StreamDescriptor:
+    """Words A of rows first to last - 1 of a map, in the order of `rows_out`."""
+    return replace(rows_beside(feature_map, first, last), options={"destination": Destination.PPU})
+
+
+def rows_beside(feature_map: FeatureMap, first: int, last: int) -> StreamDescriptor:
+    """Words B of rows first to last - 1 of a map, in the order of `rows_out`."""
     return StreamDescriptor(
-        {"row_address": feature_map.row_address(0), **ring_of(feature_map)},
-        {"rows": feature_map.rows, "cols": feature_map.cols},
-        {"last_strobe": (1 << last_channels) - 1},
-        (Level(feature_map.cols, 1, Axis.COLUMN, 1), rows_level(feature_map, feature_map.rows, 1),
+        {"row_address": feature_map.row_address(first), **ring_of(feature_map)},
+        {"y": first, "rows": feature_map.rows, "cols": feature_map.cols}, {},
+        (Level(feature_map.cols, 1, Axis.COLUMN, 1), rows_level(feature_map, last - first, 1),
          Level(feature_map.images, feature_map.image_step), Level(feature_map.groups, feature_map.group_step)),
     )

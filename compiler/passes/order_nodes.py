@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of nodes: one in which few values wait for later readers."""
+
+from compiler.ir.graph import Graph, Node
+
+
+def order_nodes(graph: Graph) -> Graph:
+    """The model's order, or depth first from the outputs, operands in their order or backwards: whichever has the
+    smallest most_waiting; of equals the first."""
+    orders = (graph.nodes, _depth_first(graph, 1), _depth_first(graph, -1))
+    graphs = [Graph(graph.inputs, nodes, graph.outputs) for nodes in orders]
+    return min(graphs, key=most_waiting)
+
+
+def most_waiting(graph: Graph) -> int:
+    """Values of tensors that are there at the fullest moment: of a node, and of those that wait for later ones."""
+    last = {tensor.name: n for n, node in enumerate(graph.nodes) for tensor in node.activations}
+    made = {tensor.name for node in graph.nodes for tensor in node.outputs}
+    waiting = most = 0
+    for n, node in enumerate(graph.nodes):
+        waiting += sum(tensor.size for tensor in node.outputs)
+        most = max(most, waiting)
+        over = {tensor.name: tensor.size for tensor in node.activations
+                if tensor.name in made and last[tensor.name] == n}
+        over |= {tensor.name: tensor.size for tensor in node.outputs if tensor.name not in last}
+        waiting -= sum(over.values())
+    return most
+
+
+def _depth_first(graph: Graph, step: int) -> tuple[Node, ...]:
+    """Each node behind all that its operands need; step: -1 for operands from the last to the first."""
+    makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
+    done: dict[int, Node] = {}
+    stack = [makers[tensor.name] for tensor in reversed(graph.outputs)]
+    while stack:
+        node = stack[-1]
+        before = [makers[tensor.name] for tensor in node.activations[::-step] if tensor.name in makers]
+        missing = [each for each in before if id(each) not in done]
+        if missing:
+            stack += missing
+            continue
+        done.setdefault(id(stack.pop()), node)
+    return tuple(done.values())

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which group of a sequence reads which map, and where those lie that others than the next group read."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from compiler.ir.feature_map import map_words
+from compiler.ir.layer import Group
+
+OUTSIDE = -1  # the maker of a map that none of the groups makes
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A sequence of groups, each behind those that make what it reads.
+
+    A map that the next group alone reads, as its source, is passed on. Others that groups make and read are held: in
+    the GLB from the job that writes them to the last that reads them; or in DRAM, stored when they are made and loaded
+    for each reader, as inputs and outputs of the network are.
+
+    in_dram: names of the held maps that go through DRAM
+    """
+
+    groups: tuple[Group, ...] = field(repr=False)
+    in_dram: frozenset[str] = frozenset()
+
+    @cached_property
+    def makers(self) -> list[tuple[int, ...]]:
+        """Of each group, the groups that make its source and its other operands; in a batch those of its image."""
+        latest: dict[str, int] = {}
+        found = []
+        for n, group in enumerate(self.groups):
+            found.append(tuple(latest.get(operand.name, OUTSIDE) for operand in (group.source, *group.others)))
+            latest[group.output.name] = n
+        return found
+
+    @cached_property
+    def readers(self) -> list[list[int]]:
+        """Of each group, the groups that read its output, in order, each once."""
+        found: list[list[int]] = [[] for _ in self.groups]
+        for n, makers in enumerate(self.makers):
+            for maker in sorted(set(makers) - {OUTSIDE}):
+                found[maker].append(n)
+        return found
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether each group reads what the one before it makes, and nothing else."""
+        return not any(group.others for group in self.groups) and all(map(self.passed_on, range(len(self.groups) - 1)))
+
+    def passed_on(self, n: int) -> bool:
+        """Whether the group behind group n, and no other, reads its output, as its source."""
+        if self.readers[n] != [n + 1] or self.groups[n].stored:
+            return False
+        source, *others = self.makers[n + 1]
+        return source == n and n not in others
+
+    def held(self, n: int) -> bool:
+        """Whether the output of group n stays in the GLB for others than the next group."""
+        group = self.groups[n]
+        stays = bool(self.readers[n]) and not self.passed_on(n)
+        return stays and not group.stored and group.output.name not in self.in_dram
+
+    def from_dram(self, maker: int) -> bool:
+        """Whether a map that is not passed on comes from DRAM; maker: the group that makes it."""
+        return maker == OUTSIDE or not self.held(maker)
+
+    def exits(self, n: int) -> tuple[bool, ...]:
+        """Whether the output of group n may go to DRAM."""
+        if self.passed_on(n):
+            return False, True
+        return (not self.held(n),)
+
+    def fetched_words(self, first: int, last: int) -> int:
+        """GLB words of operands, beside the sources, that groups first to last - 1 have from DRAM."""
+        return sum(map_words(other.shape) for n in range(first, last)
+                   for other, maker in zip(self.groups[n].others, self.makers[n][1:]) if self.from_dram(maker))
+
+    def across(self, first: int, last: int) -> list[int]:
+        """Makers of the maps held in the GLB while groups first to last - 1 run, beside their source and output."""
+        return [n for n in range(last - 1)
+                if self.held(n) and self.readers[n][-1] >= first and n != self.makers[first][0]]
+
+    def held_words(self, first: int, last: int) -> int:
+        return sum(map_words(self.groups[n].output.shape) for n in self.across(first, last))
+
+    def largest_held(self, group: str) -> str:
+        """The largest map held while a group runs, its own source and output among them; of all, if there is none:
+        its name, "" if none is held."""
+        number = {each.name: n for n, each in enumerate(self.groups)}.get(group, OUTSIDE)
+        held = [n for n in range(len(self.groups)) if self.held(n)]
+        here = [n for n in held if n <= number <= self.readers[n][-1]]
+        names = {self.groups[n].output.name: map_words(self.groups[n].output.shape) for n in here or held}
+        return max(names, key=lambda name: (names[name], name), default="")

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks with branches and joins on the whole machine, every pass and all outputs against the model."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cocotb
+
+from compiler.ir.failure import DoesNotFit
+from compiler.pipeline import compile_network
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.host import Host
+from tb.net.net_tests import compare_run
+from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
+
+EFFORT = 6
+
+
+@cocotb.test()
+async def runs_branches(dut) -> None:
+    """As many as the argument `networks` says; those that the machine has no room for are drawn anew."""
+    tb = Testbench(dut)
+    board = Scoreboard("branches")
+    host = Host(tb, DRAM_BYTES)
+    await host.begin()
+    wanted = ran = tb.arguments["networks"]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "network.tflite"
+        while ran:
+            path.write_bytes(draw_network(tb.rng))
+            try:
+                stages = compile_network(path, tb.machine, effort=EFFORT)
+            except DoesNotFit:
+                continue
+            ran -= 1
+            about, image = f"network {wanted - ran}", stages.image
+            inputs = draw_inputs(image, tb.rng)
+            contents = image.with_inputs(inputs)
+            result = await host.run(contents, image.program, CYCLE_LIMIT)
+            board.compare(0, int(result.error), f"{about}: error code")
+            compare_run(board, image, contents, result)
+            outputs = image.outputs(host.memory)
+            for name, golden in expected_outputs(stages.graph, inputs).items():
+                board.compare(golden.tolist(), outputs[name].tolist(), f"{about}: {name}")
+            dut._log.info("%s: %d cycles, %d passes", about, result.counters["CYCLES"],
+                          len(result.passes))
+    await tb.finish(board)
