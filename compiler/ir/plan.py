@@ -100,8 +100,8 @@ class Segment:
         return targets
 
     def ring_rows(self, n: int) -> int:
-        """Rows of the ring that holds the map between groups n and n + 1 of the segment."""
-        most = 0
+        """Rows of the ring that holds the map between groups n and n + 1 of the segment; one where none is read."""
+        most = 1
         for place, job in enumerate(self.jobs):
             if job.group == self.first + n:
                 later = [j.reads[0] for j in self.jobs[place:] if j.group == job.group + 1]
@@ -109,10 +109,10 @@ class Segment:
         return most
 
     def input_ring_rows(self) -> int:
-        """Rows of the input, coming from DRAM, that two jobs behind each other need."""
+        """Rows of the input, coming from DRAM, that two jobs behind each other need; one where all read padding."""
         readers = [job for job in self.jobs if job.group == self.first]
         ends = [*readers[1:], readers[-1]]
-        return min(self.groups[0].source.shape[0], max(b.reads[1] - a.reads[0] for a, b in zip(readers, ends)))
+        return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))
 
     @property
     def slack(self) -> int:

@@ -14,5 +14,5 @@ class Reference(StrEnum):
 
 
 def factor_precision(reference):
-    """Return the type in which the factors of RELU, HARD_SWISH, MUL and PRELU are formed from scales."""
+    """Return the type in which the factors of RELU, ABS, HARD_SWISH, MUL and PRELU are formed from scales."""
     return np.float32 if reference == Reference.LITERT else np.float64

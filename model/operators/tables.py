@@ -63,9 +63,11 @@ def leaky_relu(input_, output, alpha):
     return np.where(centred >= 0, requantize(centred, positive), requantize(centred, negative))
 
 
-def absolute(input_, output):
+def absolute(input_, output, reference=Reference.MICRO):
     """ABS."""
-    return requantize(np.abs(VALUES - input_.zero_point), rescaling(input_.scale / output.scale, output))
+    precision = factor_precision(reference)
+    factor = precision(input_.scale) / precision(output.scale)
+    return requantize(np.abs(VALUES - input_.zero_point), rescaling(factor, output))
 
 
 def logistic(input_, reference=Reference.MICRO):

@@ -112,7 +112,7 @@ class TestInterrupts:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "map.json").write_text("before")
         steps = tmp_path / "places"
-        lines = ("import sys; from pathlib import Path; from compiler import search; from scripts import eyrie\n"
+        lines = ("import sys; from pathlib import Path; from compiler.plan import search; from scripts import eyrie\n"
                  "place = search.place\n"
                  f"def begun(*rest): Path({str(steps)!r}).write_text(''); return place(*rest)\n"
                  "search.place = begun\n"

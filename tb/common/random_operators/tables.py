@@ -84,7 +84,7 @@ def draw_hard_swish(rng, kind="int8"):
 
 
 def draw_absolute(rng):
-    return draw_unary(rng, "ABS", lambda input_, output, _: tables.absolute(input_, output))
+    return draw_unary(rng, "ABS", tables.absolute)
 
 
 OPERATORS = {
