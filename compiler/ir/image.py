@@ -5,8 +5,8 @@ DIR/image.bin   DRAM contents from address 0
 DIR/map.json    size and digest of image.bin and what lies where: program, inputs and outputs by the model's names
                 (without inputs that nothing reads), areas by name (byte address, bytes); the images of a run, whose
                 inputs and outputs lie one behind the other; the machine and the steps (which passes belong to which
-                layer); the buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of half pass `last` (pass n is
-                2n, its first tile of filters, and 2n + 1, the others)
+                layer); the buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of
+                half pass `last` (pass n is 2n, its first tile of filters, and 2n + 1, the others)
 DIR/program.txt the commands, one line each
 `eyrie compile` puts layers.csv and summary.json beside them (performance.py).
 """

@@ -307,7 +307,8 @@ class Depthwise(Group):
 
 @dataclass(frozen=True, kw_only=True)
 class Separable(Filtered):
-    """A depthwise convolution, as Depthwise with as many outputs as channels, and a pointwise one of its words, which stay in the array.
+    """A depthwise convolution, as Depthwise with as many outputs as channels, and a pointwise one of its
+    words, which stay in the array.
 
     filters: [M, C]
     """

@@ -73,9 +73,9 @@ async def runs_network(dut) -> None:
 
 @cocotb.test()
 async def runs_requests(dut) -> None:
-    """The network and inputs of EYRIE_NET (a folder: compiled network), EYRIE_INPUT and EYRIE_OUTPUT
-    (.npz files, int8 [N, H, W, C] in the order of image.map); results go to the output file and those of each run, as .json, beside. After
-    each pass the log says how many are done. The DRAM has the latency of the argument `latency`."""
+    """The network and inputs of EYRIE_NET (a folder: compiled network), EYRIE_INPUT and EYRIE_OUTPUT (.npz files, int8
+    [N, H, W, C] in the order of image.map); results go to the output file and those of each run, as .json, beside.
+    After each pass the log says how many are done. The DRAM has the latency of the argument `latency`."""
     import json
 
     tb = Testbench(dut)

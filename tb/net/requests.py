@@ -51,9 +51,9 @@ def on_rtl(folder: Path, program: Path, inputs: np.ndarray, seed: int = 1, laten
 
 def named_on_rtl(folder: Path, program: Path, inputs: dict[str, np.ndarray], seed: int = 1,
                  latency: int = LATENCY) -> RtlRun:
-    """Runs the network of the folder `program`, on the machine that it was compiled for, on inputs by name, int8
-    [N, H, W, C] each, in an existing `folder` of the caller's own, which gets the log and the summary of the simulation. latency: of the
-    DRAM, in cycles.
+    """Runs the network of the folder `program`, on the machine that it was compiled for, on inputs by name, int8 [N, H,
+    W, C] each, in an existing `folder` of the caller's own, which gets the log and the summary of the simulation.
+    latency: of the DRAM, in cycles.
 
     Raises RunFailed if the simulation failed, ValueError if it cannot run the network, BuildError, SourceError.
     """

@@ -3,6 +3,7 @@
 not what was compiled is refused."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from tb.common.random_graphs import draw_graph
 from tb.common.references import run_micro
 from tb.common.tflite_builder import Builder
 from tb.compiler.test_partition import image_classifier
+from tb.net.random_branches import draw_network
 from tb.net.requests import RtlBackEnd
 from tb.scripts.commands import assert_refused, eyrie
 
@@ -65,6 +67,25 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
             np.testing.assert_array_equal(output, expected, err_msg=f"seed {seed}, network {number}")
         ran += bool(done.machine)
     assert ran > 0
+
+
+def test_branches_in_one_machine_part(seed: int, tmp_path: Path) -> None:
+    """Several inputs and outputs of a machine part by name, on the command-level model and on the RTL."""
+    rng, path = np.random.default_rng(seed), tmp_path / "net.tflite"
+    while True:
+        path.write_bytes(draw_network(rng, side=8))
+        with suppress(Failure):
+            compiled = compile_parts(path)
+            if len(compiled.graph.inputs) > 1 < len(compiled.graph.outputs) and compiled.partition.host_share == 0:
+                break
+    compiled.save(tmp_path / "net")
+    session = Session.load(tmp_path / "net")
+    inputs = [rng.integers(-128, 128, (2, *tensor.shape)).astype(np.int8) for tensor in session.graph.inputs]
+    for back_end in (on_command_level, RtlBackEnd(tmp_path)):
+        done = session.run(inputs, back_end)
+        assert len(done.machine) == 1
+        for output, expected in zip(done.outputs, session.golden(inputs), strict=True):
+            np.testing.assert_array_equal(output, expected)
 
 
 def test_a_profile_is_of_one_part(net: Path) -> None:
