@@ -36,7 +36,7 @@ def made_up(rng: np.random.Generator, names: list[str], machine: MachineConfig, 
         buffers.append({"name": f"{name} {rng.choice(['output', 'filters', 'requantisation tables'])}",
                         "address": int(rng.integers(0, machine.glb_bytes - size)) // 8 * 8, "bytes": size,
                         "first": 2 * numbers[0], "last": 2 * numbers[-1] + 1})
-    ends = {name: {"shape": [1, 1, 8], "address": 0} for name in ("input", "output")}
+    ends = {name: {"map": {"shape": [1, 1, 8], "address": 0}} for name in ("inputs", "outputs")}
     image = Image(np.zeros(0, np.uint8), {
         "machine": machine.as_dict(), "images": images, "steps": steps, "buffers": buffers, "bytes": 4096,
         "program": {"address": 0, "bytes": 512}, **ends})

@@ -30,7 +30,7 @@ def image() -> Image:
     """Two groups on 6 x 8 PEs with 4 multipliers: the first is bound by multiplications, the second by
     bytes."""
     steps = [step("a", [0, 1], 192_000, 72, 8), step("b", [2], 1920, 7200, 800)]
-    ends = {name: {"shape": [1, 1, size]} for name, size in (("input", 4), ("output", 800))}
+    ends = {name: {"map": {"shape": [1, 1, size]}} for name, size in (("inputs", 4), ("outputs", 800))}
     return Image(np.zeros(0, np.uint8), {"machine": MachineConfig().as_dict(), "images": 1, "steps": steps, **ends})
 
 
