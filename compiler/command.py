@@ -6,18 +6,17 @@ What can be refused is refused before anything slow is imported or done.
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 from compiler.command_line import file_name, whole_number
-from compiler.files import check_folder, unlink
+from compiler.files import check_folder
+from compiler.folder import save
 from compiler.frontend.file import read_model
 from compiler.ir.failure import Unsupported
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
-from compiler.pipeline import NAMES, STAGES, Stages, compile_network
+from compiler.pipeline import NAMES, STAGES, compile_network
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 
-DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
 
 
@@ -75,13 +74,3 @@ def _in_parts(options: argparse.Namespace, machine: MachineConfig, on_stage: Cal
     compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage)
     compiled.save(options.output)
     return str(compiled)
-
-
-def save(stages: Stages, folder: str | Path) -> str:
-    """Writes the folder of a compiled network; returns the table of its layers. Raises ValueError in one line."""
-    from compiler.performance import performance
-
-    figures = performance(stages)
-    stages.image.save(folder, stages.text, {"layers.csv": figures.csv(), "summary.json": figures.json()})
-    unlink(folder, DESCRIPTION)
-    return str(figures)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from compiler.command import DESCRIPTION, save
 from compiler.files import unlink, write_all
+from compiler.folder import DESCRIPTION, save
 from compiler.frontend.file import load, read_model
 from compiler.ir.failure import DoesNotFit, Failure, Unsupported
 from compiler.ir.graph import Graph, Node

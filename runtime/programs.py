@@ -5,7 +5,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from compiler.command import save
+from compiler.folder import save
 from compiler.frontend.file import read_model
 from compiler.ir.image import Image
 from compiler.options import EFFORT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.command import DESCRIPTION
+from compiler.folder import DESCRIPTION
 from compiler.ir.graph import Graph
 from compiler.ir.image import REMEDY, Image
 from compiler.ir.tensor import Form, Quantized, Tensor

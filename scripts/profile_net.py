@@ -11,8 +11,8 @@ Of a .tflite model the outputs are compared with the golden model's; the exit co
 import argparse
 import sys
 
-from compiler.command import DESCRIPTION
 from compiler.command_line import file_name, whole_number
+from compiler.folder import DESCRIPTION
 from compiler.options import MOST_IMAGES
 from model.reading import check_readable
 from scripts.eyrie import main

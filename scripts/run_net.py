@@ -29,8 +29,8 @@ def run(options: argparse.Namespace) -> None:
     check_file(options.output)
     import numpy as np
 
-    from compiler.command import DESCRIPTION
     from compiler.files import whole_file
+    from compiler.folder import DESCRIPTION
     from compiler.ir.image import Image
     from model.machine import MachineError
     from model.messages import array

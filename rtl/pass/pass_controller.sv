@@ -2,11 +2,11 @@
 // Offers processing passes: keeps the shadow descriptor, scans IDs into the array, offers each pass
 // to the units and counts those that are done.
 //
-// A PASS scans changed IDs, but for an elementwise pass, then toggles pass_o.epoch; every unit takes
-// the pass when it is done with the one before (docs/machine.md, "Passes overlap"): taken_i, in each
-// unit's bit, says that it has. A PASS whose descriptor breaks a rule is not offered: illegal_o, until a reset. CONFIG
-// words are taken only while no pass is on offer. pass_done_o: the sums of a pass have been drained
-// and its ofmap is written.
+// A PASS scans changed IDs, but for an elementwise pass, then toggles pass_o.epoch; every unit
+// takes the pass when it is done with the one before (docs/machine.md, "Passes overlap"): taken_i,
+// in each unit's bit, says that it has. A PASS whose descriptor breaks a rule is not offered:
+// illegal_o, until a reset. CONFIG words are taken only while no pass is on offer. pass_done_o: the
+// sums of a pass have been drained and its ofmap is written.
 
 `include "assertions.svh"
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from PIL import Image as Picture
 
-from compiler.command import save
+from compiler.folder import save
 from compiler.pipeline import compile_network
 from runtime.shipped import MODEL, PHOTO
 from scripts import cifar10
