@@ -154,6 +154,22 @@ class Plan:
     others: list[tuple[MapPlan, ...]]
     first_tile: dict[int, int]
 
+    @cached_property
+    def jobs_of(self) -> list[list[Job]]:
+        """Of each group, its jobs in order."""
+        found: list[list[Job]] = [[] for _ in self.groups]
+        for job in self.jobs:
+            found[job.group].append(job)
+        return found
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Of each group, the first and the last time of its jobs (ir/buffer.py)."""
+        places: list[list[int]] = [[] for _ in self.groups]
+        for place, job in enumerate(self.jobs):
+            places[job.group].append(place)
+        return [(2 * of[0], 2 * of[-1] + 1) for of in places]
+
     def buffers(self) -> list[list[Buffer]]:
         """Of all maps, each once; those of a layer that each image goes through alone stand together."""
         found: dict[tuple[str, str], dict[int, Buffer]] = {}
