@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from compiler.files import unlink, write_all
@@ -44,6 +45,11 @@ class CompiledPart:
     part: Part
     stages: Stages | None
 
+    @cached_property
+    def performance(self) -> Performance:
+        """Of a machine part."""
+        return performance(self.stages)
+
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
@@ -60,7 +66,7 @@ class Compiled:
     @property
     def performances(self) -> list[Performance]:
         """Of the machine parts."""
-        return [performance(each.stages) for each in self.parts if each.stages]
+        return [each.performance for each in self.parts if each.stages]
 
     def save(self, directory: str | Path) -> None:
         """Writes the folder; what says that it is whole comes last. Raises ValueError in one line."""
@@ -70,7 +76,7 @@ class Compiled:
             entry = {"side": each.part.side, "nodes": [str(node) for node in each.part.graph.nodes]}
             if each.stages:
                 folder = directory / f"part{number}"
-                save(each.stages, folder)
+                save(each.stages, each.performance, folder)
                 entry |= {"folder": folder.name, "sha256": digest((folder / "map.json").read_bytes())}
             entries.append(entry)
         description = {"sha256": digest(self.model), "host_share": self.partition.host_share, "parts": entries}

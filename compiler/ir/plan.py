@@ -101,11 +101,12 @@ class Segment:
 
     def ring_rows(self, n: int) -> int:
         """Rows of the ring that holds the map between groups n and n + 1 of the segment; one where none is read."""
-        most = 1
-        for place, job in enumerate(self.jobs):
-            if job.group == self.first + n:
-                later = [j.reads[0] for j in self.jobs[place:] if j.group == job.group + 1]
-                most = max(most, job.last - min(later, default=job.last))
+        most, needed = 1, self.groups[n].map_shape[0]  # the first row that is read from a job on
+        for job in reversed(self.jobs):
+            if job.group == self.first + n + 1:
+                needed = min(needed, job.reads[0])
+            elif job.group == self.first + n:
+                most = max(most, job.last - needed)
         return most
 
     def input_ring_rows(self) -> int:
