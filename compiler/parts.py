@@ -18,17 +18,20 @@ from compiler.files import unlink, write_all
 from compiler.folder import DESCRIPTION, save
 from compiler.frontend.file import load, read_model
 from compiler.ir.failure import DoesNotFit, Failure, Unsupported
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Graph, Node, map_shape
 from compiler.ir.operators.movement import Reshape
+from compiler.ir.operators.pooling import AveragePool2D
 from compiler.ir.tensor import Quantized, Tensor
 from compiler.options import EFFORT, OBJECTIVES
+from compiler.passes.constraints import of_operator
 from compiler.passes.fold_pads import fold_pads
 from compiler.passes.partition import Part, Partition, Side, part_of, partition
 from compiler.passes.remove_idle import remove_idle
 from compiler.performance import Performance, performance
 from compiler.pipeline import Stages, compile_part
+from compiler.target.mapping import holds_at_once
 from model.config import DEFAULT, MachineConfig
-from model.messages import about
+from model.messages import about, times
 
 MODEL = "model.tflite"
 
@@ -105,7 +108,7 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
     with about(model):
         graph = prepared(model)
         parts = []
-        for whole in partition(graph).parts:
+        for whole in partition(graph, _reasons(machine)).parts:
             stages = compiled(whole, (Unsupported, DoesNotFit)) if whole.side == Side.MACHINE else None
             if stages or whole.side == Side.HOST:
                 parts.append(CompiledPart(whole, stages))
@@ -114,6 +117,19 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
                 stages = compiled(piece, Unsupported) if piece.side == Side.MACHINE else None
                 parts.append(CompiledPart(piece if stages else replace(piece, side=Side.HOST), stages))
         return Compiled(graph, read_model(model), tuple(parts))
+
+
+def _reasons(machine: MachineConfig) -> Callable[[Node, Graph], list[str]]:
+    """Why any machine, or this one, does not run a node of a graph."""
+    def reasons(node: Node, graph: Graph) -> list[str]:
+        found = of_operator(node, graph)
+        if isinstance(node.operator, AveragePool2D) and not found:
+            shape = map_shape(node.inputs[0].shape)[:2]
+            if not holds_at_once(machine, shape):
+                return [f"an average over {times(shape)} pixels is not in flight at once"]
+        return found
+
+    return reasons
 
 
 def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
