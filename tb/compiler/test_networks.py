@@ -246,3 +246,19 @@ def test_averages_in_flight_of_any_machine(seed: int) -> None:
             assert holds_at_once(machine, shape) == bool(mappings(machine, group, shape[0])), (machine, shape)
             held += holds_at_once(machine, shape)
     assert held
+
+
+def test_stores_that_nothing_overlaps(seed: int, tmp_path: Path) -> None:
+    """The middle layer needs all but 2 KiB of the GLB: it has to wait for the store of what it reads."""
+    rng, path, net = np.random.default_rng(seed), tmp_path / "net.tflite", TfliteBuilder("tight")
+    x = net.input("image", (1, 14, 18, 40), INPUT)
+    for name, size, filters in (("a", 1, 24), ("b", 3, 48), ("c", 3, 16)):
+        constants = weights(rng, filters, size, size, x.shape[3]), scales(rng, filters), bias(rng, filters)
+        x = net.conv(name, x, *constants, Quant(0.05, -128), padding=VALID if name == "c" else SAME)
+    path.write_bytes(net.build([x]))
+    stages = compile_network(path, replace(DEFAULT, glb_bank_words=256), effort=30)
+    assert not stages.stores_overlap
+    check(stages, rng, "three layers")
+    roomy = compile_network(path, replace(DEFAULT, glb_bank_words=512), effort=30)
+    assert roomy.stores_overlap
+    check(roomy, rng, "three layers with more room")
