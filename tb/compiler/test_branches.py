@@ -16,7 +16,7 @@ from compiler.frontend.file import load
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.graph import Graph, Node
 from compiler.ir.image import Image
-from compiler.ir.layer import Elementwise
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.operators.elementwise import Add
 from compiler.ir.program import Run, Transfer
 from compiler.ir.tensor import Quantized
