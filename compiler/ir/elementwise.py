@@ -10,6 +10,9 @@ from compiler.ir.word_operation import WordOperation
 from model.encoding import Axis, Operation
 
 
+_KINDS = {Operation.NONE: "move", Operation.SUM: "average"}
+
+
 @dataclass(frozen=True)
 class Loop:
     """So many rounds, each `step` rows or columns of a map further."""
@@ -38,7 +41,7 @@ class Elementwise(Group):
 
     @property
     def kind(self) -> str:
-        return "move" if self.operation.kind == Operation.NONE else self.operation.name
+        return _KINDS.get(self.operation.kind, self.operation.name)
 
     @property
     def weights(self) -> tuple[np.ndarray, ...]:
