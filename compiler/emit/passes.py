@@ -17,8 +17,8 @@ from compiler.target.descriptors.elementwise import (
     words_in,
     words_out,
 )
-from compiler.target.descriptors.streams import linear_stream
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
+from compiler.target.descriptors.streams import linear_stream
 from compiler.target.mapping import CONVOLUTION_FILTERS
 from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor

@@ -9,7 +9,6 @@ from compiler.ir.layer import Group, Table
 from compiler.ir.word_operation import WordOperation
 from model.encoding import Axis, Operation
 
-
 _KINDS = {Operation.NONE: "move", Operation.SUM: "average"}
 
 

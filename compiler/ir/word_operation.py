@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.ir.feature_map import word_groups, words_of
+from compiler.ir.feature_map import words_of
 from model import encoding as enc
 from model.encoding import Operation
 from model.operators.quantization import INT8_MAX, INT8_MIN, Requantization

@@ -11,8 +11,8 @@ from math import prod
 
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Node, map_shape
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from compiler.ir.layer import Window, map_of
+from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
 from compiler.ir.operators.movement import (
     Concatenation,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.ir.failure import DoesNotFit, Failure
+from compiler.ir.failure import DoesNotFit
 from compiler.pipeline import Stages, compile_network
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
