@@ -18,27 +18,23 @@ from compiler.files import unlink, write_all
 from compiler.folder import DESCRIPTION, save
 from compiler.frontend.file import load, read_model
 from compiler.ir.failure import DoesNotFit, Failure, Unsupported
-from compiler.ir.graph import Graph, Node, map_shape
-from compiler.ir.operators.movement import Reshape
-from compiler.ir.operators.pooling import AveragePool2D
+from compiler.ir.graph import Graph, Node
 from compiler.ir.tensor import Quantized, Tensor
 from compiler.options import EFFORT, OBJECTIVES
-from compiler.passes.constraints import of_operator
-from compiler.passes.fold_pads import fold_pads
+from compiler.passes.constraints import is_view
 from compiler.passes.partition import Part, Partition, Side, part_of, partition
-from compiler.passes.remove_idle import remove_idle
+from compiler.passes.simplify import simplified
 from compiler.performance import Performance, performance
 from compiler.pipeline import Stages, compile_part
-from compiler.target.mapping import holds_at_once
 from model.config import DEFAULT, MachineConfig
-from model.messages import about, times
+from model.messages import about
 
 MODEL = "model.tflite"
 
 
 def prepared(model: str | Path) -> Graph:
     """The network whose parts are taken. Raises ValueError, which begins with the path."""
-    return fold_pads(remove_idle(load(model)))
+    return simplified(load(model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +104,7 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
     with about(model):
         graph = prepared(model)
         parts, too_large = [], []
-        for whole in partition(graph, _reasons(machine)).parts:
+        for whole in partition(graph).parts:
             found = compiled(whole) if whole.side == Side.MACHINE else None
             if not isinstance(found, Failure):
                 parts.append(CompiledPart(whole, found))
@@ -135,27 +131,14 @@ def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:
                       remedy=most.remedy)
 
 
-def _reasons(machine: MachineConfig) -> Callable[[Node, Graph], list[str]]:
-    """Why any machine, or this one, does not run a node of a graph."""
-    def reasons(node: Node, graph: Graph) -> list[str]:
-        found = of_operator(node, graph)
-        if isinstance(node.operator, AveragePool2D) and not found:
-            shape = map_shape(node.inputs[0].shape)[:2]
-            if not holds_at_once(machine, shape):
-                return [f"an average over {times(shape)} pixels is not in flight at once"]
-        return found
-
-    return reasons
-
-
 def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
     """A machine part that cannot be planned at once in chains, without views at their ends, which are the host's;
     graph: the whole network."""
     for chain in _chains(part.graph):
         first, last = 0, len(chain)
-        while first < last and isinstance(chain[first].operator, Reshape):
+        while first < last and is_view(chain[first]):
             first += 1
-        while last > first and isinstance(chain[last - 1].operator, Reshape):
+        while last > first and is_view(chain[last - 1]):
             last -= 1
         for side, nodes in ((Side.HOST, chain[:first]), (Side.MACHINE, chain[first:last]), (Side.HOST, chain[last:])):
             if nodes:

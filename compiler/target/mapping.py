@@ -4,12 +4,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Elementwise, Group, Grouped, Pointwise, Separable
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_pixels, slides, walks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.encoding import ArrayMode
+from model.encoding import ArrayMode, Operation
 
 CONVOLUTION_FILTERS = 4  # p
 CONFLICTS = 8  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
@@ -61,10 +62,11 @@ def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
-    """The words of the rows in turn, two cycles each."""
+    """The words of the rows in turn: two cycles each, or one for each word of their windows; copies take one."""
     _, width, channels = group.output.shape
-    words = rows * width * word_groups(channels)
-    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, 2 * words)
+    words = max(group.images, 1) * rows * width * word_groups(channels)
+    each = 1 if group.operation.kind == Operation.NONE else max(2, group.window.taps)
+    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, each * words)
 
 
 def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:
@@ -124,16 +126,8 @@ def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
     return blocks.images <= 1 or not rows & rows - 1  # over a power of two of columns each
 
 
-def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
-    """Whether all pixels of a map of pointwise work, (E, F), can be in flight, as for an average over all of them."""
-    rows, width = shape
-    least = max(dealt_filters(machine, 8))  # filters of a PE
-    return any((down, cols * pixels) == (rows, width) and least * pixels <= machine.psum_words
-               for down, cols, pixels in _arrangements(machine, rows, width, most_pixels(machine), 1))
-
-
 def has_mapping(machine: MachineConfig, group: Depthwise | Separable) -> bool:
-    """Whether there is any: for all rows of a map that is averaged, else for one."""
+    """Whether there is any of a single row, or of all where they are averaged."""
     return next(_separables(machine, group, group.map_shape[0] if group.averaged else 1), None) is not None
 
 

@@ -1,35 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that suit a machine: depthwise work that its SUPERs do not do becomes pointwise work, a block whose depthwise
-words they do not keep becomes two groups."""
+"""Groups that suit a machine: depthwise work that its SUPERs do not do becomes pointwise work, an average of more
+pixels than can be in flight an elementwise pass of its own, a block whose words are not kept two groups."""
+
+from dataclasses import replace
+from string import ascii_lowercase
 
 import numpy as np
 
-from compiler.ir.failure import Unsupported
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, halves
-from compiler.target.limits import most_pixels
-from compiler.target.mapping import has_mapping, holds_at_once, in_supers
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window, halves
+from compiler.ir.word_operation import average_of_window
+from compiler.target.mapping import has_mapping, in_supers, mappings
 from model.config import MachineConfig
-from model.messages import times
 
 
 def suited(groups: list[Group], machine: MachineConfig) -> list[Group]:
-    """The groups, each as one or two that the machine runs. Raises Unsupported for an average over more pixels than it
-    has in flight."""
+    """The groups, each as one or more that the machine runs."""
     return [piece for group in groups for piece in _pieces(group, machine)]
 
 
 def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
-    if group.averaged and not holds_at_once(machine, group.map_shape):
-        raise Unsupported(f"group {group.name}: an average over {times(group.map_shape)} pixels needs all of them in "
-                          f"flight, which {machine.cols} columns of up to {most_pixels(machine)} pixels do not have "
-                          "room for: give the map another size", layer=group.name)
+    if group.averaged and not mappings(machine, group, group.map_shape[0]):
+        first, average = _apart(group)
+        return *_pieces(first, machine), average
     if not isinstance(group, (Depthwise, Separable)) or in_supers(machine, group) and has_mapping(machine, group):
         return (group,)
     if isinstance(group, Depthwise):
         return (by_taps(group),)
     first, second = halves(group)
     return *_pieces(first, machine), second
+
+
+def _apart(group: Group) -> tuple[Group, Elementwise]:
+    """A group and its average."""
+    between = replace(group.output, name=f"{group.output.name}#all", shape=(*group.map_shape, group.output.shape[2]))
+    operation = average_of_window(np.array([[group.averaged]]), group.averaged)
+    average = Elementwise(
+        name=f"average{group.name.lstrip(ascii_lowercase)}", source=between, output=group.output, stored=group.stored,
+        image=group.image, images=group.images, window=Window(group.map_shape), epilogue=(operation,))
+    return replace(group, output=between, stored=False, epilogue=()), average
 
 
 def by_taps(group: Depthwise) -> Grouped | Convolution:

@@ -11,33 +11,40 @@ import pytest
 from compiler.ir.failure import DoesNotFit
 from compiler.parts import compile_parts
 from model.config import DEFAULT
-from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
+from tb.common.tflite_builder import Builder
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
+STEPS = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1}
 
 
-def written(path: Path, seed: int, pool: bool) -> Path:
-    """Two convolutions, the second with more filters, with a pool between them that makes two parts of them, or none."""
-    rng, net = np.random.default_rng(seed), TfliteBuilder("parts")
-    x = net.input("image", (1, 12, 12, 64), INPUT)
-    for name, filters in (("a", 64), ("b", 256)):
-        constants = weights(rng, filters, 3, 3, x.shape[3]), scales(rng, filters), bias(rng, filters)
-        x = net.conv(name, x, *constants, Quant(0.05, -128), padding=VALID)
-        if pool and name == "a":
-            x = net.max_pool("p", x, 2, 1)
-    path.write_bytes(net.build([x]))
+def written(path: Path, seed: int, apart: bool) -> Path:
+    """Two convolutions, the second with more filters; `apart`: with something between them that the host does."""
+    rng, net = np.random.default_rng(seed), Builder()
+    first, second = (rng.integers(-127, 128, (count, 3, 3, 64), np.int8) for count in (64, 256))
+    side = 8 if apart else 12
+    x, made, between, last = (net.tensor(shape, scale=0.1) for shape in (
+        (1, 12, 12, 64), (1, 12, 12, 64), (1, 8, 8, 64), (1, side, side, 256)))
+
+    def convolution(source: int, filters: np.ndarray, output: int) -> None:
+        net.operator("CONV_2D", [source, net.tensor(filters.shape, scale=0.01, data=filters)], [output], **STEPS)
+
+    convolution(x, first, made)
+    if apart:
+        net.operator("RESIZE_BILINEAR", [made, net.tensor((2,), "int32", data=np.int32([8, 8]))], [between])
+    convolution(between if apart else made, second, last)
+    path.write_bytes(net.pack([x], [last]))
     return path
 
 
-@pytest.mark.parametrize("pool", [False, True])
-def test_the_part_that_needs_most_is_named(pool: bool, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_part_that_needs_most_is_named(apart: bool, seed: int, tmp_path: Path) -> None:
     """With what it needs, all of the network fits; each part is planned once."""
-    path, stages = written(tmp_path / "net.tflite", seed, pool), []
+    path, stages = written(tmp_path / "net.tflite", seed, apart), []
     with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: operator") as caught:
         compile_parts(path, SMALL, effort=8, on_stage=stages.append)
     failure = caught.value.__cause__
-    assert isinstance(failure, DoesNotFit) and stages.count("segments") == 1 + pool
-    where = "operator #2: group conv0" if pool else "operators #0 to #1: group conv1"
+    assert isinstance(failure, DoesNotFit) and stages.count("segments") == 1 + apart
+    where = "operator #2: group conv0" if apart else "operators #0 to #1: group conv1"
     assert str(failure) == (f"{where} needs at least {failure.demand} bytes of GLB, there are {SMALL.glb_bytes}: use a "
                             "larger GLB or a smaller layer")
     with pytest.raises(ValueError, match="bytes of GLB"):
