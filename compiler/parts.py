@@ -19,13 +19,14 @@ from compiler.folder import DESCRIPTION, save
 from compiler.frontend.file import load, read_model
 from compiler.ir.failure import DoesNotFit, Failure, Unsupported
 from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.convolution import Weighted
 from compiler.ir.tensor import Quantized, Tensor
 from compiler.options import EFFORT, OBJECTIVES
 from compiler.passes.constraints import is_view
 from compiler.passes.partition import Part, Partition, Side, part_of, partition
 from compiler.passes.simplify import simplified
 from compiler.performance import Performance, performance
-from compiler.pipeline import Stages, compile_part
+from compiler.pipeline import NAMES, Stages, compile_part
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 
@@ -94,30 +95,38 @@ def digest(contents: bytes) -> str:
 def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
                   effort: int = EFFORT, on_stage: Callable[[str], None] | None = None) -> Compiled:
     """Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
-    machine parts that do not fit: of these the one that needs most."""
+    parts with weights that do not fit: of these the one that needs most."""
+    parts: list[CompiledPart] = []
+    too_large: list[tuple[Part, DoesNotFit]] = []
+
     def compiled(part: Part) -> Stages | Failure:
         try:
-            return compile_part(_signed(part.graph), model, machine, objective, effort, on_stage)
+            return compile_part(_signed(part.graph), model, machine, objective, effort, on_stage,
+                                until="segments" if too_large else NAMES[-1])
         except (Unsupported, DoesNotFit) as failure:
             return failure
 
+    def take(part: Part) -> None:
+        """As one part, or, where that cannot be, as several."""
+        found = None if part.side == Side.HOST else compiled(part)
+        if not isinstance(found, Failure):
+            parts.append(CompiledPart(part, found))
+            return
+        pieces = list(_pieces(part, graph))
+        if len(pieces) == 1 and isinstance(found, DoesNotFit):
+            pieces = _by_weights(part, graph)
+        if len(pieces) > 1:
+            for piece in pieces:
+                take(piece)
+        elif isinstance(found, DoesNotFit) and _has_weights(part.graph.nodes[0]):
+            too_large.append((part, found))
+        else:  # each of several nodes would run by itself, but not together; or a map is too large
+            parts.append(CompiledPart(replace(part, side=Side.HOST), None))
+
     with about(model):
         graph = prepared(model)
-        parts, too_large = [], []
-        for whole in partition(graph).parts:
-            found = compiled(whole) if whole.side == Side.MACHINE else None
-            if not isinstance(found, Failure):
-                parts.append(CompiledPart(whole, found))
-                continue
-            for piece in _pieces(whole, graph):
-                if piece.side == Side.MACHINE and piece.graph.nodes != whole.graph.nodes:
-                    found = compiled(piece)
-                if piece.side == Side.HOST or isinstance(found, Unsupported):  # not what runs node by node
-                    parts.append(CompiledPart(replace(piece, side=Side.HOST), None))
-                elif isinstance(found, DoesNotFit):
-                    too_large.append((piece, found))
-                else:
-                    parts.append(CompiledPart(piece, found))
+        for part in partition(graph).parts:
+            take(part)
         if too_large:
             raise _largest(too_large)
         return Compiled(graph, read_model(model), tuple(parts))
@@ -129,6 +138,21 @@ def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:
     noun = "operator" if len(part.graph.nodes) == 1 else "operators"
     return DoesNotFit(f"{noun} {part.places}: {most.what}", layer=most.layer, demand=most.demand, bound=most.bound,
                       remedy=most.remedy)
+
+
+def _by_weights(part: Part, graph: Graph) -> list[Part]:
+    """A chain that does not fit in pieces: neighbours with weights together, every other node alone."""
+    runs: list[list[Node]] = []
+    for node in part.graph.nodes:
+        if runs and _has_weights(node) and _has_weights(runs[-1][-1]):
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    return [Part(Side.MACHINE, part_of(graph, nodes)) for nodes in runs]
+
+
+def _has_weights(node: Node) -> bool:
+    return isinstance(node.operator, Weighted)
 
 
 def _pieces(part: Part, graph: Graph) -> Iterator[Part]:

@@ -217,10 +217,11 @@ def stage_named(name: str) -> Stage:
 
 
 def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                 effort: int = EFFORT, on_stage: Callable[[str], None] | None = None) -> Stages:
-    """compile_network for a part of a model that has been imported."""
+                 effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
+                 until: str = NAMES[-1]) -> Stages:
+    """compile_network for a part of a model that has been imported; until: the last stage that runs, final or not."""
     work = Stages(model, machine, objective, effort, 1, graph=graph)
-    return _through(work, STAGES[1:], on_stage)
+    return _through(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
 
 
 def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],

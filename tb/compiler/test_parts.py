@@ -10,7 +10,9 @@ import pytest
 
 from compiler.ir.failure import DoesNotFit
 from compiler.parts import compile_parts
+from compiler.passes.partition import Side
 from model.config import DEFAULT
+from runtime.session import Session
 from tb.common.tflite_builder import Builder
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -50,3 +52,23 @@ def test_the_part_that_needs_most_is_named(apart: bool, seed: int, tmp_path: Pat
     with pytest.raises(ValueError, match="bytes of GLB"):
         compile_parts(path, replace(DEFAULT, glb_bank_words=failure.demand // 64 - 1), effort=8)
     compile_parts(path, replace(DEFAULT, glb_bank_words=-(-failure.demand // 64)), effort=200)
+
+
+def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None:
+    """The sum needs a map of 32 KiB as a whole; the convolutions before and behind it go through it in stripes."""
+    rng, net, path = np.random.default_rng(seed), Builder(), tmp_path / "net.tflite"
+    x, made, total, last = (net.tensor((1, 32, 32, 32), scale=0.1) for _ in range(4))
+    for source, output in ((x, made), (total, last)):
+        filters = net.tensor((32, 1, 1, 32), scale=0.01, data=rng.integers(-127, 128, (32, 1, 1, 32), np.int8))
+        net.operator("CONV_2D", [source, filters], [output], **STEPS)
+        if output == made:
+            net.operator("ADD", [made, x], [total])
+    path.write_bytes(net.pack([x], [last]))
+    compiled = compile_parts(path, SMALL, effort=8)
+    assert [each.part.side for each in compiled.parts] == [Side.MACHINE, Side.HOST, Side.MACHINE]
+    assert [node.operator.name for node in compiled.partition.host_nodes] == ["ADD"]
+    compiled.save(tmp_path / "net")
+    session = Session.load(tmp_path / "net")
+    values = [rng.integers(-128, 128, (2, 1, 32, 32, 32), np.int8)]
+    np.testing.assert_array_equal(session.run(values).outputs[0], session.golden(values)[0])
+    assert not compile_parts(path, effort=8).partition.host_nodes
