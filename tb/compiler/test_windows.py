@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from compiler.cost.counters import by_layer, commands_of
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Window
+from compiler.ir.program import Run, Transfer
 from model.config import DEFAULT, MachineConfig
 from model.encoding import ArrayMode
 from model.machine import Machine
@@ -61,6 +63,18 @@ def test_windows_beyond_the_loops() -> None:
     said = "^group conv0: a 128 x 129 kernel, stride 1 pads 0 0 0 0, over 8 channels goes beyond the loops of a stream"
     with pytest.raises(DoesNotFit, match=said):
         compile_groups(chain.groups)
+
+
+def test_rows_that_no_window_sees() -> None:
+    """They are loaded with the others, and count for their layer."""
+    window = Window((1, 2), (2, 1), (2, 2, 2, 1), (1, 2))
+    chain = convolution_chain(np.random.default_rng(1), (6, 13, 24), window, 168)
+    image = compile_groups(chain.groups).image
+    transfers = [command for command in commands_of(image) if isinstance(command, Transfer)]
+    waits = [command.wait_transfers for command in commands_of(image) if isinstance(command, Run)]
+    loaded = [number for number, transfer in enumerate(transfers, 1) if transfer.load]
+    assert max(loaded) > max(waits)
+    assert by_layer(image)[0]["GLB_LOAD_BYTES"] == 8 * sum(transfer.words for transfer in transfers if transfer.load)
 
 
 def test_filters_that_do_not_fit(seed: int) -> None:
