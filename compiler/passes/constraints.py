@@ -68,11 +68,6 @@ def countable(site: Site) -> str:
 # ---- Of operators with weights ----
 
 
-def int8_filters(site: Site) -> str:
-    """filters are int8 without zero point"""
-    return "" if site.operator.filters.dtype == "int8" else f"{site.operator.filters.dtype} of uint8 ones less theirs"
-
-
 def fixed_point(site: Site) -> str:
     """sums are rescaled in fixed point"""
     return "in double, as uint8 ones are" if site.operator.unsigned else ""
@@ -168,9 +163,9 @@ def ends(graph: Graph) -> list[str]:
 ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
 _OF_TWO_MAPS = (countable, no_constants, same_shapes)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
-    Conv2D: (countable, int8_filters),
-    DepthwiseConv2D: (countable, int8_filters),
-    FullyConnected: (countable, int8_filters, fixed_point),
+    Conv2D: (countable,),
+    DepthwiseConv2D: (countable,),
+    FullyConnected: (countable, fixed_point),
     AveragePool2D: (countable, whole_map, without_activation, ties_away, behind_pointwise),
     Pad: (goes_into_a_convolution,),
     Reshape: (same_map,),

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that suit a machine: depthwise work that its SUPERs do not do becomes pointwise work."""
+"""Groups that suit a machine: depthwise work that its SUPERs do not do becomes pointwise work, and filters that are not
+int8 become sums of such."""
+
+from dataclasses import fields, replace
 
 import numpy as np
 
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, halves
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable, halves
 from compiler.target.mapping import in_supers
+from compiler.target.packing import addends
 from model.config import MachineConfig
 
 
@@ -15,12 +19,19 @@ def suited(groups: list[Group], machine: MachineConfig) -> list[Group]:
 
 
 def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
-    if not isinstance(group, (Depthwise, Separable)) or in_supers(machine, group):
-        return (group,)
-    if isinstance(group, Depthwise):
-        return (by_taps(group),)
-    first, second = halves(group)
-    return *_pieces(first, machine), second
+    if isinstance(group, Separable) and not (in_supers(machine, group) and group.filters.dtype == np.int8):
+        first, second = halves(group)
+        return *_pieces(first, machine), *_pieces(second, machine)
+    if isinstance(group, Depthwise) and not in_supers(machine, group):
+        return (_added(by_taps(group)),)
+    if isinstance(group, Pointwise) and group.filters.dtype != np.int8:
+        return (_added(Convolution(**_ends(group), filters=group.filters[:, None, None], table=group.table)),)
+    return (_added(group) if isinstance(group, (Convolution, Grouped)) else group,)
+
+
+def _added(group: Convolution | Grouped) -> Convolution | Grouped:
+    """With as many addends as its filters take."""
+    return replace(group, window=replace(group.window, addends=len(addends(group.filters))))
 
 
 def by_taps(group: Depthwise) -> Grouped | Convolution:
@@ -28,12 +39,14 @@ def by_taps(group: Depthwise) -> Grouped | Convolution:
     convolution of all channels, most of whose filters are zero."""
     filters, channels = group.depthwise.transpose(2, 0, 1), group.source.shape[2]
     each, groups = len(filters) // channels, word_groups(channels)
-    shared = {"name": group.name, "source": group.source, "output": group.output, "others": group.others,
-              "window": group.window, "epilogue": group.epilogue, "stored": group.stored, "image": group.image,
-              "images": group.images, "table": group.middle}
     if groups == 1 or word_groups(len(filters)) == groups * each:
-        return Grouped(**shared, filters=filters)
-    full = np.zeros((*filters.shape, channels), np.int8)
+        return Grouped(**_ends(group), filters=filters, table=group.middle)
+    full = np.zeros((*filters.shape, channels), filters.dtype)
     outputs = np.arange(len(filters))
     full[outputs, :, :, outputs // each] = filters
-    return Convolution(**shared, filters=full)
+    return Convolution(**_ends(group), filters=full, table=group.middle)
+
+
+def _ends(group: Group) -> dict:
+    """All that groups of each type have."""
+    return {field.name: getattr(group, field.name) for field in fields(Group)}

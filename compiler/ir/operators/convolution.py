@@ -19,7 +19,7 @@ from model.operators.windows import NO_PADS
 class Weighted(Operator):
     """Sums of products with constant filters, rescaled.
 
-    filters     int8, or int16 where the model has them in uint8 with a zero point: less that
+    filters     int8, or int16 of uint8 ones less their zero point that it does not hold
     scales      float32 of the filters, [M] or [1]
     bias        int32 [M], zero where the model has none
     activation  that is fused, by its name in the schema
