@@ -69,8 +69,9 @@ def countable(site: Site) -> str:
 
 
 def fixed_point(site: Site) -> str:
-    """sums are rescaled in fixed point"""
-    return "in double, as uint8 ones are" if site.operator.unsigned else ""
+    """sums are rescaled as fixed point can"""
+    found = site.operator.fixed_point(site.node.inputs, site.node.outputs)
+    return "" if found else "in double, by a factor that it does not have"
 
 
 # ---- Of operators of two maps ----

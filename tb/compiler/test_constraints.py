@@ -31,6 +31,15 @@ def uint8() -> bytes:
     return net.pack([x], [y])
 
 
+def uint8_connected() -> bytes:
+    """A fully connected layer of uint8, whose sums are doubled."""
+    net = Builder()
+    x, y = net.tensor((1, 4), "uint8", 0.1), net.tensor((1, 2), "uint8", 0.05)
+    filters = net.tensor((2, 4), "uint8", 1.0, data=np.ones((2, 4), np.uint8))
+    net.operator("FULLY_CONNECTED", [x, filters], [y])
+    return net.pack([x], [y])
+
+
 BROKEN: dict[str, tuple[bytes, str]] = {
     "operator": (two_to_one("RELU", (1, 8, 8, 8)), f"operator #0 RELU: {RUNS} RELU"),
     "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
@@ -41,6 +50,9 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "first": (two_to_one("AVERAGE_POOL_2D", (1, 1, 1, 8), **POOL),
               "operator #0 AVERAGE_POOL_2D: an average needs a pointwise convolution before it, not the model's input"),
     "uint8": (uint8(), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8"),
+    "uint8 sums": (uint8_connected(), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8; "
+                                      "operator #0 FULLY_CONNECTED: sums are rescaled as fixed point can, not in "
+                                      "double, by a factor that it does not have"),
     "shape": (two_to_one("RESHAPE", (1, 4, 16, 8)),
               "operator #0 RESHAPE: a map keeps its shape, not from 8 x 8 x 8 to 4 x 16 x 8"),
 }

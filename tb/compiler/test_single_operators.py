@@ -20,7 +20,8 @@ from tb.common.random_operators import draw
 from tb.common.random_operators.drawing import Drawn
 
 GRAPHS = int(os.environ.get("EYRIE_SINGLE", "12"))
-OPERATORS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "CONV_2D uint8", "DEPTHWISE_CONV_2D uint8")
+OPERATORS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "CONV_2D uint8", "DEPTHWISE_CONV_2D uint8",
+             "FULLY_CONNECTED uint8")
 MACHINES = (DEFAULT, MachineConfig(rows=3, cols=5), MachineConfig(rows=9), replace(DEFAULT, multipliers=1),
             replace(DEFAULT, bus_words=2, filter_lanes=2, glb_bank_words=8192))
 EFFORT = 4
