@@ -87,14 +87,10 @@ def countable(site: Site) -> str:
 # ---- Of operators with weights ----
 
 
-def int8_filters(site: Site) -> str:
-    """filters are int8 without zero point"""
-    return "" if site.operator.filters.dtype == "int8" else f"{site.operator.filters.dtype} of uint8 ones less theirs"
-
-
 def fixed_point(site: Site) -> str:
-    """sums are rescaled in fixed point"""
-    return "in double, as uint8 ones are" if site.operator.unsigned else ""
+    """sums are rescaled as fixed point can"""
+    found = site.operator.fixed_point(site.node.inputs, site.node.outputs)
+    return "" if found else "in double, by a factor that it does not have"
 
 
 # ---- Of operators of two tensors ----
@@ -187,9 +183,9 @@ ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
 _OF_TWO = (countable, a_map_and_its_like, fields)
 _MOVES = (countable, movable)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
-    Conv2D: (countable, int8_filters),
-    DepthwiseConv2D: (countable, int8_filters),
-    FullyConnected: (countable, int8_filters, fixed_point),
+    Conv2D: (countable,),
+    DepthwiseConv2D: (countable,),
+    FullyConnected: (countable, fixed_point),
     Add: _OF_TWO,
     Sub: _OF_TWO,
     Mul: _OF_TWO,

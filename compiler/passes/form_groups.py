@@ -45,7 +45,7 @@ def _table(node: Node) -> Table:
     # With zero point -128 the array reads q ^ 0x80, in which zero is zero: q + 128.
     offset = 0 if zero_point == OFFSET_ZERO_POINT else zero_point
     bias = fold_zero_point(operator.bias, operator.filters, offset, channel_axis=axis)
-    limits = operator.requantization(node.inputs, node.outputs)
+    limits = operator.fixed_point(node.inputs, node.outputs)
     output = Output(int(limits.zero_point), int(limits.minimum), int(limits.maximum))
     count = len(bias)
     return Table(np.asarray(bias, np.int32), np.broadcast_to(np.asarray(limits.multiplier, np.int32), count),
