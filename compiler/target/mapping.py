@@ -4,6 +4,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
@@ -70,11 +72,11 @@ def _elementwise(group: Elementwise, rows: int) -> Mapping:
 
 
 def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:
-    """Whether the SUPERs do a group's depthwise work: of each channel by itself, and two sets make a GLB word where
-    it is not multiplied further."""
+    """Whether the SUPERs do a group's depthwise work: in int8, of each channel by itself, and two sets make a GLB word
+    where it is not multiplied further."""
     alone = isinstance(group, Depthwise)
-    return (slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2]
-            and not (alone and machine.sets < 2))
+    return (slides(group.window) and group.depthwise.dtype == np.int8
+            and group.depthwise.shape[-1] == group.source.shape[2] and not (alone and machine.sets < 2))
 
 
 def _pairs(words: int, x: int) -> int:
@@ -126,8 +128,16 @@ def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
     return blocks.images <= 1 or not rows & rows - 1  # over a power of two of columns each
 
 
+def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
+    """Whether all pixels of a map of pointwise work, (E, F), can be in flight, as for an average over all of them."""
+    rows, width = shape
+    least = max(dealt_filters(machine, 8))  # filters of a PE
+    return any((down, cols * pixels) == (rows, width) and least * pixels <= machine.psum_words
+               for down, cols, pixels in _arrangements(machine, rows, width, most_pixels(machine), 1))
+
+
 def has_mapping(machine: MachineConfig, group: Depthwise | Separable) -> bool:
-    """Whether there is any of a single row, or of all where they are averaged."""
+    """Whether there is any: for all rows of a map that is averaged, else for one."""
     return next(_separables(machine, group, group.map_shape[0] if group.averaged else 1), None) is not None
 
 
