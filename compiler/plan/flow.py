@@ -6,6 +6,7 @@ from functools import cached_property
 
 from compiler.ir.feature_map import map_words
 from compiler.ir.layer import Group
+from compiler.ir.plan import Segment
 
 OUTSIDE = -1  # the maker of a map that none of the groups makes
 
@@ -19,10 +20,12 @@ class Flow:
     for each reader, as inputs and outputs of the network are.
 
     in_dram: names of the held maps that go through DRAM
+    needs: words that segments of these groups need without what is there beside them, as far as they are known
     """
 
     groups: tuple[Group, ...] = field(repr=False)
     in_dram: frozenset[str] = frozenset()
+    needs: dict[Segment, float] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def makers(self) -> list[tuple[int, ...]]:
@@ -78,8 +81,12 @@ class Flow:
 
     def across(self, first: int, last: int) -> list[int]:
         """Makers of the maps held in the GLB while groups first to last - 1 run, beside their source and output."""
-        return [n for n in range(last - 1)
-                if self.held(n) and self.readers[n][-1] >= first and n != self.makers[first][0]]
+        source = self.makers[first][0]
+        return [n for n in self._all_held if n < last - 1 and self.readers[n][-1] >= first and n != source]
+
+    @cached_property
+    def _all_held(self) -> list[int]:
+        return [n for n in range(len(self.groups)) if self.held(n)]
 
     def held_words(self, first: int, last: int) -> int:
         return sum(map_words(self.groups[n].output.shape) for n in self.across(first, last))

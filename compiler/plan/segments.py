@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import NARROW_GROUPS
@@ -51,7 +52,7 @@ def _cheapest(flow: Flow, machine: MachineConfig, objective: str,
             for segment in _segments_from(flow, first, from_dram):
                 if segment.key in refused or _needs_slack_too_late(before, segment):
                     continue
-                cost = added(spent, segment, machine, objective)
+                cost = added(spent, segment, machine, objective, _needed_words(flow, segment, machine))
                 if cost is None:
                     continue
                 key = (segment.last, _next_from_dram(flow, segment))
@@ -69,16 +70,27 @@ def _next_from_dram(flow: Flow, segment: Segment) -> bool:
     return flow.from_dram(flow.makers[segment.last][0])
 
 
-def added(spent: tuple[float, float], segment: Segment, machine: MachineConfig,
-          objective: str) -> tuple[float, float] | None:
-    """What a plan costs with one more segment, None if that does not fit."""
+def added(spent: tuple[float, float], segment: Segment, machine: MachineConfig, objective: str,
+          needed: float | None = None) -> tuple[float, float] | None:
+    """What a plan costs with one more segment, None if that does not fit; needed: its words, if they are known."""
     try:
-        if peak_words(segment, machine) > machine.glb_words:
+        if (peak_words(segment, machine) if needed is None else needed) > machine.glb_words:
             return None
         cost = segment_cost(segment, machine, objective)
     except DoesNotFit:
         return None
     return spent[0] + cost[0], spent[1] + cost[1]
+
+
+def _needed_words(flow: Flow, segment: Segment, machine: MachineConfig) -> float:
+    """peak_words(), found once, however the held maps lie; infinite where there is no mapping."""
+    alone = replace(segment, beside=0, fetched=0)
+    if alone not in flow.needs:
+        try:
+            flow.needs[alone] = peak_words(alone, machine)
+        except DoesNotFit:
+            flow.needs[alone] = inf
+    return segment.beside + flow.needs[alone]
 
 
 def _segments_from(flow: Flow, first: int, from_dram: bool) -> Iterator[Segment]:
@@ -139,7 +151,7 @@ def _too_large(flow: Flow, machine: MachineConfig, refused: frozenset) -> DoesNo
     for n, group in enumerate(network):
         mappings_of(machine, group, group.map_shape[0] if group.averaged else 1)
         alone = [s for s in _segments_from(flow, n, True) if s.last == n + 1]
-        least.append((min(peak_words(s, machine) for s in alone), group.name))
+        least.append((min(_needed_words(flow, s, machine) for s in alone), group.name))
     words, name = max(least)
     if words > machine.glb_words:
         demand = words * GLB_WORD_BYTES
