@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that suit a machine: depthwise work that its SUPERs do not do becomes pointwise work, filters that are not
-int8 become sums of such, an average of more pixels than can be in flight an elementwise pass of its own."""
+"""Groups that suit a machine.
+
+Depthwise work that its SUPERs do not do becomes pointwise work, a block whose depthwise words they do not keep two
+groups; filters that are not int8 become sums of such, and an average of more pixels than can be in flight an
+elementwise pass of its own.
+"""
 
 from dataclasses import fields, replace
 from string import ascii_lowercase
@@ -11,39 +15,53 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable, Window, halves
 from compiler.ir.word_operation import average_of_window
-from compiler.target.mapping import in_supers, mappings
+from compiler.target.mapping import has_mapping, holds_at_once, in_supers
 from compiler.target.packing import addends
 from model.config import MachineConfig
 
 
 def suited(groups: list[Group], machine: MachineConfig) -> list[Group]:
-    """The groups, each as one or two that the machine runs."""
+    """The groups, each as one or two that the machine runs. Raises Unsupported for an average over more pixels than it
+    has in flight."""
     return [piece for group in groups for piece in _pieces(group, machine)]
 
 
 def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
-    if isinstance(group, Separable) and not (in_supers(machine, group) and group.filters.dtype == np.int8):
+    if isinstance(group, Separable) and not _fused(group, machine):
         first, second = halves(group)
         return *_pieces(first, machine), *_pieces(second, machine)
-    if isinstance(group, Depthwise) and not in_supers(machine, group):
-        return _pieces(by_taps(group), machine)
-    if isinstance(group, Pointwise) and group.filters.dtype != np.int8:
-        filters = group.filters[:, None, None]
-        return _pieces(Convolution(**_ends(group), filters=filters, table=group.table), machine)
-    if isinstance(group, (Convolution, Grouped)):
-        group = replace(group, window=replace(group.window, addends=len(addends(group.filters))))
-    if group.averaged and not mappings(machine, group, group.map_shape[0]):
+    group = _as_sums(group, machine)
+    if group.averaged and not holds_at_once(machine, group.map_shape):
         return _apart(group)
     return (group,)
+
+
+def _fused(group: Separable, machine: MachineConfig) -> bool:
+    """Whether a block is done in one pass."""
+    return group.filters.dtype == np.int8 and in_supers(machine, group) and has_mapping(machine, group)
+
+
+def _as_sums(group: Group, machine: MachineConfig) -> Group:
+    """By taps where the array does not do it otherwise."""
+    if isinstance(group, Depthwise) and not (in_supers(machine, group) and has_mapping(machine, group)):
+        return _added(by_taps(group))
+    if isinstance(group, Pointwise) and group.filters.dtype != np.int8:
+        return _added(Convolution(**_ends(group), filters=group.filters[:, None, None], table=group.table))
+    return _added(group) if isinstance(group, (Convolution, Grouped)) else group
+
+
+def _added(group: Convolution | Grouped) -> Convolution | Grouped:
+    """With as many addends as its filters take."""
+    return replace(group, window=replace(group.window, addends=len(addends(group.filters))))
 
 
 def _apart(group: Group) -> tuple[Group, Elementwise]:
     """A group and its average."""
     between = replace(group.output, name=f"{group.output.name}#all", shape=(*group.map_shape, group.output.shape[2]))
     operation = average_of_window(np.array([[group.averaged]]), group.averaged)
-    average = Elementwise(name=f"average{group.name.lstrip(ascii_lowercase)}", source=between, output=group.output,
-                          stored=group.stored, image=group.image, images=group.images, window=Window(group.map_shape),
-                          epilogue=(operation,))
+    average = Elementwise(
+        name=f"average{group.name.lstrip(ascii_lowercase)}", source=between, output=group.output, stored=group.stored,
+        image=group.image, images=group.images, window=Window(group.map_shape), epilogue=(operation,))
     return replace(group, output=between, stored=False, epilogue=()), average
 
 

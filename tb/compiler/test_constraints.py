@@ -30,19 +30,19 @@ def uint8() -> bytes:
     return net.pack([x], [y])
 
 
+def softmax() -> bytes:
+    net = Builder()
+    x, y = net.tensor((1, 8), scale=0.1), net.tensor((1, 8), scale=1 / 256, zero_point=-128)
+    net.operator("SOFTMAX", [x], [y], beta=1.0)
+    return net.pack([x], [y])
+
+
 def uint8_connected() -> bytes:
     """A fully connected layer of uint8, whose sums are doubled."""
     net = Builder()
     x, y = net.tensor((1, 4), "uint8", 0.1), net.tensor((1, 2), "uint8", 0.05)
     filters = net.tensor((2, 4), "uint8", 1.0, data=np.ones((2, 4), np.uint8))
     net.operator("FULLY_CONNECTED", [x, filters], [y])
-    return net.pack([x], [y])
-
-
-def softmax() -> bytes:
-    net = Builder()
-    x, y = net.tensor((1, 8), scale=0.1), net.tensor((1, 8), scale=1 / 256, zero_point=-128)
-    net.operator("SOFTMAX", [x], [y], beta=1.0)
     return net.pack([x], [y])
 
 
