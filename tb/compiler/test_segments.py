@@ -91,8 +91,9 @@ def test_plan_is_the_cheapest(objective: str, seed: int) -> None:
 
 
 def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
-    held, number = 0, -1
-    while (number := number + 1) < NETWORKS or not held:
+    held = number = 0
+    while number < NETWORKS or not held:
+        number += 1
         assert number < 20 * NETWORKS
         flow = branched(np.random.default_rng([seed, 3, number]), 2 + number % 3)
         expected = cheapest(flow, SMALL, "cycles")
