@@ -166,7 +166,7 @@ def test_passes_keep_all_values(seed: int) -> None:
         graph = tflite.from_bytes(drawn.model)
         after = fold_pads(remove_idle(graph)).verified()
         shorter, number = shorter + (len(after.nodes) < len(graph.nodes)), number + 1
-        inputs = [value.view(np.int8) for value in drawn.inputs]
+        inputs = drawn.values
         before, behind = graph.run(*inputs), after.run(*inputs)
         for tensor, other in zip(graph.outputs, after.outputs, strict=True):
             np.testing.assert_array_equal(behind[other.name].reshape(tensor.shape), before[tensor.name])
