@@ -98,6 +98,13 @@ PLANTED = {
                              "operator #1 CONV_2D: takes p, which no operator before it makes"),
     "output not made": (lambda graph: replace(graph, nodes=graph.nodes[:2]),
                         "the model's output a is made by no operator"),
+    "another output of this name": (
+        lambda graph: replace(graph, outputs=(replace(graph.outputs[0], shape=(4, 2, 8)),)),
+        "the model's output a is made by no operator"),
+    "an input as output": (lambda graph: replace(graph, outputs=graph.inputs),
+                           "the model's output image is made by no operator"),
+    "an input is made": (lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], name="image"),)),
+                         "operator #0 PAD: makes image, which is there already"),
     "input twice": (lambda graph: replace(graph, inputs=graph.inputs * 2), "the model has its input image twice"),
     "shape": (lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], shape=(1, 5, 4, 2)),)),
               "operator #0 PAD: makes int8 1 x 5 x 5 x 2, its output is int8 1 x 5 x 4 x 2"),

@@ -42,8 +42,9 @@ class Drawn:
     graph: DrawnGraph
     machine: MachineConfig
 
-    def __repr__(self) -> str:
-        return f"{self.machine}\n{tflite.from_bytes(self.graph.model)}\n"
+    def _repr_pretty_(self, printer, _) -> None:
+        """What Hypothesis prints."""
+        printer.text(f"{self.machine}\n{tflite.from_bytes(self.graph.model)}\n")
 
 
 @st.composite

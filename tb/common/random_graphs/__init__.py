@@ -82,23 +82,21 @@ def draw_graph(rng, longest=14):
         net.input(draw_shape(rng))
         net.add("QUANTIZE", [net.inputs[-1][0]], [(net.inputs[-1][0].shape, draw_quantization(rng))])
     together = getattr(rng, "together", lambda step: step())  # an operator is left out as a whole
-    for _ in range(longest):
-        if not together(lambda: _grow(net, operators, longest)):
-            break
+    for _ in range(whole(rng, 1, longest)):
+        together(lambda: _grow(net, operators))
     if not net.operators:
         elementwise.quantize(net, net.values[0])
     return _drawn(net, references)
 
 
-def _grow(net, operators, longest):
-    """Adds an operator; False: the network ends here."""
-    if not whole(net.rng, 0, longest):
-        return False
+def _grow(net, operators):
+    """Adds an operator, or now and then none: that is what one that nothing needs shrinks to."""
+    if not whole(net.rng, 0, 9):
+        return
     operator = net.one_of(operators)
     maps = operator in OF_MAPS
     if x := net.take(lambda value: len(value.shape) == 4 or not maps):
         operator(net, x)
-    return True
 
 
 def _drawn(net, references):

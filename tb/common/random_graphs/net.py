@@ -98,9 +98,9 @@ class Net:
 
     def take(self, allowed=lambda value: True):
         """A tensor to go on with, None if there is none; recent ones more often."""
-        fitting = [value for value in self.values if value.shape and np.prod(value.shape) <= LARGEST
+        fitting = [value for value in reversed(self.values) if value.shape and np.prod(value.shape) <= LARGEST
                    and SCALES[0] < value.quantization.scale < SCALES[1] and allowed(value)]
-        recent = fitting[-whole(self.rng, 1, len(fitting)):] if fitting and chance(self.rng, 0.7) else fitting
+        recent = fitting[:whole(self.rng, 1, len(fitting))] if fitting and chance(self.rng, 0.7) else fitting
         return self.one_of(recent) if recent else None
 
     def near(self, x):
