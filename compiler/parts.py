@@ -18,12 +18,11 @@ from compiler.folder import DESCRIPTION, save
 from compiler.frontend.file import load, read_model
 from compiler.ir.failure import DoesNotFit, Failure, Unsupported
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.movement import Reshape
 from compiler.ir.tensor import Quantized, Tensor
 from compiler.options import EFFORT, OBJECTIVES
-from compiler.passes.fold_pads import fold_pads
+from compiler.passes.constraints import is_view
 from compiler.passes.partition import Part, Partition, Side, part_of, partition
-from compiler.passes.remove_idle import remove_idle
+from compiler.passes.simplify import simplified
 from compiler.performance import Performance, performance
 from compiler.pipeline import Stages, compile_part
 from model.config import DEFAULT, MachineConfig
@@ -34,7 +33,7 @@ MODEL = "model.tflite"
 
 def prepared(model: str | Path) -> Graph:
     """The network whose parts are taken. Raises ValueError, which begins with the path."""
-    return fold_pads(remove_idle(load(model)))
+    return simplified(load(model))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +114,9 @@ def _pieces(part: Part, graph: Graph) -> Iterator[Part]:
     graph: the whole network."""
     for chain in _chains(part.graph):
         first, last = 0, len(chain)
-        while first < last and isinstance(chain[first].operator, Reshape):
+        while first < last and is_view(chain[first]):
             first += 1
-        while last > first and isinstance(chain[last - 1].operator, Reshape):
+        while last > first and is_view(chain[last - 1]):
             last -= 1
         for side, nodes in ((Side.HOST, chain[:first]), (Side.MACHINE, chain[first:last]), (Side.HOST, chain[last:])):
             if nodes:

@@ -11,9 +11,10 @@ from compiler.cost.predict import DRAM_BYTES, fetched_bytes, predict
 from compiler.cost.prices import energy_uj
 from compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
 from compiler.emit.steps import Step
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.image import Image
-from compiler.ir.layer import Elementwise, Filtered, Group
+from compiler.ir.layer import Filtered, Group
 from compiler.ir.plan import Plan, Way
 from compiler.pipeline import Stages
 from model.encoding import glb_read_bytes, glb_write_bytes

@@ -78,11 +78,10 @@ def _import(work: Stages) -> None:
 
 def _passes(work: Stages) -> None:
     from compiler.passes.constraints import check
-    from compiler.passes.fold_pads import fold_pads
     from compiler.passes.order_nodes import order_nodes
-    from compiler.passes.remove_idle import remove_idle
+    from compiler.passes.simplify import simplified
 
-    work.folded = check(order_nodes(fold_pads(remove_idle(work.graph))))
+    work.folded = check(order_nodes(simplified(work.graph)))
 
 
 def _groups(work: Stages) -> None:

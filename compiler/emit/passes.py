@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs as passes: the descriptor of what a job does with its group."""
 
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Convolution, Depthwise, Elementwise, Filtered, Grouped, Output, Separable
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Grouped, Output, Separable
 from compiler.ir.plan import Job
 from compiler.plan.constants import WorkConstants
 from compiler.plan.filters import row_stationary_groups
 from compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
 from compiler.target.descriptors.elementwise import (
+    constants_beside,
     elementwise_descriptor,
-    rows_beside,
-    rows_in,
-    rows_out,
+    in_turn,
     with_operation,
+    words_beside,
+    words_in,
+    words_out,
 )
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
+from compiler.target.descriptors.streams import linear_stream
 from compiler.target.mapping import CONVOLUTION_FILTERS
 from model.config import MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import ArrayMode, PoolMode, Stream
+from model.descriptor import Descriptor, Level, StreamDescriptor
+from model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
 
 
 def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
@@ -26,21 +30,39 @@ def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, s
     """others: maps of words B; first: of the group's jobs, which waits for its constants. Raises ValueError for what
     a pass cannot do."""
     if isinstance(constants.group, Elementwise):
-        return _elementwise_descriptor(machine, constants.group, job, source, made, others)
+        return _elementwise_descriptor(machine, constants, job, source, made, others)
     descriptor = _array_descriptor(machine, constants, job, source, made, first)
-    for operation, other in zip(constants.group.operations, others, strict=True):
-        beside = _array_descriptor(machine, constants, job, source, other, first).stream(Stream.OFMAP)
+    for operation in constants.group.operations:
+        if operation.kind == Operation.TABLE:
+            beside = _lookup_stream(constants)
+        else:
+            [other] = others
+            beside = _array_descriptor(machine, constants, job, source, other, first).stream(Stream.OFMAP)
         descriptor = with_operation(machine, descriptor, operation, beside)
     return descriptor
 
 
-def _elementwise_descriptor(machine: MachineConfig, group: Elementwise, job: Job, source: FeatureMap, made: FeatureMap,
-                            others: tuple[FeatureMap, ...]) -> Descriptor:
-    [operation], [other] = group.operations, others
-    rows = job.first, job.last
+def _elementwise_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap,
+                            made: FeatureMap, others: tuple[FeatureMap, ...]) -> Descriptor:
+    group, rows = constants.group, (job.first, job.last)
+    operation = group.operation
+    pixels = group.walk or in_turn(group.window, job.last - job.first, made.cols)
+    residual = windows = None
+    if operation.kind == Operation.TABLE:
+        residual = _lookup_stream(constants)
+    elif operation.constants is not None:
+        beside = constants_beside(constants.operation_address, operation.constants.shape, made, *rows)
+        residual, windows = (None, beside) if operation.kind == Operation.SUM else (beside, None)
+    elif others:
+        residual = words_beside(*others, made, *rows)
     last_channels = (group.output.shape[2] - 1) % 8 + 1
-    return elementwise_descriptor(machine, operation, rows_in(source, *rows), rows_out(made, *rows, last_channels),
-                                  rows_beside(other, *rows))
+    return elementwise_descriptor(
+        machine, operation, words_in(source, group.window, pixels, group.outside, job.first),
+        words_out(made, *rows, last_channels), residual, windows)
+
+
+def _lookup_stream(constants: WorkConstants) -> StreamDescriptor:
+    return linear_stream(constants.operation_address, Level(LOOKUP_WORDS, 1))
 
 
 def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,

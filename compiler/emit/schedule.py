@@ -98,7 +98,7 @@ class _Emitter:
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []
-        beside = [words for other in others for words in rows_region(other, job.first, job.last)]
+        beside = [words for other in others for words in rows_region(other, *_rows_of(other, made, job))]
         self._wait_for(beside)
         self.timeline.run(descriptor, read, constants.resident + beside, written, filters)
         self._loaders[n].finish(job.slice)
@@ -150,6 +150,11 @@ class _Emitter:
         for start, count in _without_wrap(made, first, last):
             self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
                                 count * made.row_words)
+
+
+def _rows_of(other: FeatureMap, made: FeatureMap, job: Job) -> tuple[int, int]:
+    """Rows of an operand that a job reads: of a single one all jobs read that."""
+    return (0, 1) if other.rows < made.rows else (job.first, job.last)
 
 
 def _inputs(groups: list[Group]) -> list[Map]:

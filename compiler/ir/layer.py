@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers as the machine runs them: windows, tables, and groups of operators that one pass can do."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -11,7 +10,7 @@ import numpy as np
 from compiler.ir.feature_map import word_groups
 from compiler.ir.graph import map_shape
 from compiler.ir.tensor import Quantized
-from model.encoding import Operation
+from compiler.ir.word_operation import WordOperation
 from model.messages import times
 from model.operators.quantization import Quantization
 
@@ -113,24 +112,6 @@ class Average:
     count: int
 
 
-AS_IS = {"multiplier": 1 << 30, "shift": 1}  # of an operation's result: a factor of 1
-INT8 = {"act_min": -128, "act_max": 127}
-
-
-@dataclass(frozen=True)
-class WordOperation:
-    """An operation of the PPU on words, and its fields: encoding.PPU_FIRST, PPU_SECOND, PPU_RESULT."""
-
-    kind: Operation
-    first: Mapping[str, int] = field(default_factory=dict)
-    second: Mapping[str, int] = field(default_factory=dict)
-    result: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.kind.name.lower()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Group:
     """One layer group: a Convolution, Grouped, Pointwise, Depthwise, Separable or Elementwise, which is what one pass
@@ -198,8 +179,17 @@ class Group:
 
     @property
     def operations(self) -> tuple[WordOperation, ...]:
-        """Of its epilogue: on its words and those of others."""
+        """Of its epilogue: on its words and those of others, or constants."""
         return tuple(step for step in self.epilogue if isinstance(step, WordOperation))
+
+    @property
+    def at_once(self) -> bool:
+        """Whether its rows cannot be made in turn."""
+        return False
+
+    def input_rows(self, first: int, last: int) -> tuple[int, int]:
+        """Rows of its source that output rows first to last - 1 need."""
+        return input_rows(self.window, self.source.shape[0], first, last)
 
     @property
     def macs(self) -> int:
@@ -218,8 +208,8 @@ class Group:
     def __str__(self) -> str:
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
         said = f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} {self.window}"
-        operations = (f" {operation.name} {other.name}" for operation, other in zip(self.operations, self.others))
-        return said + "".join(operations)
+        others = [other.name for other in self.others]
+        return " ".join([said, *(operation.name for operation in self.operations), *others])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,23 +321,6 @@ class Separable(Filtered):
     @property
     def tables(self) -> tuple[Table, ...]:
         return self.table, self.middle
-
-
-@dataclass(frozen=True, kw_only=True)
-class Elementwise(Group):
-    """The operation of its epilogue on the words of its source and of the other map, without the array."""
-
-    @property
-    def kind(self) -> str:
-        return self.operations[0].name
-
-    @property
-    def weights(self) -> tuple[np.ndarray, ...]:
-        return ()
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        return ()
 
 
 def sliced(group: Group, slices: int) -> Group:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Group, input_rows
+from compiler.ir.layer import Group
 
 
 class Way(Enum):
@@ -84,8 +84,7 @@ class Segment:
         return jobs
 
     def _job(self, n: int, first: int, last: int) -> Job:
-        group = self.groups[n]
-        return Job(self.first + n, first, last, input_rows(group.window, group.source.shape[0], first, last))
+        return Job(self.first + n, first, last, self.groups[n].input_rows(first, last))
 
     def _targets(self, heights: list[int]) -> list[list[int]]:
         """Rows of each group's output that have to be there when each stripe is done."""
@@ -95,7 +94,7 @@ class Segment:
         for n in reversed(range(len(self.groups) - 1)):
             behind = self.groups[n + 1]
             quantum *= behind.window.stride[0]
-            needed = [input_rows(behind.window, heights[n], 0, rows)[1] for rows in targets[0]]
+            needed = [behind.input_rows(0, rows)[1] for rows in targets[0]]
             needed[-1] = max(needed[-1], 1)  # each group has a job, even if all that reads its map is padding
             targets.insert(0, [min(heights[n], -(-rows // quantum) * quantum) for rows in needed])
         return targets

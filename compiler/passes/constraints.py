@@ -7,16 +7,36 @@ there is instead: a message is both, with a "not" between them.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import prod
 
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Node, map_shape
+from compiler.ir.layer import Window, map_of
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
-from compiler.ir.operators.movement import Pad, Reshape
+from compiler.ir.operators.movement import (
+    Concatenation,
+    Gather,
+    MirrorPad,
+    Pack,
+    Pad,
+    Reshape,
+    ResizeNearestNeighbor,
+    Slice,
+    Split,
+    StridedSlice,
+    Tile,
+    Transpose,
+    Unpack,
+)
 from compiler.ir.operators.operator import Operator, Unknown
-from compiler.ir.operators.pooling import AveragePool2D
+from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
+from compiler.ir.operators.tables import Absolute, HardSwish, LeakyRelu, Logistic, Lookup, Real, Relu, Requantize, Tanh
 from compiler.ir.tensor import Quantized
-from model.encoding import PPU_FIRST, STREAM_LEVEL, STREAM_RANGE
+from compiler.passes.moves import Unmovable, moves_of
+from compiler.passes.pools import MOST_AVERAGED, MOST_AVERAGED_UP, pixels_inside, pool_group
+from compiler.passes.word_operations import operands_of, word_operation
+from model.encoding import PPU_FIRST, PPU_RESULT, PPU_SECOND, STREAM_LEVEL, STREAM_RANGE
 from model.messages import times
 
 # Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
@@ -54,9 +74,8 @@ def int8_tensors(site: Site) -> str:
 
 def one_image(site: Site) -> str:
     """the model is converted with a batch of 1 and tensors of 2 to 4 axes"""
-    tensors = (*site.node.inputs, *site.node.outputs)
-    return _first(times(tensor.shape) for tensor in tensors
-                  if not 2 <= len(tensor.shape) <= 4 or tensor.shape[0] != 1)
+    tensors = (*site.node.activations, *site.node.outputs)
+    return _first(times(tensor.shape) for tensor in tensors if not _is_map(tensor.shape))
 
 
 def countable(site: Site) -> str:
@@ -78,79 +97,78 @@ def fixed_point(site: Site) -> str:
     return "in double, as uint8 ones are" if site.operator.unsigned else ""
 
 
-# ---- Of operators of two maps ----
+# ---- Of operators of two tensors ----
 
 
-def no_constants(site: Site) -> str:
-    """both operands are maps"""
-    return "" if len(site.node.activations) == 2 else "a constant"
+def a_map_and_its_like(site: Site) -> str:
+    """an operand, the first one of SUB, has the result's shape, the other that, or a single row or column, or is a
+    constant"""
+    result, maps = site.node.outputs[0].shape, operands_of(site.node)
+    if not maps:
+        return "two constants"
+    first = site.node.inputs[0] if isinstance(site.operator, Sub) else maps[0]
+    if first not in maps or first.shape != result:
+        return times(first.shape)
+    shape, channels = map_shape(result), result[-1]
+    others = (map_shape(tensor.shape) for tensor in maps if tensor is not first)
+    return _first(times(other) for other in others
+                  if other[2] != channels or any(size not in (1, full) for size, full in zip(other, shape)))
 
 
-def same_shapes(site: Site) -> str:
-    """both operands have one shape"""
-    shapes = [map_shape(tensor.shape) for tensor in site.node.inputs]
-    return "" if len(set(shapes)) == 1 else " and ".join(map(times, shapes))
+def fields(site: Site) -> str:
+    """its factors and shifts fit the fields of the machine's operation"""
+    try:
+        operation = word_operation(site.node)
+        for word, values in ((PPU_FIRST, operation.first), (PPU_SECOND, operation.second),
+                             (PPU_RESULT, operation.result)):
+            word.pack(**values)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
-def small_factors(site: Site) -> str:
-    """operands are shifted right by the bits that the machine's field has"""
-    parameters = site.operator.parameters(site.node.inputs, site.node.outputs)
-    shifts = (-int(each.shift) for each in (parameters.first, parameters.second))
-    most = PPU_FIRST.largest("right_shift")
-    return _first(f"by {shift}: at most {most}" for shift in shifts if not 0 <= shift <= most)
+# ---- Of windows ----
 
 
-# ---- Of the others ----
+def few_averaged(site: Site) -> str:
+    """averages are of 1 to 2896 pixels, of uint8 ones to 2052"""
+    operator = site.operator
+    counts = pixels_inside(site.maps[0][:2], Window(operator.kernel, operator.stride, operator.pads))
+    most = MOST_AVERAGED_UP if operator.unsigned else MOST_AVERAGED
+    return _first(str(count) for count in (counts.min(), counts.max()) if not 1 <= count <= most)
 
 
-def whole_map(site: Site) -> str:
-    """averages are over the whole map"""
-    kernel, pads = site.operator.kernel, site.operator.pads
-    return "" if kernel == site.maps[0][:2] and not any(pads) else f"over windows of {times(kernel)}"
+def countable_window(site: Site) -> str:
+    """the machine's field counts the pixels of a window"""
+    taps, most = prod(site.operator.kernel), PPU_FIRST.largest("window")
+    return "" if taps <= most else f"{taps}: at most {most}"
 
 
-def without_activation(site: Site) -> str:
-    """averages have no fused activation"""
-    return "" if site.operator.activation == "NONE" else site.operator.activation
+def over_pixels(site: Site) -> str:
+    """means are over rows and columns, whose number and factor fit the machine's fields"""
+    try:
+        pool_group(site.node, {tensor.name: map_of(tensor) for tensor in (*site.node.inputs, *site.node.outputs)})
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
-def ties_away(site: Site) -> str:
-    """averages round ties away from zero"""
-    return "up, as uint8 ones do" if site.operator.unsigned else ""
+# ---- Of moves ----
 
 
-def behind_pointwise(site: Site) -> str:
-    """an average needs a pointwise convolution before it"""
-    makers = {tensor.name: node for node in site.graph.nodes for tensor in node.outputs}
-    ends = {tensor.name for tensor in site.graph.outputs}
-    name = site.node.inputs[0].name
-    while name in makers:
-        if name in ends or len(site.graph.readers[name]) > 1:
-            return "one whose map something else takes, too"
-        before = makers[name]
-        if not isinstance(before.operator, Reshape):
-            return "" if is_pointwise(before) else before.operator.name
-        name = before.inputs[0].name
-    return "the model's input"
+def movable(site: Site) -> str:
+    """values are moved pixel by pixel in loops, and channel by channel"""
+    if not _one_scale(site.node):
+        return "with a change of scale"
+    try:
+        moves_of(site.node)
+    except Unmovable as error:
+        return str(error)
+    return ""
 
 
-def goes_into_a_convolution(site: Site) -> str:
-    """a PAD of rows and columns goes into the convolution behind it"""
-    margins = site.operator.margins
-    if len(margins) != 4 or any(margins[0] + margins[3]):
-        return "one of other axes"
-    readers = site.graph.readers.get(site.node.outputs[0].name, [])
-    return f"into {readers[0].operator.name}" if readers else "into the model's output"
-
-
-def same_map(site: Site) -> str:
-    """a map keeps its shape"""
-    source, output = site.maps
-    return "" if source == output and _same_scale(site.node) else f"from {times(source)} to {times(output)}"
-
-
-def _same_scale(node: Node) -> bool:
-    return node.inputs[0].quantization == node.outputs[0].quantization
+def _one_scale(node: Node) -> bool:
+    return len({getattr(tensor, "quantization", None) for tensor in (*node.inputs, *node.outputs)}) == 1
 
 
 # ---- Of the network ----
@@ -166,19 +184,23 @@ def ends(graph: Graph) -> list[str]:
 # ---- All of them ----
 
 ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
-_OF_TWO_MAPS = (countable, no_constants, same_shapes)
+_OF_TWO = (countable, a_map_and_its_like, fields)
+_MOVES = (countable, movable)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Conv2D: (countable, int8_filters),
     DepthwiseConv2D: (countable, int8_filters),
     FullyConnected: (countable, int8_filters, fixed_point),
-    AveragePool2D: (countable, whole_map, without_activation, ties_away, behind_pointwise),
-    Pad: (goes_into_a_convolution,),
-    Reshape: (same_map,),
-    Add: (*_OF_TWO_MAPS, small_factors),
-    Sub: (*_OF_TWO_MAPS, small_factors),
-    Mul: _OF_TWO_MAPS,
-    Maximum: _OF_TWO_MAPS,
-    Minimum: _OF_TWO_MAPS,
+    Add: _OF_TWO,
+    Sub: _OF_TWO,
+    Mul: _OF_TWO,
+    Maximum: _OF_TWO,
+    Minimum: _OF_TWO,
+    AveragePool2D: (countable, countable_window, few_averaged),
+    MaxPool2D: (countable, countable_window),
+    Mean: (countable, over_pixels),
+    **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), (countable,)),
+    **dict.fromkeys((Reshape, Transpose, Pad, MirrorPad, Tile, Slice, StridedSlice, Gather, ResizeNearestNeighbor,
+                     Concatenation, Split, Pack, Unpack), _MOVES),
 }
 
 
@@ -243,6 +265,18 @@ def _message(constraint: Constraint, found: str) -> str:
 
 def _first(found: Iterable[str]) -> str:
     return next(iter(found), "")
+
+
+def is_view(node: Node) -> bool:
+    """Whether nothing is to be done: a RESHAPE that leaves the map as it is."""
+    shapes = node.inputs[0].shape, node.outputs[0].shape
+    return (isinstance(node.operator, Reshape) and _one_scale(node) and all(map(_is_map, shapes))
+            and map_shape(shapes[0]) == map_shape(shapes[1]))
+
+
+def _is_map(shape: tuple[int, ...]) -> bool:
+    """Whether a tensor is one map."""
+    return 2 <= len(shape) <= 4 and shape[0] == 1
 
 
 def is_pointwise(node: Node) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Node
 from compiler.ir.layer import (
@@ -16,7 +17,6 @@ from compiler.ir.layer import (
     Average,
     Convolution,
     Depthwise,
-    Elementwise,
     Group,
     Map,
     Output,
@@ -28,10 +28,12 @@ from compiler.ir.layer import (
 )
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from compiler.ir.operators.elementwise import Sub
-from compiler.ir.operators.movement import Reshape
-from compiler.ir.operators.pooling import AveragePool2D
-from compiler.passes.constraints import is_pointwise
-from compiler.passes.word_operations import KINDS, word_operation
+from compiler.ir.operators.pooling import AveragePool2D, Mean, Pool
+from compiler.ir.operators.tables import Function
+from compiler.passes.constraints import is_pointwise, is_view
+from compiler.passes.moves import move_groups
+from compiler.passes.pools import pool_group
+from compiler.passes.word_operations import KINDS, operands_of, word_operation
 from model.operators.convolution import fold_zero_point
 
 _NAMES = {"separable": "block"}  # other groups are named by their kind
@@ -55,7 +57,7 @@ def form_groups(graph: Graph) -> list[Group]:
     Unsupported."""
     forming = _Forming(graph)
     for node in graph.nodes:
-        if not isinstance(node.operator, Reshape):
+        if not is_view(node):
             forming.take(node)
     return forming.finished()
 
@@ -69,7 +71,7 @@ class _Forming:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.maps = graph, maps_of(graph)
-        nodes = [node for node in graph.nodes if not isinstance(node.operator, Reshape)]
+        nodes = [node for node in graph.nodes if not is_view(node)]
         self.readers: dict[str, list[Node]] = {}
         for node in nodes:
             for tensor in node.activations:
@@ -80,10 +82,14 @@ class _Forming:
         self.halves: dict[str, Node] = {}
 
     def take(self, node: Node) -> None:
-        operator, source, maps = node.operator, self.maps[node.inputs[0].name], self.maps
-        if isinstance(operator, AveragePool2D) and self._alone(source):
+        operator, source, maps = node.operator, self.maps[node.activations[0].name], self.maps
+        if isinstance(operator, AveragePool2D) and self._averages(source, node):
             rows, cols, _ = source.shape
             self._extend(source, node, epilogue=(Average(rows * cols),))
+        elif isinstance(operator, (Pool, Mean)):
+            self._add(pool_group(node, maps))
+        elif isinstance(operator, Function):
+            self._look_up(source, node)
         elif type(operator) in KINDS:
             self._combine(node)
         elif isinstance(operator, DepthwiseConv2D) and self._is_half(node):
@@ -97,7 +103,8 @@ class _Forming:
         elif isinstance(operator, (Conv2D, FullyConnected)):
             self._add(_convolution(node, maps))
         else:
-            raise Unsupported(f"{node.place}: not supported here", layer=node.where)
+            for group in move_groups(node, maps):
+                self._add(group)
 
     def _add(self, group: Group) -> None:
         self.made[group.output.name] = len(self.groups)
@@ -119,20 +126,46 @@ class _Forming:
         behind = self.readers.get(made, [])
         return len(behind) == 1 and made not in self.ends and is_pointwise(behind[0])
 
+    def _averages(self, source: Map, node: Node) -> bool:
+        """Whether an average can be made of the sums of the group that makes its map."""
+        if not self._alone(source):
+            return False
+        group, pool = self.groups[self.made[source.name]], node.operator
+        return (isinstance(group, (Pointwise, Separable)) and not group.epilogue and pool.kernel == source.shape[:2]
+                and not any(pool.pads) and pool.activation == "NONE" and not pool.unsigned)
+
+    def _look_up(self, source: Map, node: Node) -> None:
+        """A table rides on the group that makes its map, if nobody else reads that; else it is a group of its own."""
+        epilogue = (word_operation(node),)
+        if self._rides(source):
+            self._extend(source, node, epilogue=epilogue)
+        else:
+            self._add(Elementwise(name=node.where, source=source, output=self.maps[node.outputs[0].name],
+                                  epilogue=epilogue))
+
+    def _rides(self, source: Map) -> bool:
+        """Whether an operation can be done on the words of the group that makes a map."""
+        return self._alone(source) and not self.groups[self.made[source.name]].epilogue
+
     def _combine(self, node: Node) -> None:
-        """An operation on two maps rides on the group that makes the later of them, if nobody else reads that; else
-        it is a group of its own."""
-        operands = [self.maps[tensor.name] for tensor in node.inputs]
+        """An operation on two maps of one shape rides on the group that makes the later of them; one that cannot, or
+        with a constant or with a row or column, is a group of its own."""
+        tensors = operands_of(node)
+        operands = [self.maps[tensor.name] for tensor in tensors]
         places = [self.made.get(map_.name, -1) for map_ in operands]
-        last = max((0, 1), key=places.__getitem__)
-        if self._alone(operands[last]) and not self.groups[places[last]].epilogue and not (
-                last and isinstance(node.operator, Sub)):
-            self._extend(operands[last], node, others=(operands[1 - last],), epilogue=(word_operation(node, last),))
-            return
-        # The later map, if any order will do, is the source: a pass can wait for it.
-        first = 0 if isinstance(node.operator, Sub) else last
-        self._add(Elementwise(name=node.where, source=operands[first], others=(operands[1 - first],),
-                              output=self.maps[node.outputs[0].name], epilogue=(word_operation(node, first),)))
+        alike = len({map_.shape for map_ in operands}) == 1 < len(operands)
+        first = max(range(len(operands)), key=places.__getitem__) if alike else 0
+        ordered = first > 0 and isinstance(node.operator, Sub)
+        rides = alike and not ordered and self._rides(operands[first])
+        if ordered:
+            first = 0
+        taken, others = node.inputs.index(tensors[first]), tuple(operands[:first] + operands[first + 1 :])
+        fields = {"others": others, "epilogue": (word_operation(node, taken),)}
+        if rides:
+            self._extend(operands[first], node, **fields)
+        else:  # of maps alike the later is the source: a pass can wait for it
+            self._add(Elementwise(name=node.where, source=operands[first], output=self.maps[node.outputs[0].name],
+                                  **fields))
 
     def finished(self) -> list[Group]:
         """All groups by name. Raises Unsupported where one is missing."""
@@ -157,7 +190,7 @@ def maps_of(graph: Graph) -> dict[str, Map]:
     for node in graph.nodes:
         maps |= {tensor.name: map_of(tensor) for tensor in node.activations if tensor.name not in maps}
         for output in node.outputs:
-            maps[output.name] = maps[node.inputs[0].name] if isinstance(node.operator, Reshape) else map_of(output)
+            maps[output.name] = maps[node.inputs[0].name] if is_view(node) else map_of(output)
     return maps
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.movement import Reshape
 from compiler.ir.operators.operator import Unknown
 from compiler.ir.tensor import Tensor
-from compiler.passes.constraints import Obstacle, Obstacles, of_operator
+from compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator
 
 
 class Side(StrEnum):
@@ -74,7 +73,7 @@ def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_ope
     parts = []
     for level in sorted(set(levels.values())):
         nodes = [node for node in graph.nodes if levels[node] == level]
-        working = {side for node, side in zip(graph.nodes, sides) if levels[node] == level and not _is_view(node)}
+        working = {side for node, side in zip(graph.nodes, sides) if levels[node] == level and not is_view(node)}
         parts.append(Part(working.pop() if working else Side.HOST, part_of(graph, nodes)))
     return Partition(tuple(parts))
 
@@ -86,13 +85,9 @@ def _levels(graph: Graph, sides: list[Side], first: Side) -> dict[Node, int]:
     for node, side in zip(graph.nodes, sides):
         level = max((levels[makers[tensor.name]] for tensor in node.activations if tensor.name in makers), default=0)
         own = level % 2 == 0 if side == first else level % 2 == 1
-        levels[node] = level if own or _is_view(node) else level + 1
+        levels[node] = level if own or is_view(node) else level + 1
         makers |= {tensor.name: node for tensor in node.outputs}
     return levels
-
-
-def _is_view(node: Node) -> bool:
-    return isinstance(node.operator, Reshape)
 
 
 def part_of(graph: Graph, nodes: Sequence[Node]) -> Graph:

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of two maps as operations of the PPU on their words."""
+"""Operators value by value as operations of the PPU on words: of two maps, of a map and a constant, tables."""
 
 from collections.abc import Callable
 
+import numpy as np
+
+from compiler.ir.feature_map import split_channels, words_of
 from compiler.ir.graph import Node
-from compiler.ir.layer import AS_IS, INT8, WordOperation
 from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub, Sum
 from compiler.ir.operators.operator import Operator, quantizations
+from compiler.ir.operators.tables import Function
+from compiler.ir.tensor import Constant, Tensor
+from compiler.ir.word_operation import AS_IS, INT8, WordOperation, lookup
 from model.encoding import Operation
 from model.operators.elementwise import mul_requantization
 from model.operators.quantization import Requantization
@@ -17,10 +22,31 @@ KINDS: dict[type[Operator], Operation] = {
 
 
 def word_operation(node: Node, first: int = 0) -> WordOperation:
-    """first: which of the operands words A are of; SUB takes them in its own order only."""
+    """first: which of the operands words A are of; SUB takes them in its own order only. The other one may be a
+    constant."""
+    if isinstance(node.operator, Function):
+        return lookup(node.operator.table(*quantizations(*node.inputs, *node.outputs)))
     kind, forms = KINDS[type(node.operator)], {Sum: _sum, Mul: _product}
     operands, result = _form(node.operator, forms)(node)
-    return WordOperation(kind, operands[first], operands[1 - first], result)
+    other = node.inputs[1 - first]
+    constants = constant_words(other, node.outputs[0]) if isinstance(other, Constant) else None
+    return WordOperation(kind, operands[first], operands[1 - first], result, constants)
+
+
+def constant_words(operand: Constant, result: Tensor) -> np.ndarray:
+    """uint64 [rows, columns, groups] of an operand that goes with all of a result, or with each of its rows or columns:
+    those are 1."""
+    axes = (1,) * (len(result.shape) - len(operand.shape)) + operand.shape
+    channels = np.broadcast_to(operand.data.reshape(axes), (*axes[:-1], result.shape[-1]))
+    return words_of(split_channels(channels.reshape((1, 1, *channels.shape[1:])[-3:])))
+
+
+def operands_of(node: Node) -> tuple[Tensor, ...]:
+    """Of an operator of two tensors those that are maps, the one of the result's shape first."""
+    first, *others = node.activations
+    if others and first.shape != node.outputs[0].shape:
+        return *others, first
+    return node.activations
 
 
 def _form(operator: Operator, forms: dict[type, Callable]) -> Callable:

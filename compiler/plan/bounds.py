@@ -18,13 +18,13 @@ LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 
 def constant_words(group: Group, machine: MachineConfig) -> int:
-    """Depthwise words, tables, and all filters."""
+    """Depthwise words, tables, those of operations, and all filters."""
     return _shared_words(group) + (resident_words(group, machine) if isinstance(group, Filtered) else 0)
 
 
 def _shared_words(group: Group) -> int:
-    """Depthwise words and tables."""
-    words = 0
+    """Depthwise words, tables, and those of operations."""
+    words = sum(operation.constant_words for operation in group.operations)
     if isinstance(group, (Depthwise, Separable)):
         words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
     if isinstance(group, Filtered):

@@ -59,6 +59,7 @@ class WorkConstants:
     packing: Packing | None = None
     filters: Filters | None = None
     depthwise_address: int | None = None
+    operation_address: int | None = None
     chunks: Chunks | None = None
     resident: Region = field(default_factory=list)
     loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
@@ -123,6 +124,12 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
             space.place(buffer)
             constants.add("depthwise", words, buffer)
             constants.depthwise_address = buffer.address
+        for operation in group.operations:
+            if operation.constants is not None:
+                buffer = whole(group.name, "constants of its operation", operation.constants.size, *life, loaded=True)
+                space.place(buffer)
+                constants.add("operation", operation.constants, buffer)
+                constants.operation_address = buffer.address
         if not isinstance(group, Filtered):
             continue
         table = pack_table(group.table, word_groups(len(group.filters)))

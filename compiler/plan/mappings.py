@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mappings of a group's jobs, found once; why there is none."""
 
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Convolution, Depthwise, Elementwise, Group, Grouped, Separable
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window
 from compiler.ir.plan import Way
 from compiler.target.limits import most_pixels
 from compiler.target.mapping import Mapping, Packing, mappings
@@ -66,11 +67,14 @@ def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
 
 
 def _reads_once(group: Group, mapping: Mapping) -> bool:
-    """Whether all that a job reads of an image has been read before its first output is written."""
+    """Whether all that a job reads of an image has been read before its first output is written, or each word before
+    its own."""
+    if isinstance(group, Elementwise):
+        return group.window == Window() and not group.walk
     blocks = mapping.blocks
     once = mapping.tiles == 1 or isinstance(group, (Depthwise, Separable, Grouped))  # a tile of a Grouped its channels
     in_flight = blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0)
-    return isinstance(group, Elementwise) or in_flight and once
+    return in_flight and once
 
 
 def first_tile(group: Group, way: Way, machine: MachineConfig) -> int:

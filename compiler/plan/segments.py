@@ -93,13 +93,15 @@ def _segments_from(flow: Flow, first: int, from_dram: bool) -> Iterator[Segment]
     for to_dram in flow.exits(first):
         yield segment(first + 1, Way.WHOLE, 0, from_dram, to_dram)
     group = network[first]
+    if group.at_once:
+        return
     in_place = (not from_dram and flow.passed_on(first - 1) and not flow.held(first)
                 and group.source.shape == group.output.shape and group.window.stride == (1, 1))
     if in_place:
         for rows in STRIPE_ROWS:
             yield segment(first + 1, Way.IN_PLACE, rows, False, not flow.passed_on(first))
     for last in range(first + 1, min(len(network), first + 4) + 1):
-        if network[last - 1].averaged or last > first + 1 and not flow.passed_on(last - 2):
+        if network[last - 1].averaged or network[last - 1].at_once or last > first + 1 and not flow.passed_on(last - 2):
             break
         for rows in STRIPE_ROWS:
             for to_dram in flow.exits(last - 1):

@@ -4,7 +4,6 @@
 import numpy as np
 
 from compiler.ir.failure import Inconsistent
-from compiler.ir.layer import input_rows
 from compiler.ir.plan import Job, Plan, Way
 from compiler.plan.flow import OUTSIDE, Flow
 from compiler.plan.search import Placed
@@ -58,7 +57,7 @@ def _verify_segments(plan: Plan) -> None:
 def _verify_reads(plan: Plan, job: Job) -> None:
     group = plan.groups[job.group]
     height = group.source.shape[0]
-    first, last = input_rows(group.window, height, job.first, job.last)
+    first, last = group.input_rows(job.first, job.last)
     if not 0 <= job.reads[0] <= first <= last <= job.reads[1] <= height:
         raise Inconsistent(f"group {group.name}: a job reads rows {job.reads[0]} to {job.reads[1]} of {height}, needs "
                            f"{first} to {last}")

@@ -4,12 +4,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Elementwise, Group, Grouped, Pointwise, Separable
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_pixels, slides, walks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.encoding import ArrayMode
+from model.encoding import ArrayMode, Operation
 
 CONVOLUTION_FILTERS = 4  # p
 CONFLICTS = 8  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
@@ -61,10 +62,11 @@ def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
-    """The words of the rows in turn, two cycles each."""
+    """The words of the rows in turn: two cycles each, or one for each word of their windows; copies take one."""
     _, width, channels = group.output.shape
-    words = rows * width * word_groups(channels)
-    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, 2 * words)
+    words = max(group.images, 1) * rows * width * word_groups(channels)
+    each = 1 if group.operation.kind == Operation.NONE else max(2, group.window.taps)
+    return Mapping(ArrayMode.ELEMENTWISE, Blocks(1, 1, width, down=rows), 0, 1, each * words)
 
 
 def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:

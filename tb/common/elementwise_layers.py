@@ -5,10 +5,11 @@ import numpy as np
 
 from compiler.cases.passes import Allocator, Case
 from compiler.ir.feature_map import FeatureMap, word_groups
-from compiler.ir.layer import AS_IS, INT8, Window, WordOperation, output_size
+from compiler.ir.layer import Window, output_size
+from compiler.ir.word_operation import AS_IS, INT8, WordOperation, average_factor
 from compiler.target.descriptors.elementwise import (
-    average_factor,
     elementwise_descriptor,
+    in_turn,
     words_in,
     words_out,
 )
@@ -54,7 +55,7 @@ def operated(rng: np.random.Generator, name: str, values: np.ndarray, machine: M
     fields = {port: word.unpack(drawn.ports[port]) for port, word in
               (("first", enc.PPU_FIRST), ("second", enc.PPU_SECOND), ("result", enc.PPU_RESULT))}
     kind = Operation(fields["result"].pop("operation"))
-    case = _case(memory, WordOperation(kind, **fields), words_in(source), target, placed.get(Stream.RESIDUAL),
+    case = _case(memory, WordOperation(kind, **fields), words_in(source, Window(), in_turn(Window(), rows, cols)), target, placed.get(Stream.RESIDUAL),
                  placed.get(Stream.TABLE), machine=machine)
     words = drawn.words.reshape(shape[2], shape[0], shape[1], 8).transpose(1, 2, 0, 3)
     ofmap = words.reshape(shape[0], shape[1], -1)
@@ -78,7 +79,7 @@ def _pool(rng: np.random.Generator, name: str, shape: tuple[int, int, int],
     memory = Allocator(machine.glb_words)
     source = _placed(memory, FeatureMap(rows, cols, groups, 0, rows), values)
     target = _placed(memory, FeatureMap(*size, groups, 0, size[0]))
-    first = {"window": taps[0] * taps[1]}
+    first, pixels = {"window": taps[0] * taps[1]}, in_turn(window, *size)
     if name == "average":
         inside = np.lib.stride_tricks.sliding_window_view(
             np.pad(np.ones((rows, cols), int), (pads[:2], pads[2:])), taps)[:: stride[0], :: stride[1]]
@@ -86,10 +87,10 @@ def _pool(rng: np.random.Generator, name: str, shape: tuple[int, int, int],
         words = np.array([enc.WINDOW.pack(**average_factor(int(count))) for count in counts], np.uint64)
         windows = linear_stream(memory.place(words), Level(len(words), 1), Level(groups))
         operation = WordOperation(Operation.SUM, first, {}, INT8)
-        stream, expected = words_in(source, window, 0), average_pool2d(values, taps, stride, pads)
+        stream, expected = words_in(source, window, pixels), average_pool2d(values, taps, stride, pads)
     else:
         windows, operation = None, WordOperation(Operation.MAXIMUM, first, {}, {**AS_IS, **INT8})
-        stream, expected = words_in(source, window, -128), max_pool2d(values, taps, stride, pads)
+        stream, expected = words_in(source, window, pixels, -128), max_pool2d(values, taps, stride, pads)
     case = _case(memory, operation, stream, target, None, windows, channels, machine)
     about = f"{name} pool {window} H={rows} W={cols} C={channels}"
     return Layer([(case, slice(0, channels), slice(0, size[0]))], None, expected), about
@@ -105,6 +106,6 @@ def _case(memory: Allocator, operation: WordOperation, ifmap: StreamDescriptor, 
           residual: StreamDescriptor | None, windows: StreamDescriptor | None, channels: int = 8,
           machine: MachineConfig = DEFAULT) -> Case:
     last = (channels - 1) % 8 + 1
-    descriptor = elementwise_descriptor(machine, operation, ifmap, words_out(target, last), residual, windows)
+    descriptor = elementwise_descriptor(machine, operation, ifmap, words_out(target, 0, target.rows, last), residual, windows)
     nothing = np.full((0, 0, machine.cols, 3), -1)  # no sums leave
     return Case(memory.words, descriptor, nothing, (0, 0, 0), target)

@@ -13,10 +13,10 @@ import pytest
 from compiler.emit.races import Kind, ScheduleError, find_races
 from compiler.emit.timeline import Timeline
 from compiler.frontend.file import load
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.graph import Graph, Node
 from compiler.ir.image import Image
-from compiler.ir.layer import Elementwise
 from compiler.ir.operators.elementwise import Add
 from compiler.ir.program import Run, Transfer
 from compiler.ir.tensor import Quantized

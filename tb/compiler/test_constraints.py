@@ -18,8 +18,7 @@ from tb.common.tflite_builder import Builder
 from tb.compiler.test_groups import Net
 from tb.scripts.bad_files import conv, two_to_one
 
-RUNS = "the machine runs CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, AVERAGE_POOL_2D, PAD, ADD, SUB, MUL, MAXIMUM, MINIMUM, not"
-POOL = {"strideH": 8, "strideW": 8, "filterHeight": 8, "filterWidth": 8, "padding": 1}
+RUNS = ", ".join(kind.name for kind in constraints.OF_OPERATORS if isinstance(kind.name, str))
 
 
 def uint8(source_zero_point: int, weights_zero_point: int) -> bytes:
@@ -31,21 +30,24 @@ def uint8(source_zero_point: int, weights_zero_point: int) -> bytes:
     return net.pack([x], [y])
 
 
+def softmax() -> bytes:
+    net = Builder()
+    x, y = net.tensor((1, 8), scale=0.1), net.tensor((1, 8), scale=1 / 256, zero_point=-128)
+    net.operator("SOFTMAX", [x], [y], beta=1.0)
+    return net.pack([x], [y])
+
+
 BROKEN: dict[str, tuple[bytes, str]] = {
-    "operator": (two_to_one("RELU", (1, 8, 8, 8)), f"operator #0 RELU: {RUNS} RELU"),
+    "operator": (softmax(), f"operator #0 SOFTMAX: the machine runs {RUNS}, not SOFTMAX"),
     "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
                              "axes, not 2 x 8 x 8 x 8"),
-    "activation": (two_to_one("AVERAGE_POOL_2D", (1, 1, 1, 8), fusedActivationFunction=1, **POOL),
-                   "operator #0 AVERAGE_POOL_2D: averages have no fused activation, not RELU; operator #0 "
-                   "AVERAGE_POOL_2D: an average needs a pointwise convolution before it, not the model's input"),
-    "first": (two_to_one("AVERAGE_POOL_2D", (1, 1, 1, 8), **POOL),
-              "operator #0 AVERAGE_POOL_2D: an average needs a pointwise convolution before it, not the model's input"),
     "uint8": (uint8(128, 128), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8"),
     "uint8 filters": (uint8(0, 5), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8; "
                                    "operator #0 CONV_2D: filters are int8 without zero point, not int16 of uint8 ones "
                                    "less theirs"),
-    "shape": (two_to_one("RESHAPE", (1, 4, 16, 8)),
-              "operator #0 RESHAPE: a map keeps its shape, not from 8 x 8 x 8 to 4 x 16 x 8"),
+    "shape": (two_to_one("RESHAPE", (1, 16, 16, 2)),
+              "operator #0 RESHAPE: values are moved pixel by pixel in loops, and channel by channel, not other "
+              "channels of other pixels"),
 }
 
 
@@ -62,16 +64,16 @@ def test_broken(what: str, tmp_path: Path) -> None:
 def test_all_obstacles_at_once() -> None:
     """A place each, in one clause for each operator and reason."""
     net = Builder()
-    x, *others = (net.tensor((1, 8, 8, 8), scale=0.1) for _ in range(5))
-    net.operator("RELU", [x], [others[0]])
-    net.operator("RELU6", [others[0]], [others[1]])
-    net.operator("RELU", [others[1]], [others[2]])
-    net.operator("ABS", [others[2]], [others[3]])
+    x, *others = (net.tensor((1, 8, 8, 8), scale=1 / 256, zero_point=-128) for _ in range(4))
+    size = net.tensor((2,), "int32", data=np.int32([8, 8]))
+    net.operator("SOFTMAX", [x], [others[0]], beta=1.0)
+    net.operator("RESIZE_BILINEAR", [others[0], size], [others[1]])
+    net.operator("SOFTMAX", [others[1]], [others[2]], beta=1.0)
     with pytest.raises(Obstacles) as caught:
-        check(tflite.from_bytes(net.pack([x], [others[3]])))
-    assert str(caught.value) == (
-        f"operators #0, #2 RELU: {RUNS} RELU; operator #1 RELU6: {RUNS} RELU6; operator #3 ABS: {RUNS} ABS")
-    assert [obstacle.where for obstacle in caught.value.obstacles] == ["#0", "#1", "#2", "#3"]
+        check(tflite.from_bytes(net.pack([x], [others[2]])))
+    assert str(caught.value) == (f"operators #0, #2 SOFTMAX: the machine runs {RUNS}, not SOFTMAX; operator #1 "
+                                 f"RESIZE_BILINEAR: the machine runs {RUNS}, not RESIZE_BILINEAR")
+    assert [obstacle.where for obstacle in caught.value.obstacles] == ["#0", "#1", "#2"]
 
 
 def test_every_constraint_has_a_message() -> None:

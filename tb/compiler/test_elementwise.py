@@ -5,29 +5,32 @@ import pytest
 
 from compiler.emit.accesses import read_too_late
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import AS_IS, INT8, Window, WordOperation, output_size
-from compiler.target.descriptors.elementwise import elementwise_descriptor, words_in, words_out
+from compiler.ir.layer import Window, output_size
+from compiler.ir.word_operation import AS_IS, INT8, WordOperation
+from compiler.target.descriptors.elementwise import elementwise_descriptor, in_turn, words_in, words_out
 from compiler.target.descriptors.streams import linear_stream
 from model.config import DEFAULT
 from model.descriptor import Level
 from model.encoding import Operation, Stream
 
 MAP = FeatureMap(6, 8, 1, 100, 6)
+WORDS = words_in(MAP, Window(), in_turn(Window(), MAP.rows, MAP.cols))
+ALL = words_out(MAP, 0, MAP.rows)
 ONE_BY_ONE = WordOperation(Operation.MAXIMUM, {"window": 1}, {}, {**AS_IS, **INT8})
 
 
 def test_operations_need_their_streams() -> None:
     with pytest.raises(ValueError, match="^a residual without use, or none: the machine does not run such a pass$"):
-        elementwise_descriptor(DEFAULT, WordOperation(Operation.ADD, {}, {}, INT8), words_in(MAP), words_out(MAP))
+        elementwise_descriptor(DEFAULT, WordOperation(Operation.ADD, {}, {}, INT8), WORDS, ALL)
     with pytest.raises(ValueError, match="^a sum over no window: the machine does not run such a pass$"):
-        elementwise_descriptor(DEFAULT, WordOperation(Operation.SUM, {}, {}, INT8), words_in(MAP), words_out(MAP))
+        elementwise_descriptor(DEFAULT, WordOperation(Operation.SUM, {}, {}, INT8), WORDS, ALL)
 
 
 @pytest.mark.parametrize(("address", "late"), [(100, 0), (98, 0), (102, 46)])
 def test_a_map_is_written_behind_what_is_read(address: int, late: int) -> None:
     """In place, or below: each word is read before it is written. Two words above, all but the first two are not."""
     target = FeatureMap(6, 8, 1, address, 6)
-    descriptor = elementwise_descriptor(DEFAULT, ONE_BY_ONE, words_in(MAP), words_out(target))
+    descriptor = elementwise_descriptor(DEFAULT, ONE_BY_ONE, WORDS, words_out(target, 0, target.rows))
     assert len(read_too_late(descriptor, Stream.IFMAP, DEFAULT)) == late
 
 
@@ -38,12 +41,13 @@ def test_windows_are_read_before_their_word_is_written(rows_above: int, late: bo
     rows, cols = output_size((MAP.rows, MAP.cols), window)
     target = FeatureMap(rows, cols, MAP.groups, MAP.address + rows_above * MAP.pitch, rows)
     operation = WordOperation(Operation.MAXIMUM, {"window": 4}, {}, {**AS_IS, **INT8})
-    descriptor = elementwise_descriptor(DEFAULT, operation, words_in(MAP, window, -128), words_out(target))
+    taken, written = words_in(MAP, window, in_turn(window, rows, cols), -128), words_out(target, 0, rows)
+    descriptor = elementwise_descriptor(DEFAULT, operation, taken, written)
     assert bool(len(read_too_late(descriptor, Stream.IFMAP, DEFAULT))) == late
 
 
 def test_a_table_is_read_before_the_first_word_is_written() -> None:
     table = linear_stream(MAP.address, Level(32, 1))
     operation = WordOperation(Operation.TABLE, {}, {}, {**AS_IS, **INT8})
-    descriptor = elementwise_descriptor(DEFAULT, operation, words_in(MAP), words_out(MAP), table)
+    descriptor = elementwise_descriptor(DEFAULT, operation, WORDS, ALL, table)
     assert not len(read_too_late(descriptor, Stream.RESIDUAL, DEFAULT))

@@ -74,6 +74,8 @@ BENCHES = [
             module="tb.net.window_tests"),
     replace(network("net8", "random networks with branches and joins, several inputs and outputs", "runs_branches",
                     networks=6), module="tb.net.branch_tests"),
+    replace(network("net9", "a random graph of each operator", "runs_operators", graphs=1),
+            module="tb.net.operator_tests"),
     replace(network("words0", "elementwise passes in lists, the cost model", "runs_lists", kinds=["elementwise"],
                     lists=6, passes=12, timed=True), module="tb.net.pass_list_tests", unfit=lambda machine: None),
     replace(network("words1", "passes of every kind in lists, one overlapping the next", "runs_lists", lists=8,

@@ -21,9 +21,9 @@ from runtime.shipped import MODEL, PHOTO
 from scripts import cifar10
 from tb.common.tflite_builder import Builder
 from tb.scripts import case_files
-from tb.scripts.small_nets import separable, with_max_pool
+from tb.scripts.small_nets import separable
 
-SAME, VALID = 0, 1
+SAME = 0
 
 
 def make(folder: Path) -> None:
@@ -36,7 +36,7 @@ def make(folder: Path) -> None:
     (folder / "loop").symlink_to("loop")
     (folder / "nowhere").symlink_to("nosuch")
     os.mkfifo(folder / "pipe")
-    _models(folder, rng)
+    _models(folder)
     _networks(folder)
     _arrays(folder)
     _cases(folder, rng)
@@ -76,23 +76,14 @@ def two_to_one(name: str, out: tuple[int, ...], **options: int) -> bytes:
     return net.pack([x], [y])
 
 
-def pad(margins: list[list[int]], out: tuple[int, ...]) -> bytes:
-    net = Builder()
-    x, y = (net.tensor(shape, scale=0.1) for shape in ((1, 8, 8, 8), out))
-    net.operator("PAD", [x, net.tensor((4, 2), "int32", data=np.array(margins))], [y])
-    return net.pack([x], [y])
-
-
-def _models(folder: Path, rng: np.random.Generator) -> None:
+def _models(folder: Path) -> None:
     good = separable(np.random.default_rng(1))
-    pool = {"strideH": 2, "strideW": 2, "filterHeight": 2, "filterWidth": 2}
     for name, model in {
         "net": good,
         "shipped": MODEL.read_bytes(),
         "text": b"a model\n" * 20,
         "header": good[:8],
         "half": good[: len(good) // 2],
-        "max_pool": with_max_pool(rng),
         "batch4": conv(batch=4),
         "wide": conv(shape=(1, 4100, 8), filters=(8, 1, 1, 8), out=(1, 4100, 8)),
         "unquantised": conv(source={}),
@@ -106,10 +97,7 @@ def _models(folder: Path, rng: np.random.Generator) -> None:
         "bias": conv(bias=-(2**31)),
         "input_twice": conv(ends="one input twice"),
         "output": conv(ends="another output"),
-        "pool2": two_to_one("AVERAGE_POOL_2D", (1, 4, 4, 8), padding=VALID, **pool),
-        "relu": two_to_one("RELU", (1, 8, 8, 8)),
-        "pad": pad([[0, 0], [1, 1], [1, 1], [0, 0]], (1, 10, 10, 8)),
-        "pad_channels": pad([[0, 0], [0, 0], [0, 0], [0, 8]], (1, 8, 8, 16)),
+        "mixed": two_to_one("RESHAPE", (1, 16, 16, 2)),
     }.items():
         (folder / f"{name}.tflite").write_bytes(model)
     for name in ("two words.tflite", "two\nlines.tflite", "a'quote.tflite", "$HOME.tflite", "-dash.tflite",

@@ -34,12 +34,3 @@ def separable(rng: np.random.Generator, size: int = 8) -> bytes:
     x = net.average_pool("pool", x, x.shape[1], x.shape[1])
     x = net.conv("logits", x, weights(rng, 10, 1, 1, 24), scales(rng, 10), bias(rng, 10), Quant(0.2, 3))
     return net.build([x])
-
-
-def with_max_pool(rng: np.random.Generator) -> bytes:
-    """Has an operator that the machine does not run, in place 1."""
-    net = TfliteBuilder("max pool")
-    x = net.input("image", (1, 8, 8, 3), INPUT)
-    constants = weights(rng, 8, 3, 3, 3), scales(rng, 8), bias(rng, 8)
-    x = net.conv("conv", x, *constants, Quant(0.03, -128), relu=True)
-    return net.build([net.max_pool("pool", x, 2, 2)])

@@ -39,6 +39,17 @@ class Function(Operator):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lookup(Function):
+    """entries: int8 [256], as of `table`."""
+
+    name = "TABLE"
+    entries: np.ndarray
+
+    def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
+        return self.entries
+
+
+@dataclass(frozen=True, kw_only=True)
 class Requantize(Function):
     """From one scale to another."""
 

@@ -3,19 +3,16 @@
 
 from dataclasses import replace
 
+from compiler.ir.elementwise import Loop
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import AS_IS, Window, WordOperation, output_size
-from compiler.target.descriptors.streams import ring_of, rows_level
+from compiler.ir.layer import Window
+from compiler.ir.word_operation import WordOperation
+from compiler.target.descriptors.streams import linear_stream, ring_of, rows_level
 from compiler.target.limits import legal
 from model import encoding as enc
 from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import ArrayMode, Axis, Destination, DrainMode, Stream
-
-
-def average_factor(count: int) -> dict[str, int]:
-    """Multiplier and shift of a SUM that is an average of so many values, exact up to 2,896."""
-    return dict(AS_IS) if count == 1 else {"multiplier": (1 << 31) // count + 1, "shift": 0}
 
 
 def set_operation(descriptor: Descriptor, operation: WordOperation) -> None:
@@ -54,47 +51,63 @@ def elementwise_descriptor(machine: MachineConfig, operation: WordOperation, ifm
     return legal(machine, descriptor)
 
 
-def words_in(feature_map: FeatureMap, window: Window = Window(), pad: int = 0) -> StreamDescriptor:
-    """Words A of a map: those of a window, for all of its places along columns, rows, images and groups; what is
-    outside is `pad`."""
-    rows, cols = output_size((feature_map.rows, feature_map.cols), window)
-    (taps_down, taps_across), (down, across) = window.kernel, window.stride
-    y, x = -window.pads[0], -window.pads[2]
-
-    def columns(count: int, step: int) -> Level:
-        return Level(count, step, Axis.COLUMN, step)
-
+def words_in(source: FeatureMap, window: Window, pixels: tuple[Loop, ...], outside: int = 0,
+             first: int = 0) -> StreamDescriptor:
+    """Words A: those of a window, for all of its places along pixels, images and groups, from output row `first` on;
+    outside: the value of what the map does not have."""
+    taps = in_turn(Window(stride=window.dilation), *window.kernel)
+    y, x = first * window.stride[0] - window.pads[0], -window.pads[2]
     return StreamDescriptor(
-        {"row_address": feature_map.row_address(y), "offset": x % (1 << enc.GLB_ADDRESS_BITS), **ring_of(feature_map)},
-        {"y": y, "x": x, "rows": feature_map.rows, "cols": feature_map.cols},
-        {"pad": pad, "destination": Destination.PPU},
-        (columns(taps_across, window.dilation[1]), rows_level(feature_map, taps_down, window.dilation[0]),
-         columns(cols, across), rows_level(feature_map, rows, down), Level(feature_map.images, feature_map.image_step),
-         Level(feature_map.groups, feature_map.group_step)),
+        {"row_address": source.row_address(y), "offset": x % (1 << enc.GLB_ADDRESS_BITS), **ring_of(source)},
+        {"y": y, "x": x, "rows": source.rows, "cols": source.cols},
+        {"pad": outside, "destination": Destination.PPU},
+        (*(_level(source, loop) for loop in (*taps, *pixels)), Level(source.images, source.image_step),
+         Level(source.groups, source.group_step)),
     )
 
 
-def words_out(feature_map: FeatureMap, last_channels: int = 8) -> StreamDescriptor:
-    """The words of a map along columns, rows, images and groups; last_channels: of the last group, that are
-    written."""
-    return rows_out(feature_map, 0, feature_map.rows, last_channels)
+def in_turn(window: Window, rows: int, cols: int) -> tuple[Loop, Loop]:
+    """So many places of a window along columns and rows."""
+    return Loop(cols, Axis.COLUMN, window.stride[1]), Loop(rows, Axis.ROW, window.stride[0])
 
 
-def rows_out(feature_map: FeatureMap, first: int, last: int, last_channels: int = 8) -> StreamDescriptor:
-    """As `words_out`, of rows first to last - 1."""
-    return replace(rows_beside(feature_map, first, last), options={"last_strobe": (1 << last_channels) - 1})
+def _level(feature_map: FeatureMap, loop: Loop) -> Level:
+    if loop.axis == Axis.ROW:
+        return rows_level(feature_map, loop.count, loop.step)
+    return Level(loop.count, loop.step, Axis.COLUMN, loop.step)
 
 
-def rows_in(feature_map: FeatureMap, first: int, last: int) -> StreamDescriptor:
-    """Words A of rows first to last - 1 of a map, in the order of `rows_out`."""
-    return replace(rows_beside(feature_map, first, last), options={"destination": Destination.PPU})
+def words_out(feature_map: FeatureMap, first: int, last: int, last_channels: int = 8) -> StreamDescriptor:
+    """The words of rows first to last - 1 along columns, rows, images and groups; last_channels: of the last group,
+    that are written."""
+    return replace(words_beside(feature_map, feature_map, first, last),
+                   options={"last_strobe": (1 << last_channels) - 1})
 
 
-def rows_beside(feature_map: FeatureMap, first: int, last: int) -> StreamDescriptor:
-    """Words B of rows first to last - 1 of a map, in the order of `rows_out`."""
+def words_beside(feature_map: FeatureMap, made: FeatureMap, first: int, last: int) -> StreamDescriptor:
+    """Words B of a map for rows first to last - 1 of the one that is made, in the order of `words_out`: of a single row
+    or column again for each of those."""
+    down, across = feature_map.rows == made.rows, feature_map.cols == made.cols
+    y = first if down else 0
+    columns = Level(made.cols, 1, Axis.COLUMN, 1) if across else Level(made.cols)
     return StreamDescriptor(
-        {"row_address": feature_map.row_address(first), **ring_of(feature_map)},
-        {"y": first, "rows": feature_map.rows, "cols": feature_map.cols}, {},
-        (Level(feature_map.cols, 1, Axis.COLUMN, 1), rows_level(feature_map, last - first, 1),
-         Level(feature_map.images, feature_map.image_step), Level(feature_map.groups, feature_map.group_step)),
+        {"row_address": feature_map.row_address(y), **ring_of(feature_map)},
+        {"y": y, "rows": feature_map.rows, "cols": feature_map.cols}, {},
+        (columns, rows_level(feature_map, last - first, 1) if down else Level(last - first),
+         Level(made.images, feature_map.image_step if feature_map.images == made.images else 0),
+         Level(made.groups, feature_map.group_step)),
     )
+
+
+def constants_beside(address: int, shape: tuple[int, int, int], made: FeatureMap, first: int, last: int
+                     ) -> StreamDescriptor:
+    """Words that are no map's, [rows, columns, groups], in the order of `words_out`: of a single row, column or group
+    again for each of those."""
+    rows, cols, groups = shape
+
+    def level(count: int, size: int, stride: int) -> Level:
+        return Level(count, stride if size > 1 else 0)
+
+    start = first * cols * groups if rows > 1 else 0
+    return linear_stream(address + start, level(made.cols, cols, groups), level(last - first, rows, cols * groups),
+                         Level(made.images), level(made.groups, groups, 1))

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups without the array: an operation on words, and which words."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.ir.layer import Group, Table
+from compiler.ir.word_operation import WordOperation
+from model.encoding import Axis, Operation
+
+_KINDS = {Operation.NONE: "move", Operation.SUM: "average"}
+
+
+@dataclass(frozen=True)
+class Loop:
+    """So many rounds, each `step` rows or columns of a map further."""
+
+    count: int
+    axis: Axis
+    step: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elementwise(Group):
+    """The first operation of its epilogue on the words of its source, without the array.
+
+    walk     loops over pixels of the source, innermost first, in the order of the output's; empty: as the window says.
+             With negative pads the first pixels are left out
+    outside  value of pixels that the source does not have
+    others   the map of words B, if there is one; where it has one row or one column, all take that
+    """
+
+    walk: tuple[Loop, ...] = ()
+    outside: int = 0
+
+    @property
+    def operation(self) -> WordOperation:
+        return self.operations[0]
+
+    @property
+    def kind(self) -> str:
+        return _KINDS.get(self.operation.kind, self.operation.name)
+
+    @property
+    def weights(self) -> tuple[np.ndarray, ...]:
+        return ()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return ()
+
+    @property
+    def map_shape(self) -> tuple[int, int]:
+        return self.output.shape[:2]
+
+    @property
+    def at_once(self) -> bool:
+        return bool(self.walk)
+
+    def input_rows(self, first: int, last: int) -> tuple[int, int]:
+        return (0, self.source.shape[0]) if self.walk else super().input_rows(first, last)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations of the PPU on words (docs/ppu.md), as layers have them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.ir.feature_map import words_of
+from model import encoding as enc
+from model.encoding import Operation
+from model.operators.quantization import INT8_MAX, INT8_MIN, Requantization
+
+AS_IS = {"multiplier": 1 << 30, "shift": 1}  # of an operation's result: a factor of 1
+INT8 = {"act_min": INT8_MIN, "act_max": INT8_MAX}
+
+
+@dataclass(frozen=True)
+class WordOperation:
+    """An operation of the PPU on words, and its fields: encoding.PPU_FIRST, PPU_SECOND, PPU_RESULT.
+
+    constants: uint64, what it takes beside maps. Of TABLE the words of its 256 entries; else [rows, columns, groups],
+    where a size of 1 is for all alike: of SUM a word for each window, of others words B if those are of no map.
+    """
+
+    kind: Operation
+    first: Mapping[str, int] = field(default_factory=dict)
+    second: Mapping[str, int] = field(default_factory=dict)
+    result: Mapping[str, int] = field(default_factory=dict)
+    constants: np.ndarray | None = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.kind.name.lower()
+
+    @property
+    def constant_words(self) -> int:
+        return 0 if self.constants is None else self.constants.size
+
+
+def copy() -> WordOperation:
+    """Words as they are."""
+    return WordOperation(Operation.NONE)
+
+
+def larger() -> WordOperation:
+    """Of two values of one scale."""
+    return WordOperation(Operation.MAXIMUM, result=AS_IS | INT8)
+
+
+def lookup(entries: np.ndarray) -> WordOperation:
+    """entries: int8 [256], the result of q at q + 128."""
+    return WordOperation(Operation.TABLE, result=AS_IS | INT8, constants=words_of(entries.reshape(-1, 8)))
+
+
+def largest_of_window(taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MAX) -> WordOperation:
+    """The largest of so many values, clamped."""
+    clamp = {"act_min": minimum, "act_max": maximum}
+    return WordOperation(Operation.MAXIMUM, {"window": taps}, result=AS_IS | clamp)
+
+
+def average_of_window(counts: np.ndarray, taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MAX,
+                      ties_up: bool = False) -> WordOperation:
+    """The average of the pixels of a window that are inside the map, the others being 0.
+
+    counts: int [E, F], how many those are, at most 2,896; a tie goes away from zero, or up.
+    """
+    if (counts == counts.flat[0]).all():
+        counts = counts[:1, :1]  # all alike
+    bias = -INT8_MIN if ties_up else 0  # sums of values that are not negative go up
+    words = [enc.WINDOW.pack(bias=bias * int(count), **average_factor(int(count))) for count in counts.flat]
+    result = {"zero_point": -bias, "act_min": minimum, "act_max": maximum}
+    return WordOperation(Operation.SUM, {"window": taps}, result=result,
+                         constants=np.array(words, np.uint64).reshape(*counts.shape, 1))
+
+
+def sum_of_window(count: int, zero_point: int, scaling: Requantization) -> WordOperation:
+    """The sum of so many values less their zero point, requantised."""
+    word = enc.WINDOW.pack(multiplier=int(scaling.multiplier), shift=int(scaling.shift), bias=-zero_point * count)
+    result = {"zero_point": int(scaling.zero_point), "act_min": int(scaling.minimum), "act_max": int(scaling.maximum)}
+    return WordOperation(Operation.SUM, {"window": count}, result=result, constants=np.full((1, 1, 1), word, np.uint64))
+
+
+def average_factor(count: int) -> dict[str, int]:
+    """Multiplier and shift of a SUM that is an average of so many values, exact up to 2,896."""
+    return dict(AS_IS) if count == 1 else {"multiplier": (1 << 31) // count + 1, "shift": 0}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that are several of the machine's operations become those, with the same values."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.elementwise import Add, Mul, Prelu
+from compiler.ir.operators.movement import Concatenation
+from compiler.ir.operators.operator import Operator, quantizations
+from compiler.ir.operators.tables import Lookup
+from compiler.ir.tensor import Constant, Quantized, Tensor
+from model.operators.elementwise import prelu_parameters
+from model.operators.quantization import requantize
+from model.operators.tables import VALUES, joined_uint8
+
+
+def expand(graph: Graph) -> Graph:
+    nodes = tuple(part for node in graph.nodes for part in _EXPANSIONS.get(type(node.operator), _as_it_is)(node))
+    return Graph(graph.inputs, nodes, graph.outputs)
+
+
+def _as_it_is(node: Node) -> tuple[Node, ...]:
+    return (node,)
+
+
+def _prelu(node: Node) -> tuple[Node, ...]:
+    """A table of what becomes of values from zero on, and the product of the others and their slopes: one of the two is
+    zero, and their sum in one scale is the other. Where all slopes are one the whole is a table."""
+    (values, slopes), (output,) = node.inputs, node.outputs
+    scales, unsigned = quantizations(values, slopes, output), node.operator.unsigned
+    if isinstance(values, Constant):
+        return (node,)
+    if isinstance(slopes, Constant) and len(np.unique(slopes.data)) == 1:
+        (entries,) = node.operator.run((VALUES.astype(np.int8), slopes.data.reshape(-1)[:1]), node.inputs, node.outputs)
+        return (_lookup(node, entries, values, output),)
+    parameters = prelu_parameters(*scales, node.operator.reference)
+    positive = requantize(np.maximum(VALUES - values.zero_point, 0), parameters.positive)
+    negative = np.minimum(VALUES, values.zero_point).astype(np.int8)
+    parts = [replace(output, name=f"{output.name}#{part}") for part in ("positive", "product")]
+    below = replace(values, name=f"{output.name}#negative")
+    return (
+        _lookup(node, positive, values, parts[0]),
+        _lookup(node, negative, values, below),
+        replace(node, operator=Mul(unsigned=unsigned), inputs=(below, slopes), outputs=(parts[1],)),
+        replace(node, operator=Add(unsigned=unsigned), inputs=tuple(parts)),
+    )
+
+
+def _concatenation(node: Node) -> tuple[Node, ...]:
+    """Inputs of other scales are taken to the output's first."""
+    (output,) = node.outputs
+    if any(isinstance(tensor, Constant) for tensor in node.inputs):
+        return (node,)
+    tables, inputs = [], []
+    for n, tensor in enumerate(node.inputs):
+        if _differs(tensor, output):
+            rescaled = replace(output, name=f"{output.name}#{n}", shape=tensor.shape)
+            tables.append(_lookup(node, joined_uint8(tensor.quantization, output.quantization), tensor, rescaled))
+            tensor = rescaled
+        inputs.append(tensor)
+    return *tables, replace(node, operator=replace(node.operator, unsigned=False), inputs=tuple(inputs))
+
+
+def _differs(tensor: Tensor, output: Tensor) -> bool:
+    return isinstance(tensor, Quantized) and tensor.quantization != output.quantization
+
+
+def _lookup(node: Node, entries: np.ndarray, source: Tensor, output: Tensor) -> Node:
+    return replace(node, operator=Lookup(entries=entries), inputs=(source,), outputs=(output,))
+
+
+_EXPANSIONS: dict[type[Operator], Callable[[Node], tuple[Node, ...]]] = {
+    Prelu: _prelu, Concatenation: _concatenation}

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that put values in other places, as loops over pixels and as filters of ones and zeros.
+
+What an operator does is read off by having it move the numbers of places: each value of an output comes from a place of
+an input, or is a constant. Where pixels are moved without regard to channels, in an order that loops have, and
+channels without regard to pixels, an elementwise pass copies the words, and a pointwise convolution whose filters have
+a single 1 deals the channels. What several inputs make is joined by maxima with a map that has -128 elsewhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from compiler.ir.elementwise import Elementwise, Loop
+from compiler.ir.graph import Node, map_shape
+from compiler.ir.layer import OFFSET_ZERO_POINT, Group, Map, Output, Pointwise, Table, Window
+from compiler.ir.tensor import Constant
+from compiler.ir.word_operation import AS_IS, copy, larger
+from model.encoding import STREAM_LEVEL, Axis
+from model.operators.quantization import INT8_MIN
+
+_OUTSIDE = 512  # places are numbered from here on; what is less is a value
+MOST_LOOPS = 6  # over pixels, beside those over images and groups
+
+
+class Unmovable(ValueError):
+    """A move that is no loops; the message says of what."""
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """What one output takes of one input.
+
+    channels  int [M]: which channel of the input, -1 for none: `fill`
+    loops     over pixels of the input, innermost first, in the output's order
+    window    its pads and strides, if they say all of the loops; else its pads say where the loops begin
+    fill      the value of what is not of the input
+    """
+
+    source: tuple[int, int, int]
+    made: tuple[int, int, int]
+    channels: np.ndarray
+    window: Window
+    loops: tuple[Loop, ...]
+    fill: int
+
+    @cached_property
+    def same_channels(self) -> bool:
+        return np.array_equal(self.channels, np.arange(self.source[2]))
+
+    @cached_property
+    def same_pixels(self) -> bool:
+        return not self.loops and self.window == Window() and self.source[:2] == self.made[:2]
+
+
+def moves_of(node: Node) -> list[list[Move]]:
+    """Of each output, what it takes of each input. Raises Unmovable."""
+    inputs = node.inputs
+    if any(isinstance(tensor, Constant) for tensor in inputs):
+        raise Unmovable("a constant")
+    found: list[list[Move]] = [[] for _ in node.outputs]
+    for n in range(len(inputs)):
+        fill = INT8_MIN if len(inputs) > 1 else 0
+        values = tuple(np.arange(_OUTSIDE, _OUTSIDE + tensor.size).reshape(tensor.shape) if k == n
+                       else np.full(tensor.shape, fill) for k, tensor in enumerate(inputs))
+        for moves, places, output in zip(found, node.run(values), node.outputs, strict=True):
+            moves.append(_move(places.reshape(map_shape(output.shape)), map_shape(inputs[n].shape)))
+    return found
+
+
+def _move(places: np.ndarray, source: tuple[int, int, int]) -> Move:
+    """places: int [E, F, M], values of constants below _OUTSIDE."""
+    inside = places >= _OUTSIDE
+    constants = np.unique(places[~inside])
+    if len(constants) > 1:
+        raise Unmovable("constants of several values")
+    pixels, channels = np.divmod(np.where(inside, places - _OUTSIDE, 0), source[2])
+    here, there = inside.any(axis=2), inside.any(axis=(0, 1))
+    if not np.array_equal(inside, here[:, :, None] & there):
+        raise Unmovable("other channels of other pixels")
+    pixel, channel = (np.where(inside, part, 0).max(axis=axes) for part, axes in ((pixels, 2), (channels, (0, 1))))
+    if np.any(inside & ((pixels != pixel[:, :, None]) | (channels != channel))):
+        raise Unmovable("other channels of other pixels")
+    rows, cols = np.divmod(pixel, source[1])
+    window, loops = _loops(here, rows, cols, source)
+    fill = int(constants[0]) if len(constants) else 0
+    return Move(source, places.shape, np.where(there, channel, -1), window, loops, fill)
+
+
+def _loops(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]
+           ) -> tuple[Window, tuple[Loop, ...]]:
+    """here: bool [E, F], whether the pixel comes from the input; rows, cols: which one."""
+    if not here.all():
+        return _padded(here, rows, cols, source), ()
+    if not np.ptp(rows, axis=1).any() and not np.ptp(cols, axis=0).any():  # rows of rows, columns of columns
+        down, across = _even(rows[:, 0]), _even(cols[0])
+        if down and across:
+            return _window(rows[0, 0], cols[0, 0], down, across, here.shape, source), ()
+    found = []
+    for row, col in ((rows[0], cols[0]), (rows[:, 0], cols[:, 0])):
+        found += _decomposed(np.stack([row, col], axis=1))
+    at = np.array([[rows[0, 0], cols[0, 0]]])
+    for loop in found:
+        step = np.array([loop.axis == Axis.ROW, loop.axis == Axis.COLUMN]) * loop.step
+        at = (np.arange(loop.count)[:, None, None] * step + at).reshape(-1, 2)
+    if not np.array_equal(at, np.stack([rows, cols], axis=-1).reshape(-1, 2)):
+        raise Unmovable("pixels in an order that is no loops'")
+    if len(found) > MOST_LOOPS:
+        raise Unmovable(f"pixels in {len(found)} loops")
+    return Window(pads=(-int(rows[0, 0]), 0, -int(cols[0, 0]), 0)), tuple(found)
+
+
+def _window(first_row: int, first_col: int, down: int, across: int, made: tuple[int, int],
+            source: tuple[int, int, int]) -> Window:
+    """That sees so many places from here on."""
+    bottom = (made[0] - 1) * down + 1 + first_row - source[0]
+    right = (made[1] - 1) * across + 1 + first_col - source[1]
+    return Window(stride=(down, across), pads=(-int(first_row), int(bottom), -int(first_col), int(right)))
+
+
+def _padded(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]) -> Window:
+    """A map with a margin: of the pixels that are there, neighbours are neighbours."""
+    (top, *_, bottom), (left, *_, right) = (np.flatnonzero(here.any(axis=axis))[[0, 0, -1]] for axis in (1, 0))
+    part = slice(top, bottom + 1), slice(left, right + 1)
+    row, col = rows[part], cols[part]
+    whole = row.shape == source[:2] and here[part].all()
+    if not whole or np.any(row != np.arange(source[0])[:, None]) or np.any(col != np.arange(source[1])):
+        raise Unmovable("a part of a map with a margin")
+    return _window(-top, -left, 1, 1, here.shape, source)
+
+
+def _even(places: np.ndarray) -> int:
+    """The step between places, 1 of a single one; 0 if it is not the same, or not forward."""
+    steps = np.unique(np.diff(places))
+    step = int(steps[0]) if len(steps) == 1 else int(len(steps) == 0)
+    return max(step, 0)
+
+
+def _decomposed(places: np.ndarray) -> list[Loop]:
+    """Loops, innermost first, that go through places [N, 2]: rows and columns. Raises Unmovable."""
+    count = len(places)
+    if count == 1:
+        return []
+    step = places[1] - places[0]
+    along = np.all(places == places[0] + np.arange(count)[:, None] * step, axis=1)
+    run = count if along.all() else int(np.argmin(along))
+    if step.all() or count % run:
+        raise Unmovable("pixels in an order that is no loops'")
+    blocks = places.reshape(-1, run, 2)
+    if np.any(blocks != blocks[:, :1] + np.arange(run)[:, None] * step):
+        raise Unmovable("pixels in an order that is no loops'")
+    axis = Axis.ROW if step[0] else Axis.COLUMN
+    if step.sum() < 0 or step.sum() > STREAM_LEVEL.largest("step"):
+        raise Unmovable("pixels backwards, or far apart")
+    return [Loop(run, axis, int(step.sum())), *_decomposed(blocks[:, 0])]
+
+
+# ---- As groups ----
+
+
+def move_groups(node: Node, maps: Mapping[str, Map]) -> list[Group]:
+    """In the order in which they run. Raises Unmovable."""
+    groups: list[Group] = []
+    for output, moves in zip(node.outputs, moves_of(node), strict=True):
+        so_far: Map | None = None
+        for n, (move, tensor) in enumerate(zip(moves, node.inputs, strict=True)):
+            made = maps[output.name]
+            if n + 1 < len(moves):
+                made = replace(made, name=f"{made.name}#{n}")
+            groups += _groups_of(node.where, move, maps[tensor.name], made)
+            if so_far is not None:
+                groups[-1] = _joined(groups[-1], so_far)
+            so_far = made
+    return groups
+
+
+def _groups_of(where: str, move: Move, source: Map, made: Map) -> list[Group]:
+    """Channels first where that leaves fewer."""
+    if move.same_channels:
+        return [_copy(where, move, source, made)]
+    if move.same_pixels:
+        return [_deal(where, move, source, made)]
+    name = f"{made.name}#channels"
+    if move.made[2] < move.source[2]:
+        between = replace(made, name=name, shape=(*move.source[:2], move.made[2]))
+        return [_deal(where, move, source, between), _copy(where, move, between, made)]
+    between = replace(source, name=name, shape=(*move.made[:2], move.source[2]))
+    return [_copy(where, move, source, between), _deal(where, move, between, made)]
+
+
+def _copy(where: str, move: Move, source: Map, made: Map) -> Elementwise:
+    return Elementwise(name=where, source=source, output=made, window=move.window, walk=move.loops, outside=move.fill,
+                       epilogue=(copy(),))
+
+
+def _deal(where: str, move: Move, source: Map, made: Map) -> Pointwise:
+    """Filters of a single 1, whose sums are the values themselves."""
+    zero_point = OFFSET_ZERO_POINT if source.zero_point == OFFSET_ZERO_POINT else 0  # the array's values are q less it
+    count = len(move.channels)
+    taken = move.channels >= 0
+    filters = np.zeros((count, source.shape[2]), np.int8)
+    filters[np.flatnonzero(taken), move.channels[taken]] = 1
+    bias = np.where(taken, 0, move.fill - zero_point).astype(np.int32)
+    table = Table(bias, np.full(count, AS_IS["multiplier"], np.int32), np.full(count, AS_IS["shift"], np.int8),
+                  Output(zero_point))
+    return Pointwise(name=where, source=source, output=made, filters=filters, table=table)
+
+
+def _joined(group: Group, other: Map) -> Group:
+    """A group that leaves the larger of its values and those of another map."""
+    return replace(group, others=(other,), epilogue=(larger(),))

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Single operators on the whole machine, every pass and all outputs against the model."""
+
+import os
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cocotb
+
+from tb.common.bench import Testbench
+from tb.common.scoreboard import Scoreboard
+from tb.common.single_operators import ON_THE_MACHINE, cases
+from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.host import Host
+from tb.net.net_tests import compare_run
+
+
+@cocotb.test()
+async def runs_operators(dut) -> None:
+    """As many graphs of each operator as the argument `graphs` says, or EYRIE_SINGLE."""
+    tb = Testbench(dut)
+    board = Scoreboard("operators")
+    host = Host(tb, DRAM_BYTES)
+    await host.begin()
+    count = int(os.environ.get("EYRIE_SINGLE") or tb.arguments["graphs"])
+    with TemporaryDirectory() as folder:
+        for number, operator in enumerate(ON_THE_MACHINE):
+            drawn = cases(operator, tb.machine, Path(folder), [cocotb.RANDOM_SEED, number])
+            for case in islice(drawn, count):
+                image = case.stages.image
+                contents = image.with_inputs(case.inputs)
+                result = await host.run(contents, image.program, CYCLE_LIMIT)
+                board.compare(0, int(result.error), f"{case}: error code")
+                compare_run(board, image, contents, result)
+                outputs = image.outputs(host.memory)
+                for name, golden in case.expected.items():
+                    board.compare(golden.tolist(), outputs[name].tolist(), f"{case}: {name}")
+            dut._log.info("%s", operator)
+    await tb.finish(board)
