@@ -19,6 +19,7 @@ from tb.net.random_branches import draw_network
 from tb.net.requests import RtlBackEnd
 from tb.scripts.commands import assert_refused, eyrie
 
+
 @pytest.fixture
 def net(tmp_path: Path) -> Path:
     """QUANTIZE, a convolution, RESIZE_BILINEAR, a fully connected layer, SOFTMAX, DEQUANTIZE."""
@@ -61,10 +62,6 @@ def test_branches_in_one_machine_part(seed: int, tmp_path: Path) -> None:
         assert len(done.machine) == 1
         for output, expected in zip(done.outputs, session.golden(inputs), strict=True):
             np.testing.assert_array_equal(output, expected)
-
-
-def test_a_profile_is_of_one_part(net: Path) -> None:
-    assert_refused(eyrie("profile", net), f"eyrie profile: {net}: a network in parts for machine and host: give the ")
 
 
 def test_several_outputs(tmp_path: Path) -> None:
