@@ -70,11 +70,11 @@ class _Owner:
 
     def of_transfer(self, transfer: Transfer, number: int) -> int:
         """number: of the transfer, from 1. A store waits for the pass that wrote the words; a map is loaded
-        for the first pass that waits for it; rows that only padding is read behind, which none does, for the last."""
+        for the first pass that waits for it, or for the last, if none does: rows that no window sees."""
         if not transfer.load:
             return self.of_pass[transfer.wait_passes - 1]
         for start, end, step in self._constants:
             if start <= transfer.dram_address < end:
                 return step
-        waiting = (n for n, wait in enumerate(self._waits) if wait >= number)
-        return self.of_pass[next(waiting, len(self._waits) - 1)]
+        last = len(self._waits) - 1
+        return self.of_pass[next((n for n, wait in enumerate(self._waits) if wait >= number), last)]

@@ -39,16 +39,18 @@ class Window:
     """What a layer sees of its input for each output pixel.
 
     kernel: R, S; stride (U) and dilation: of rows, of columns; pads: top, bottom, left, right
+    addends: int8 filters whose sum a filter is: each tap is taken for each of them in turn
     """
 
     kernel: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     dilation: tuple[int, int] = (1, 1)
+    addends: int = 1
 
     @property
     def taps(self) -> int:
-        return self.kernel[0] * self.kernel[1]
+        return self.kernel[0] * self.kernel[1] * self.addends
 
     @property
     def span(self) -> tuple[int, int]:
@@ -58,7 +60,8 @@ class Window:
 
     def __str__(self) -> str:
         said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
-        return said if self.dilation == (1, 1) else f"{said} dilation {_pair(self.dilation)}"
+        dilated = "" if self.dilation == (1, 1) else f" dilation {_pair(self.dilation)}"
+        return said + dilated + ("" if self.addends == 1 else f" addends {self.addends}")
 
 
 def _pair(values: tuple[int, int]) -> str:
@@ -145,7 +148,7 @@ class Group:
 
     @property
     def weights(self) -> tuple[np.ndarray, ...]:
-        """int8, of all its convolutions."""
+        """int8 or int16, of all its convolutions."""
         raise NotImplementedError
 
     @property
@@ -198,6 +201,7 @@ class Group:
 
     @property
     def weight_bytes(self) -> int:
+        """As the model has them."""
         return sum(weights.size for weights in self.weights)
 
     @property
@@ -214,7 +218,11 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Filtered(Group):
-    """A group whose sums are over channels. filters: int8 [M, ...]; table: of the result."""
+    """A group whose sums are over channels.
+
+    filters: int8 [M, ...], or int16, which the machine takes as so many int8 addends as the window says
+    table: of the result
+    """
 
     filters: np.ndarray
     table: Table
@@ -255,9 +263,9 @@ class Grouped(Filtered):
         return word_groups(len(self.filters)) if groups == 1 else len(self.filters) // self.source.shape[2]
 
     def spread(self) -> np.ndarray:
-        """int8 [M, R, S, 8]: filters of all channels of their group, the others' zero."""
+        """[M, R, S, 8]: filters of all channels of their group, the others' zero."""
         own = np.arange(len(self.filters)) // (len(self.filters) // self.source.shape[2])
-        found = np.zeros((*self.filters.shape, 8), np.int8)
+        found = np.zeros((*self.filters.shape, 8), self.filters.dtype)
         found[np.arange(len(own)), :, :, own % 8] = self.filters
         return found
 
@@ -277,7 +285,8 @@ class Pointwise(Filtered):
 
 @dataclass(frozen=True, kw_only=True)
 class Depthwise(Group):
-    """depthwise: int8 [R, S, M], output m of channel m div (M / C); middle: table of its words, which are the result."""
+    """depthwise: int8 or int16 [R, S, M], output m of channel m div (M / C); middle: table of its words, which are the
+    result."""
 
     depthwise: np.ndarray
     middle: Table

@@ -34,7 +34,7 @@ from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
 from compiler.ir.operators.tables import Absolute, HardSwish, LeakyRelu, Logistic, Lookup, Real, Relu, Requantize, Tanh
 from compiler.ir.tensor import Quantized
 from compiler.passes.moves import Unmovable, moves_of
-from compiler.passes.pools import MOST_AVERAGED, MOST_AVERAGED_UP, pixels_inside, pool_group
+from compiler.passes.pools import MOST_AVERAGED, MOST_AVERAGED_UP, mean_group, pixels_inside
 from compiler.passes.word_operations import operands_of, word_operation
 from model.encoding import PPU_FIRST, PPU_RESULT, PPU_SECOND, STREAM_LEVEL, STREAM_RANGE
 from model.messages import times
@@ -87,14 +87,10 @@ def countable(site: Site) -> str:
 # ---- Of operators with weights ----
 
 
-def int8_filters(site: Site) -> str:
-    """filters are int8 without zero point"""
-    return "" if site.operator.filters.dtype == "int8" else f"{site.operator.filters.dtype} of uint8 ones less theirs"
-
-
 def fixed_point(site: Site) -> str:
-    """sums are rescaled in fixed point"""
-    return "in double, as uint8 ones are" if site.operator.unsigned else ""
+    """sums are rescaled as fixed point can"""
+    found = site.operator.fixed_point(site.node.inputs, site.node.outputs)
+    return "" if found else "in double, by a factor that it does not have"
 
 
 # ---- Of operators of two tensors ----
@@ -144,10 +140,10 @@ def countable_window(site: Site) -> str:
     return "" if taps <= most else f"{taps}: at most {most}"
 
 
-def over_pixels(site: Site) -> str:
-    """means are over rows and columns, whose number and factor fit the machine's fields"""
+def countable_mean(site: Site) -> str:
+    """means leave axes in their places, and their number and factor fit the machine's fields"""
     try:
-        pool_group(site.node, {tensor.name: map_of(tensor) for tensor in (*site.node.inputs, *site.node.outputs)})
+        mean_group(site.node, {tensor.name: map_of(tensor) for tensor in (*site.node.inputs, *site.node.outputs)})
     except ValueError as error:
         return str(error)
     return ""
@@ -187,9 +183,9 @@ ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
 _OF_TWO = (countable, a_map_and_its_like, fields)
 _MOVES = (countable, movable)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
-    Conv2D: (countable, int8_filters),
-    DepthwiseConv2D: (countable, int8_filters),
-    FullyConnected: (countable, int8_filters, fixed_point),
+    Conv2D: (countable,),
+    DepthwiseConv2D: (countable,),
+    FullyConnected: (countable, fixed_point),
     Add: _OF_TWO,
     Sub: _OF_TWO,
     Mul: _OF_TWO,
@@ -197,7 +193,7 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Minimum: _OF_TWO,
     AveragePool2D: (countable, countable_window, few_averaged),
     MaxPool2D: (countable, countable_window),
-    Mean: (countable, over_pixels),
+    Mean: (countable, countable_mean),
     **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), (countable,)),
     **dict.fromkeys((Reshape, Transpose, Pad, MirrorPad, Tile, Slice, StridedSlice, Gather, ResizeNearestNeighbor,
                      Concatenation, Split, Pack, Unpack), _MOVES),

@@ -32,7 +32,7 @@ from compiler.ir.operators.pooling import AveragePool2D, Mean, Pool
 from compiler.ir.operators.tables import Function
 from compiler.passes.constraints import is_pointwise, is_view
 from compiler.passes.moves import move_groups
-from compiler.passes.pools import pool_group
+from compiler.passes.pools import mean_group, pool_group
 from compiler.passes.word_operations import KINDS, operands_of, word_operation
 from model.operators.convolution import fold_zero_point
 
@@ -45,7 +45,7 @@ def _table(node: Node) -> Table:
     # With zero point -128 the array reads q ^ 0x80, in which zero is zero: q + 128.
     offset = 0 if zero_point == OFFSET_ZERO_POINT else zero_point
     bias = fold_zero_point(operator.bias, operator.filters, offset, channel_axis=axis)
-    limits = operator.requantization(node.inputs, node.outputs)
+    limits = operator.fixed_point(node.inputs, node.outputs)
     output = Output(int(limits.zero_point), int(limits.minimum), int(limits.maximum))
     count = len(bias)
     return Table(np.asarray(bias, np.int32), np.broadcast_to(np.asarray(limits.multiplier, np.int32), count),
@@ -86,8 +86,10 @@ class _Forming:
         if isinstance(operator, AveragePool2D) and self._averages(source, node):
             rows, cols, _ = source.shape
             self._extend(source, node, epilogue=(Average(rows * cols),))
-        elif isinstance(operator, (Pool, Mean)):
+        elif isinstance(operator, Pool):
             self._add(pool_group(node, maps))
+        elif isinstance(operator, Mean):
+            self._add(mean_group(node, maps))
         elif isinstance(operator, Function):
             self._look_up(source, node)
         elif type(operator) in KINDS:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Averages, maxima and means as operations on the words of windows."""
+"""Averages, maxima and means as operations on the words of windows, or as sums of the array."""
 
 from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 
 from compiler.ir.elementwise import Elementwise, Loop
-from compiler.ir.graph import Node
-from compiler.ir.layer import Map, Window
+from compiler.ir.graph import Node, map_shape
+from compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Map, Output, Table, Window
 from compiler.ir.operators.operator import axis_of, quantizations
-from compiler.ir.operators.pooling import AveragePool2D, Mean, Pool
-from compiler.ir.word_operation import WordOperation, average_of_window, largest_of_window, sum_of_window
+from compiler.ir.operators.pooling import AveragePool2D, Pool
+from compiler.ir.word_operation import average_of_window, largest_of_window, sum_of_window
 from model.encoding import Axis
 from model.operators.pooling import mean_requantization
-from model.operators.quantization import INT8_MIN, activation_range
+from model.operators.quantization import INT8_MIN, Requantization, activation_range
 
 # Pixels of which an average is exact: a multiplier is up to 2^-31 too large, of sums up to 128 a pixel, or 255.
 MOST_AVERAGED = 2896
@@ -21,15 +22,9 @@ MOST_AVERAGED_UP = 2052
 
 
 def pool_group(node: Node, maps: Mapping[str, Map]) -> Elementwise:
-    """Of an operator whose axes are a map's rows and columns (constraints.py)."""
-    source, output = maps[node.inputs[0].name], maps[node.outputs[0].name]
+    """Of a pool."""
+    source, output, operator = maps[node.inputs[0].name], maps[node.outputs[0].name], node.operator
     shared = {"name": node.where, "source": source, "output": output}
-    if isinstance(node.operator, Mean):
-        kernel = mean_kernel(node)
-        turned = source.shape[0] // kernel[0] != output.shape[0]  # a column of means is a row
-        walk = (Loop(source.shape[0], Axis.ROW, 1),) if turned else ()
-        return Elementwise(**shared, window=Window(kernel, stride=kernel), walk=walk, epilogue=(_mean(node),))
-    operator = node.operator
     window, clamp = _window(operator), activation_range(operator.activation, node.outputs[0].quantization)
     if isinstance(operator, AveragePool2D):
         counts = pixels_inside(source.shape[:2], window)
@@ -54,21 +49,35 @@ def pixels_inside(shape: tuple[int, int], window: Window) -> np.ndarray:
     return np.outer(*counts)
 
 
-def mean_kernel(node: Node) -> tuple[int, int]:
-    """Rows and columns of a map that a MEAN is over. Raises ValueError where it is over other axes."""
+# ---- Means ----
+
+
+def mean_group(node: Node, maps: Mapping[str, Map]) -> Elementwise | Convolution:
+    """Over rows and columns a sum of windows; over channels, too, a convolution whose filter is all ones. Raises
+    ValueError for what is neither."""
+    source, output, kernel = maps[node.inputs[0].name], maps[node.outputs[0].name], _kernel(node)
+    shared = {"name": node.where, "source": source, "output": output, "window": Window(kernel[:2], stride=kernel[:2])}
+    scaling, zero_point = _scaling(node), node.inputs[0].zero_point
+    made = tuple(size // over for size, over in zip(source.shape, kernel))
+    if kernel[2] > 1:
+        if made != output.shape:
+            raise ValueError("channels that become columns")
+        offset = 0 if zero_point == OFFSET_ZERO_POINT else zero_point  # the array's values are q less the rest
+        table = Table(np.full(1, -offset * prod(kernel), np.int32), np.full(1, scaling.multiplier, np.int32),
+                      np.full(1, scaling.shift, np.int8), Output(scaling.zero_point))
+        return Convolution(**shared, filters=np.ones((1, *kernel), np.int8), table=table)
+    turned = made[:2] != output.shape[:2]  # a column of means is a row
+    walk = (Loop(source.shape[0], Axis.ROW, 1),) if turned else ()
+    return Elementwise(**shared, walk=walk, epilogue=(sum_of_window(prod(kernel), zero_point, scaling),))
+
+
+def _kernel(node: Node) -> tuple[int, int, int]:
+    """Rows, columns and channels of a map that a mean is over."""
     source = node.inputs[0].shape
-    gone = {axis_of(axis, len(source)) - len(source) for axis in node.operator.axes if source[axis] > 1}
-    if not gone <= {-3, -2}:
-        raise ValueError("channels")
-    rows, cols = (1, *source)[-3:-1]
-    return (rows if -3 in gone else 1), (cols if -2 in gone else 1)
+    gone = {axis_of(axis, len(source)) - len(source) for axis in node.operator.axes}
+    rows, cols, channels = (size if axis in gone else 1 for axis, size in zip((-3, -2, -1), map_shape(source)))
+    return rows, cols, channels
 
 
-def _mean(node: Node) -> WordOperation:
-    input_, output = quantizations(*node.inputs, *node.outputs)
-    rows, cols = mean_kernel(node)
-    return sum_of_window(rows * cols, input_.zero_point, mean_requantization(input_, output, _count(node)))
-
-
-def _count(node: Node) -> int:
-    return node.inputs[0].size // node.outputs[0].size
+def _scaling(node: Node) -> Requantization:
+    return mean_requantization(*quantizations(*node.inputs, *node.outputs), node.inputs[0].size // node.outputs[0].size)

@@ -4,6 +4,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
@@ -70,11 +72,11 @@ def _elementwise(group: Elementwise, rows: int) -> Mapping:
 
 
 def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:
-    """Whether the SUPERs do a group's depthwise work: of each channel by itself, and two sets make a GLB word where
-    it is not multiplied further."""
+    """Whether the SUPERs do a group's depthwise work: in int8, of each channel by itself, and two sets make a GLB word
+    where it is not multiplied further."""
     alone = isinstance(group, Depthwise)
-    return (slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2]
-            and not (alone and machine.sets < 2))
+    return (slides(group.window) and group.depthwise.dtype == np.int8
+            and group.depthwise.shape[-1] == group.source.shape[2] and not (alone and machine.sets < 2))
 
 
 def _pairs(words: int, x: int) -> int:

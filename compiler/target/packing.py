@@ -11,6 +11,7 @@ from compiler.ir.feature_map import split_channels, words_of
 from compiler.ir.layer import Table
 from model.config import SET_ROWS, WORD_CHANNELS
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from model.operators.quantization import INT8_MAX, INT8_MIN
 
 
 def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
@@ -52,11 +53,20 @@ def pack_pointwise(filters: np.ndarray, tile: int) -> np.ndarray:
     return np.ascontiguousarray(padded.reshape(tiles, tile, -1).transpose(0, 2, 1))
 
 
+def addends(filters: np.ndarray) -> np.ndarray:
+    """int [...] -> int8 [n, ...]: the fewest that add up to them, each as much of what is left as it holds."""
+    found, rest = [], filters
+    while not found or rest.any():
+        found.append(np.clip(rest, INT8_MIN, INT8_MAX).astype(np.int8))
+        rest = rest - found[-1]
+    return np.stack(found)
+
+
 def tap_channels(filters: np.ndarray) -> np.ndarray:
-    """int8 [M, R, S, C] -> [M, groups x R x S x 8]: a convolution's filters as pointwise ones, to which each tap of a
-    channel group is a channel group of its own."""
-    words = split_channels(filters)  # [M, R, S, groups, 8]
-    return words.transpose(0, 3, 1, 2, 4).reshape(len(filters), -1)
+    """int [M, R, S, C] -> int8 [M, groups x R x S x addends x 8]: a convolution's filters as pointwise ones, to which
+    each addend of a tap of a channel group is a channel group of its own."""
+    words = split_channels(addends(filters))  # [addends, M, R, S, groups, 8]
+    return words.transpose(1, 4, 2, 3, 0, 5).reshape(len(filters), -1)
 
 
 def pack_convolution(filters: np.ndarray, q: int, p: int, across: int, down: int, split: bool) -> np.ndarray:

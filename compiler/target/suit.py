@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that suit a machine: depthwise work that its SUPERs do not do becomes pointwise work, an average of more
-pixels than can be in flight an elementwise pass of its own."""
+"""Groups that suit a machine: depthwise work that its SUPERs do not do becomes pointwise work, filters that are not
+int8 become sums of such, and an average of more pixels than can be in flight an elementwise pass of its own."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from string import ascii_lowercase
 
 import numpy as np
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window, halves
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable, Window, halves
 from compiler.ir.word_operation import average_of_window
 from compiler.target.mapping import in_supers, mappings
+from compiler.target.packing import addends
 from model.config import MachineConfig
 
 
@@ -21,23 +22,36 @@ def suited(groups: list[Group], machine: MachineConfig) -> list[Group]:
 
 
 def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
+    if isinstance(group, Separable) and not (in_supers(machine, group) and group.filters.dtype == np.int8):
+        first, second = halves(group)
+        return *_pieces(first, machine), *_pieces(second, machine)
+    group = _as_sums(group, machine)
     if group.averaged and not mappings(machine, group, group.map_shape[0]):
-        first, average = _apart(group)
-        return *_pieces(first, machine), average
-    if not isinstance(group, (Depthwise, Separable)) or in_supers(machine, group):
-        return (group,)
-    if isinstance(group, Depthwise):
-        return (by_taps(group),)
-    first, second = halves(group)
-    return *_pieces(first, machine), second
+        return _apart(group)
+    return (group,)
+
+
+def _as_sums(group: Group, machine: MachineConfig) -> Group:
+    """By taps where the array does not do it otherwise."""
+    if isinstance(group, Depthwise) and not in_supers(machine, group):
+        return _added(by_taps(group))
+    if isinstance(group, Pointwise) and group.filters.dtype != np.int8:
+        return _added(Convolution(**_ends(group), filters=group.filters[:, None, None], table=group.table))
+    return _added(group) if isinstance(group, (Convolution, Grouped)) else group
+
+
+def _added(group: Convolution | Grouped) -> Convolution | Grouped:
+    """With as many addends as its filters take."""
+    return replace(group, window=replace(group.window, addends=len(addends(group.filters))))
 
 
 def _apart(group: Group) -> tuple[Group, Elementwise]:
     """A group and its average."""
     between = replace(group.output, name=f"{group.output.name}#all", shape=(*group.map_shape, group.output.shape[2]))
     operation = average_of_window(np.array([[group.averaged]]), group.averaged)
-    average = Elementwise(name=f"average{group.name.lstrip(ascii_lowercase)}", source=between, output=group.output, stored=group.stored,
-                          image=group.image, images=group.images, window=Window(group.map_shape), epilogue=(operation,))
+    average = Elementwise(
+        name=f"average{group.name.lstrip(ascii_lowercase)}", source=between, output=group.output, stored=group.stored,
+        image=group.image, images=group.images, window=Window(group.map_shape), epilogue=(operation,))
     return replace(group, output=between, stored=False, epilogue=()), average
 
 
@@ -46,12 +60,14 @@ def by_taps(group: Depthwise) -> Grouped | Convolution:
     convolution of all channels, most of whose filters are zero."""
     filters, channels = group.depthwise.transpose(2, 0, 1), group.source.shape[2]
     each, groups = len(filters) // channels, word_groups(channels)
-    shared = {"name": group.name, "source": group.source, "output": group.output, "others": group.others,
-              "window": group.window, "epilogue": group.epilogue, "stored": group.stored, "image": group.image,
-              "images": group.images, "table": group.middle}
     if groups == 1 or word_groups(len(filters)) == groups * each:
-        return Grouped(**shared, filters=filters)
-    full = np.zeros((*filters.shape, channels), np.int8)
+        return Grouped(**_ends(group), filters=filters, table=group.middle)
+    full = np.zeros((*filters.shape, channels), filters.dtype)
     outputs = np.arange(len(filters))
     full[outputs, :, :, outputs // each] = filters
-    return Convolution(**shared, filters=full)
+    return Convolution(**_ends(group), filters=full, table=group.middle)
+
+
+def _ends(group: Group) -> dict:
+    """All that groups of each type have."""
+    return {field.name: getattr(group, field.name) for field in fields(Group)}

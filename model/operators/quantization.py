@@ -4,7 +4,8 @@
 Sources: the TensorFlow Lite 8-bit quantization specification; kernel_util.cc for scales and activation ranges.
 """
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -103,6 +104,46 @@ def requantize_once(sums, factor, parameters):
     """
     return np.clip(round_away(sums * factor) + parameters.zero_point, parameters.minimum, parameters.maximum).astype(
         np.int8)
+
+
+def once_in_fixed_point(factor, parameters):
+    """Return the Requantization with which `requantize` gives what `requantize_once` gives by a `factor` (a number or
+    [M]) for every int32 sum, or None where there is none that shifts to the right.
+
+    Its multipliers need not be normalised: without a shift they round once, too.
+    """
+    low, high = parameters.minimum - int(parameters.zero_point), parameters.maximum - int(parameters.zero_point)
+    factors, places = np.unique(factor, return_inverse=True)
+    found = [_once_in_fixed_point(float(each), low, high) for each in factors]
+    if None in found:
+        return None
+    multiplier, shift = np.array(found, np.int32).T[:, places.reshape(np.shape(factor))]
+    return replace(parameters, multiplier=multiplier, shift=shift)
+
+
+def _once_in_fixed_point(factor, low, high):
+    """Return (multiplier, shift) for outputs `low` to `high` before the zero point, or None.
+
+    Outputs rise with the sums, so that it is enough that each is reached at the same sum.
+    """
+    sums = range(INT32_MIN, INT32_MAX + 1)
+    outputs = range(low + 1, high + 1)
+    first = [INT32_MIN + bisect_left(sums, output, key=lambda total: round_away(total * factor)) for output in outputs]
+    for right in range(32):
+        least, most = 1, INT32_MAX
+        for output, total in zip(outputs, first, strict=True):
+            # The second rounding takes ties away from zero, the first one up: reached at multiplier * total >= edge.
+            scaled = (output << right) - ((1 << right) >> 1) + (output <= 0 < right)
+            edge = (2 * scaled - 1) << 30
+            if output > 0:  # total > 0, total - 1 >= 0
+                least = max(least, -(-edge // total))
+                most = min(most, -(-edge // (total - 1)) - 1) if total > 1 else most
+            else:  # total <= 0, total - 1 < 0
+                least = max(least, edge // (total - 1) + 1)
+                most = min(most, edge // total) if total < 0 else most
+        if least <= most:
+            return least, -right
+    return None
 
 
 def int32(values):

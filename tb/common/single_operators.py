@@ -17,8 +17,7 @@ from model.operators.reference import Reference
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.random_operators.drawing import Drawn
 
-_HOST = ("SOFTMAX", "ARG_MAX", "RESIZE_BILINEAR", "DEQUANTIZE", "QUANTIZE from float32", "QUANTIZE from int32",
-         "FULLY_CONNECTED uint8", "CONV_2D uint8", "DEPTHWISE_CONV_2D uint8")
+_HOST = ("SOFTMAX", "ARG_MAX", "RESIZE_BILINEAR", "DEQUANTIZE", "QUANTIZE from float32", "QUANTIZE from int32")
 ON_THE_MACHINE = [name for name in OPERATORS if not name.startswith(_HOST)]
 EFFORT = 4
 DRAWS = 400  # for a graph that the machine runs, at most: of a RESHAPE few are more than a view

@@ -21,11 +21,11 @@ from tb.scripts.bad_files import conv, two_to_one
 RUNS = ", ".join(kind.name for kind in constraints.OF_OPERATORS if isinstance(kind.name, str))
 
 
-def uint8(source_zero_point: int, weights_zero_point: int) -> bytes:
+def uint8() -> bytes:
     """A convolution of uint8."""
     net = Builder()
-    x, y = (net.tensor((1, 4, 4, 2), "uint8", 0.1, source_zero_point) for _ in range(2))
-    filters = net.tensor((2, 1, 1, 2), "uint8", 0.01, weights_zero_point, data=np.ones((2, 1, 1, 2), np.uint8))
+    x, y = (net.tensor((1, 4, 4, 2), "uint8", 0.1) for _ in range(2))
+    filters = net.tensor((2, 1, 1, 2), "uint8", 0.01, data=np.ones((2, 1, 1, 2), np.uint8))
     net.operator("CONV_2D", [x, filters], [y], strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1, padding=0)
     return net.pack([x], [y])
 
@@ -37,14 +37,23 @@ def softmax() -> bytes:
     return net.pack([x], [y])
 
 
+def uint8_connected() -> bytes:
+    """A fully connected layer of uint8, whose sums are doubled."""
+    net = Builder()
+    x, y = net.tensor((1, 4), "uint8", 0.1), net.tensor((1, 2), "uint8", 0.05)
+    filters = net.tensor((2, 4), "uint8", 1.0, data=np.ones((2, 4), np.uint8))
+    net.operator("FULLY_CONNECTED", [x, filters], [y])
+    return net.pack([x], [y])
+
+
 BROKEN: dict[str, tuple[bytes, str]] = {
     "operator": (softmax(), f"operator #0 SOFTMAX: the machine runs {RUNS}, not SOFTMAX"),
     "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
                              "axes, not 2 x 8 x 8 x 8"),
-    "uint8": (uint8(128, 128), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8"),
-    "uint8 filters": (uint8(0, 5), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8; "
-                                   "operator #0 CONV_2D: filters are int8 without zero point, not int16 of uint8 ones "
-                                   "less theirs"),
+    "uint8": (uint8(), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8"),
+    "uint8 sums": (uint8_connected(), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8; "
+                                      "operator #0 FULLY_CONNECTED: sums are rescaled as fixed point can, not in "
+                                      "double, by a factor that it does not have"),
     "shape": (two_to_one("RESHAPE", (1, 16, 16, 2)),
               "operator #0 RESHAPE: values are moved pixel by pixel in loops, and channel by channel, not other "
               "channels of other pixels"),

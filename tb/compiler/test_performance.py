@@ -13,7 +13,6 @@ import pytest
 from compiler.cost.counters import by_layer
 from compiler.cost.predict import predict
 from compiler.cost.roofline import compulsory_bytes, roofline_cycles
-from compiler.ir.program import Run, Transfer
 from compiler.performance import Layer, Performance, performance
 from compiler.pipeline import Stages, compile_network
 from model.config import DEFAULT, MachineConfig
@@ -23,9 +22,7 @@ from model.passes import PassTrace
 from model.streams import inside, positions, read
 from runtime.folders import ROOT
 from runtime.shipped import MODEL
-from tb.compiler.test_groups import Net
 from tb.compiler.test_networks import compiled, draw_images, late_network, network
-from tb.scripts.small_nets import VALID
 
 NETWORKS = 16
 WIDE = MachineConfig(bus_words=2, filter_lanes=2)
@@ -90,18 +87,6 @@ def test_bytes_of_each_layer_are_the_machines(seed: int, tmp_path: Path) -> None
 @pytest.fixture(scope="module")
 def shipped() -> dict[int, Stages]:
     return {images: compile_network(MODEL, effort=60, images=images) for images in (1, 4)}
-
-
-def test_rows_that_no_pass_waits_for(seed: int, tmp_path: Path) -> None:
-    """The last stripes read padding only, behind a row that no window reaches."""
-    net = Net(seed, (1, 40, 64, 8)).pad("pad", 2, 1, 0, 0).conv("conv", 1, padding=VALID, stride=2)
-    stages = compile_network(net.write(tmp_path), replace(DEFAULT, glb_bank_words=256), effort=8)
-    loads = [number for number, command in enumerate((each for each in stages.schedule.commands
-                                                      if isinstance(each, Transfer)), 1) if command.load]
-    assert max(loads) > max(command.wait_transfers for command in stages.schedule.commands if isinstance(command, Run))
-    [counters] = by_layer(stages.image)
-    assert counters["DRAM_READ_BYTES"] >= 40 * 64 * 8
-    performance(stages)
 
 
 def test_each_layer_fetches_its_constants_and_maps(shipped: dict[int, Stages]) -> None:

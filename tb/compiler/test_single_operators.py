@@ -16,6 +16,7 @@ from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.common.single_operators import ON_THE_MACHINE, cases
 
+WIDE_FILTERS = ("CONV_2D uint8", "DEPTHWISE_CONV_2D uint8", "FULLY_CONNECTED uint8")  # less their zero point
 GRAPHS = int(os.environ.get("EYRIE_SINGLE", "5"))
 MACHINES = (DEFAULT, MachineConfig(rows=3, cols=5), MachineConfig(rows=9), replace(DEFAULT, multipliers=1),
             replace(DEFAULT, bus_words=2, filter_lanes=2, glb_bank_words=8192))
@@ -23,6 +24,7 @@ MACHINES = (DEFAULT, MachineConfig(rows=3, cols=5), MachineConfig(rows=9), repla
 
 @pytest.mark.parametrize("operator", ON_THE_MACHINE)
 def test_machine_gives_what_the_golden_model_gives(operator: str, seed: int, tmp_path: Path) -> None:
+    addends = {1}
     for number, machine in enumerate(MACHINES):
         wanted = len(range(number, GRAPHS, len(MACHINES)))
         for case in islice(cases(operator, machine, tmp_path, [seed, number]), wanted):
@@ -32,3 +34,5 @@ def test_machine_gives_what_the_golden_model_gives(operator: str, seed: int, tmp
             made = image.outputs(done.dram)
             for name, expected in case.expected.items():
                 np.testing.assert_array_equal(made[name], expected, f"{case} on {machine}")
+            addends |= {group.window.addends for group in case.stages.groups}
+    assert (max(addends) > 1) == (operator in WIDE_FILTERS)

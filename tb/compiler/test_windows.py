@@ -9,8 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from compiler.cost.counters import by_layer, commands_of
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Window
+from compiler.ir.program import Run, Transfer
+from compiler.target.packing import addends
 from model.config import DEFAULT, MachineConfig
 from model.encoding import ArrayMode
 from model.machine import Machine
@@ -24,7 +27,8 @@ MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(
 
 
 def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about: str) -> Counter:
-    """Runs a chain; how it was done: modes of passes, ways, layers that are grouped, rings of filters, inner blocks."""
+    """Runs a chain; how it was done: modes of passes, ways, layers that are grouped, rings of filters, inner blocks,
+    filters that are sums."""
     stages = compile_groups(chain.groups, machine)
     image = stages.image
     values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
@@ -36,6 +40,7 @@ def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about:
     assert made.shape == expected.shape and (made == expected).all(), (
         f"{about} on {machine}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}")
     done["below"] += sum(step.mapping.blocks.below for step in stages.steps)
+    done["sums"] += sum(group.window.addends > 1 for group in stages.groups)
     done["ring"] += sum(constants.filters_at != "resident" for constants in stages.placed.constants)
     return done
 
@@ -51,7 +56,7 @@ def test_chains_of_any_window(seed: int) -> None:
         except DoesNotFit as error:
             assert "bytes of GLB" in str(error) or "no places" in str(error), f"chain {number}: {error}\n{chain}"
     assert done["ran"] > CHAINS * 2 // 3, done
-    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes"
+    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes", "sums"
     assert all(done[way] for way in wanted), done
 
 
@@ -61,6 +66,27 @@ def test_windows_beyond_the_loops() -> None:
     said = "^group conv0: a 128 x 129 kernel, stride 1 pads 0 0 0 0, over 8 channels goes beyond the loops of a stream"
     with pytest.raises(DoesNotFit, match=said):
         compile_groups(chain.groups)
+
+
+def test_rows_that_no_window_sees() -> None:
+    """They are loaded with the others, and count for their layer."""
+    window = Window((1, 2), (2, 1), (2, 2, 2, 1), (1, 2))
+    chain = convolution_chain(np.random.default_rng(1), (6, 13, 24), window, 168)
+    image = compile_groups(chain.groups).image
+    transfers = [command for command in commands_of(image) if isinstance(command, Transfer)]
+    waits = [command.wait_transfers for command in commands_of(image) if isinstance(command, Run)]
+    loaded = [number for number, transfer in enumerate(transfers, 1) if transfer.load]
+    assert max(loaded) > max(waits)
+    assert by_layer(image)[0]["GLB_LOAD_BYTES"] == 8 * sum(transfer.words for transfer in transfers if transfer.load)
+
+
+@pytest.mark.parametrize(("low", "high", "count"),
+                         [(-128, 127, 1), (-128, 128, 2), (-255, 0, 2), (0, 254, 2), (0, 255, 3)])
+def test_addends(low: int, high: int, count: int) -> None:
+    filters = np.arange(low, high + 1, dtype=np.int16)
+    found = addends(filters)
+    assert len(found) == count and found.dtype == np.int8
+    assert (found.sum(axis=0) == filters).all()
 
 
 def test_filters_that_do_not_fit(seed: int) -> None:

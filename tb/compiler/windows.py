@@ -87,11 +87,12 @@ def _layer(rng: np.random.Generator, kind: str, source: Map,
 
     options = {"stride": window.stride, "pads": window.pads, "dilation": window.dilation}
     if kind == "convolution":
-        return _convolution(rng, source, window, int(rng.choice(FILTERS)), number)
+        filters = _weights(rng, int(rng.choice(FILTERS)), *window.kernel, channels)
+        return _convolution(rng, source, window, filters, number)
     outputs = channels * int(rng.choice(MULTIPLIERS))
     if outputs > MOST_CHANNELS:
         return None
-    depthwise = int8(rng, *window.kernel, outputs)
+    depthwise = _weights(rng, *window.kernel, outputs)
     middle, bias, limits = _table(rng, depthwise, source.zero_point, -1)
     between = tensor((*size, outputs), middle, "" if kind == "depthwise" else "#depthwise")
 
@@ -101,28 +102,35 @@ def _layer(rng: np.random.Generator, kind: str, source: Map,
     if kind == "depthwise":
         return Depthwise(name=f"depthwise{number}", source=source, output=between, window=window, depthwise=depthwise,
                          middle=middle), first
-    filters = int8(rng, int(rng.choice(FILTERS)), 1, 1, outputs)
+    filters = _weights(rng, int(rng.choice(FILTERS)), 1, 1, outputs)
     made, second_bias, second_limits = _table(rng, filters, between.zero_point, 0)
     group = Separable(name=f"block{number}", source=source, output=tensor((*size, len(filters)), made), window=window,
                       filters=filters[:, 0, 0], table=made, depthwise=depthwise, middle=middle)
     return group, lambda values: conv2d(first(values), filters, second_bias, between.zero_point, second_limits)
 
 
-def _convolution(rng: np.random.Generator, source: Map, window: Window, count: int,
+def _convolution(rng: np.random.Generator, source: Map, window: Window, filters: np.ndarray,
                  number: int) -> tuple[Convolution, Callable[[np.ndarray], np.ndarray]]:
-    filters = int8(rng, count, *window.kernel, source.shape[2])
     made, bias, limits = _table(rng, filters, source.zero_point, 0)
-    output = Map(f"t{number + 1}", (*output_size(source.shape[:2], window), count),
-                    Quantization(1.0, made.output.zero_point))
+    output = Map(f"t{number + 1}", (*output_size(source.shape[:2], window), len(filters)),
+                 Quantization(1.0, made.output.zero_point))
     group = Convolution(name=f"conv{number}", source=source, output=output, window=window, filters=filters, table=made)
     return group, lambda values: conv2d(values, filters, bias, source.zero_point, limits, window.stride, window.pads,
                                         window.dilation)
 
 
+def _weights(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """int8, or int16 as those of uint8 models are less their zero point."""
+    if rng.random() < 0.7:
+        return int8(rng, *shape)
+    zero_point = int(rng.choice([0, 255, rng.integers(256)]))
+    return (rng.integers(0, 256, shape) - zero_point).astype(np.int16)
+
+
 def convolution_chain(rng: np.random.Generator, shape: tuple[int, int, int], window: Window, count: int) -> Chain:
-    """One convolution of so many filters."""
+    """One convolution of so many filters, in int8."""
     source = Map("t0", shape, Quantization(1.0, int(rng.integers(-128, 128))))
-    group, step = _convolution(rng, source, window, count, 0)
+    group, step = _convolution(rng, source, window, int8(rng, count, *window.kernel, shape[2]), 0)
     return Chain([group], (step,))
 
 

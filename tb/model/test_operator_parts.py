@@ -4,11 +4,20 @@
 import numpy as np
 import pytest
 
-from model.arithmetic import quantize_multiplier
+from model.arithmetic import INT32_MAX, INT32_MIN, quantize_multiplier
 from model.operators import elementwise, movement, tables
 from model.operators.convolution import accumulate, conv2d_sums, depthwise_conv2d_sums, fully_connected_sums
 from model.operators.pooling import average_pool2d
-from model.operators.quantization import Quantization, from_uint8, requantization, to_uint8
+from model.operators.quantization import (
+    Quantization,
+    Requantization,
+    from_uint8,
+    once_in_fixed_point,
+    requantization,
+    requantize,
+    requantize_once,
+    to_uint8,
+)
 from tb.common.seed import run_seed
 
 SEED = run_seed()
@@ -164,3 +173,30 @@ def test_uint8_is_int8_and_back():
     values = np.arange(256, dtype=np.uint8)
     np.testing.assert_array_equal(from_uint8(values), np.arange(-128, 128))
     np.testing.assert_array_equal(to_uint8(from_uint8(values)), values)
+
+
+def test_rescaling_once_in_fixed_point():
+    """Where it is found it is right for every sum that no clamp decides, and for others; it is found for factors of
+    usual size, and not for those of one or more."""
+    rng = np.random.default_rng(SEED)
+    found = 0
+    for factor in np.exp(rng.uniform(np.log(0.002), np.log(0.9), 40)):
+        low, high = np.sort(rng.choice(np.arange(-128, 128), 2, replace=False)).tolist()
+        parameters = Requantization(0, 0, int(rng.integers(-128, 128)), low, high)
+        if (fixed := once_in_fixed_point(factor, parameters)) is None:
+            continue
+        reach = int(260 / factor)
+        sums = np.concatenate([np.arange(-reach, reach + 1), rng.integers(INT32_MIN, INT32_MAX, 1000),
+                               [INT32_MIN, INT32_MAX]])
+        np.testing.assert_array_equal(requantize(sums, fixed), requantize_once(sums, factor, parameters), str(factor))
+        found += 1
+    assert found > 20
+    assert once_in_fixed_point(1.5, Requantization(0, 0, 0)) is None
+
+
+def test_rescaling_once_of_several_factors():
+    factors, parameters = np.array([0.5, 0.01, 0.5]), Requantization(0, 0, 3)
+    fixed = once_in_fixed_point(factors, parameters)
+    assert fixed.multiplier.shape == fixed.shift.shape == (3,)
+    sums = np.arange(-30000, 30000)[:, None].repeat(3, axis=1)
+    np.testing.assert_array_equal(requantize(sums, fixed), requantize_once(sums, factors, parameters))

@@ -150,7 +150,7 @@ def towards_zero(real):
 )
 def test_planted_error_is_found(monkeypatch, name, module, attribute, error):
     monkeypatch.setattr(module, attribute, error)
-    assert compare_graphs(name, graphs=60).mismatches > 0
+    assert compare_graphs(name, graphs=180).mismatches > 0
 
 
 def test_graphs_are_varied():

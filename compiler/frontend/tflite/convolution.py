@@ -68,9 +68,10 @@ def _weights(call: Call, filters: np.ndarray, outputs: int) -> dict:
 
 
 def _without_zero_point(filters: np.ndarray, zero_point: int) -> np.ndarray:
-    """uint8 less its zero point, int16, or int8 where that holds them whatever they are."""
+    """uint8 less its zero point: int8 where that holds them, else int16."""
     centred = filters.astype(np.int16) - np.int16(zero_point)
-    return centred.astype(np.int8) if zero_point == 128 else centred
+    narrow = centred.astype(np.int8)
+    return narrow if (narrow == centred).all() else centred
 
 
 def _bias(call: Call, outputs: int) -> np.ndarray:

@@ -11,7 +11,12 @@ from compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, in
 from compiler.ir.tensor import Form
 from model.messages import times
 from model.operators import convolution
-from model.operators.quantization import Requantization, requantization, uint8_requantization
+from model.operators.quantization import (
+    Requantization,
+    once_in_fixed_point,
+    requantization,
+    uint8_requantization,
+)
 from model.operators.windows import NO_PADS
 
 
@@ -19,7 +24,7 @@ from model.operators.windows import NO_PADS
 class Weighted(Operator):
     """Sums of products with constant filters, rescaled.
 
-    filters     int8, or int16 where the model has them in uint8 with a zero point: less that
+    filters     int8, or int16 of uint8 ones less their zero point that it does not hold
     scales      float32 of the filters, [M] or [1]
     bias        int32 [M], zero where the model has none
     activation  that is fused, by its name in the schema
@@ -42,6 +47,10 @@ class Weighted(Operator):
         input_, output = quantizations(inputs[0], outputs[0])
         rescale = uint8_requantization if self.unsigned else requantization
         return rescale(input_, np.broadcast_to(self.scales, self.outputs), output, self.activation)
+
+    def fixed_point(self, inputs: Tensors, outputs: Tensors) -> Requantization | None:
+        """With which fixed point gives what the model's kernel does; None where nothing does."""
+        return self.requantization(inputs, outputs)
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
         self.requantization(inputs, outputs)
@@ -148,8 +157,7 @@ class FullyConnected(Weighted):
         layer = flat, self.filters, self.bias, inputs[0].zero_point
         parameters = self.requantization(inputs, outputs)
         if self.unsigned:
-            factor = inputs[0].quantization.scale * self.scales.astype(float) / outputs[0].quantization.scale
-            made = convolution.fully_connected_once(*layer, factor, parameters)
+            made = convolution.fully_connected_once(*layer, self._factors(inputs, outputs), parameters)
         else:
             made = convolution.fully_connected(*layer, parameters)
         return (made.reshape(outputs[0].shape),)
@@ -157,6 +165,14 @@ class FullyConnected(Weighted):
     def requantization(self, inputs: Tensors, outputs: Tensors) -> Requantization:
         input_, output = quantizations(inputs[0], outputs[0])
         return requantization(input_, np.broadcast_to(self.scales, self.outputs), output, self.activation)
+
+    def fixed_point(self, inputs: Tensors, outputs: Tensors) -> Requantization | None:
+        parameters = self.requantization(inputs, outputs)
+        return once_in_fixed_point(self._factors(inputs, outputs), parameters) if self.unsigned else parameters
+
+    def _factors(self, inputs: Tensors, outputs: Tensors) -> np.ndarray:
+        """Of the sums, [M] or [1]."""
+        return inputs[0].quantization.scale * self.scales.astype(float) / outputs[0].quantization.scale
 
     def macs(self, inputs: Tensors, outputs: Tensors) -> int:
         return outputs[0].size * self.filters.shape[1]

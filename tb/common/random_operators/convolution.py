@@ -98,10 +98,12 @@ class Weights:
         centred = stored
         if kind == "uint8":
             zero_point = int(rng.choice([0, 255, 128, whole(rng, 1, 254)], p=[0.05, 0.05, 0.2, 0.7]))
-            stored = np.clip(stored.astype(int) + zero_point, 0, 255).astype(np.uint8)
-            centred = (stored.astype(int) - zero_point).astype(np.int16)
-        spread = np.sqrt(np.mean((ifmap.astype(float) - input_.zero_point) ** 2)) * limit / np.sqrt(3)
-        deviation = max(spread * np.sqrt(terms), 1.0)
+            low, high = (max(zero_point - limit, 0), min(zero_point + limit, 255)) if narrow else (0, 255)
+            stored = rng.integers(low, high, shape, np.uint8, endpoint=True)
+            centred = stored.astype(np.int16) - np.int16(zero_point)
+        values, weights = ifmap.astype(float) - input_.zero_point, centred.astype(float)
+        squares = terms * np.mean(values**2) * np.mean(weights**2) + (terms * values.mean() * weights.mean()) ** 2
+        deviation = max(np.sqrt(squares), 1.0)
         count = shape[axis] if kind == "int8" and chance(rng, 0.7) else 1
         scales = np.exp(rng.uniform(np.log(0.001), np.log(0.004), count)).astype(np.float32)
         bias = np.rint(rng.normal(0, deviation / 2, shape[axis])).astype(np.int32)
