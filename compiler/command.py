@@ -56,8 +56,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
                                      until=None if options.output else options.dump, on_stage=on_stage)
         except Unsupported as error:
             if options.batch > 1:
-                raise ValueError(f"--batch is for a network that the machine runs by itself, not in parts with the host "
-                                 f"({error}): leave it out") from error
+                raise ValueError(no_batch(error)) from error
     if stages is None:
         table, dump = _in_parts(options, machine, on_stage)
     else:
@@ -67,6 +66,11 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         print(dump)
     elif not options.quiet:
         print(table)
+
+
+def no_batch(reason: Unsupported) -> str:
+    """Why --batch is refused for a network that the machine does not run by itself."""
+    return f"--batch is for a network that the machine runs by itself, not in parts with the host ({reason}): leave it out"
 
 
 def _in_parts(options: argparse.Namespace, machine: MachineConfig,

@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own; leave them out")
     import numpy as np
 
+    from compiler.command import no_batch
     from compiler.frontend import tflite
     from compiler.ir.failure import Unsupported
     from compiler.ir.image import Image
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from runtime.networks import read_inputs
     from runtime.programs import compiled
     from runtime.results import report_line
-    from runtime.session import golden_outputs
+    from runtime.session import golden_outputs, read_session_inputs
     from tb.net.requests import RunFailed, reported
 
     program = options.network
@@ -57,22 +58,29 @@ def run(options: argparse.Namespace) -> int:
         return _profile_parts(options)
     if not is_compiled:
         machine = MachineConfig.load(options.config) if options.config else DEFAULT
+        graph = tflite.load(options.network)
+        given = read_session_inputs(options.input, graph) if options.input else []
         try:
             program = compiled(options.network, machine, options.batch)
         except ValueError as error:
-            if options.batch > 1 or not isinstance(error.__cause__, Unsupported):
+            if not isinstance(error.__cause__, Unsupported):
                 raise
+            if options.batch > 1:
+                raise ValueError(f"{options.network}: {no_batch(error.__cause__)}") from error
             return _profile_parts(options, machine)
     image = Image.load(program)
     shapes = {name: place["shape"] for name, place in image.map["inputs"].items()}
-    if options.input:
+    if options.input and is_compiled:
         inputs = read_inputs(options.input, shapes)
+    elif options.input:
+        by_name = {tensor.name: values for tensor, values in zip(graph.inputs, given)}
+        inputs = [by_name[name].reshape(-1, *shape) for name, shape in shapes.items()]
     else:
         rng = np.random.default_rng(options.seed)
         inputs = [rng.integers(-128, 128, (image.images, *shape)).astype(np.int8) for shape in shapes.values()]
     golden = None
     if not is_compiled:
-        made = golden_outputs(tflite.load(options.network), dict(zip(shapes, inputs)))
+        made = golden_outputs(graph, dict(zip(shapes, inputs)))
         golden = [values.reshape(len(values), *place["shape"])
                   for values, place in zip(made, image.map["outputs"].values(), strict=True)]
     target = BUILD / "profile"
