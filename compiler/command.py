@@ -13,7 +13,7 @@ from compiler.folder import save
 from compiler.frontend.file import read_model
 from compiler.ir.failure import Unsupported
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
-from compiler.pipeline import NAMES, STAGES, compile_network
+from compiler.pipeline import NAMES, STAGES, Stages, compile_network
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     if stages is None:
         table, dump = _in_parts(options, machine, on_stage)
     else:
-        table = save(stages, options.output) if options.output else ""
+        table = _saved(stages, options) if options.output else ""
         dump = stages.dump(options.dump) if options.dump else ""
     if options.dump:
         print(dump)
@@ -71,6 +71,15 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
 def no_batch(reason: Unsupported) -> str:
     """Why --batch is refused for a network that the machine does not run by itself."""
     return f"--batch is for a network that the machine runs by itself, not in parts with the host ({reason}): leave it out"
+
+
+def _saved(stages: Stages, options: argparse.Namespace) -> str:
+    """Writes the folder; returns the table."""
+    from compiler.performance import performance
+
+    figures = performance(stages)
+    save(stages, figures, options.output)
+    return str(figures)
 
 
 def _in_parts(options: argparse.Namespace, machine: MachineConfig,

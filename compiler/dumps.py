@@ -47,7 +47,7 @@ def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:
 
 def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
     segment = plan.segment_of[step.index]
-    rows = [job.last - job.first for job in plan.jobs if job.group == step.index]
+    rows = [job.last - job.first for job in plan.jobs_of[step.index]]
     legal = mappings_of(machine, sliced(step.group, segment.slices), max(rows), segment.way)
     bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words, 1)
     cycles = step.estimate(machine)

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a network that the machine runs as a whole."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from compiler.files import unlink
 from compiler.pipeline import Stages
 
+if TYPE_CHECKING:  # imported when there is something to save
+    from compiler.performance import Performance
+
 DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 
 
-def save(stages: Stages, folder: str | Path) -> str:
-    """Writes the folder of a compiled network; returns the table of its layers. Raises ValueError in one line."""
-    from compiler.performance import performance
-
-    figures = performance(stages)
+def save(stages: Stages, figures: Performance, folder: str | Path) -> None:
+    """Writes the folder of a compiled network, and what a run will take. Raises ValueError in one line."""
     stages.image.save(folder, stages.text, {"layers.csv": figures.csv(), "summary.json": figures.json()})
     unlink(folder, DESCRIPTION)
-    return str(figures)

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from compiler.files import unlink, write_all
@@ -43,6 +44,11 @@ class CompiledPart:
     part: Part
     stages: Stages | None
 
+    @cached_property
+    def performance(self) -> Performance:
+        """Of a machine part."""
+        return performance(self.stages)
+
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
@@ -59,7 +65,7 @@ class Compiled:
     @property
     def performances(self) -> list[Performance]:
         """Of the machine parts."""
-        return [performance(each.stages) for each in self.parts if each.stages]
+        return [each.performance for each in self.parts if each.stages]
 
     def save(self, directory: str | Path) -> None:
         """Writes the folder; what says that it is whole comes last. Raises ValueError in one line."""
@@ -69,7 +75,7 @@ class Compiled:
             entry = {"side": each.part.side, "nodes": [str(node) for node in each.part.graph.nodes]}
             if each.stages:
                 folder = directory / f"part{number}"
-                save(each.stages, folder)
+                save(each.stages, each.performance, folder)
                 entry |= {"folder": folder.name, "sha256": digest((folder / "map.json").read_bytes())}
             entries.append(entry)
         description = {"sha256": digest(self.model), "host_share": self.partition.host_share, "parts": entries}
@@ -87,26 +93,42 @@ def digest(contents: bytes) -> str:
 
 def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
                   effort: int = EFFORT, on_stage: Callable[[str], None] | None = None) -> Compiled:
-    """Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for a
-    machine part that does not fit."""
-    def compiled(part: Part, refusals: type[Failure] | tuple[type[Failure], ...]) -> Stages | None:
+    """Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
+    machine parts that do not fit: of these the one that needs most."""
+    def compiled(part: Part) -> Stages | Failure:
         try:
             return compile_part(_signed(part.graph), model, machine, objective, effort, on_stage)
-        except refusals:  # each node by itself would run, but not together
-            return None
+        except (Unsupported, DoesNotFit) as failure:
+            return failure
 
     with about(model):
         graph = prepared(model)
-        parts = []
+        parts, too_large = [], []
         for whole in partition(graph).parts:
-            stages = compiled(whole, (Unsupported, DoesNotFit)) if whole.side == Side.MACHINE else None
-            if stages or whole.side == Side.HOST:
-                parts.append(CompiledPart(whole, stages))
+            found = compiled(whole) if whole.side == Side.MACHINE else None
+            if not isinstance(found, Failure):
+                parts.append(CompiledPart(whole, found))
                 continue
             for piece in _pieces(whole, graph):
-                stages = compiled(piece, Unsupported) if piece.side == Side.MACHINE else None
-                parts.append(CompiledPart(piece if stages else replace(piece, side=Side.HOST), stages))
+                if piece.side == Side.MACHINE and piece.graph.nodes != whole.graph.nodes:
+                    found = compiled(piece)
+                if piece.side == Side.HOST or isinstance(found, Unsupported):  # not what runs node by node
+                    parts.append(CompiledPart(replace(piece, side=Side.HOST), None))
+                elif isinstance(found, DoesNotFit):
+                    too_large.append((piece, found))
+                else:
+                    parts.append(CompiledPart(piece, found))
+        if too_large:
+            raise _largest(too_large)
         return Compiled(graph, read_model(model), tuple(parts))
+
+
+def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:
+    """Of parts that do not fit, the failure of the one that needs most, with its place in the model."""
+    part, most = max(failures, key=lambda failed: failed[1].demand or failed[1].bound or 0)
+    noun = "operator" if len(part.graph.nodes) == 1 else "operators"
+    return DoesNotFit(f"{noun} {part.places}: {most.what}", layer=most.layer, demand=most.demand, bound=most.bound,
+                      remedy=most.remedy)
 
 
 def _pieces(part: Part, graph: Graph) -> Iterator[Part]:

@@ -28,6 +28,7 @@ class Stages:
 
     ends: of the model's outputs by name, in its order, the maps that they are
     refused: keys of segments for which the GLB had no places
+    stores_overlap: whether what is stored keeps its words beside the job behind it
     """
 
     model: str | Path
@@ -40,6 +41,7 @@ class Stages:
     groups: list[Group] | None = None
     ends: dict[str, str] | None = None
     refused: set[tuple] = field(default_factory=set)
+    stores_overlap: bool = True
     plan: Plan | None = None
     placed: Placed | None = None
     steps: list[Step] | None = None
@@ -112,7 +114,7 @@ def _segments(work: Stages) -> None:
     from compiler.plan.tensors import plan_maps
 
     network = plan_batch(work.groups, work.machine, work.objective, work.images, frozenset(work.refused))
-    work.plan = plan_maps(*network, work.machine)
+    work.plan = plan_maps(*network, work.machine, work.stores_overlap)
 
 
 def _dump_segments(work: Stages) -> str:
@@ -127,6 +129,20 @@ def _dump_map(work: Stages) -> str:
     return dumps.mappings(work.steps, work.plan, work.machine)
 
 
+def _segments_anew(work: Stages) -> None:
+    """Without the refused segments; where that leaves none, with all of them, but stores that nothing overlaps."""
+    from compiler.ir.failure import DoesNotFit
+
+    try:
+        _segments(work)
+    except DoesNotFit:
+        if not work.stores_overlap:
+            raise
+        work.stores_overlap = False
+        work.refused.clear()
+        _segments(work)
+
+
 def _places(work: Stages) -> None:
     from compiler.emit.steps import steps_of
     from compiler.plan.search import Refused, place
@@ -136,7 +152,7 @@ def _places(work: Stages) -> None:
             work.placed = place(work.plan, work.machine, work.effort)
         except Refused as refusal:
             work.refused.add(refusal.segment.key)
-            _segments(work)
+            _segments_anew(work)
     work.steps = steps_of(work.plan, work.placed, work.images)
 
 

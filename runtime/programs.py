@@ -9,6 +9,7 @@ from compiler.folder import save
 from compiler.frontend.file import read_model
 from compiler.ir.image import Image
 from compiler.options import EFFORT
+from compiler.performance import performance
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
@@ -35,7 +36,7 @@ def compiled(model: Path, machine: MachineConfig = DEFAULT, images: int = 1, obj
                 with replacing(folder) as part:
                     with about(model):
                         stages = compile_network(model, machine, objective, effort, images, on_stage=task.say)
-                    save(stages, part)
+                    save(stages, performance(stages), part)
     return folder
 
 

@@ -5,6 +5,7 @@
 class Failure(ValueError):
     """What is asked for and cannot be done; the message is one line: where, what, and what to do about it.
 
+    what           the message without the remedy
     layer          the group or operator that it is about, None: no single one
     demand, bound  what that needs and what there is, None where it is no matter of numbers
     remedy         what to do, "" where nothing helps
@@ -13,7 +14,7 @@ class Failure(ValueError):
     def __init__(self, what: str, *, layer: str | None = None, demand: int | None = None, bound: int | None = None,
                  remedy: str = "") -> None:
         super().__init__(f"{what}: {remedy}" if remedy else what)
-        self.layer, self.demand, self.bound, self.remedy = layer, demand, bound, remedy
+        self.what, self.layer, self.demand, self.bound, self.remedy = what, layer, demand, bound, remedy
 
 
 class DoesNotFit(Failure):

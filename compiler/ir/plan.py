@@ -101,11 +101,12 @@ class Segment:
 
     def ring_rows(self, n: int) -> int:
         """Rows of the ring that holds the map between groups n and n + 1 of the segment; one where none is read."""
-        most = 1
-        for place, job in enumerate(self.jobs):
-            if job.group == self.first + n:
-                later = [j.reads[0] for j in self.jobs[place:] if j.group == job.group + 1]
-                most = max(most, job.last - min(later, default=job.last))
+        most, needed = 1, self.groups[n].map_shape[0]  # the first row that is read from a job on
+        for job in reversed(self.jobs):
+            if job.group == self.first + n + 1:
+                needed = min(needed, job.reads[0])
+            elif job.group == self.first + n:
+                most = max(most, job.last - needed)
         return most
 
     def input_ring_rows(self) -> int:
@@ -153,6 +154,22 @@ class Plan:
     made: list[MapPlan]
     others: list[tuple[MapPlan, ...]]
     first_tile: dict[int, int]
+
+    @cached_property
+    def jobs_of(self) -> list[list[Job]]:
+        """Of each group, its jobs in order."""
+        found: list[list[Job]] = [[] for _ in self.groups]
+        for job in self.jobs:
+            found[job.group].append(job)
+        return found
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Of each group, the first and the last time of its jobs (ir/buffer.py)."""
+        places: list[list[int]] = [[] for _ in self.groups]
+        for place, job in enumerate(self.jobs):
+            places[job.group].append(place)
+        return [(2 * of[0], 2 * of[-1] + 1) for of in places]
 
     def buffers(self) -> list[list[Buffer]]:
         """Of all maps, each once; those of a layer that each image goes through alone stand together."""

@@ -33,10 +33,15 @@ class Part:
         """Element operations, of weights their multiplications."""
         return sum(node.elements for node in self.graph.nodes)
 
+    @property
+    def places(self) -> str:
+        """Of its operators in the model."""
+        nodes = self.graph.nodes
+        return nodes[0].where if len(nodes) == 1 else f"{nodes[0].where} to {nodes[-1].where}"
+
     def __str__(self) -> str:
         nodes = self.graph.nodes
-        places = nodes[0].where if len(nodes) == 1 else f"{nodes[0].where} to {nodes[-1].where}"
-        return (f"{self.side:7} {places:14} {len(nodes):3} operators {self.elements:13,} operations  "
+        return (f"{self.side:7} {self.places:14} {len(nodes):3} operators {self.elements:13,} operations  "
                 f"{', '.join(sorted({node.operator.name for node in nodes}))}")
 
 

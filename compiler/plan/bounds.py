@@ -60,18 +60,28 @@ def peak_words(segment: Segment, machine: MachineConfig) -> int:
     rings = [segment.ring_rows(n) * row_words(group.output.shape) for n, group in enumerate(groups[:-1])]
     source_row, made_row = row_words(groups[0].source.shape), row_words(groups[-1].output.shape)
     spans = [[p for p, job in enumerate(jobs) if job.group == segment.first + n] for n in range(len(groups))]
-    most = 0
+    unread = _unread_rows(segment)
+    most = done = 0
     for place, job in enumerate(jobs):
         words = sum(c for c, span in zip(constants, spans) if span[0] <= place <= span[-1])
         words += sum(ring for n, ring in enumerate(rings) if spans[n][0] <= place <= spans[n + 1][-1])
-        readers = [j.reads[0] for j in jobs[place:] if j.group == segment.first]
-        if readers:
-            here = segment.input_ring_rows() if segment.from_dram else groups[0].source.shape[0] - readers[0]
-            words += here * source_row
-        done = max((j.last for j in jobs[: place + 1] if j.group == segment.last - 1), default=0)
+        words += unread[place] * source_row
+        if job.group == segment.last - 1:
+            done = job.last
         words += (min(2 * segment.rows, done) if segment.to_dram else done) * made_row
         most = max(most, words)
     return segment.beside + most
+
+
+def _unread_rows(segment: Segment) -> list[int]:
+    """For each job of a segment that goes stripe by stripe, the rows of its source that are there."""
+    height, ring = segment.groups[0].source.shape[0], segment.input_ring_rows() if segment.from_dram else 0
+    rows, found = 0, []
+    for job in reversed(segment.jobs):
+        if job.group == segment.first:
+            rows = ring or height - job.reads[0]
+        found.append(rows)
+    return found[::-1]
 
 
 def segment_cycles(segment: Segment, machine: MachineConfig) -> int:

@@ -7,16 +7,13 @@ import numpy as np
 
 from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
-from compiler.plan.filters import least_words, pack, stays
+from compiler.plan.filters import Packed, least_words, stays
 from compiler.plan.mappings import cheapest, mappings_of
 from compiler.plan.placement import Space
-from compiler.plan.tensors import span
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.mapping import Mapping, Packing
-from compiler.target.packing import pack_depthwise, pack_table
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import TABLE_WORDS
 
@@ -98,17 +95,18 @@ class WorkConstants:
 
     def mapping(self, plan: Plan, n: int) -> Mapping:
         """Of its longest job."""
-        return self.mapping_of(max(job.last - job.first for job in plan.jobs if job.group == n))
+        return self.mapping_of(max(job.last - job.first for job in plan.jobs_of[n]))
 
     def cycles(self, plan: Plan, n: int) -> int:
         """Estimate of all its jobs."""
-        return sum(self.mapping_of(job.last - job.first).cycles for job in plan.jobs if job.group == n)
+        return sum(self.mapping_of(job.last - job.first).cycles for job in plan.jobs_of[n])
 
     def blocks(self, job: Job) -> Blocks:
         return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
 
 
-def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.ndarray) -> list[WorkConstants]:
+def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space,
+                    slots: np.ndarray) -> list[WorkConstants]:
     """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
     room allows. slots: of each group, chunks that a filter ring should hold beside those in use. Raises
     DoesNotFit, its layer being a group's name."""
@@ -116,10 +114,9 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
     for n, group in enumerate(plan.groups):
         constants = WorkConstants(group, machine, plan.segment_of[n].way)
         found.append(constants)
-        life = span(plan.jobs, n)
+        life = plan.spans[n]
         if isinstance(group, (Depthwise, Separable)):
-            tables = pack_table(group.middle, word_groups(group.depthwise.shape[-1]))
-            words = pack_depthwise(group.depthwise, tables)
+            words = packed[n].depthwise
             buffer = whole(group.name, "depthwise filters", words.size, *life, loaded=True)
             space.place(buffer)
             constants.add("depthwise", words, buffer)
@@ -132,23 +129,24 @@ def place_constants(plan: Plan, machine: MachineConfig, space: Space, slots: np.
                 constants.operation_address = buffer.address
         if not isinstance(group, Filtered):
             continue
-        table = pack_table(group.table, word_groups(len(group.filters)))
+        table = packed[n].table
         buffer = whole(group.name, "requantisation tables", table.size, *life, loaded=True)
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
         if plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
-            _place_resident(plan, n, constants, machine, space)
+            _place_resident(plan, n, constants, packed[n], machine, space)
     for n, constants in enumerate(found):
         if isinstance(plan.groups[n], Filtered) and not constants.packing:
-            _place_whole(plan, n, constants, machine, space, int(slots[n]))
+            _place_whole(plan, n, constants, packed[n], machine, space, int(slots[n]))
     return found
 
 
-def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space) -> None:
+def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig,
+                    space: Space) -> None:
     """Filters that stay for all jobs of the group; packed as suits the jobs best."""
     group = plan.groups[n]
-    rows = [job.last - job.first for job in plan.jobs if job.group == n]
+    rows = [job.last - job.first for job in plan.jobs_of[n]]
     least = {r: cheapest(machine, group, r, constants.way) for r in set(rows)}
     packings = set.intersection(*map(set, least.values()))
     if not packings:
@@ -156,8 +154,8 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
                          layer=group.name)
     # Of equals the smaller: what reads the output waits for the sums of the last tile only.
     chosen = min(packings, key=lambda packing: (sum(least[r][packing].cycles for r in rows), packing.tile, packing.mode))
-    constants.packing, packed = chosen, pack(group, chosen, machine)
-    buffer = whole(group.name, "filters", packed.size, *span(plan.jobs, n), loaded=True)
+    constants.packing, packed = chosen, words.filters(chosen)
+    buffer = whole(group.name, "filters", packed.size, *plan.spans[n], loaded=True)
     first = constants.mapping_of(rows[0])
     constants.filters = replace(constants.filters, count=chosen.tile, tiles=len(packed))
     if stays(first) or first.blocks.inner > 1:
@@ -165,20 +163,20 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, machine: Machi
         constants.add("filters", packed, buffer)
     else:
         chunk_groups = _chunk_groups(packed)[0]
-        words = chunk_groups * chosen.tile
-        buffer.head = words
+        chunk = chunk_groups * chosen.tile
+        buffer.head = chunk
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer.address, words, packed.size // words)
+        constants.chunks = Chunks(packed, buffer.address, chunk, packed.size // chunk)
         constants.filters = replace(constants.filters, chunk_groups=chunk_groups)
     constants.filters = replace(constants.filters, address=buffer.address)
 
 
-def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineConfig, space: Space,
+def _place_whole(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig, space: Space,
                  wanted: int) -> None:
     """Filters of a group that is one job, or one for each slice of them: in chunks where each is used by one
     block of pixels or by inner blocks in turn, else resident; the mapping is the cheapest for which there is
     room."""
-    group, (birth, death), slices = plan.groups[n], span(plan.jobs, n), plan.segment_of[n].slices
+    group, (birth, death), slices = plan.groups[n], plan.spans[n], plan.segment_of[n].slices
     free = space.largest_free(birth, death)
     job = plan.jobs[birth // 2]
     for mapping in mappings_of(machine, sliced(group, slices), job.last - job.first):
@@ -186,7 +184,7 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
             continue
         if least_words(group, mapping) > free or stays(mapping) and slices > 1:
             continue
-        packed = pack(group, mapping.packing, machine)
+        packed = words.filters(mapping.packing)
         constants.packing, constants._fixed = mapping.packing, mapping
         filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
         if stays(mapping):
@@ -196,20 +194,20 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, machine: MachineC
             constants.filters = replace(filters, address=buffer.address)
             return
         for chunk_groups in _chunk_groups(packed):
-            words = chunk_groups * mapping.tile
-            count = packed.size // words
+            chunk = chunk_groups * mapping.tile
+            count = packed.size // chunk
             # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
             kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
-            slots = min(free // words, count, max(kept, 1) + wanted)
+            slots = min(free // chunk, count, max(kept, 1) + wanted)
             if slots >= min(max(kept + 1, 2), count):
                 break
         else:
             continue
-        buffer = whole(group.name, "filters", slots * words, birth, death, loaded=True)
-        buffer.head = words
+        buffer = whole(group.name, "filters", slots * chunk, birth, death, loaded=True)
+        buffer.head = chunk
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer.address, words, slots, slices)
-        ring = (buffer.address + slots * words, slots * words) if slots < count else None
+        constants.chunks = Chunks(packed, buffer.address, chunk, slots, slices)
+        ring = (buffer.address + slots * chunk, slots * chunk) if slots < count else None
         constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
         return
     bytes_ = free * GLB_WORD_BYTES

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filters of a group: how they are packed, and how many words of the GLB they take."""
+"""The constants of a group: how they are packed, and how many words of the GLB its filters take."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Filtered, Grouped
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
 from compiler.target.limits import slides
 from compiler.target.mapping import Mapping, Packing
-from compiler.target.packing import pack_convolution, pack_pointwise, tap_channels
+from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
 from model.config import WORD_CHANNELS, MachineConfig
 from model.encoding import ArrayMode
 
@@ -20,6 +23,33 @@ def pack(group: Filtered, packing: Packing, machine: MachineConfig) -> np.ndarra
         return packed[:, : row_stationary_groups(group)]
     filters = group.spread() if isinstance(group, Grouped) else group.filters
     return pack_pointwise(tap_channels(filters) if filters.ndim == 4 else filters, packing.tile)
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """The constants of a group as GLB words, each packed once, however many arrangements are tried."""
+
+    group: Group
+    machine: MachineConfig
+    _filters: dict[Packing, np.ndarray] = field(default_factory=dict)
+
+    @cached_property
+    def depthwise(self) -> np.ndarray:
+        """Of a group with depthwise work, uint64 [groups, 18]."""
+        group: Depthwise | Separable = self.group
+        return pack_depthwise(group.depthwise, pack_table(group.middle, word_groups(group.depthwise.shape[-1])))
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Of a group with filters, uint64 [blocks, 9]."""
+        group: Filtered = self.group
+        return pack_table(group.table, word_groups(len(group.filters)))
+
+    def filters(self, packing: Packing) -> np.ndarray:
+        """As pack()."""
+        if packing not in self._filters:
+            self._filters[packing] = pack(self.group, packing, self.machine)
+        return self._filters[packing]
 
 
 def row_stationary_groups(group: Convolution) -> int:

@@ -5,7 +5,6 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window
 from compiler.ir.plan import Way
-from compiler.target.limits import most_pixels
 from compiler.target.mapping import Mapping, Packing, mappings
 from model.config import MachineConfig
 from model.messages import times
@@ -53,11 +52,6 @@ def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
 
     if group.images:
         return failure(f"no mapping of {group.images} images at once fits the PEs")
-    room = machine.cols * most_pixels(machine)
-    if group.averaged > room:
-        return failure(f"an average over {times(group.map_shape)} pixels needs all of them in flight at once, "
-                       f"there is room for {room}", demand=group.averaged, bound=room,
-                       remedy="give the map another size")
     if isinstance(group, (Convolution, Grouped)) and not group.averaged:
         return failure(f"a {times(group.window.kernel)} kernel, {group.window}, over {group.source.shape[2]} channels "
                        "goes beyond the loops of a stream", remedy="use a smaller kernel or fewer channels")

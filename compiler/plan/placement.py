@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places buffers in the GLB: exact lifetimes, and loaded buffers where their space is free longest."""
 
-from bisect import insort
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from compiler.ir.buffer import Buffer
@@ -24,17 +24,19 @@ class NoRoom(DoesNotFit):
 
 @dataclass
 class Space:
-    """The GLB over time: which words are taken when, as (first, last + 1, birth, death) in this order."""
+    """The GLB over time: which words are taken when, as (first, last + 1, birth, death), and until when, as (death,
+    first, last + 1), each in this order."""
 
     words: int
     placed: list[Buffer] = field(default_factory=list)
     _taken: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _until: list[tuple[int, int, int]] = field(default_factory=list)
 
     def exposed_words(self) -> int:
         """Words to load that cannot come before the job just before the one that needs them is done."""
         loaded = [buffer for buffer in self.placed if buffer.loaded and buffer.birth > 1]
         return sum(buffer.head or buffer.words for buffer in loaded
-                   if buffer.birth // 2 == self._occupied_until(buffer)(buffer.address) // 2 + 1)
+                   if buffer.birth // 2 == self._occupied_until(buffer, [buffer.address])[0] // 2 + 1)
 
     def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = ()) -> None:
         """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
@@ -46,17 +48,18 @@ class Space:
         if not fitting:
             raise NoRoom(buffer, self.words)
         if buffer.loaded:
-            until = self._occupied_until(buffer)
-            buffer.address = min(fitting, key=lambda a: (until(a), a))
+            buffer.address = min(zip(self._occupied_until(buffer, fitting), fitting))[1]
         else:
             wanted = where * (self.words - buffer.words)
-            buffer.address = min(fitting, key=lambda a: (abs(a - wanted), a))
+            above = bisect_left(fitting, wanted)
+            buffer.address = min(fitting[max(above - 1, 0) : above + 1], key=lambda a: (abs(a - wanted), a))
         for placed in (buffer, *copies):
             placed.address = buffer.address
             self.placed.append(placed)
             for part in placed.parts:
                 start = buffer.address + part.offset
                 insort(self._taken, (start, start + part.words, part.birth, part.death))
+                insort(self._until, (part.death, start, start + part.words))
 
     def largest_free(self, birth: int, death: int) -> int:
         """Words of the largest piece (from an even address) that is free all this time."""
@@ -79,25 +82,32 @@ class Space:
         """The even addresses that are tried and at which all words are free: where a part begins or ends at
         an edge of what is taken during its life and, for what is not loaded, those of a grid."""
         last = self.words - buffer.words
-        tried = set() if buffer.loaded else set(range(0, last + 1, GRID_WORDS))
-        allowed = [(0, last)]  # first and last address
+        edges = set()
+        allowed = [(0, last)]  # first and last address, in order and apart
         pieces: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for part in (part for each in (buffer, *copies) for part in each.parts):
             life, offset, words = (part.birth, part.death), part.offset, part.words
             if life not in pieces:
                 pieces[life] = self._pieces(*life)
             for start, end in pieces[life]:
-                tried |= {start + start % 2 - offset, (end - words) // 2 * 2 - offset}
+                edges |= {start + start % 2 - offset, (end - words) // 2 * 2 - offset}
             allowed = [(low if low > start - offset else start - offset,
                         high if high < end - offset - words else end - offset - words)
                        for low, high in allowed for start, end in pieces[life]
                        if low <= end - offset - words and start - offset <= high and start + words <= end]
-        return sorted(a for a in tried if a % 2 == 0 and any(low <= a <= high for low, high in allowed))
+        found = {a for a in edges if a % 2 == 0 and any(low <= a <= high for low, high in allowed)}
+        if not buffer.loaded:
+            for low, high in allowed:
+                found.update(range(-(-low // GRID_WORDS) * GRID_WORDS, high + 1, GRID_WORDS))
+        return sorted(found)
 
-    def _occupied_until(self, buffer: Buffer) -> Callable[[int], int]:
-        """By address: the last time before the buffer's birth at which one of its words is taken, or -1."""
-        words, birth = buffer.head or buffer.words, buffer.birth
-        before = [(start, end, dead if dead < birth else birth - 1)
-                  for start, end, born, dead in self._taken if born < birth]
-        return lambda address: max(
-            [until for start, end, until in before if start < address + words and end > address], default=-1)
+    def _occupied_until(self, buffer: Buffer, addresses: list[int]) -> list[int]:
+        """For each address at which a buffer fits: the last time before its birth at which one of its words is taken,
+        or -1. What is taken then has died before the buffer's birth."""
+        words, found = buffer.head or buffer.words, []
+        before = self._until[: bisect_left(self._until, (buffer.birth,))]
+        before.reverse()
+        for address in addresses:
+            last = address + words
+            found.append(next((dead for dead, start, end in before if start < last and end > address), -1))
+        return found

@@ -11,6 +11,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.plan import Plan, Segment
 from compiler.plan.constants import WorkConstants, place_constants
+from compiler.plan.filters import Packed
 from compiler.plan.placement import NoRoom, Space
 from model.config import MachineConfig
 
@@ -32,9 +33,10 @@ class Refused(Exception):
 @dataclass(frozen=True)
 class Placed:
     """Constants of each group, and all buffers with their addresses; cost: estimated cycles, with those in
-    which what could not come before is loaded."""
+    which the `exposed` words are loaded, which could not come before."""
 
     cost: int
+    exposed: int
     constants: list[WorkConstants]
     buffers: list[Buffer]
 
@@ -105,6 +107,8 @@ class _Search:
         layers = list(dict.fromkeys(group.layer for group in self.plan.groups))
         self._number = {group.name: n for n, group in enumerate(self.plan.groups)}
         self._layer_of = [layers.index(group.layer) for group in self.plan.groups]
+        packed = {group.layer: Packed(group, self.machine) for group in self.plan.groups}
+        self._packed = [packed[group.layer] for group in self.plan.groups]
 
     def anneal(self, random: np.random.Generator, attempts: int) -> None:
         here, spent, most = _Arrangement.first(self.plan), None, 0
@@ -125,7 +129,7 @@ class _Search:
                 here, spent = tried, found.cost
             if self.best is None or found.cost < self.best.cost:
                 self.best = replace(found, buffers=[replace(buffer) for buffer in space.placed])
-            if not space.exposed_words():
+            if not found.exposed:
                 return
 
     def _try(self, tried: _Arrangement, space: Space) -> Placed:
@@ -133,9 +137,10 @@ class _Search:
         for n in tried.order:
             first, *copies = self.maps[n]
             space.place(first, tried.where[n], copies)
-        constants = place_constants(self.plan, self.machine, space, tried.slots[self._layer_of])
-        cost = space.exposed_words() + sum(c.cycles(self.plan, n) for n, c in enumerate(constants))
-        return Placed(cost, constants, space.placed)
+        constants = place_constants(self.plan, self._packed, self.machine, space, tried.slots[self._layer_of])
+        exposed = space.exposed_words()
+        cost = exposed + sum(c.cycles(self.plan, n) for n, c in enumerate(constants))
+        return Placed(cost, exposed, constants, space.placed)
 
     def _map_of(self, failure: DoesNotFit) -> int | None:
         """The map that found no room, if it was one."""

@@ -12,8 +12,10 @@ from compiler.plan.mappings import first_tile
 from model.config import MachineConfig
 
 
-def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig) -> Plan:
-    """Lifetimes of all maps; places nothing."""
+def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig, stores_overlap: bool) -> Plan:
+    """Lifetimes of all maps; places nothing. stores_overlap: a map that is stored keeps its words beside the job
+    behind it, so that this need not wait for the store."""
+    stored = 2 if stores_overlap else 0
     jobs = [job for segment in segments for job in segment.jobs]
     segment_of = [segment for segment in segments for _ in segment.groups]
     flow = Flow(tuple(groups))
@@ -37,11 +39,11 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
         elif n + 1 < segment.last:
             made.append(_between(jobs, n, group, segment))
         elif segment.to_dram and segment.way is Way.STRIPES:
-            made.append(_staged(jobs, n, group, segment))
+            made.append(_staged(jobs, n, group, segment, stored))
         elif not segment.to_dram and not flow.passed_on(n):
             made.append(_held(jobs, n, flow))
         else:
-            made.append(_kept(jobs, n, groups, segment_of, early))
+            made.append(_kept(jobs, n, groups, segment_of, early, stored))
     return Plan(groups, segments, jobs, segment_of, read, made, others, early)
 
 
@@ -95,17 +97,18 @@ def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     return MapPlan(layout, whole(group.name, "output slices", 2 * layout.words, *span(jobs, n)))
 
 
-def _staged(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    """An output on its way to DRAM: two stripes, one of them being stored."""
+def _staged(jobs: list[Job], n: int, group: Group, segment: Segment, stored: int) -> MapPlan:
+    """An output on its way to DRAM: two stripes, one of them being stored. stored: times that takes at the end."""
     layout = _draft(group.output.shape, min(group.output.shape[0], 2 * segment.rows))
     first, last = span(jobs, n)
-    return MapPlan(layout, whole(group.name, "output stripes", layout.words, first, min(last + 2, 2 * len(jobs) - 1)))
+    end = min(last + stored, 2 * len(jobs) - 1)
+    return MapPlan(layout, whole(group.name, "output stripes", layout.words, first, end))
 
 
 def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment],
-          early_tile: dict[int, int]) -> MapPlan:
+          early_tile: dict[int, int], stored: int) -> MapPlan:
     """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
-    between groups that run whole, from the tile of filters that writes them."""
+    between groups that run whole, from the tile of filters that writes them. stored: times that a store takes."""
     group, to_dram = groups[n], segment_of[n].to_dram
     rows, end = group.output.shape[0], 2 * len(jobs) - 1
     if to_dram:
@@ -113,7 +116,7 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         first, last = span(jobs, n)
         if n + 1 < len(groups) and group.output in (groups[n + 1].source, *groups[n + 1].others):
             end = last  # its reader gets it behind the store
-        return MapPlan(layout, whole(group.name, "output", layout.words, first, min(last + 2, end)))
+        return MapPlan(layout, whole(group.name, "output", layout.words, first, min(last + stored, end)))
     following = segment_of[n + 1]
     death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in early_tile else span(jobs, n + 1)[1]
     if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:

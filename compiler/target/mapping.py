@@ -128,14 +128,26 @@ def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
     return blocks.images <= 1 or not rows & rows - 1  # over a power of two of columns each
 
 
-def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
+def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
+    """Whether all pixels of a map of pointwise work, (E, F), can be in flight, as for an average over all of them."""
+    rows, width = shape
+    least = max(dealt_filters(machine, 8))  # filters of a PE
+    return any((down, cols * pixels) == (rows, width) and least * pixels <= machine.psum_words
+               for down, cols, pixels in _arrangements(machine, rows, width, most_pixels(machine), 1))
+
+
+def has_mapping(machine: MachineConfig, group: Depthwise | Separable) -> bool:
+    """Whether there is any: for all rows of a map that is averaged, else for one."""
+    return next(_separables(machine, group, group.map_shape[0] if group.averaged else 1), None) is not None
+
+
+def _separables(machine: MachineConfig, group: Group, rows: int) -> Iterator[Mapping]:
     depthwise = isinstance(group, (Depthwise, Separable))
     if depthwise and not in_supers(machine, group):
-        return []
+        return
     mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
     groups, stride = word_groups(group.source.shape[2]), group.window.stride[0]
     most = most_pixels(machine, stride if depthwise else None)
-    found = []
     for blocks in _blocks(machine, group, rows, most, stride):
         if not _averages(group, blocks, rows):
             continue
@@ -144,8 +156,7 @@ def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping
             words = groups * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
             if mode == ArrayMode.FUSED and tiles > 1 and words > machine.word_buffer_words:
                 continue
-            found.append(Mapping(mode, blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles)))
-    return found
+            yield Mapping(mode, blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles))
 
 
 def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups that suit a machine: depthwise work that its SUPERs do not do becomes pointwise work, filters that are not
-int8 become sums of such, and an average of more pixels than can be in flight an elementwise pass of its own."""
+"""Groups that suit a machine.
+
+Depthwise work that its SUPERs do not do becomes pointwise work, a block whose depthwise words they do not keep two
+groups; filters that are not int8 become sums of such, and an average of more pixels than can be in flight an
+elementwise pass of its own.
+"""
 
 from dataclasses import fields, replace
 from string import ascii_lowercase
@@ -11,29 +15,35 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable, Window, halves
 from compiler.ir.word_operation import average_of_window
-from compiler.target.mapping import in_supers, mappings
+from compiler.target.mapping import has_mapping, holds_at_once, in_supers
 from compiler.target.packing import addends
 from model.config import MachineConfig
 
 
 def suited(groups: list[Group], machine: MachineConfig) -> list[Group]:
-    """The groups, each as one or two that the machine runs."""
+    """The groups, each as one or two that the machine runs. Raises Unsupported for an average over more pixels than it
+    has in flight."""
     return [piece for group in groups for piece in _pieces(group, machine)]
 
 
 def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
-    if isinstance(group, Separable) and not (in_supers(machine, group) and group.filters.dtype == np.int8):
+    if isinstance(group, Separable) and not _fused(group, machine):
         first, second = halves(group)
         return *_pieces(first, machine), *_pieces(second, machine)
     group = _as_sums(group, machine)
-    if group.averaged and not mappings(machine, group, group.map_shape[0]):
+    if group.averaged and not holds_at_once(machine, group.map_shape):
         return _apart(group)
     return (group,)
 
 
+def _fused(group: Separable, machine: MachineConfig) -> bool:
+    """Whether a block is done in one pass."""
+    return group.filters.dtype == np.int8 and in_supers(machine, group) and has_mapping(machine, group)
+
+
 def _as_sums(group: Group, machine: MachineConfig) -> Group:
     """By taps where the array does not do it otherwise."""
-    if isinstance(group, Depthwise) and not in_supers(machine, group):
+    if isinstance(group, Depthwise) and not (in_supers(machine, group) and has_mapping(machine, group)):
         return _added(by_taps(group))
     if isinstance(group, Pointwise) and group.filters.dtype != np.int8:
         return _added(Convolution(**_ends(group), filters=group.filters[:, None, None], table=group.table))

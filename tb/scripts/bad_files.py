@@ -16,6 +16,7 @@ import torch
 from PIL import Image as Picture
 
 from compiler.folder import save
+from compiler.performance import performance
 from compiler.pipeline import compile_network
 from runtime.shipped import MODEL, PHOTO
 from scripts import cifar10
@@ -116,7 +117,7 @@ def entry(contents: dict, ends: str) -> dict:
 
 def _networks(folder: Path) -> None:
     stages = compile_network(folder / "net.tflite")
-    save(stages, folder / "net")
+    save(stages, performance(stages), folder / "net")
     good = json.loads((folder / "net" / "map.json").read_text())
     for name, change in {
         "no_program": lambda m: m.pop("program"),
