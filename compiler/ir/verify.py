@@ -2,9 +2,11 @@
 """What is true of any list of groups."""
 
 from collections.abc import Iterable
+from math import prod
 
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import Inconsistent
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable, output_size
 from model.messages import times
 
 
@@ -44,9 +46,9 @@ def _said(map_: Map) -> str:
 
 
 def _verify_shapes(group: Group) -> None:
-    """Of groups with weights."""
-    if not group.weights:
-        return
+    """Of what the window sees, and the weights."""
+    if isinstance(group, Elementwise):
+        return _verify_words(group)
     channels, made = group.source.shape[2], len(group.tables[0].bias)
     rows, cols = (1, 1) if group.averaged else group.map_shape
     if group.output.shape != (rows, cols, made):
@@ -65,6 +67,15 @@ def _verify_shapes(group: Group) -> None:
         if not len(table.bias) == len(table.multiplier) == len(table.shift) == count:
             raise Inconsistent(f"group {group.name}: a table of {len(table.bias)} biases, {len(table.multiplier)} "
                                f"multipliers and {len(table.shift)} shifts for {count} channels")
+
+
+def _verify_words(group: Elementwise) -> None:
+    """Of an elementwise pass: each pixel is made by the walk, or by a window, of all channels of the source."""
+    rows, cols, channels = group.output.shape
+    made = prod(loop.count for loop in group.walk) if group.walk else prod(output_size(group.source.shape[:2], group.window))
+    if made != rows * cols or channels != group.source.shape[2]:
+        raise Inconsistent(f"group {group.name}: makes {made} pixels of {group.source.shape[2]} channels, its output is "
+                           f"{times(group.output.shape)}")
 
 
 def _weight_shapes(group: Group, channels: int, made: int) -> tuple[tuple[int, ...], ...]:

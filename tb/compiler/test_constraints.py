@@ -46,6 +46,14 @@ def uint8_connected() -> bytes:
     return net.pack([x], [y])
 
 
+def mean_of_a_channel() -> bytes:
+    """Over the only channel, which leaves columns as channels."""
+    net = Builder()
+    x, y = net.tensor((1, 5, 4, 1), scale=0.1), net.tensor((1, 5, 4), scale=0.2)
+    net.operator("MEAN", [x, net.tensor((1,), "int32", data=np.int32([3]))], [y], keepDims=False)
+    return net.pack([x], [y])
+
+
 BROKEN: dict[str, tuple[bytes, str]] = {
     "operator": (softmax(), f"operator #0 SOFTMAX: the machine runs {RUNS}, not SOFTMAX"),
     "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
@@ -57,6 +65,8 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "shape": (two_to_one("RESHAPE", (1, 16, 16, 2)),
               "operator #0 RESHAPE: values are moved pixel by pixel in loops, and channel by channel, not other "
               "channels of other pixels"),
+    "mean": (mean_of_a_channel(), "operator #0 MEAN: means leave axes in their places, and their number and factor fit "
+                                  "the machine's fields, not pixels that become channels"),
 }
 
 

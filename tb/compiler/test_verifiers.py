@@ -25,6 +25,7 @@ from compiler.target.descriptors import separable
 from model import encoding
 from model.config import DEFAULT
 from runtime.shipped import MODEL
+from tb.common.tflite_builder import Builder
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -147,6 +148,24 @@ def test_groups_are_not_verified_by_halves(stages: Stages) -> None:
         verify_groups(stages.groups, [], stages.ends.values())
     with pytest.raises(Inconsistent, match="mean is no output of the network$"):
         verify_groups(stages.groups, [stages.groups[0].source], [])
+
+
+@pytest.mark.parametrize(("name", "made"), [("pool", (3, 3, 8)), ("pool", (2, 2, 9)), ("turned", (1, 4, 8)),
+                                            ("turned", (1, 6, 4))])
+def test_pixels_of_words(name: str, made: tuple[int, int, int], tmp_path: Path) -> None:
+    """Of a pool, and of a TRANSPOSE, which is a walk."""
+    net = Builder()
+    sizes = {"pool": (1, 2, 2, 8), "turned": (1, 4, 6, 8)}
+    source = net.tensor((1, 6, 4, 8), scale=0.1)
+    pool, turned = (net.tensor(size, scale=0.1) for size in sizes.values())
+    net.operator("MAX_POOL_2D", [source], [pool], strideH=4, strideW=2, filterHeight=2, filterWidth=2, padding=1)
+    net.operator("TRANSPOSE", [source, net.tensor((4,), "int32", data=np.int32([0, 2, 1, 3]))], [turned])
+    (tmp_path / "net.tflite").write_bytes(net.pack([source], [pool, turned]))
+    work = compile_network(tmp_path / "net.tflite", effort=8)
+    n = next(n for n, group in enumerate(work.groups) if group.output.shape == sizes[name][1:])
+    wrong = change(n, output=shaped(*made))(list(work.groups))
+    with pytest.raises(Inconsistent, match=f"makes {sizes[name][1] * sizes[name][2]} pixels of 8 channels, its output is"):
+        verified(replace(work, groups=wrong), "groups")
 
 
 FORMED: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
