@@ -70,7 +70,8 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
 
 def no_batch(reason: Unsupported) -> str:
     """Why --batch is refused for a network that the machine does not run by itself."""
-    return f"--batch is for a network that the machine runs by itself, not in parts with the host ({reason}): leave it out"
+    return ("--batch is for a network that the machine runs by itself, not in parts with the host "
+            f"({reason}): leave it out")
 
 
 def _saved(stages: Stages, options: argparse.Namespace) -> str:

@@ -4,8 +4,8 @@
     eyrie profile NET [--input X.npy] [--seed N]
 
 NET: a .tflite model, or what `eyrie compile` wrote; X: as `eyrie run` takes it, random values by default. Prints
-cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json, report.html and the log; of
-a network in parts for machine and host, all of this of each machine part. Of a .tflite model, and of a network in
+cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json, report.html and the log;
+of a network in parts for machine and host, all of this of each machine part. Of a .tflite model, and of a network in
 parts, the outputs are compared with the golden model's; the exit code is 1 unless they agree.
 """
 

@@ -11,8 +11,8 @@ from model.messages import times
 
 
 def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str]) -> None:
-    """Raises Inconsistent unless each map that a group reads is there as it reads it, each is made once, read or stored,
-    all outputs are stored, and shapes are those that windows and weights make.
+    """Raises Inconsistent unless each map that a group reads is there as it reads it, each is made once, read or
+    stored, all outputs are stored, and shapes are those that windows and weights make.
 
     inputs: of the network; ends: names of the maps that are its outputs
     """
@@ -30,8 +30,8 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
         if group.output.name in maps:
             raise Inconsistent(f"group {group.name}: makes {group.output.name}, which is there already")
         if group.stored != (group.output.name in stored):
-            raise Inconsistent(f"group {group.name}: {group.output.name} is {'no' if group.stored else 'an'} output of the "
-                               "network")
+            raise Inconsistent(f"group {group.name}: {group.output.name} is {'no' if group.stored else 'an'} output of "
+                               "the network")
         if not group.stored and group.output.name not in read:
             raise Inconsistent(f"group {group.name}: nobody reads {group.output.name}")
         _verify_shapes(group)
@@ -72,10 +72,10 @@ def _verify_shapes(group: Group) -> None:
 def _verify_words(group: Elementwise) -> None:
     """Of an elementwise pass: each pixel is made by the walk, or by a window, of all channels of the source."""
     rows, cols, channels = group.output.shape
-    made = prod(loop.count for loop in group.walk) if group.walk else prod(output_size(group.source.shape[:2], group.window))
-    if made != rows * cols or channels != group.source.shape[2]:
-        raise Inconsistent(f"group {group.name}: makes {made} pixels of {group.source.shape[2]} channels, its output is "
-                           f"{times(group.output.shape)}")
+    pixels = [loop.count for loop in group.walk] or output_size(group.source.shape[:2], group.window)
+    if prod(pixels) != rows * cols or channels != group.source.shape[2]:
+        raise Inconsistent(f"group {group.name}: makes {prod(pixels)} pixels of {group.source.shape[2]} channels, its "
+                           f"output is {times(group.output.shape)}")
 
 
 def _weight_shapes(group: Group, channels: int, made: int) -> tuple[tuple[int, ...], ...]:

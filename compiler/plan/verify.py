@@ -24,13 +24,13 @@ def verify_plan(plan: Plan) -> None:
         name = plan.groups[n].name
         expected = (0, slices[n]) if plan.segment_of[n].way is Way.SLICES else (rows[n], 0)
         if (job.first, job.slice) != expected or not job.first < job.last <= heights[n]:
-            raise Inconsistent(f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.slice}, the next "
-                               f"ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}")
+            raise Inconsistent(f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.slice}, the "
+                               f"next ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}")
         _verify_reads(plan, job)
         for operand, maker in enumerate(makers[n]):
             if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], slices[maker], maker):
-                raise Inconsistent(f"group {name}: a job from row {job.first} on reads what {plan.groups[maker].name} has "
-                                   "not made before")
+                raise Inconsistent(f"group {name}: a job from row {job.first} on reads what "
+                                   f"{plan.groups[maker].name} has not made before")
         rows[n], slices[n] = job.last, slices[n] + 1
     for segment in plan.segments:
         n = segment.last - 1
@@ -43,8 +43,8 @@ def _verify_segments(plan: Plan) -> None:
     place = 0
     for segment in plan.segments:
         if segment.first != place or not place < segment.last <= len(plan.groups):
-            raise Inconsistent(f"a segment of groups {segment.first} to {segment.last}, of {len(plan.groups)} the next is "
-                               f"{place}")
+            raise Inconsistent(f"a segment of groups {segment.first} to {segment.last}, of {len(plan.groups)} the next "
+                               f"is {place}")
         if any(mine is not own for mine, own in zip(segment.groups, plan.groups[place : segment.last])):
             raise Inconsistent(f"a segment from group {plan.groups[place].name} on is of another network")
         place = segment.last
@@ -73,20 +73,22 @@ def _is_made(plan: Plan, job: Job, operand: int, rows: int, slices: int, maker: 
 
 
 def verify_places(plan: Plan, placed: Placed, machine: MachineConfig) -> None:
-    """Raises Inconsistent unless all buffers lie inside the GLB, from an even word on, no two share a word at a time, and
-    the plan's maps lie where their buffers were placed. Buffers of one layer for image after image share their words:
-    each waits for the one before.
+    """Raises Inconsistent unless all buffers lie inside the GLB, from an even word on, no two share a word at a time,
+    and the plan's maps lie where their buffers were placed. Buffers of one layer for image after image share their
+    words: each waits for the one before.
     """
     for buffer in placed.buffers:
         if buffer.address is None or buffer.address % 2 or not (
                 0 <= buffer.address <= buffer.address + buffer.words <= machine.glb_words):
-            raise Inconsistent(f"{buffer.name}: lies at word {buffer.address}, {buffer.words} words of {machine.glb_words}")
+            raise Inconsistent(f"{buffer.name}: lies at word {buffer.address}, {buffer.words} words of "
+                               f"{machine.glb_words}")
     owners = [(buffer, part) for buffer in placed.buffers for part in buffer.parts]
     start, birth, death = (np.array(values) for values in zip(*(
         (buffer.address + part.offset, part.birth, part.death) for buffer, part in owners)))
     end = start + [part.words for _, part in owners]
     shared = (start[:, None] < end) & (end[:, None] > start) & (birth[:, None] <= death) & (death[:, None] >= birth)
-    copies = np.unique([f"{buffer.group.partition('.')[0]} {buffer.what}" for buffer, _ in owners], return_inverse=True)[1]
+    layers = [f"{buffer.group.partition('.')[0]} {buffer.what}" for buffer, _ in owners]
+    copies = np.unique(layers, return_inverse=True)[1]
     own = np.array([id(buffer) for buffer, _ in owners])
     shared &= (copies[:, None] != copies) | (own[:, None] == own)
     np.fill_diagonal(shared, False)

@@ -24,6 +24,7 @@ from compiler.plan.verify import verify_places, verify_plan
 from compiler.target.descriptors import separable
 from model import encoding
 from model.config import DEFAULT
+from model.operators.quantization import Quantization
 from runtime.shipped import MODEL
 from tb.common.tflite_builder import Builder
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
@@ -111,19 +112,21 @@ def shaped(*shape: int) -> Callable[[Group], Map]:
 GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
     "two of a name": (change(1, name="conv0"), "group conv0: there are two of this name"),
     "one is missing": (lambda groups: groups[1:], "group .*: reads first.*, which no group before it makes"),
-    "another order": (lambda groups: [*groups[1:], groups[0]], "group .*: reads first.*, which no group before it makes"),
+    "another order": (lambda groups: [*groups[1:], groups[0]],
+                      "group .*: reads first.*, which no group before it makes"),
     "the last is missing": (lambda groups: groups[:-1], "group .*: nobody reads sum"),
     "reads another shape": (change(1, source=lambda group: replace(group.source, shape=(4, 4, 8))),
                             "group .*: reads first 4 x 4 x 8 0.05/-128, which is first 4 x 4 x 16 0.05/-128"),
     "reads another scale": (
-        change(1, source=lambda group: replace(group.source, quantization=replace(group.source.quantization, scale=2.0))),
+        change(1, source=lambda group: replace(group.source, quantization=Quantization(2.0, -128))),
         "group .*: reads first 4 x 4 x 16 2/-128, which is first 4 x 4 x 16 0.05/-128"),
     "made twice": (lambda groups: [groups[0], replace(groups[0], name="again"), *groups[1:]],
                    "group again: makes first, which is there already"),
     "an output that is none": (change(0, stored=True), "group conv0: first is no output of the network"),
     "an output that is not stored": (change(-1, stored=False), "group .*: mean is an output of the network"),
     "an output that is not made": (lambda groups: [], "no group makes the output mean"),
-    "shape of the output": (change(0, output=shaped(4, 3, 16)), "group conv0: makes 4 x 4 x 16, its output is 4 x 3 x 16"),
+    "shape of the output": (change(0, output=shaped(4, 3, 16)),
+                            "group conv0: makes 4 x 4 x 16, its output is 4 x 3 x 16"),
     "average": (change(Pointwise, epilogue=(Average(15),)), "group .*: averages 15 of 4 x 4 pixels"),
     "weights": (change(0, filters=lambda group: group.filters[..., :2]),
                 "group conv0: weights are 16 x 3 x 3 x 2, must be 16 x 3 x 3 x 3"),
@@ -164,7 +167,8 @@ def test_pixels_of_words(name: str, made: tuple[int, int, int], tmp_path: Path) 
     work = compile_network(tmp_path / "net.tflite", effort=8)
     n = next(n for n, group in enumerate(work.groups) if group.output.shape == sizes[name][1:])
     wrong = change(n, output=shaped(*made))(list(work.groups))
-    with pytest.raises(Inconsistent, match=f"makes {sizes[name][1] * sizes[name][2]} pixels of 8 channels, its output is"):
+    count = sizes[name][1] * sizes[name][2]
+    with pytest.raises(Inconsistent, match=f"makes {count} pixels of 8 channels, its output is"):
         verified(replace(work, groups=wrong), "groups")
 
 
@@ -203,13 +207,17 @@ def segment(n: int, **fields: int) -> Callable[[Plan], Plan]:
 
 PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
     "a job is missing": (jobs(lambda jobs: jobs[:-1]), "group .*: its jobs make [0-9]+ of 40 rows, [0-9]+ slices"),
-    "the first job is missing": (jobs(lambda jobs: jobs[1:]), "group .*: a job makes rows .* the next ones of 40 are from 0 "
-                                                              "on, of slice 0|group .*: a job .* has not made before"),
-    "a job twice": (jobs(lambda jobs: [jobs[0], *jobs]), "group .*: a job makes rows 0 to .*, the next ones of 40 are .*"),
-    "in another order": (jobs(lambda jobs: jobs[::-1]), "group .*: a job makes rows .*, the next ones of 40 are from 0 on.*"),
+    "the first job is missing": (
+        jobs(lambda jobs: jobs[1:]), "group .*: a job makes rows .* the next ones of 40 are from 0 on, of slice 0|"
+                                     "group .*: a job .* has not made before"),
+    "a job twice": (jobs(lambda jobs: [jobs[0], *jobs]),
+                    "group .*: a job makes rows 0 to .*, the next ones of 40 are .*"),
+    "in another order": (jobs(lambda jobs: jobs[::-1]),
+                         "group .*: a job makes rows .*, the next ones of 40 are from 0 on.*"),
     "no rows": (job(0, last=0), "group .*: a job makes rows 0 to 0 .*"),
     "too many rows": (job(-1, last=41), "group .*: a job makes rows .* to 41 of slice 0, the next ones of 40 are .*"),
-    "a slice": (job(0, slice=1), "group .*: a job makes rows 0 to .* of slice 1, the next ones of 40 are from 0 on, of slice 0"),
+    "a slice": (job(0, slice=1),
+                "group .*: a job makes rows 0 to .* of slice 1, the next ones of 40 are from 0 on, of slice 0"),
     "reads too few rows": (job(0, reads=(0, 1)), "group .*: a job reads rows 0 to 1 of 40, needs 0 to .*"),
     "reads rows that there are not": (job(0, reads=(0, 41)), "group .*: a job reads rows 0 to 41 of 40, needs 0 to .*"),
     "a segment is missing": (lambda plan: replace(plan, segments=plan.segments[:-1], segment_of=[]),
