@@ -90,8 +90,8 @@ class _Emitter:
             self._fetch(n, source, job.reads[1])
         first = n not in self._loaders
         others = tuple(plan.placed() for plan in self.plan.others[n])
+        self._fetch_others(n, group, job, made, first)
         if first:
-            self._fetch_others(n, group)
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
         descriptor = job_descriptor(self.machine, constants, job, source, made, others, first)
@@ -113,22 +113,32 @@ class _Emitter:
 
     def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
         """Loads the rows of an input that are not there yet; the maps of several images at once."""
-        group, first = self.plan.groups[n], self._fetched.get(n, 0)
-        base = self._areas[group.source.name] + group.image * map_words(group.source.shape) * GLB_WORD_BYTES
+        group = self.plan.groups[n]
         if group.images:
-            self.timeline.load(base, source.address, source.words)
+            self.timeline.load(self._base(group, group.source), source.address, source.words)
             return
-        for start, count in _without_wrap(source, first, last):
-            self.timeline.load(base + start * source.row_words * GLB_WORD_BYTES, source.row_address(start),
-                               count * source.row_words)
-        self._fetched[n] = max(first, last)
+        self._load_rows(self._base(group, group.source), source, self._fetched.get(n, 0), last)
+        self._fetched[n] = max(self._fetched.get(n, 0), last)
 
-    def _fetch_others(self, n: int, group: Group) -> None:
-        """Loads the operands of a group, beside its source, that come from DRAM."""
+    def _fetch_others(self, n: int, group: Group, job: Job, made: FeatureMap, first: bool) -> None:
+        """Loads the operands of a group, beside its source, that come from DRAM: whole, or the job's rows."""
         for map_, plan in zip(group.others, self.plan.others[n]):
-            if plan.buffer.loaded:
-                base = self._areas[map_.name] + group.image * map_words(map_.shape) * GLB_WORD_BYTES
-                self.timeline.load(base, plan.buffer.address, plan.layout.words)
+            if not plan.buffer.loaded:
+                continue
+            other, base = plan.placed(), self._base(group, map_)
+            if other.ring_rows < other.rows:
+                self._load_rows(base, other, *_rows_of(other, made, job))
+            elif first:
+                self.timeline.load(base, other.address, other.words)
+
+    def _base(self, group: Group, map_: Map) -> int:
+        """The DRAM address of a group's operand."""
+        return self._areas[map_.name] + group.image * map_words(map_.shape) * GLB_WORD_BYTES
+
+    def _load_rows(self, base: int, feature_map: FeatureMap, first: int, last: int) -> None:
+        for start, count in _without_wrap(feature_map, first, last):
+            self.timeline.load(base + start * feature_map.row_words * GLB_WORD_BYTES, feature_map.row_address(start),
+                               count * feature_map.row_words)
 
     def _wait_for(self, region: Region) -> None:
         """A pass is held by transfers, where its ifmap stream alone is by passes: so a word or two of what the last

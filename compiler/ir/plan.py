@@ -42,7 +42,7 @@ class Job:
 class Segment:
     """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of
     the filters; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
-    those of them that come from DRAM, for this segment."""
+    words of those that come from DRAM, for this segment."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
     first: int
@@ -114,6 +114,13 @@ class Segment:
         readers = [job for job in self.jobs if job.group == self.first]
         ends = [*readers[1:], readers[-1]]
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))
+
+    def operand_rows(self, n: int, height: int) -> int:
+        """Rows of an operand of group n, beside its source and of `height` rows, that are in the GLB at once where it
+        comes from DRAM: all, or those of two jobs behind each other."""
+        if not self.rows:
+            return height
+        return min(height, 2 * max(job.last - job.first for job in self.jobs if job.group == n))
 
     @property
     def slack(self) -> int:

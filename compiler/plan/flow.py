@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from compiler.ir.feature_map import map_words
-from compiler.ir.layer import Group
+from compiler.ir.layer import Group, Map
 
 OUTSIDE = -1  # the maker of a map that none of the groups makes
 
@@ -71,10 +71,10 @@ class Flow:
             return False, True
         return (not self.held(n),)
 
-    def fetched_words(self, first: int, last: int) -> int:
-        """GLB words of operands, beside the sources, that groups first to last - 1 have from DRAM."""
-        return sum(map_words(other.shape) for n in range(first, last)
-                   for other, maker in zip(self.groups[n].others, self.makers[n][1:]) if self.from_dram(maker))
+    def fetched(self, first: int, last: int) -> list[tuple[int, Map]]:
+        """Operands, beside the sources, that groups first to last - 1 have from DRAM, each with its group."""
+        return [(n, other) for n in range(first, last)
+                for other, maker in zip(self.groups[n].others, self.makers[n][1:]) if self.from_dram(maker)]
 
     def across(self, first: int, last: int) -> list[int]:
         """Makers of the maps held in the GLB while groups first to last - 1 run, beside their source and output."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.feature_map import NARROW_GROUPS
+from compiler.ir.feature_map import NARROW_GROUPS, map_words, row_words
 from compiler.ir.layer import Depthwise, Group, Pointwise
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import peak_words, segment_cost
@@ -86,9 +86,11 @@ def _segments_from(flow: Flow, first: int, from_dram: bool) -> Iterator[Segment]
     network = flow.groups
 
     def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool) -> Segment:
-        fetched = flow.fetched_words(first, last)
-        return Segment(network, first, last, way, rows, from_dram, to_dram,
-                       beside=flow.held_words(first, last) + fetched, fetched=fetched)
+        fetched, held = flow.fetched(first, last), flow.held_words(first, last)
+        planned = Segment(network, first, last, way, rows, from_dram, to_dram, beside=held,
+                          fetched=sum(map_words(map_.shape) for _, map_ in fetched))
+        there = sum(planned.operand_rows(n, map_.shape[0]) * row_words(map_.shape) for n, map_ in fetched)
+        return replace(planned, beside=held + there) if fetched else planned
 
     for to_dram in flow.exits(first):
         yield segment(first + 1, Way.WHOLE, 0, from_dram, to_dram)

@@ -68,11 +68,12 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
 
 
 def _beside(jobs: list[Job], n: int, k: int, maker: int, segment_of: list[Segment], made: list[MapPlan]) -> MapPlan:
-    """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, loaded whole."""
+    """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed."""
     if maker != OUTSIDE and not segment_of[maker].to_dram:
         return made[maker]
     group = segment_of[n].network[n]
-    layout = _draft(group.others[k].shape, group.others[k].shape[0], group.images)
+    shape = group.others[k].shape
+    layout = _draft(shape, segment_of[n].operand_rows(n, shape[0]), group.images)
     return MapPlan(layout, whole(group.name, f"operand {k + 2}", layout.words, *span(jobs, n), loaded=True))
 
 
