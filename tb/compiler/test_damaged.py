@@ -18,10 +18,9 @@ from compiler.ir.failure import Failure
 from compiler.ir.graph import Graph
 from compiler.ir.operators.operator import Unknown
 from compiler.passes.constraints import check
-from compiler.passes.fold_pads import fold_pads
 from compiler.passes.form_groups import form_groups
 from compiler.passes.partition import partition
-from compiler.passes.remove_idle import remove_idle
+from compiler.passes.simplify import simplified
 from tb.common.random_graphs import draw_graph
 from tb.common.random_operators import OPERATORS, draw
 from tb.scripts.small_nets import separable
@@ -40,7 +39,7 @@ def go_on(data: bytes, rng: np.random.Generator) -> str:
         assert str(error) and "\n" not in str(error)
         return "refused"
     assert str(graph)
-    passed = fold_pads(remove_idle(graph)).verified()
+    passed = simplified(graph).verified()
     try:
         form_groups(check(passed))
     except (Failure, OverflowError) as error:

@@ -19,7 +19,7 @@ from model.encoding import ArrayMode
 from model.machine import Machine
 from tb.compiler.windows import Chain, compile_groups, convolution_chain, draw_chain
 
-CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 60)
+CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 90)
 MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(rows=12),
             MachineConfig(rows=15, cols=16), replace(DEFAULT, multipliers=1),
             replace(DEFAULT, bus_words=2, filter_lanes=2), replace(DEFAULT, glb_bank_words=256),

@@ -121,7 +121,7 @@ def _convolution(rng: np.random.Generator, source: Map, window: Window, filters:
 
 def _weights(rng: np.random.Generator, *shape: int) -> np.ndarray:
     """int8, or int16 as those of uint8 models are less their zero point."""
-    if rng.random() < 0.7:
+    if rng.random() < 0.85:
         return int8(rng, *shape)
     zero_point = int(rng.choice([0, 255, rng.integers(256)]))
     return (rng.integers(0, 256, shape) - zero_point).astype(np.int16)
