@@ -95,8 +95,10 @@ def test_plan_is_the_cheapest(objective: str, seed: int) -> None:
 
 
 def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
-    held = 0
-    for number in range(NETWORKS):
+    held = number = 0
+    while number < NETWORKS or not held:
+        number += 1
+        assert number < 20 * NETWORKS
         flow = branched(np.random.default_rng([seed, 3, number]), 2 + number % 3)
         expected = cheapest(flow, SMALL, "cycles")
         if expected is None:
@@ -111,7 +113,6 @@ def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
             from_dram = before.to_dram if passed_on else first_from_dram(flow, segment.first)
             assert segment.from_dram == from_dram
             held += segment.beside > segment.fetched
-    assert held
 
 
 def first_from_dram(flow: Flow, n: int) -> bool:
