@@ -54,17 +54,24 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         try:
             stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
                                      until=None if options.output else options.dump, on_stage=on_stage)
-        except Unsupported:
-            if options.dump or options.batch > 1:  # which are of a network that the machine runs by itself
-                raise
+        except Unsupported as error:
+            if options.batch > 1:
+                raise ValueError(no_batch(error)) from error
     if stages is None:
-        table = _in_parts(options, machine, on_stage)
+        table, dump = _in_parts(options, machine, on_stage)
     else:
         table = _saved(stages, options) if options.output else ""
+        dump = stages.dump(options.dump) if options.dump else ""
     if options.dump:
-        print(stages.dump(options.dump))
+        print(dump)
     elif not options.quiet:
         print(table)
+
+
+def no_batch(reason: Unsupported) -> str:
+    """Why --batch is refused for a network that the machine does not run by itself."""
+    return ("--batch is for a network that the machine runs by itself, not in parts with the host "
+            f"({reason}): leave it out")
 
 
 def _saved(stages: Stages, options: argparse.Namespace) -> str:
@@ -76,10 +83,14 @@ def _saved(stages: Stages, options: argparse.Namespace) -> str:
     return str(figures)
 
 
-def _in_parts(options: argparse.Namespace, machine: MachineConfig, on_stage: Callable[[str], None] | None) -> str:
-    """Compiles for machine and host; returns the tables."""
+def _in_parts(options: argparse.Namespace, machine: MachineConfig,
+              on_stage: Callable[[str], None] | None) -> tuple[str, str]:
+    """Compiles for machine and host; returns the tables, and what is to be dumped, of each machine part."""
     from compiler.parts import compile_parts
 
     compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage)
-    compiled.save(options.output)
-    return str(compiled)
+    if options.output:
+        compiled.save(options.output)
+    parts = [(number, each) for number, each in enumerate(compiled.parts) if each.stages and options.dump]
+    dumps = [f"part{number}: {each.part}\n{each.stages.dump(options.dump)}" for number, each in parts]
+    return str(compiled), "\n\n".join(dumps)

@@ -60,7 +60,7 @@ class Stage:
 
     about    what it does, in a sentence
     run      None where there is nothing to run: a way to look at what other stages make
-    verify   raises ValueError where what it made cannot be right, which is a fault of the compiler's own
+    verify   raises Malformed or Inconsistent where what it made cannot be right, a fault of the compiler's own
     settled  the later stage behind which what it made is final: this one may have to choose anew
     """
 
@@ -93,6 +93,14 @@ def _groups(work: Stages) -> None:
     maps = maps_of(work.folded)
     work.groups = suited(form_groups(work.folded), work.machine)
     work.ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
+
+
+def _verify_groups(work: Stages) -> None:
+    from compiler.ir.verify import verify_groups
+    from compiler.passes.form_groups import maps_of
+
+    maps = maps_of(work.folded)
+    verify_groups(work.groups, [maps[tensor.name] for tensor in work.folded.inputs], work.ends.values())
 
 
 def _dump_fusion(work: Stages) -> str:
@@ -148,6 +156,13 @@ def _places(work: Stages) -> None:
     work.steps = steps_of(work.plan, work.placed, work.images)
 
 
+def _verify_places(work: Stages) -> None:
+    from compiler.plan.verify import verify_places, verify_plan
+
+    verify_plan(work.plan)
+    verify_places(work.plan, work.placed, work.machine)
+
+
 def _dump_places(work: Stages) -> str:
     from compiler import dumps
 
@@ -190,7 +205,7 @@ STAGES = (
           "refuses what the machine does not run", _passes, lambda work: str(work.folded),
           verify=lambda work: work.folded.verified()),
     Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
-          lambda work: "\n".join(map(str, work.groups))),
+          lambda work: "\n".join(map(str, work.groups)), verify=_verify_groups),
     # A study of the groups, on which nothing depends.
     Stage("fusion", "the best plans under the published measures of fusion", None, _dump_fusion),
     # The plan. Which segments there can be depends on whether their buffers find places, so that
@@ -199,7 +214,7 @@ STAGES = (
           _dump_segments, settled="places"),
     Stage("map", "how each group's work is laid on the array", None, _dump_map, settled="places"),
     Stage("places", "searches for places of maps and constants in the GLB; without any, the segments "
-          "are chosen anew", _places, _dump_places),
+          "are chosen anew", _places, _dump_places, verify=_verify_places),
     # The back: nothing is left to choose.
     Stage("schedule", "lists transfers and passes with their descriptors and tokens", _schedule,
           lambda work: "\n".join(map(str, work.schedule.steps)), verify=_verify_schedule),

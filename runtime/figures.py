@@ -126,5 +126,7 @@ def unit_table(figures: dict) -> str:
 
 def ratios(figures: dict) -> str:
     """How far the network is from its bounds."""
-    return (f"cycles / roofline {figures['cycles'] / figures['roofline_cycles']:.3f}, "
+    roofline = figures["roofline_cycles"]  # 0 of operations on words alone
+    times = f"{figures['cycles'] / roofline:.3f}" if roofline else "-"
+    return (f"cycles / roofline {times}, "
             f"DRAM / compulsory bytes {figures['dram_over_compulsory']:.3f}")

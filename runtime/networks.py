@@ -6,20 +6,50 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.arrays import read_npy
+from compiler.arrays import read_npy, read_npz
+from compiler.files import whole_file
 from compiler.ir.image import Image
 from model.machine import Machine
 from model.messages import array, times
 from runtime import progress
 
 
-def read_input(path: str | Path, shape: Sequence[int]) -> np.ndarray:
-    """int8 [N, H, W, C] from a file with one image of this shape, or several. Raises ValueError in one line."""
-    values = read_npy(path, "save one int8 array with numpy.save")
-    stack = values[None] if values.ndim == 3 else values
-    if stack.dtype != np.int8 or stack.shape[1:] != tuple(shape) or not len(stack):
-        raise ValueError(f"{path}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
-    return stack
+def read_arrays(path: str | Path, names: Sequence[str], what: str = "array") -> list[np.ndarray]:
+    """The arrays for inputs of these names: of an .npy file for one; for several, in their order, of an .npz file as
+    numpy.savez writes it. Raises ValueError in one line."""
+    if len(names) == 1:
+        return [read_npy(path, f"save one {what} with numpy.save")]
+    remedy = f"save {len(names)} {what}s with numpy.savez, in the order {', '.join(names)}"
+    found = read_npz(path, remedy)
+    keys = [f"arr_{number}" for number in range(len(names))]
+    if found.keys() != set(keys):
+        raise ValueError(f"{path}: has {', '.join(found) or 'no arrays'}, must have {', '.join(keys)}: {remedy}")
+    return [found[key] for key in keys]
+
+
+def read_inputs(path: str | Path, shapes: dict[str, Sequence[int]]) -> list[np.ndarray]:
+    """int8 [N, H, W, C] for each input by name, from a file with one image of its shape, or several, as many of all.
+    Raises ValueError in one line."""
+    stacks = []
+    for (name, shape), values in zip(shapes.items(), read_arrays(path, list(shapes), "int8 array")):
+        about = path if len(shapes) == 1 else f"{path}: input {name}"
+        stack = values[None] if values.ndim == 3 else values
+        if stack.dtype != np.int8 or stack.shape[1:] != tuple(shape) or not len(stack):
+            raise ValueError(f"{about}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
+        if stacks and len(stack) != len(stacks[0]):
+            raise ValueError(f"{about}: {len(stack)} images, of the first input there are {len(stacks[0])}: "
+                             "give as many")
+        stacks.append(stack)
+    return stacks
+
+
+def write_arrays(path: str | Path, arrays: list[np.ndarray]) -> None:
+    """An .npy file of one, an .npz file, as numpy.savez writes it, of several. Raises ValueError in one line."""
+    with whole_file(path) as file:
+        if len(arrays) == 1:
+            np.save(file, arrays[0])
+        else:
+            np.savez(file, *arrays)
 
 
 def on_model(image: Image, inputs: np.ndarray) -> np.ndarray:

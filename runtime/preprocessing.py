@@ -17,6 +17,9 @@ RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (-128.0, 127.0))
 def photo_input(path: str, graph: Graph) -> tuple[np.ndarray, list[str]]:
     """The input [1, 1, H, W, C], in the model's type, of a network that takes one picture, and what was done, a
     sentence each. Raises ValueError, in one line, for another network, and for what is no picture."""
+    if len(graph.inputs) != 1:
+        names = ", ".join(tensor.name for tensor in graph.inputs)
+        raise ValueError(f"inputs are {names}: not a single picture; use eyrie run")
     tensor = graph.input
     if len(tensor.shape) != 4 or tensor.shape[0] != 1 or tensor.shape[3] not in (1, 3):
         raise ValueError(f"input {tensor.name} is {tensor.form}: no picture of 1 or 3 channels; use eyrie run")

@@ -9,16 +9,17 @@ import numpy as np
 from compiler.ir.image import Image
 from runtime import progress, report
 from runtime.figures import figures
+from runtime.session import Done
 
 REPORT = "report.html"
 
 
-def network_summary(name: str, image: Image, runs: list[dict], seed: int, outputs: np.ndarray,
-                    golden: np.ndarray | None = None) -> dict:
+def network_summary(name: str, image: Image, runs: list[dict], seed: int, outputs: list[np.ndarray],
+                    golden: list[np.ndarray] | None = None) -> dict:
     """The entries of a network run's summary (docs/summary.md).
 
     runs     of as many images each as the network takes at once: counters, passes, seconds; figures are the first's
-    outputs  int8 [N, H, W, C]; golden: what the golden model gives, None where there is none to compare with
+    outputs  [N, ...] each; golden: what the golden model gives, None where there is none to compare with
     """
     compared, answers = comparison(outputs, golden)
     status = "fail" if compared["mismatches"] else "pass"
@@ -28,14 +29,39 @@ def network_summary(name: str, image: Image, runs: list[dict], seed: int, output
             **answers}
 
 
-def comparison(outputs: np.ndarray, golden: np.ndarray | None) -> tuple[dict[str, int], dict[str, object]]:
-    """The counts of a summary, and its answers to the first image; arguments as of `network_summary`."""
-    answers: dict[str, object] = {"class": int(outputs[0].argmax())}
+def comparison(outputs: list[np.ndarray],
+               golden: list[np.ndarray] | None) -> tuple[dict[str, int], dict[str, object]]:
+    """The counts of a summary, and its answers to the first image, of the first output; arguments as of
+    `network_summary`."""
+    answers: dict[str, object] = {"class": int(outputs[0][0].argmax())}
     if golden is None:
         return {"comparisons": 0, "mismatches": 0}, answers
-    wrong = int((golden != outputs).sum())
-    answers |= {"golden_class": int(golden[0].argmax()), "match": not wrong}
-    return {"comparisons": golden.size, "mismatches": wrong}, answers
+    wrong = sum(int((made != wanted).sum()) for made, wanted in zip(outputs, golden, strict=True))
+    answers |= {"golden_class": int(golden[0][0].argmax()), "match": not wrong}
+    return {"comparisons": sum(wanted.size for wanted in golden), "mismatches": wrong}, answers
+
+
+def parts_summary(name: str, done: Done, seed: int, golden: list[np.ndarray] | None = None) -> dict:
+    """As `network_summary`, of a network in parts that ran on the RTL."""
+    compared, answers = comparison(done.outputs, golden)
+    parts = [figures(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.machine]
+    seconds = round(sum(run["seconds"] for part in done.machine for run in part.runs), 2)
+    return {"test": name, "status": "fail" if compared["mismatches"] else "pass", "seed": seed, "seconds": seconds,
+            "cycles": sum(part["cycles"] for part in parts), **compared, **answers, "host_share": done.host_share,
+            "parts": parts}
+
+
+def write_part_pages(folder: Path, name: str, title: str, done: Done, seed: int) -> list[str]:
+    """Writes the page of each machine part; returns the names of their folders."""
+    names = []
+    for number, part in enumerate(done.machine):
+        own = folder / f"report{number}"
+        own.mkdir()
+        found = network_summary(name, part.image, part.runs, seed, list(part.outputs.values()))
+        write_page(own, f"{title}, machine part {number + 1} of {len(done.machine)}", part.image, found,
+                   part.runs[0]["passes"])
+        names.append(own.name)
+    return names
 
 
 def report_line(folder: Path) -> str:

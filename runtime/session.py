@@ -15,7 +15,7 @@ from compiler.parts import MODEL, digest, prepared
 from compiler.passes.partition import Part, Partition, Side, part_of
 from model.messages import array
 from model.reading import read_file, read_json
-from runtime.networks import named_on_model
+from runtime.networks import named_on_model, read_arrays
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,50 @@ def check_inputs(graph: Graph, inputs: list[np.ndarray]) -> None:
                 len(value) != len(inputs[0]) or not len(value)):
             raise ValueError(f"input {tensor.name} is {array(value)}, "
                              f"the network takes N of {Form(file_type(tensor), tensor.shape)}")
+
+
+def golden_outputs(graph: Graph, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """What the golden model gives, in the model's order, for inputs by name, int8 [N, ...] each; those that are not
+    there, since nothing reads them, are zeros."""
+    count = len(next(iter(inputs.values())))
+    values = {tensor.name: inputs[tensor.name].reshape(count, *tensor.shape) if tensor.name in inputs else
+              np.zeros((count, *tensor.shape), np.int8) for tensor in graph.inputs}
+    made = _on_host(graph, values, count)
+    return [made[tensor.name] for tensor in graph.outputs]
+
+
+def read_session_inputs(path: str | Path, graph: Graph) -> list[np.ndarray]:
+    """The inputs of a network, as `Session.run` takes them, from a file (`read_arrays`); a batch of 1 may be left out.
+    Raises ValueError in one line."""
+    inputs = []
+    for tensor, values in zip(graph.inputs, read_arrays(path, [tensor.name for tensor in graph.inputs])):
+        shape = tensor.shape
+        if shape[:1] == (1,) and values.shape[values.ndim - len(shape) + 1 :] == shape[1:]:
+            values = values.reshape(-1, *shape)
+        inputs.append(values)
+    try:
+        check_inputs(graph, inputs)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return inputs
+
+
+def drawn_inputs(graph: Graph, count: int, seed: int) -> list[np.ndarray]:
+    """For each input of a network [N, ...]: all integers alike, real numbers as far as what reads them has values."""
+    rng = np.random.default_rng(seed)
+    return [_drawn(tensor, graph, count, rng) for tensor in graph.inputs]
+
+
+def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -> np.ndarray:
+    shape, kind = (count, *tensor.shape), file_type(tensor)
+    if kind == "float32":
+        made = (node.outputs[0] for node in graph.readers.get(tensor.name, []))
+        ranges = [of.quantization for of in made if isinstance(of, Quantized)]
+        low, high = ((-128 - ranges[0].zero_point) * ranges[0].scale, (127 - ranges[0].zero_point) * ranges[0].scale) \
+            if ranges else (-1, 1)
+        return rng.uniform(low, high, shape).astype(np.float32)
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max, shape, kind, endpoint=True)
 
 
 def _folder(directory: Path, entry: dict) -> Path:

@@ -79,7 +79,7 @@ def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: 
     golden = graph.run_images(values)
     folder = out / name
     folder.mkdir()
-    done, summary = reported(folder, name, f"MobileNetV1, {name}", program, values, SEED, golden, latency)
+    done, summary = reported(folder, name, f"MobileNetV1, {name}", program, [values], SEED, [golden], latency)
     return Run(out, program, done.image, values, done.outputs, summary)
 
 

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     golden = graph.run_images(values)
     with replacing(BUILD / "demo", keep=RunFailed) as folder:
         title = f"MobileNetV1 on {options.image.name}"
-        done, summary = reported(folder, "demo", title, program, values, SEED, golden)
+        done, summary = reported(folder, "demo", title, program, [values], SEED, [golden])
 
     def real(logits: "np.ndarray") -> "np.ndarray":
         quantization = graph.output.quantization

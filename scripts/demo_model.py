@@ -11,13 +11,12 @@ from compiler.parts import compile_parts
 from model.config import DEFAULT, MachineConfig
 from model.reading import read_file
 from runtime import progress
-from runtime.figures import figures, layer_table
+from runtime.figures import layer_table
 from runtime.folders import BUILD, replacing
 from runtime.preprocessing import photo_input
-from runtime.results import network_summary, report_line, write_page
-from runtime.session import Done, Session
-from runtime.simulator.summary import write_summary
-from tb.net.requests import RtlBackEnd, RunFailed
+from runtime.results import report_line
+from runtime.session import Session
+from tb.net.requests import RunFailed, parts_reported
 
 SEED = 1
 BEST = 5
@@ -36,42 +35,16 @@ def run(options: argparse.Namespace) -> int:
         compiled.save(folder / "network")
         session = Session.load(folder / "network")
         golden = session.golden([values])
-        done = session.run([values], RtlBackEnd(folder, SEED))
-        pages = written_pages(folder, options.model.stem, done)
-        summary = summarised(done, golden)
-        write_summary(folder / "summary.json", summary)
+        done, summary, pages = parts_reported(folder, "demo", options.model.stem, session, [values], SEED, golden)
     for tensor, output in zip(session.graph.outputs, done.outputs):
         print(answer(tensor, output[0], labels))
-    for part in done.machine:
-        print(f"\n{layer_table(figures(part.image, part.runs[0]['counters'], part.runs[0]['passes']))}")
+    for part in summary["parts"]:
+        print(f"\n{layer_table(part)}")
     print(f"\ncycles {summary['cycles']:,}, {100 * done.host_share:.3f} % of all operations on the host")
     for page in pages:
         print(report_line(BUILD / "demo" / page))
     print("match" if summary["match"] else "MISMATCH between chip and golden model")
     return 0 if summary["match"] else 1
-
-
-def written_pages(folder: Path, title: str, done: Done) -> list[str]:
-    """Writes the page of each machine part; returns the names of their folders."""
-    names = []
-    for number, part in enumerate(done.machine):
-        names.append(f"report{number}")
-        own = folder / names[-1]
-        own.mkdir()
-        found = network_summary("demo", part.image, part.runs, SEED, next(iter(part.outputs.values())), None)
-        write_page(own, f"{title}, machine part {number + 1} of {len(done.machine)}", part.image, found,
-                   part.runs[0]["passes"])
-    return names
-
-
-def summarised(done: Done, golden: list[np.ndarray]) -> dict:
-    """The entries of summary.json."""
-    wrong = sum(int((got != wanted).sum()) for got, wanted in zip(done.outputs, golden, strict=True))
-    parts = [figures(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.machine]
-    return {"test": "demo", "status": "fail" if wrong else "pass", "seed": SEED,
-            "cycles": sum(part["cycles"] for part in parts),
-            "comparisons": sum(wanted.size for wanted in golden), "mismatches": wrong, "match": not wrong,
-            "host_share": done.host_share, "parts": parts}
 
 
 def read_labels(path: Path, count: int) -> list[str]:

@@ -3,19 +3,24 @@
 
     eyrie profile NET [--input X.npy] [--seed N]
 
-NET: an int8 .tflite model, or what `eyrie compile` wrote; X: as `eyrie run` takes it, random values by default. Prints
-cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json, report.html and the log.
-Of a .tflite model the outputs are compared with the golden model's; the exit code is 1 unless they agree.
+NET: a .tflite model, or what `eyrie compile` wrote; X: as `eyrie run` takes it, random values by default. Prints
+cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json, report.html and the log;
+of a network in parts for machine and host, all of this of each machine part. Of a .tflite model, and of a network in
+parts, the outputs are compared with the golden model's; the exit code is 1 unless they agree.
 """
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from compiler.command_line import file_name, whole_number
 from compiler.folder import DESCRIPTION
 from compiler.options import MOST_IMAGES
 from model.reading import check_readable
 from scripts.eyrie import main
+
+if TYPE_CHECKING:
+    from model.config import MachineConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,43 +39,95 @@ def run(options: argparse.Namespace) -> int:
         check_readable(options.network, "give an int8 .tflite model or a compiled network")
     elif options.config or options.batch > 1:
         raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own; leave them out")
-    if is_compiled and (options.network / DESCRIPTION).exists():
-        raise ValueError(f"{options.network}: a network in parts for machine and host: give the folder of a machine part "
-                         "in it")
     import numpy as np
 
+    from compiler.command import no_batch
     from compiler.frontend import tflite
-    from compiler.ir.graph import map_shape
+    from compiler.ir.failure import Unsupported
     from compiler.ir.image import Image
     from model.config import DEFAULT, MachineConfig
-    from runtime import figures
     from runtime.folders import BUILD, replacing
-    from runtime.networks import read_input
+    from runtime.networks import read_inputs
     from runtime.programs import compiled
     from runtime.results import report_line
+    from runtime.session import golden_outputs, read_session_inputs
     from tb.net.requests import RunFailed, reported
 
-    graph, program = None, options.network
-    machine = MachineConfig.load(options.config) if options.config else DEFAULT
-    if is_compiled:
-        image = Image.load(program)
-        shape, images = image.input_place["shape"], image.images
-    else:
+    program = options.network
+    if is_compiled and (program / DESCRIPTION).exists():
+        return _profile_parts(options)
+    if not is_compiled:
+        machine = MachineConfig.load(options.config) if options.config else DEFAULT
         graph = tflite.load(options.network)
-        shape, images = map_shape(graph.input.shape), options.batch
-    if options.input:
-        inputs = read_input(options.input, shape)
+        given = read_session_inputs(options.input, graph) if options.input else []
+        try:
+            program = compiled(options.network, machine, options.batch)
+        except ValueError as error:
+            if not isinstance(error.__cause__, Unsupported):
+                raise
+            if options.batch > 1:
+                raise ValueError(f"{options.network}: {no_batch(error.__cause__)}") from error
+            return _profile_parts(options, machine)
+    image = Image.load(program)
+    shapes = {name: place["shape"] for name, place in image.map["inputs"].items()}
+    if options.input and is_compiled:
+        inputs = read_inputs(options.input, shapes)
+    elif options.input:
+        by_name = {tensor.name: values for tensor, values in zip(graph.inputs, given)}
+        inputs = [by_name[name].reshape(-1, *shape) for name, shape in shapes.items()]
     else:
-        inputs = np.random.default_rng(options.seed).integers(-128, 128, (images, *shape)).astype(np.int8)
-    if graph:
-        program = compiled(options.network, machine, options.batch)
-    golden = graph.run_images(inputs) if graph else None
+        rng = np.random.default_rng(options.seed)
+        inputs = [rng.integers(-128, 128, (image.images, *shape)).astype(np.int8) for shape in shapes.values()]
+    golden = None
+    if not is_compiled:
+        made = golden_outputs(graph, dict(zip(shapes, inputs)))
+        golden = [values.reshape(len(values), *place["shape"])
+                  for values, place in zip(made, image.map["outputs"].values(), strict=True)]
     target = BUILD / "profile"
     with replacing(target, keep=RunFailed) as folder:
         _, summary = reported(folder, "profile", options.network.stem, program, inputs, options.seed, golden)
-    print(f"{figures.layer_table(summary)}\n\n{figures.unit_table(summary)}\n\n{figures.ratios(summary)}")
+    _print(summary)
     print(report_line(target))
-    if golden is not None:
+    return _verdict(summary)
+
+
+def _profile_parts(options: argparse.Namespace, machine: "MachineConfig | None" = None) -> int:
+    """Of a network in parts; machine: that a model is compiled for, None for a folder."""
+    from compiler.parts import compile_parts
+    from runtime import progress
+    from runtime.folders import BUILD, replacing
+    from runtime.results import report_line
+    from runtime.session import Session, drawn_inputs, read_session_inputs
+    from tb.net.requests import RunFailed, parts_reported
+
+    with replacing(BUILD / "profile", keep=RunFailed) as folder:
+        network = options.network
+        if machine:
+            with progress.task(f"compiling {network.name}") as task:
+                compile_parts(network, machine, on_stage=task.say).save(network := folder / "network")
+        session = Session.load(network)
+        inputs = (read_session_inputs(options.input, session.graph) if options.input
+                  else drawn_inputs(session.graph, 1, options.seed))
+        _, summary, pages = parts_reported(folder, "profile", options.network.stem, session, inputs, options.seed,
+                                           session.golden(inputs))
+    for part in summary["parts"]:
+        _print(part)
+        print()
+    print(f"cycles {summary['cycles']:,}, {100 * summary['host_share']:.3f} % of all operations on the host")
+    for page in pages:
+        print(report_line(BUILD / "profile" / page))
+    return _verdict(summary)
+
+
+def _print(summary: dict) -> None:
+    from runtime import figures
+
+    print(f"{figures.layer_table(summary)}\n\n{figures.unit_table(summary)}\n\n{figures.ratios(summary)}")
+
+
+def _verdict(summary: dict) -> int:
+    """The exit code; says what the comparison found."""
+    if "match" in summary:
         print("match" if summary["match"] else "MISMATCH between chip and golden model")
     return 0 if summary["status"] == "pass" else 1
 

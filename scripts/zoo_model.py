@@ -17,12 +17,12 @@ import numpy as np
 
 from compiler.command_line import whole_number
 from compiler.ir.graph import Graph, Malformed
-from compiler.ir.tensor import Quantized, Tensor
+from compiler.ir.tensor import Quantized
 from compiler.parts import Compiled, compile_parts
 from model.config import DEFAULT, MachineConfig
 from model.messages import array, one_line
 from model.operators.reference import Reference
-from runtime.session import Session, file_type, on_command_level
+from runtime.session import Session, drawn_inputs, on_command_level
 from runtime.signals import clean_up_first
 from scripts.zoo import Entry
 from tb.common.references import Refused, run_apart
@@ -65,7 +65,7 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     _note(entry, compiled, machine)
     compiled.save(options.folder / "program")
     session = Session.load(options.folder / "program")
-    inputs = drawn(session.graph, options.inputs, options.seed)
+    inputs = drawn_inputs(session.graph, options.inputs, options.seed)
     found = {"the command-level model": session.run(inputs, on_command_level).outputs}
     if entry.macs <= options.rtl_macs:
         done = session.run(inputs, RtlBackEnd(options.folder))
@@ -84,24 +84,6 @@ def _note(entry: Entry, compiled: Compiled, machine: MachineConfig) -> None:
     entry.dram_bytes = sum(part.dram_bytes for part in parts)
     entry.compulsory_dram_bytes = sum(part.compulsory_dram_bytes for part in parts)
     entry.host_share = round(compiled.partition.host_share, 6)
-
-
-def drawn(graph: Graph, count: int, seed: int) -> list[np.ndarray]:
-    """For each input of a network [N, ...]: all integers alike, real numbers as far as what reads them has values."""
-    rng = np.random.default_rng(seed)
-    return [_drawn(tensor, graph, count, rng) for tensor in graph.inputs]
-
-
-def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -> np.ndarray:
-    shape, kind = (count, *tensor.shape), file_type(tensor)
-    if kind == "float32":
-        made = (node.outputs[0] for node in graph.readers.get(tensor.name, []))
-        ranges = [of.quantization for of in made if isinstance(of, Quantized)]
-        low, high = ((-128 - ranges[0].zero_point) * ranges[0].scale, (127 - ranges[0].zero_point) * ranges[0].scale) \
-            if ranges else (-1, 1)
-        return rng.uniform(low, high, shape).astype(np.float32)
-    limits = np.iinfo(kind)
-    return rng.integers(limits.min, limits.max, shape, kind, endpoint=True)
 
 
 def references(graph: Graph) -> tuple[Reference, ...]:

@@ -15,6 +15,7 @@ from enum import IntEnum
 import numpy as np
 
 from compiler.emit.accesses import StreamWords, read_too_late, transfer_words
+from compiler.ir.failure import Inconsistent
 from compiler.ir.program import Command, Config, Run, Transfer
 from model.config import MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
@@ -69,7 +70,7 @@ class Race:
         return f"{self.first} and {self.second}: {self.count} GLB words from {self.address} on, in no order"
 
 
-class ScheduleError(RuntimeError):
+class ScheduleError(Inconsistent):
     """A command list that the compiler must not make; its message names the commands."""
 
 

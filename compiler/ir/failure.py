@@ -23,3 +23,7 @@ class DoesNotFit(Failure):
 
 class Unsupported(Failure):
     """The network has a combination that the machine does not run."""
+
+
+class Inconsistent(RuntimeError):
+    """What a stage of the compiler has made contradicts itself: a fault of its own, whose message says where."""

@@ -95,6 +95,7 @@ class Segment:
             behind = self.groups[n + 1]
             quantum *= behind.window.stride[0]
             needed = [behind.input_rows(0, rows)[1] for rows in targets[0]]
+            needed[-1] = max(needed[-1], 1)  # each group has a job, even if all that reads its map is padding
             targets.insert(0, [min(heights[n], -(-rows // quantum) * quantum) for rows in needed])
         return targets
 

@@ -256,7 +256,7 @@ def _broken(constraints: Iterable[Constraint], site: Site) -> list[str]:
 
 
 def _message(constraint: Constraint, found: str) -> str:
-    return f"{constraint.__doc__}, not {found}"
+    return f"{' '.join(constraint.__doc__.split())}, not {found}"
 
 
 def _first(found: Iterable[str]) -> str:

@@ -57,7 +57,7 @@ def _concatenation(node: Node) -> tuple[Node, ...]:
     tables, inputs = [], []
     for n, tensor in enumerate(node.inputs):
         if _differs(tensor, output):
-            rescaled = replace(output, name=f"{output.name}#{n}", shape=tensor.shape)
+            rescaled = replace(output, name=f"{output.name}#rescaled{n}", shape=tensor.shape)
             tables.append(_lookup(node, joined_uint8(tensor.quantization, output.quantization), tensor, rescaled))
             tensor = rescaled
         inputs.append(tensor)

@@ -66,7 +66,9 @@ def mean_group(node: Node, maps: Mapping[str, Map]) -> Elementwise | Convolution
         table = Table(np.full(1, -offset * prod(kernel), np.int32), np.full(1, scaling.multiplier, np.int32),
                       np.full(1, scaling.shift, np.int8), Output(scaling.zero_point))
         return Convolution(**shared, filters=np.ones((1, *kernel), np.int8), table=table)
-    turned = made[:2] != output.shape[:2]  # a column of means is a row
+    turned = made != output.shape  # a column of means is a row
+    if turned and (made[1] != 1 or (1, made[0], made[2]) != output.shape):
+        raise ValueError("pixels that become channels")
     walk = (Loop(source.shape[0], Axis.ROW, 1),) if turned else ()
     return Elementwise(**shared, walk=walk, epilogue=(sum_of_window(prod(kernel), zero_point, scaling),))
 

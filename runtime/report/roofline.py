@@ -26,10 +26,15 @@ _RINGS = 40  # of places around a point
 def points(image: Image, figures: dict) -> np.ndarray:
     """[layers, 2]: multiplications per byte of constants, each byte once; multiplications per cycle.
 
-    With these bytes, a layer is as far below the roof as its `cycles` are above its `roofline_cycles`.
+    With these bytes, a layer is as far below the roof as its `cycles` are above its `roofline_cycles`. What there is
+    none of gives 0.
     """
-    return np.array([(step["macs"] / step_bytes(step), row["macs"] / row["cycles"] if row["cycles"] else 0.0)
+    return np.array([(_ratio(step["macs"], step_bytes(step)), _ratio(row["macs"], row["cycles"]))
                      for step, row in zip(image.map["steps"], figures["layers"])])
+
+
+def _ratio(count: float, of: float) -> float:
+    return count / of if of else 0.0
 
 
 @dataclass(frozen=True)

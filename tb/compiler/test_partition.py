@@ -65,7 +65,7 @@ def test_random_networks(seed: int) -> None:
         needed = 1 + max((count for _, count in ways), default=0)
         longest = {side for side, count in ways if count == needed - 1}
         assert len(parts.parts) <= needed + (len(longest) > 1), about
-        inputs = [value.view(np.int8) for value in drawn.inputs]
+        inputs = drawn.values
         values = graph.run(*inputs)
         for tensor, value in zip(graph.outputs, run(parts, graph, inputs), strict=True):
             np.testing.assert_array_equal(value, values[tensor.name], err_msg=about)

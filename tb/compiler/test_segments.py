@@ -2,6 +2,7 @@
 """Segments: the plan is the cheapest there is, and the order of jobs keeps what it promises."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Map, Separable, Window, input_rows
 from compiler.ir.plan import Segment, Way
+from compiler.pipeline import compile_network
 from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.flow import Flow
 from compiler.plan.segments import (
@@ -19,6 +21,8 @@ from compiler.plan.segments import (
     best_segments,
 )
 from model.config import DEFAULT, MachineConfig
+from tb.compiler.test_groups import Net
+from tb.scripts.small_nets import VALID
 
 NETWORKS = 12
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -133,6 +137,14 @@ def test_jobs_find_their_rows(seed: int) -> None:
                 oldest = min(j.reads[0] for j in segment.jobs[place:] if j.group == job.group + 1)
                 assert job.last - oldest <= segment.ring_rows(job.group)
         assert made == [group.map_shape[0] for group in groups]
+
+
+def test_a_map_of_which_nothing_is_read(seed: int, tmp_path: Path) -> None:
+    """All that the second convolution reads is padding: the first one runs all the same."""
+    net = Net(seed).conv("first", 1, padding=VALID).pad("pad", 2, 0, 0, 0).conv("second", 1, padding=VALID, stride=12)
+    groups = tuple(compile_network(net.write(tmp_path), effort=8).groups)
+    segment = Segment(groups, 0, 2, Way.STRIPES, 1, True, True)
+    assert [(job.group, job.reads) for job in segment.jobs] == [(0, (0, 6)), (1, (0, 0))]
 
 
 def test_input_rows() -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden operators against two independent TensorFlow Lite implementations, on random graphs of one operator.
 
-Knobs: EYRIE_GRAPHS graphs of each operator (200), EYRIE_SEED.
+Knobs: EYRIE_SINGLE graphs of each operator (200), EYRIE_SEED.
 """
 
 import os
@@ -18,7 +18,7 @@ from tb.common.random_operators import OPERATORS, draw
 from tb.common.references import RUN, Refused
 from tb.common.seed import run_seed
 
-GRAPHS = int(os.environ.get("EYRIE_GRAPHS", "200"))
+GRAPHS = int(os.environ.get("EYRIE_SINGLE", "200"))
 SEED = run_seed()
 SELDOM = ("HARD_SWISH", "LOGISTIC", "MUL", "PRELU", "RELU", "TANH")  # differ between the references, but hardly ever
 OFTEN = ("FULLY_CONNECTED",)
@@ -82,7 +82,7 @@ def compare_graphs(name, graphs=GRAPHS):
 def test_operator_equals_references(name):
     tally = compare_graphs(name)
     print(f"{name}: {tally} EYRIE_SEED={SEED}")
-    rerun = f"EYRIE_SEED={SEED} EYRIE_GRAPHS={GRAPHS}"
+    rerun = f"EYRIE_SEED={SEED} EYRIE_SINGLE={GRAPHS}"
     assert tally.mismatches == 0, f"{rerun}: {tally.mismatches} wrong, first {tally.first}"
     assert max(tally.compared.values()) == GRAPHS > 0
     # A reference that has only some of the graphs has a fair part of them.

@@ -64,7 +64,7 @@ async def runs_network(dut) -> None:
     golden, outputs = graph.run_images(values[None]), image.output(host.memory)[None]
     board.compare(golden, outputs, "logits")
     dut._log.info("%s", result.counters)
-    compared, answers = comparison(outputs, golden)
+    compared, answers = comparison([outputs], [golden])
     figures = network_figures(image, result.counters, result.passes) | answers
     write_page(Path.cwd(), "MobileNetV1 on the demo photo", image, figures | compared, result.passes)
     figures["simulated_cycles"] = figures.pop("cycles")

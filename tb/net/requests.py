@@ -10,8 +10,8 @@ import numpy as np
 
 from compiler.ir.image import Image
 from runtime import progress
-from runtime.results import network_summary, write_page
-from runtime.session import MachineRun
+from runtime.results import network_summary, parts_summary, write_page, write_part_pages
+from runtime.session import Done, MachineRun, Session
 from runtime.simulator.simulate import simulate_in
 from runtime.simulator.summary import write_summary
 from tb.net.bench import LATENCY, PASS_DONE, TRACED_PASSES, network
@@ -76,14 +76,16 @@ def named_on_rtl(folder: Path, program: Path, inputs: dict[str, np.ndarray], see
     return RtlRun(image, named, json.loads((folder / "output.json").read_text()))
 
 
-def reported(folder: Path, name: str, title: str, program: Path, inputs: np.ndarray, seed: int = 1,
-             golden: np.ndarray | None = None, latency: int = LATENCY) -> tuple[RtlRun, dict]:
-    """on_rtl, with the summary of a network run (docs/summary.md) and its page; returns the run and the summary.
+def reported(folder: Path, name: str, title: str, program: Path, inputs: list[np.ndarray], seed: int = 1,
+             golden: list[np.ndarray] | None = None, latency: int = LATENCY) -> tuple[RtlRun, dict]:
+    """named_on_rtl, with the summary of a network run (docs/summary.md) and its page; returns the run and the summary.
 
-    name: of the test; title: of the page; golden: what the golden model gives, None where nothing is compared.
+    name: of the test; title: of the page; inputs, golden: in the order of the map, int8 [N, H, W, C] each; golden: what
+    the golden model gives, None where nothing is compared.
     """
-    done = on_rtl(folder, program, inputs, seed, latency)
-    summary = network_summary(name, done.image, done.runs, seed, done.outputs, golden)
+    named = dict(zip(Image.load(program).map["inputs"], inputs, strict=True))
+    done = named_on_rtl(folder, program, named, seed, latency)
+    summary = network_summary(name, done.image, done.runs, seed, list(done.named.values()), golden)
     write_summary(folder / "summary.json", summary)
     write_page(folder, title, done.image, summary, done.runs[0]["passes"])
     return done, summary
@@ -100,6 +102,16 @@ class RtlBackEnd:
         own.mkdir()
         done = named_on_rtl(own, program, inputs, self.seed)
         return MachineRun(done.image, done.named, done.runs)
+
+
+def parts_reported(folder: Path, name: str, title: str, session: Session, inputs: list[np.ndarray], seed: int = 1,
+                   golden: list[np.ndarray] | None = None) -> tuple[Done, dict, list[str]]:
+    """`reported` of a network in parts: inputs and golden as its session has them. Returns what was done, the summary
+    and the names of the folders with the pages, one of each machine part."""
+    done = session.run(inputs, RtlBackEnd(folder, seed))
+    summary = parts_summary(name, done, seed, golden)
+    write_summary(folder / "summary.json", summary)
+    return done, summary, write_part_pages(folder, name, title, done, seed)
 
 
 class _Passes:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks in parts for machine and host: compiled, loaded and run they give the reference's outputs; a folder that is
-not what was compiled is refused."""
+not what was compiled is refused. test_random_graphs.py has random ones."""
 
 import json
 from contextlib import suppress
@@ -12,15 +12,12 @@ import pytest
 from compiler.ir.failure import Failure
 from compiler.parts import compile_parts
 from runtime.session import Session, on_command_level
-from tb.common.random_graphs import draw_graph
 from tb.common.references import run_micro
 from tb.common.tflite_builder import Builder
 from tb.compiler.test_partition import image_classifier
 from tb.net.random_branches import draw_network
 from tb.net.requests import RtlBackEnd
 from tb.scripts.commands import assert_refused, eyrie
-
-NETWORKS = 80
 
 
 @pytest.fixture
@@ -48,27 +45,6 @@ def test_command_level_and_rtl(net: Path, seed: int, tmp_path: Path) -> None:
     assert_refused(ended, f"eyrie run: {tmp_path / 'x.npy'}: input t0 is int8 3 x 1 x 4 x 4 x 1, the network takes N ")
 
 
-def test_random_networks(seed: int, tmp_path: Path) -> None:
-    """With several inputs, branches and joins, of int8 and uint8: what the golden graph computes, which is held to the
-    references elsewhere."""
-    ran = 0
-    for number in range(NETWORKS):
-        drawn = draw_graph(np.random.default_rng([seed, number]), longest=9)
-        path = tmp_path / f"{number}.tflite"
-        path.write_bytes(drawn.model)
-        try:
-            compile_parts(path).save(tmp_path / str(number))
-        except Failure:
-            continue
-        session = Session.load(tmp_path / str(number))
-        inputs = [value[None] for value in drawn.inputs]
-        done = session.run(inputs)
-        for output, expected in zip(done.outputs, session.golden(inputs), strict=True):
-            np.testing.assert_array_equal(output, expected, err_msg=f"seed {seed}, network {number}")
-        ran += bool(done.machine)
-    assert ran > 0
-
-
 def test_branches_in_one_machine_part(seed: int, tmp_path: Path) -> None:
     """Several inputs and outputs of a machine part by name, on the command-level model and on the RTL."""
     rng, path = np.random.default_rng(seed), tmp_path / "net.tflite"
@@ -86,10 +62,6 @@ def test_branches_in_one_machine_part(seed: int, tmp_path: Path) -> None:
         assert len(done.machine) == 1
         for output, expected in zip(done.outputs, session.golden(inputs), strict=True):
             np.testing.assert_array_equal(output, expected)
-
-
-def test_a_profile_is_of_one_part(net: Path) -> None:
-    assert_refused(eyrie("profile", net), f"eyrie profile: {net}: a network in parts for machine and host: give the ")
 
 
 def test_several_outputs(tmp_path: Path) -> None:

@@ -54,6 +54,15 @@ def test_any_model(tmp_path: Path) -> None:
     assert_refused(ended, f"eyrie demo: {tmp_path / 'labels.txt'}: has 2 lines, the network has 3 classes: ")
 
 
+def test_several_inputs_are_no_picture(tmp_path: Path) -> None:
+    net = Builder()
+    first, second, output = (net.tensor((1, 2, 2, 3), scale=0.1) for _ in range(3))
+    net.operator("ADD", [first, second], [output], fusedActivationFunction=0)
+    (tmp_path / "net.tflite").write_bytes(net.pack([first, second], [output]))
+    ended = eyrie("demo", "--model", tmp_path / "net.tflite")
+    assert_refused(ended, "eyrie demo: inputs are t0, t1: not a single picture; use eyrie run")
+
+
 def test_a_photo_as_input(tmp_path: Path) -> None:
     """Black and white are the ends of what the input can say."""
     net = Builder()

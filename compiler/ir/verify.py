@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is true of any list of groups."""
+
+from collections.abc import Iterable
+from math import prod
+
+from compiler.ir.elementwise import Elementwise
+from compiler.ir.failure import Inconsistent
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable, output_size
+from model.messages import times
+
+
+def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str]) -> None:
+    """Raises Inconsistent unless each map that a group reads is there as it reads it, each is made once, read or
+    stored, all outputs are stored, and shapes are those that windows and weights make.
+
+    inputs: of the network; ends: names of the maps that are its outputs
+    """
+    maps, stored = {map_.name: map_ for map_ in inputs}, set(ends)
+    read = {operand.name for group in groups for operand in (group.source, *group.others)}
+    names: set[str] = set()
+    for group in groups:
+        if group.name in names:
+            raise Inconsistent(f"group {group.name}: there are two of this name")
+        for operand in (group.source, *group.others):
+            if operand.name not in maps:
+                raise Inconsistent(f"group {group.name}: reads {operand.name}, which no group before it makes")
+            if operand != maps[operand.name]:
+                raise Inconsistent(f"group {group.name}: reads {_said(operand)}, which is {_said(maps[operand.name])}")
+        if group.output.name in maps:
+            raise Inconsistent(f"group {group.name}: makes {group.output.name}, which is there already")
+        if group.stored != (group.output.name in stored):
+            raise Inconsistent(f"group {group.name}: {group.output.name} is {'no' if group.stored else 'an'} output of "
+                               "the network")
+        if not group.stored and group.output.name not in read:
+            raise Inconsistent(f"group {group.name}: nobody reads {group.output.name}")
+        _verify_shapes(group)
+        names.add(group.name)
+        maps[group.output.name] = group.output
+    if missing := stored - {group.output.name for group in groups}:
+        raise Inconsistent(f"no group makes the output {min(missing)}")
+
+
+def _said(map_: Map) -> str:
+    return f"{map_.name} {times(map_.shape)} {map_.quantization.scale:.6g}/{map_.zero_point}"
+
+
+def _verify_shapes(group: Group) -> None:
+    """Of what the window sees, and the weights."""
+    if isinstance(group, Elementwise):
+        return _verify_words(group)
+    channels, made = group.source.shape[2], len(group.tables[0].bias)
+    rows, cols = (1, 1) if group.averaged else group.map_shape
+    if group.output.shape != (rows, cols, made):
+        raise Inconsistent(f"group {group.name}: makes {times((rows, cols, made))}, its output is "
+                           f"{times(group.output.shape)}")
+    if group.averaged not in (0, group.map_shape[0] * group.map_shape[1]):
+        raise Inconsistent(f"group {group.name}: averages {group.averaged} of {times(group.map_shape)} pixels")
+    wanted = _weight_shapes(group, channels, made)
+    found = tuple(weights.shape for weights in group.weights)
+    if found != wanted:
+        raise Inconsistent(f"group {group.name}: weights are {', '.join(map(times, found))}, must be "
+                           f"{', '.join(map(times, wanted))}")
+    if isinstance(group, (Grouped, Depthwise)) and made % channels:
+        raise Inconsistent(f"group {group.name}: makes {made} channels of {channels}")
+    for table, count in zip(group.tables, (made, channels)):
+        if not len(table.bias) == len(table.multiplier) == len(table.shift) == count:
+            raise Inconsistent(f"group {group.name}: a table of {len(table.bias)} biases, {len(table.multiplier)} "
+                               f"multipliers and {len(table.shift)} shifts for {count} channels")
+
+
+def _verify_words(group: Elementwise) -> None:
+    """Of an elementwise pass: each pixel is made by the walk, or by a window, of all channels of the source."""
+    rows, cols, channels = group.output.shape
+    pixels = [loop.count for loop in group.walk] or output_size(group.source.shape[:2], group.window)
+    if prod(pixels) != rows * cols or channels != group.source.shape[2]:
+        raise Inconsistent(f"group {group.name}: makes {prod(pixels)} pixels of {group.source.shape[2]} channels, its "
+                           f"output is {times(group.output.shape)}")
+
+
+def _weight_shapes(group: Group, channels: int, made: int) -> tuple[tuple[int, ...], ...]:
+    kernel = group.window.kernel
+    if isinstance(group, Convolution):
+        return ((made, *kernel, channels),)
+    if isinstance(group, Grouped):
+        return ((made, *kernel),)
+    if isinstance(group, Pointwise):
+        return ((made, channels),)
+    if isinstance(group, Separable):
+        return (made, channels), (*kernel, channels)
+    return ((*kernel, made),)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is true of any plan, and of any placement of its buffers."""
+
+import numpy as np
+
+from compiler.ir.failure import Inconsistent
+from compiler.ir.plan import Job, Plan, Way
+from compiler.plan.flow import OUTSIDE, Flow
+from compiler.plan.search import Placed
+from model.config import MachineConfig
+
+
+def verify_plan(plan: Plan) -> None:
+    """Raises Inconsistent unless the segments are all groups in their order, the jobs of a group make all of its rows
+    once, in order, and all slices of its filters, and what a job reads has been made before. Within a segment the last
+    rows are left out where the next group reads none of them.
+    """
+    _verify_segments(plan)
+    makers = Flow(tuple(plan.groups)).makers
+    heights = [group.map_shape[0] for group in plan.groups]
+    rows, slices = [0] * len(heights), [0] * len(heights)
+    for job in plan.jobs:
+        n = job.group
+        name = plan.groups[n].name
+        expected = (0, slices[n]) if plan.segment_of[n].way is Way.SLICES else (rows[n], 0)
+        if (job.first, job.slice) != expected or not job.first < job.last <= heights[n]:
+            raise Inconsistent(f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.slice}, the "
+                               f"next ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}")
+        _verify_reads(plan, job)
+        for operand, maker in enumerate(makers[n]):
+            if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], slices[maker], maker):
+                raise Inconsistent(f"group {name}: a job from row {job.first} on reads what "
+                                   f"{plan.groups[maker].name} has not made before")
+        rows[n], slices[n] = job.last, slices[n] + 1
+    for segment in plan.segments:
+        n = segment.last - 1
+        if rows[n] != heights[n] or (segment.way is Way.SLICES and slices[n] != segment.slices):
+            raise Inconsistent(f"group {plan.groups[n].name}: its jobs make {rows[n]} of {heights[n]} rows, "
+                               f"{slices[n]} slices")
+
+
+def _verify_segments(plan: Plan) -> None:
+    place = 0
+    for segment in plan.segments:
+        if segment.first != place or not place < segment.last <= len(plan.groups):
+            raise Inconsistent(f"a segment of groups {segment.first} to {segment.last}, of {len(plan.groups)} the next "
+                               f"is {place}")
+        if any(mine is not own for mine, own in zip(segment.groups, plan.groups[place : segment.last])):
+            raise Inconsistent(f"a segment from group {plan.groups[place].name} on is of another network")
+        place = segment.last
+    if place != len(plan.groups):
+        raise Inconsistent(f"no segment has group {plan.groups[place].name}")
+    if [id(segment) for segment in plan.segment_of] != [id(s) for s in plan.segments for _ in s.groups]:
+        raise Inconsistent("a group is said to be of another segment")
+
+
+def _verify_reads(plan: Plan, job: Job) -> None:
+    group = plan.groups[job.group]
+    height = group.source.shape[0]
+    first, last = group.input_rows(job.first, job.last)
+    if not 0 <= job.reads[0] <= first <= last <= job.reads[1] <= height:
+        raise Inconsistent(f"group {group.name}: a job reads rows {job.reads[0]} to {job.reads[1]} of {height}, needs "
+                           f"{first} to {last}")
+
+
+def _is_made(plan: Plan, job: Job, operand: int, rows: int, slices: int, maker: int) -> bool:
+    """Whether so many rows and slices of a maker are all that a job reads of its operand, 0 being the source."""
+    made, height, segment = plan.groups[maker], plan.groups[maker].map_shape[0], plan.segment_of[maker]
+    if made.averaged or segment.way is Way.SLICES:
+        return rows == height and (segment.way is not Way.SLICES or slices == segment.slices)
+    alike = made.output.shape[0] == plan.groups[job.group].map_shape[0]
+    return rows >= (job.reads[1] if operand == 0 else job.last if alike else height)
+
+
+def verify_places(plan: Plan, placed: Placed, machine: MachineConfig) -> None:
+    """Raises Inconsistent unless all buffers lie inside the GLB, from an even word on, no two share a word at a time,
+    and the plan's maps lie where their buffers were placed. Buffers of one layer for image after image share their
+    words: each waits for the one before.
+    """
+    for buffer in placed.buffers:
+        if buffer.address is None or buffer.address % 2 or not (
+                0 <= buffer.address <= buffer.address + buffer.words <= machine.glb_words):
+            raise Inconsistent(f"{buffer.name}: lies at word {buffer.address}, {buffer.words} words of "
+                               f"{machine.glb_words}")
+    owners = [(buffer, part) for buffer in placed.buffers for part in buffer.parts]
+    start, birth, death = (np.array(values) for values in zip(*(
+        (buffer.address + part.offset, part.birth, part.death) for buffer, part in owners)))
+    end = start + [part.words for _, part in owners]
+    shared = (start[:, None] < end) & (end[:, None] > start) & (birth[:, None] <= death) & (death[:, None] >= birth)
+    layers = [f"{buffer.group.partition('.')[0]} {buffer.what}" for buffer, _ in owners]
+    copies = np.unique(layers, return_inverse=True)[1]
+    own = np.array([id(buffer) for buffer, _ in owners])
+    shared &= (copies[:, None] != copies) | (own[:, None] == own)
+    np.fill_diagonal(shared, False)
+    if shared.any():
+        one, other = (owners[n][0].name for n in np.argwhere(shared)[0])
+        raise Inconsistent(f"{one} and {other} take the same words at a time")
+    places = {buffer.name: buffer.address for buffer in placed.buffers}
+    for buffer in (buffer for buffers in plan.buffers() for buffer in buffers):
+        if buffer.name not in places or buffer.address != places[buffer.name]:
+            raise Inconsistent(f"{buffer.name}: the map lies at word {buffer.address}, was placed at "
+                               f"{places.get(buffer.name)}")
