@@ -14,5 +14,5 @@ class Reference(StrEnum):
 
 
 def factor_precision(reference):
-    """Return the type in which the factors of RELU, ABS, HARD_SWISH, MUL and PRELU are formed from scales."""
+    """Return the type in which RELU, LEAKY_RELU, ABS, HARD_SWISH, MUL and PRELU form factors of scales."""
     return np.float32 if reference == Reference.LITERT else np.float64

@@ -54,12 +54,13 @@ def relu(input_, output, activation="RELU", reference=Reference.MICRO):
     return requantize(VALUES - input_.zero_point, rescaling(factor, output, activation))
 
 
-def leaky_relu(input_, output, alpha):
-    """LEAKY_RELU; `alpha` is not negative, and factors are formed in float32."""
-    scale, out = np.float32(input_.scale), np.float32(output.scale)
+def leaky_relu(input_, output, alpha, reference=Reference.MICRO):
+    """LEAKY_RELU; `alpha` is not negative."""
+    precision = factor_precision(reference)
+    scale, out = precision(input_.scale), precision(output.scale)
     centred = VALUES - input_.zero_point
     positive, negative = (rescaling(np.float64(factor), output) for factor in (
-        scale / out, scale * np.float32(alpha) / out))
+        scale / out, scale * precision(np.float32(alpha)) / out))
     return np.where(centred >= 0, requantize(centred, positive), requantize(centred, negative))
 
 

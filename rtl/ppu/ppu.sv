@@ -72,7 +72,7 @@ module ppu
   } state_e;
 
   state_e       state_d, state_q;
-  logic         epoch_q, take_config;
+  logic         epoch_q, take_config, offered, table_own, left_over;
   ppu_pass_t    cfg_q;
   logic         average, maximum, elementwise, words_taken, last_entered, last_left;
 
@@ -105,7 +105,11 @@ module ppu
 
   // --- Passes ------------------------------------------------------------------------------------
 
-  assign take_config = (state_q == StIdle) && (cfg_epoch_i != epoch_q);
+  // A word that is left of a pass holds the next one back: what it is for does not change under it.
+  assign offered     = cfg_epoch_i != epoch_q;
+  assign table_own   = table_i.epoch == epoch_q;
+  assign left_over   = (table_i.valid && table_own) || (residual_i.valid && residual_own);
+  assign take_config = (state_q == StIdle) && offered && !left_over;
   assign cfg_epoch_o = epoch_q;
 
   always_comb begin : next_state
@@ -170,7 +174,7 @@ module ppu
     .clk_i,
     .rst_ni,
     .epoch_i      (epoch_q),
-    .table_valid_i(table_i.valid && !for_windows),
+    .table_valid_i(table_i.valid && !for_windows && (table_own || offered)),
     .table_ready_o(table_ready),
     .table_epoch_i(table_i.epoch),
     .table_i      (table_i.word),
@@ -314,10 +318,11 @@ module ppu
   assign a_valid          = elementwise ? words_i.valid && state_q == StRun : packed_valid;
   assign packed_ready     = !elementwise && a_ready;
   assign words_ready_o    = elementwise && state_q == StRun && a_ready;
-  assign table_ready_o    = for_windows ? table_i.epoch == epoch_q && window_ready : table_ready;
+  assign table_ready_o    = for_windows ? table_own && window_ready
+                                        : (table_own || offered) && table_ready;
 
   // What the table stream brings, for this pass or the one on offer.
-  assign for_windows = (table_i.epoch == epoch_q)
+  assign for_windows = table_own
       ? elementwise && cfg_q.result.operation == encoding_pkg::OperationSum
       : cfg_i.elementwise && cfg_i.result.operation == encoding_pkg::OperationSum;
 
@@ -335,7 +340,7 @@ module ppu
     .other_valid_i (residual_i.valid && residual_own),
     .other_ready_o (residual_ready),
     .other_i       (residual_i.word),
-    .window_valid_i(table_i.valid && for_windows && table_i.epoch == epoch_q),
+    .window_valid_i(table_i.valid && for_windows && table_own),
     .window_ready_o(window_ready),
     .window_i      (table_i.word),
     .word_valid_o  (word_o.valid),

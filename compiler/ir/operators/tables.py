@@ -83,7 +83,7 @@ class LeakyRelu(Function):
     def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
         if not 0 <= self.alpha < np.inf:
             raise ValueError(f"a slope is not negative and finite, got {self.alpha:g}")
-        return tables.leaky_relu(input_, output, self.alpha)
+        return tables.leaky_relu(input_, output, self.alpha, self.reference)
 
 
 @dataclass(frozen=True, kw_only=True)

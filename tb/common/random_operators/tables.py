@@ -60,7 +60,8 @@ def draw_relu(rng, name, kind="int8", references=None):
 def draw_leaky_relu(rng, kind="int8"):
     alpha = float(np.float32(rng.choice([0.0, 0.01, 0.1, 0.2, 0.3, rng.uniform(0, 1), rng.uniform(1, 2)])))
     return draw_unary(
-        rng, "LEAKY_RELU", lambda input_, output, _: tables.leaky_relu(input_, output, alpha), kind=kind, alpha=alpha)
+        rng, "LEAKY_RELU", lambda input_, output, reference: tables.leaky_relu(input_, output, alpha, reference),
+        kind=kind, alpha=alpha)
 
 
 def draw_logistic(rng, kind="int8"):
