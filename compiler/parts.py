@@ -93,18 +93,23 @@ def digest(contents: bytes) -> str:
 
 
 def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                  effort: int = EFFORT, on_stage: Callable[[str], None] | None = None) -> Compiled:
-    """Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
+                  effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
+                  failure: Failure | None = None) -> Compiled:
+    """failure: why the network is not compiled as a whole, where that is known (compile_network).
+
+    Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
     parts with weights that do not fit: of these the one that needs most."""
     parts: list[CompiledPart] = []
     too_large: list[tuple[Part, DoesNotFit]] = []
 
     def compiled(part: Part) -> Stages | Failure:
+        if isinstance(failure, DoesNotFit) and len(part.graph.nodes) == len(graph.nodes):
+            return failure
         try:
             return compile_part(_signed(part.graph), model, machine, objective, effort, on_stage,
                                 until="segments" if too_large else NAMES[-1])
-        except (Unsupported, DoesNotFit) as failure:
-            return failure
+        except (Unsupported, DoesNotFit) as found:
+            return found
 
     def take(part: Part) -> None:
         """As one part, or, where that cannot be, as several."""

@@ -124,7 +124,8 @@ def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
                 cost, segments = planner.cheapest(frozenset(refused))
                 again = SegmentPlanner(planner.flow, SMALL).cheapest(frozenset(refused))
                 assert (cost, segments) == again and not refused & {segment.key for segment in segments}
-                assert cost == pytest.approx(tuple(map(sum, zip(*(segment_cost(s, SMALL, "cycles") for s in segments)))))
+                costs = [segment_cost(segment, SMALL, "cycles") for segment in segments]
+                assert cost == pytest.approx(tuple(map(sum, zip(*costs))))
                 replanned, moved = replanned + bool(refused), moved + bool(planner.flow.in_dram)
                 refused.add(rng.choice(np.array(segments, object)).key)
     assert replanned
