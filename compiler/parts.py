@@ -2,7 +2,7 @@
 """A network in parts for machine and host: each machine part is compiled by itself.
 
 DIR/network.json  the parts in their order: side, nodes as text, and of a machine part its folder and the digest of its
-                  map.json; the digest of model.tflite; host_share
+                  map.json, of the host's the reasons; the digest of model.tflite; host_share
 DIR/model.tflite  the model: what the host computes, constants among it, is read from there
 DIR/part<n>/      a machine part, as `eyrie compile` writes a network that is one
 """
@@ -22,7 +22,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operators.convolution import Weighted
 from compiler.ir.tensor import Quantized, Tensor
 from compiler.options import EFFORT, OBJECTIVES
-from compiler.passes.constraints import is_view
+from compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from compiler.passes.partition import Part, Partition, Side, part_of, partition
 from compiler.passes.simplify import simplified
 from compiler.performance import Performance, performance
@@ -74,6 +74,8 @@ class Compiled:
         unlink(directory, DESCRIPTION, "map.json")
         for number, each in enumerate(self.parts):
             entry = {"side": each.part.side, "nodes": [str(node) for node in each.part.graph.nodes]}
+            if each.part.obstacles:
+                entry["reasons"] = list(said(each.part.obstacles))
             if each.stages:
                 folder = directory / f"part{number}"
                 save(each.stages, each.performance, folder)
@@ -126,7 +128,7 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
         elif isinstance(found, DoesNotFit) and _has_weights(part.graph.nodes[0]):
             too_large.append((part, found))
         else:  # each of several nodes would run by itself, but not together; or a map is too large
-            parts.append(CompiledPart(replace(part, side=Side.HOST), None))
+            parts.append(CompiledPart(replace(part, side=Side.HOST, obstacles=_obstacles(part, found)), None))
 
     with about(model):
         graph = prepared(model)
@@ -135,6 +137,13 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
         if too_large:
             raise _largest(too_large)
         return Compiled(graph, read_model(model), tuple(parts))
+
+
+def _obstacles(part: Part, failure: Failure) -> tuple[Obstacle, ...]:
+    """Why the host does what the machine was to do."""
+    if isinstance(failure, Obstacles):
+        return failure.obstacles
+    return tuple(Obstacle(node.operator.name, node.where, failure.what) for node in part.graph.nodes)
 
 
 def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:

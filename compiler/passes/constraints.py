@@ -5,7 +5,7 @@ One constraint is one function of a Site, whose docstring says what it asks; it 
 there is instead: a message is both, with a "not" between them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -214,10 +214,10 @@ class Obstacles(Unsupported):
 
     def __init__(self, obstacles: tuple[Obstacle, ...]) -> None:
         self.obstacles = obstacles
-        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where or None)
+        super().__init__("; ".join(said(obstacles)), layer=obstacles[0].where or None)
 
 
-def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:
+def said(obstacles: Iterable[Obstacle]) -> Iterator[str]:
     """A clause for each operator and reason, with all places."""
     places: dict[tuple[str, str], list[str]] = {}
     for obstacle in obstacles:
@@ -233,8 +233,7 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
     if isinstance(node.operator, Unknown):
         return [node.operator.reason]
     if type(node.operator) not in OF_OPERATORS:
-        names = (operator.name for operator in OF_OPERATORS if isinstance(operator.name, str))
-        return [f"the machine runs {', '.join(names)}, not {node.operator.name}"]
+        return _broken((int8_tensors,), site) or ["the machine has no such operator"]
     if found := _broken(ANYWHERE, site):
         return found
     return _broken(OF_OPERATORS[type(node.operator)], site)
