@@ -142,6 +142,11 @@ class Call:
         """The schema's class of options; absent where the file has none."""
         return self._operator.builtinOptions
 
+    @property
+    def custom_options(self) -> bytes:
+        """Of a custom operator."""
+        return bytes(_list(self._operator.customOptions))
+
     def option(self, name: str, default: object) -> object:
         """Of an operator that may have no options."""
         return default if self.options is None else getattr(self.options, name)
