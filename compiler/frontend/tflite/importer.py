@@ -50,6 +50,9 @@ class _Importer:
         if not subgraph.operators:
             raise ImportFailure("the model has no operators")
         reader = Reader(self.model, subgraph)
+        for end, indices in (("input", subgraph.inputs), ("output", subgraph.outputs)):
+            for index in indices:
+                reader.check_end(end, index)
         inputs = tuple(reader.tensor(index) for index in subgraph.inputs)
         known = {tensor.name for tensor in inputs}
         nodes = []
