@@ -103,7 +103,8 @@ def _verify_groups(work: Stages) -> None:
     from compiler.passes.form_groups import maps_of
 
     maps = maps_of(work.folded)
-    verify_groups(work.groups, [maps[tensor.name] for tensor in work.folded.inputs], work.ends.values())
+    inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
+    verify_groups(work.groups, inputs, work.ends.values())
 
 
 def _dump_fusion(work: Stages) -> str:

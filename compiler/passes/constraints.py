@@ -72,6 +72,11 @@ def int8_tensors(site: Site) -> str:
     return _first(tensor.dtype for tensor in tensors if tensor.dtype != "int8" or not isinstance(tensor, Quantized))
 
 
+def takes_maps(site: Site) -> str:
+    """an operand is no constant"""
+    return "" if site.node.activations else "constants alone"
+
+
 def one_image(site: Site) -> str:
     """the model is converted with a batch of 1 and tensors of 2 to 4 axes"""
     tensors = (*site.node.activations, *site.node.outputs)
@@ -100,8 +105,6 @@ def a_map_and_its_like(site: Site) -> str:
     """an operand, the first one of SUB, has the result's shape, the other that, or a single row or column, or is a
     constant"""
     result, maps = site.node.outputs[0].shape, operands_of(site.node)
-    if not maps:
-        return "two constants"
     first = site.node.inputs[0] if isinstance(site.operator, Sub) else maps[0]
     if first not in maps or first.shape != result:
         return times(first.shape)
@@ -179,22 +182,23 @@ def ends(graph: Graph) -> list[str]:
 
 # ---- All of them ----
 
-ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
-_OF_TWO = (countable, a_map_and_its_like, fields)
-_MOVES = (countable, movable)
+ANYWHERE: tuple[Constraint, ...] = (int8_tensors, takes_maps, one_image)
+SIZES: tuple[Constraint, ...] = (countable,)  # of those that keep the ones before
+_OF_TWO = (a_map_and_its_like, fields)
+_MOVES = (movable,)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
-    Conv2D: (countable,),
-    DepthwiseConv2D: (countable,),
-    FullyConnected: (countable, fixed_point),
+    Conv2D: (),
+    DepthwiseConv2D: (),
+    FullyConnected: (fixed_point,),
     Add: _OF_TWO,
     Sub: _OF_TWO,
     Mul: _OF_TWO,
     Maximum: _OF_TWO,
     Minimum: _OF_TWO,
-    AveragePool2D: (countable, countable_window, few_averaged),
-    MaxPool2D: (countable, countable_window),
-    Mean: (countable, countable_mean),
-    **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), (countable,)),
+    AveragePool2D: (countable_window, few_averaged),
+    MaxPool2D: (countable_window,),
+    Mean: (countable_mean,),
+    **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), ()),
     **dict.fromkeys((Reshape, Transpose, Pad, MirrorPad, Tile, Slice, StridedSlice, Gather, ResizeNearestNeighbor,
                      Concatenation, Split, Pack, Unpack), _MOVES),
 }
@@ -234,8 +238,9 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
         return [node.operator.reason]
     if type(node.operator) not in OF_OPERATORS:
         return _broken((int8_tensors,), site) or ["the machine has no such operator"]
-    if found := _broken(ANYWHERE, site):
-        return found
+    for constraints in (ANYWHERE, SIZES):
+        if found := _broken(constraints, site):
+            return found
     return _broken(OF_OPERATORS[type(node.operator)], site)
 
 

@@ -104,7 +104,7 @@ def test_all_obstacles_at_once() -> None:
 
 
 def test_every_constraint_has_a_message() -> None:
-    used = {constraint for group in (constraints.ANYWHERE, *constraints.OF_OPERATORS.values()) for constraint in group}
+    used = {constraint for group in (constraints.ANYWHERE, constraints.SIZES, *constraints.OF_OPERATORS.values()) for constraint in group}
     messages = [constraint.__doc__ for constraint in used]
     assert all(messages) and len(set(messages)) == len(messages)
 
