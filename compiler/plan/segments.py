@@ -42,12 +42,15 @@ class SegmentPlanner:
         """The segments and their cost. refused: keys of segments that could not be placed. Raises DoesNotFit."""
         while True:
             words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
-            if words > self._machine.glb_words:
-                failure = _too_large(name, words, self._machine)
-            elif found := self._cut(refused):
+            fits = words <= self._machine.glb_words
+            if fits and (found := self._cut(refused)):
                 return found
-            else:
+            for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
+                mappings_of(self._machine, group, group.map_shape[0] if group.averaged else 1)
+            if fits:
                 failure = _no_places(self.flow.groups, name, refused, self._machine)
+            else:
+                failure = _too_large(name, words, self._machine)
             moved = self.flow.largest_held(failure.layer or "")
             if not moved:
                 raise failure
@@ -63,13 +66,10 @@ class SegmentPlanner:
                 self._fitting.pop((first, from_dram), None)
 
     def _least_words(self, n: int) -> float:
-        """Of group n by itself. Raises DoesNotFit where it has no mapping."""
+        """Of group n by itself."""
         if n not in self._least:
-            group = self.flow.groups[n]
-            words = min(_needed_words(self.flow, s, self._machine) for s in _segments_from(self.flow, n, True, 1))
-            if words == inf:
-                mappings_of(self._machine, group, group.map_shape[0] if group.averaged else 1)
-            self._least[n] = words
+            alone = _segments_from(self.flow, n, True, 1)
+            self._least[n] = min(_needed_words(self.flow, segment, self._machine) for segment in alone)
         return self._least[n]
 
     def _cut(self, refused: frozenset) -> tuple[Cost, list[Segment]] | None:
