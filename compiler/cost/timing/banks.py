@@ -9,6 +9,7 @@ from model.config import MachineConfig
 from model.encoding import Stream
 
 KNOWN = 4  # cycles that are looked ahead at a time
+MARGIN = 256  # cycles that there is room for behind any that is told
 ASK = 1  # cycles from a stream's going on to a position until it asks for the word: the skid buffer
 READ = 2  # cycles from a grant until a read stream hands the word on: the bank, the stream's queue
 NETWORK = 1  # from there until the array's network offers it to the PEs: multicast_delivery
@@ -36,8 +37,8 @@ class Banks:
 
     def reach(self, cycle: int) -> None:
         """Makes the lists long enough for a cycle and some behind it."""
-        if cycle + 256 > len(self.busy):
-            more = [0] * (cycle + 256)
+        if cycle + MARGIN > len(self.busy):
+            more = [0] * (cycle + MARGIN)
             self.busy += more
             self.streams += more
             self.tables += more
@@ -54,16 +55,18 @@ class Banks:
 
         known(cycle): makes sure that what takes banks before the stream is known before a cycle.
         """
-        seen, wants = cycle, self.tables if who in (Stream.TABLE, Stream.RESIDUAL) else self.streams
+        seen, wants = cycle, self.tables if who is Stream.TABLE or who is Stream.RESIDUAL else self.streams
+        first, last = who is Stream.IFMAP, who is Stream.DEPTHWISE
         while cycle < limit:
             if cycle >= seen:
                 seen = min(cycle + KNOWN, limit)
                 known(seen)
-                self.reach(seen)
+                if seen + MARGIN > len(self.busy):
+                    self.reach(seen)
             taken = self.busy[cycle]
-            if who != Stream.IFMAP:
+            if not first:
                 taken |= self.streams[cycle]
-            if who == Stream.DEPTHWISE:
+            if last:
                 taken |= self.tables[cycle]
             else:
                 wants[cycle] |= mask

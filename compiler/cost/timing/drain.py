@@ -72,7 +72,7 @@ class Drain:
 
     def run_until(self, limit: int) -> None:
         """Writes the words that come before a cycle. While it waits for a table, none comes."""
-        if self._is_running:
+        if self._is_running or not self._tiles:
             return
         self._is_running = True
         while self._tiles and self._next_unit(limit):

@@ -30,6 +30,7 @@ class Reader:
         self._taken: deque[int] = deque([-1] * SKID if to_array else [])  # of beats, from the next in `_handed` on
         self._there: deque[int] = deque()  # of beats: first cycle in which each can be handed on
         self._handed = -1  # cycle in which the beat before these was
+        self._first_handed = -1  # that of the first of these, once READ_AHEAD are there
         self._position = -1  # cycle of the last position
         self._next: int | None = None  # that of the next, once it is worked out
         self._granted = (-1, -1)  # cycles of the last two grants
@@ -53,38 +54,50 @@ class Reader:
     @property
     def is_known(self) -> bool:
         """Whether it is known when the next position has a place."""
-        return len(self._there) < READ_AHEAD or bool(self._taken)
+        return bool(self._taken) or len(self._there) < READ_AHEAD
 
     def position(self) -> int:
         """The cycle of the next position."""
         if self._next is None:
-            handed = self._next_handed() if len(self._there) == READ_AHEAD else -1
-            self._next = max(self._position, self._granted[0], handed) + 1
+            position, granted = self._position, self._granted[0]
+            if granted > position:
+                position = granted
+            if len(self._there) == READ_AHEAD:
+                self._first_handed = self._next_handed()
+                if self._first_handed > position:
+                    position = self._first_handed
+            self._next = position + 1
         return self._next
 
     def ask(self, position: int) -> int:
         """The cycle in which a beat from the GLB is asked for."""
-        return max(position + ASK, self._granted[1] + 1)
+        granted = self._granted[1]
+        return position + ASK if position + ASK > granted else granted + 1
 
     def fetch(self, position: int, granted: int | None) -> int:
-        """The next beat is fetched, `granted` being None where it is outside of its tensor; returns the first cycle in
-        which it can be taken."""
+        """The next beat is fetched, in no cycle before that of its position, `granted` being None where it is outside
+        of its tensor; returns the first cycle in which it can be taken."""
         if len(self._there) == READ_AHEAD:
-            self._handed = self._next_handed()
+            self._handed = self._first_handed
             self._there.popleft()
             self._taken.popleft()
         self._position, self._next = position, None
-        if granted is not None:
-            self._granted = self._granted[1], granted
-        self._there.append(position + 1 if granted is None else granted + READ)
-        return self._there[-1] + self._network
+        if granted is None:
+            there = position + 1
+        else:
+            self._granted, there = (self._granted[1], granted), granted + READ
+        self._there.append(there)
+        return there + self._network
 
     def beat_taken(self, at: int) -> None:
         """The next beat is taken in a cycle."""
         self._taken.append(at)
 
     def _next_handed(self) -> int:
-        return max(self._handed + 1, self._there[0], self._taken[0] + self._network)
+        handed, there, taken = self._handed + 1, self._there[0], self._taken[0] + self._network
+        if there > handed:
+            handed = there
+        return taken if taken > handed else handed
 
 
 class Ifmap:
@@ -145,23 +158,30 @@ class Ifmap:
         if self._waits and self._waits[1] > len(self._room[self._waits[0]]):
             return False
         targets, words = self._beats[self._place]
-        first = max(self.sent + 1, self._fetched[0], self.taken)
-        at, room, times = first, self._room, []
+        first, taken, pushed = self._fetched[0], self.taken, self._pushed
+        if first <= self.sent:
+            first = self.sent + 1
+        if first < taken:
+            first = taken
+        at, room, beyond, times = first, self._room, words - self._words, []
         for pe in targets:
-            time, place = first, self._pushed[pe] + words - self._words
+            time, place = first, pushed[pe] + beyond
             if place > 0:
-                if place > len(room[pe]):
+                done = room[pe]
+                if place > len(done):
                     self._waits = pe, place
                     return False
-                time = max(time, room[pe][place - 1] + 1)
+                if done[place - 1] >= time:
+                    time = done[place - 1] + 1
+                    if time > at:
+                        at = time
             times.append(time)
-            at = max(at, time)
         self._waits, self._known = None, at
         if at >= limit:
             return False
         for pe, time in zip(targets, times):
-            self._pushed[pe] += words
-            self._arrived[pe] += [time] * words
+            pushed[pe] += words
+            self._arrived[pe] += (time,) * words
         self._fetched.popleft()
         self.sent = at
         self._left -= 1
@@ -175,15 +195,16 @@ class Ifmap:
     def _fetch(self) -> None:
         """Beats are fetched as far as is known, each when no client before the stream takes its banks."""
         reader, banks, self._is_fetching = self.reader, self._banks, True
-        while reader.is_known and (mask := next(self._masks, None)) is not None:
+        fetched, masks, known = self._fetched, self._masks, self._ofmap_known
+        while reader.is_known and (mask := next(masks, None)) is not None:
             position, granted = reader.position(), None
             if mask:
                 granted = reader.ask(position)
                 if granted >= self._loads_known:
                     self._front.catch_up(granted)
                     self._loads_known = granted + DRAM_LATENCY
-                granted = banks.grant(granted, mask, Stream.IFMAP, self._ofmap_known, NEVER)
-            self._fetched.append(reader.fetch(position, granted))
+                granted = banks.grant(granted, mask, Stream.IFMAP, known, NEVER)
+            fetched.append(reader.fetch(position, granted))
         self._is_fetching = False
 
 
@@ -216,7 +237,8 @@ class Words:
         known yet, or there is none."""
         if not self._fetched and not self._fetch(limit):
             return None
-        return max(self.sent + 1, self._fetched[0])
+        fetched = self._fetched[0]
+        return fetched if fetched > self.sent else self.sent + 1
 
     def send(self, at: int) -> None:
         """The next beat goes in cycle `at`."""
@@ -236,8 +258,10 @@ class Words:
 
     def _fetch(self, limit: int) -> bool:
         """Fetches a beat when no client before the stream takes its banks, if that is before `limit`."""
+        if self._asks >= limit or self._is_fetching:
+            return False
         number, reader = len(self.granted), self.reader
-        if self._asks >= limit or self._is_fetching or number >= len(self._masks) or not reader.is_known:
+        if number >= len(self._masks) or not reader.is_known:
             return False
         opens = self._gate(number)
         if opens is None:
@@ -284,8 +308,8 @@ class Filters:
     def there(self, limit: int = NEVER) -> int:
         """The first cycle in which row 0 sees the next word that it uses; NEVER if that, or when the other rows see
         theirs, is not known before `limit`."""
-        for row in range(SET_ROWS):
-            while self._round < self._shape.filters[row] and len(self._seen[row]) <= len(self._used[row]):
+        for filters, seen, used in zip(self._shape.filters, self._seen, self._used):
+            while self._round < filters and len(seen) <= len(used):
                 if self._waits_for_chunk():
                     self._front.chunk(self._chunks + self._chunk_of(len(self.stream.granted) // self._group_beats) + 1)
                 elif self.stream.next(limit) is None:
@@ -316,22 +340,28 @@ class Filters:
         self.stream.fetch(cycle)
 
     def _waits_for_chunk(self) -> bool:
-        return not self.stream.ahead and self._chunk_there(len(self.stream.granted)) is None
+        return bool(self._shape.chunk_groups and not self.stream.ahead
+                    and self._chunk_there(len(self.stream.granted)) is None)
 
     def _send(self) -> None:
         """Sends the next beat, for which there is room when words so many before are used."""
-        row, stream, filters = self._row, self.stream, self._shape.filters
-        at, place = stream.next(), len(self._seen[row]) + self._lanes - 1 - self._depth
-        if place >= 0:
-            at = max(at, self._used[row][place] + 1)
+        row, stream, filters, lanes = self._row, self.stream, self._shape.filters, self._lanes
+        seen, used = self._seen[row], self._used[row]
+        at, place = stream.next(), len(seen) + lanes - 1 - self._depth
+        if place >= 0 and used[place] >= at:
+            at = used[place] + 1
         stream.send(at)
-        self._seen[row] += [at + 1] * self._lanes
-        self._row = next((r for r in range(row + 1, SET_ROWS) if self._filter < filters[r]), 0)
+        seen += (at + 1,) * lanes
+        row += 1
+        while row < SET_ROWS and self._filter >= filters[row]:
+            row += 1
+        self._row = row if row < SET_ROWS else 0
         if self._row == 0:
-            self._filter += self._lanes
+            self._filter += lanes
             if self._filter >= filters[0]:
                 self._filter = 0
-        self._free_chunks()
+        if self._shape.chunk_groups:
+            self._free_chunks()
 
     def _chunk_there(self, beat: int) -> int | None:
         """A chunk's first beat waits for it."""
@@ -353,7 +383,7 @@ class Filters:
     def _free_chunks(self) -> None:
         """Chunks whose last beat has been fetched."""
         shape = self._shape
-        while shape.chunk_groups:
+        while True:
             round_, chunk = divmod(self._freed, shape.groups // shape.chunk_groups)
             last = ((round_ + 1) * shape.inner - 1) * shape.groups + (chunk + 1) * shape.chunk_groups
             if last * self._group_beats > len(self.stream.granted):

@@ -29,9 +29,9 @@ class Units:
 
     def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
         self.machine, self.front, self.banks = machine, front, banks
-        self.ifmap = Ifmap(machine, front, banks, self._ofmap_known)
-        self.filters = Filters(front, machine, banks, self._ifmap_known)
         self.drain = Drain(banks, self._streams_known)
+        self.ifmap = Ifmap(machine, front, banks, self.drain.run_until)
+        self.filters = Filters(front, machine, banks, self._ifmap_known)
         self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
         # Words A and B of elementwise passes.
         self.words = Words(banks, Stream.IFMAP, front.catch_up)
@@ -40,17 +40,13 @@ class Units:
         self.convolution: FilterUser | None = None  # the pass, if it is one
         self.slow = 4 // machine.multipliers
 
-    def _ofmap_known(self, cycle: int) -> None:
-        """The ofmap stream is worked out up to a cycle, as far as is known."""
-        self.drain.run_until(cycle)
-
     def _ifmap_known(self, cycle: int) -> None:
-        """Likewise the ifmap stream."""
+        """Ofmap and ifmap stream are worked out up to a cycle, as far as is known."""
         self.drain.run_until(cycle)
         self.ifmap.catch_up(cycle)
 
     def _streams_known(self, cycle: int) -> None:
-        """Likewise ifmap and filter stream."""
+        """Likewise ofmap, ifmap and filter stream."""
         self._ifmap_known(cycle)
         if self.convolution:
             self.convolution.send_filters(cycle)
