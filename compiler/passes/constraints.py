@@ -66,6 +66,11 @@ Constraint = Callable[[Site], str]
 # ---- Of all operators ----
 
 
+def of_maps(site: Site) -> str:
+    """what an operator takes is known only when the network runs"""
+    return "" if site.node.activations else "constants alone"
+
+
 def int8_tensors(site: Site) -> str:
     """tensors are int8"""
     tensors = (*site.node.inputs, *site.node.outputs)
@@ -100,8 +105,6 @@ def a_map_and_its_like(site: Site) -> str:
     """an operand, the first one of SUB, has the result's shape, the other that, or a single row or column, or is a
     constant"""
     result, maps = site.node.outputs[0].shape, operands_of(site.node)
-    if not maps:
-        return "two constants"
     first = site.node.inputs[0] if isinstance(site.operator, Sub) else maps[0]
     if first not in maps or first.shape != result:
         return times(first.shape)
@@ -179,7 +182,7 @@ def ends(graph: Graph) -> list[str]:
 
 # ---- All of them ----
 
-ANYWHERE: tuple[Constraint, ...] = (int8_tensors, one_image)
+ANYWHERE: tuple[Constraint, ...] = (of_maps, int8_tensors, one_image)
 _OF_TWO = (countable, a_map_and_its_like, fields)
 _MOVES = (countable, movable)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
