@@ -19,11 +19,10 @@ from model.operators.reference import Reference
 from runtime.session import Session
 from tb.common.random_graphs import draw_graph
 from tb.common.references import RUN
-from tb.common.tflite_builder import Builder
+from tb.common.tflite_builder import STEPS, Builder
 from tb.compiler.test_groups import Net
 from tb.scripts.bad_files import conv, two_to_one
 
-STEPS = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1}
 RUNS = ", ".join(kind.name for kind in constraints.OF_OPERATORS if isinstance(kind.name, str))
 
 
