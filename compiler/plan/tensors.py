@@ -33,7 +33,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
         others.append(tuple(_beside(jobs, n, k, maker, segment_of, made)
                             for k, maker in enumerate(flow.makers[n][1:])))
         if segment.way is Way.IN_PLACE:
-            made.append(_in_place(jobs, groups, n, read[-1], segment))
+            made.append(_in_place(groups, n, read[-1], segment))
         elif segment.way is Way.SLICES:
             made.append(_slices(jobs, n, group, segment))
         elif n + 1 < segment.last:
@@ -166,7 +166,7 @@ def _merged(lives: list[tuple[int, int]], row_words: int) -> list[Part]:
     return parts
 
 
-def _in_place(jobs: list[Job], groups: list[Group], n: int, source: MapPlan, segment: Segment) -> MapPlan:
+def _in_place(groups: list[Group], n: int, source: MapPlan, segment: Segment) -> MapPlan:
     layout = replace(source.layout, shift=source.layout.shift - segment.slack,
                      groups=word_groups(groups[n].output.shape[2]))
     return MapPlan(layout, source.buffer)
