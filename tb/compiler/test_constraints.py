@@ -95,8 +95,8 @@ BROKEN: dict[str, tuple[bytes, str]] = {
               "channels of other pixels"),
     "sum": (sum_that_grows(), "operator #0 ADD: an operand, the first one of SUB, has the result's shape, the other "
                               "that, or a single row or column, or is a constant, not 1 x 3 x 1 x 8"),
-    "constants": (of_constants("ADD"), "operator #0 ADD: what an operator takes is known only when the network runs, not "
-                                       "constants alone"),
+    "constants": (of_constants("ADD"), "operator #0 ADD: what an operator takes is known only when the network runs, "
+                                       "not constants alone"),
     "mean": (mean_of_a_channel(), "operator #0 MEAN: means leave axes in their places, and their number and factor fit "
                                   "the machine's fields, not pixels that become channels"),
 }

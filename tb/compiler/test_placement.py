@@ -73,7 +73,8 @@ def test_loads_go_ahead_in_their_order(seed: int) -> None:
     for _ in range(200):
         if rng.random() < 0.6:
             load, chunk = bool(rng.random() < 0.8), bool(rng.random() < 0.2)
-            commands.append(Transfer(load, 8 * len(commands), 0, 1, int(rng.integers(passes + 1)), int(chunk) * 2, chunk))
+            wait = int(rng.integers(passes + 1))
+            commands.append(Transfer(load, 8 * len(commands), 0, 1, wait, int(chunk) * 2, chunk))
         else:
             commands += [Config(0, (passes,)), Run(0, 0)]
             passes += 1
