@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from compiler.ir.buffer import Buffer, Part, whole
+from compiler.ir.buffer import Buffer, LiveRange, whole
 from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.layer import Group, sliced
 from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
@@ -124,9 +124,9 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         layout = replace(_draft(group.output.shape, rows, group.images), planar=True)
         birth = span(jobs, n)[0]
         early = min(early_tile[n] // 8, layout.groups) * layout.group_step if n in early_tile else layout.words
-        parts = [Part(0, early, birth, death)]
+        parts = [LiveRange(0, early, birth, death)]
         if early < layout.words:
-            parts.append(Part(early, layout.words - early, birth + 1, death))
+            parts.append(LiveRange(early, layout.words - early, birth + 1, death))
         return MapPlan(layout, Buffer(group.name, "output", parts))
     if group.images:
         layout = _draft(group.output.shape, rows, group.images)
@@ -155,14 +155,14 @@ def _reader(n: int, segment_of: list[Segment]) -> int:
     return last
 
 
-def _merged(lives: list[tuple[int, int]], row_words: int) -> list[Part]:
+def _merged(lives: list[tuple[int, int]], row_words: int) -> list[LiveRange]:
     """Parts of neighbouring rows with the same life."""
-    parts: list[Part] = []
+    parts: list[LiveRange] = []
     for row, (birth, death) in enumerate(lives):
         if parts and (parts[-1].birth, parts[-1].death) == (birth, death):
             parts[-1] = replace(parts[-1], words=parts[-1].words + row_words)
         else:
-            parts.append(Part(row * row_words, row_words, birth, death))
+            parts.append(LiveRange(row * row_words, row_words, birth, death))
     return parts
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from compiler.emit.timeline import AHEAD, hoist_loads
-from compiler.ir.buffer import Buffer, Part, whole
+from compiler.ir.buffer import Buffer, LiveRange, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.program import Config, Run, Transfer
 from compiler.plan.placement import Space
@@ -21,7 +21,7 @@ def buffers(rng: np.random.Generator, count: int) -> list[Buffer]:
         parts = []
         for start, end in zip(edges, edges[1:]):
             birth, death = np.sort(rng.integers(TIMES, size=2)).tolist()
-            parts.append(Part(start, end - start, birth, death))
+            parts.append(LiveRange(start, end - start, birth, death))
         found.append(Buffer("group", f"buffer{n}", parts, bool(rng.integers(2))))
     return found
 
