@@ -2,6 +2,7 @@
 """Groups without the array: an operation on words, and which words."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +34,11 @@ class Elementwise(Group):
 
     walk: tuple[Loop, ...] = ()
     outside: int = 0
+
+    @cached_property
+    def geometry(self) -> tuple:
+        """With the order of pixels and the operation, on which it depends what the words take."""
+        return *super().geometry, self.output.shape, self.walk, self.operation.kind
 
     @property
     def operation(self) -> WordOperation:
