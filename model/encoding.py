@@ -249,8 +249,8 @@ class Axis(IntEnum):
 # A GLB word address is row_address + offset, modulo 2**16. The row address wraps: beyond ring_last, the last
 # word of the ring, ring_size is subtracted (ring_size 0: no ring).
 STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_last:16 ring_size:16"))
-# (y, x) is inside where 0 <= y < rows and 0 <= x < cols; both count modulo 2**13. A tag whose row and column bits, as one
-# number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
+# (y, x) is inside where 0 <= y < rows and 0 <= x < cols; both count modulo 2**13. A tag whose row and column bits, as
+# one number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
 STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:11"))
 # chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes
 # through inner blocks, which use the same chunks again: its first iteration waits for each chunk, its last

@@ -4,8 +4,8 @@
     eyrie bench [--parts A,B] [--seeds N] [--budget MINUTES]
 
 Runs the shipped network on the demo photo on the RTL in its default configuration, then the parts; a part
-does not begin when the budget is used up, nor does a seed of the cost model. The exit code is 1 unless all results equal the golden model's and no
-bar of what ran is missed (scripts/bars.py).
+does not begin when the budget is used up, nor does a seed of the cost model. The exit code is 1 unless all results
+equal the golden model's and no bar of what ran is missed (scripts/bars.py).
 """
 
 import argparse
@@ -141,7 +141,8 @@ def cost_model(base: Run) -> dict:
                "worst_share_of_bound": max(run["worst_share_of_bound"] for run in runs),
                "runs": [{key: run[key] for key in COST_KEYS} for run in runs]}
     print(f"cost model: {section['within']} of {section['layers']} layers within the bound, worst at "
-          f"{section['worst_share_of_bound']} of it; {section['refused']} of {section['drawn']} drawn refused", flush=True)
+          f"{section['worst_share_of_bound']} of it; {section['refused']} of {section['drawn']} drawn refused",
+          flush=True)
     return section | ({"reason": wrong[0]} if wrong else {})
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """CIFAR-10 from the official archive: images, labels, class names and the input's number format.
 
-DIR, which `eyrie cifar10 DIR` fetches, holds `cifar-10-python.tar.gz`, or `cifar-10-batches-py/` unpacked from it, or is that folder.
+DIR, which `eyrie cifar10 DIR` fetches, holds `cifar-10-python.tar.gz`, or `cifar-10-batches-py/` unpacked from it, or
+is that folder.
 """
 
 import io

@@ -42,8 +42,9 @@ def run(options: argparse.Namespace) -> int:
         results = list(pool.map(partial(trial, folder, options.seed, end), range(len(drawn)), drawn))
         summary = summarised(results, options.seed)
         write_summary(folder / "summary.json", summary)
-    print(f"{summary['status']}: {summary['legal']} of {summary['machines']} machines are legal, on {summary['works']} of "
-          f"these all passes are right; {summary['refused']} refused, {len(summary['skipped'])} skipped")
+    print(f"{summary['status']}: {summary['legal']} of {summary['machines']} machines are legal, on "
+          f"{summary['works']} of these all passes are right; {summary['refused']} refused, "
+          f"{len(summary['skipped'])} skipped")
     return 0 if summary["status"] == "pass" else 1
 
 

@@ -35,7 +35,7 @@ import sys
 import numpy as np
 
 from compiler.cases.file import load, parts
-from compiler.cases.passes import Part
+from compiler.cases.passes import LayerPass
 from compiler.command_line import file_name
 from compiler.files import check_file, whole_file
 from model.config import DEFAULT, MachineConfig
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
           f"{len(passes)} pass(es)")
 
 
-def on_rtl(passes: list[Part], shape: tuple[int, int, int],
+def on_rtl(passes: list[LayerPass], shape: tuple[int, int, int],
            machine: MachineConfig = DEFAULT) -> tuple[np.ndarray, int]:
     """Sums int32 [M, E, F] and cycles of a layer's passes. Raises CaseFailed."""
     with replacing(TARGET, keep=CaseFailed) as folder:

@@ -29,7 +29,6 @@ VERSIONS = {
     "DEPTHWISE_CONV_2D": 3,
     "FULLY_CONNECTED": 4,
     "MAXIMUM": 2,
-    "MAX_POOL_2D": 2,
     "MINIMUM": 2,
     "MUL": 2,
     "PAD": 2,
@@ -138,13 +137,6 @@ class TfliteBuilder:
         options = tfl.Pool2DOptionsT()
         options.filterHeight = options.filterWidth = size
         return self._windowed("AVERAGE_POOL_2D", name, x, options, (size, size), x.shape[3],
-                              x.quant, stride, padding, False, [])
-
-    def max_pool(self, name, x: Tensor, size: int, stride: int, padding=VALID) -> Tensor:
-        """Max pooling over size x size windows; keeps the input's scale."""
-        options = tfl.Pool2DOptionsT()
-        options.filterHeight = options.filterWidth = size
-        return self._windowed("MAX_POOL_2D", name, x, options, (size, size), x.shape[3],
                               x.quant, stride, padding, False, [])
 
     def add(self, name, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:

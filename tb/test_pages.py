@@ -66,8 +66,8 @@ def check_command(words: list[str]) -> None:
         assert program in ("sudo", "gtkwave", "git"), f"{program}: neither make nor {EYRIE}"
 
 
-@pytest.mark.parametrize("words", [["make", "nosuch"], ["make", "demo", "NOSUCH=1"], [EYRIE, "compile", "m", "--nosuch"],
-                                   ["python", "x.py"]])
+@pytest.mark.parametrize("words", [["make", "nosuch"], ["make", "demo", "NOSUCH=1"],
+                                   [EYRIE, "compile", "m", "--nosuch"], ["python", "x.py"]])
 def test_commands_that_do_not_exist_are_found(words: list[str]) -> None:
     with pytest.raises((AssertionError, SystemExit)):
         check_command(words)

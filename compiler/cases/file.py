@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from compiler.arrays import read_npz
-from compiler.cases.passes import GlbOverflow, Part, convolution_cases, fused_cases
+from compiler.cases.passes import GlbOverflow, LayerPass, convolution_cases, fused_cases
 from compiler.ir.layer import Output, Table, Window, output_size
 from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import NO_FILTER_COLUMN
@@ -59,7 +59,7 @@ def load(path: str | Path, machine: MachineConfig = DEFAULT) -> CaseFile:
         raise BadCase(f"{path}: {error}") from None
 
 
-def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[Part]:
+def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[LayerPass]:
     """The passes that compute a case, on signed values. Raises BadCase where it does not fit."""
     try:
         if case.fused:
@@ -88,7 +88,7 @@ def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[Part]:
     return [(single.signed(), filters, rows) for single, filters, rows in found]
 
 
-def _convolution(case: CaseFile, machine: MachineConfig) -> list[Part]:
+def _convolution(case: CaseFile, machine: MachineConfig) -> list[LayerPass]:
     choices = [case.mapping] if case.mapping else list(default_mappings(case, machine))
     for mapping in choices:
         try:

@@ -63,7 +63,7 @@ class Case:
         return replace(self, descriptor=descriptor)
 
 
-Part = tuple[Case, slice, slice]  # of a layer: a pass, its filters (M), its output rows (E)
+LayerPass = tuple[Case, slice, slice]  # of a layer: a pass, its filters (M), its output rows (E)
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def place_ofmap(memory: Allocator, rows: int, cols: int, groups: int) -> Feature
 def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                       zero_point: int = 0, ipsum: np.ndarray | None = None,
                       machine: MachineConfig = DEFAULT, output: Table | None = None,
-                      addition: Addition | None = None) -> list[Part]:
+                      addition: Addition | None = None) -> list[LayerPass]:
     """A convolution in as many passes as the GLB demands. Splits output rows first, at multiples of
     e, then filters.
     """
@@ -173,7 +173,7 @@ def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, ma
 
 
 def _split(build: Callable[[slice, slice], Case], m: slice, rows: slice,
-           steps: tuple[int, int]) -> list[Part]:
+           steps: tuple[int, int]) -> list[LayerPass]:
     """build(filters, output rows), in halves until they fit the GLB: rows, then filters.
 
     steps: (filters, rows) that stay together.
@@ -328,7 +328,7 @@ def _set_ipsum(descriptor: Descriptor, memory: Allocator, words: np.ndarray) -> 
 
 def fused_cases(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: np.ndarray,
                 middle: Table, pointwise: np.ndarray, ipsum: np.ndarray | None = None,
-                machine: MachineConfig = DEFAULT) -> list[Part]:
+                machine: MachineConfig = DEFAULT) -> list[LayerPass]:
     """A fused layer, looked at where its sums leave the array, in as many passes as the GLB demands.
 
     Splits output rows, then filters; the depthwise half is done again for other filters.

@@ -103,7 +103,7 @@ class _Emitter:
         self.timeline.run(descriptor, read, constants.resident + beside, written, filters)
         self._loaders[n].finish(job.slice)
         if n == segment.last - 1 and segment.to_dram:
-            self._store(n, group, made, job)
+            self._store(group, made, job)
 
     def _area(self, map_: Map, name: str) -> int:
         """The DRAM address of a map of all images."""
@@ -149,7 +149,7 @@ class _Emitter:
                 self._areas["wait"] = self.dram.area("wait", 2)
             self.timeline.store(self._areas["wait"], address, words)
 
-    def _store(self, n: int, group: Group, made: FeatureMap, job: Job) -> None:
+    def _store(self, group: Group, made: FeatureMap, job: Job) -> None:
         """Stores the rows that a job has made, or a slice; the maps of several images at once."""
         base = self._area(group.output, f"{'output' if group.stored else 'spill'}.{group.output.name}")
         base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES

@@ -7,7 +7,7 @@ Region = list[tuple[int, int]]  # (first GLB word, words)
 
 
 @dataclass(frozen=True)
-class Part:
+class LiveRange:
     """Words of a buffer that live from time `birth` to the end of time `death`, two times to a job: its
     first tile of filters, and the others."""
 
@@ -29,7 +29,7 @@ class Buffer:
 
     group: str
     what: str
-    parts: list[Part]
+    parts: list[LiveRange]
     loaded: bool = False
     head: int = 0
     address: int | None = None
@@ -53,4 +53,4 @@ class Buffer:
 
 def whole(group: str, what: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:
     """A buffer all of whose words live equally long; an even number of them, since beats may be two words."""
-    return Buffer(group, what, [Part(0, words + words % 2, birth, death)], loaded)
+    return Buffer(group, what, [LiveRange(0, words + words % 2, birth, death)], loaded)

@@ -72,8 +72,8 @@ def int8_tensors(site: Site) -> str:
     return _first(tensor.dtype for tensor in tensors if tensor.dtype != "int8" or not isinstance(tensor, Quantized))
 
 
-def takes_maps(site: Site) -> str:
-    """an operand is no constant"""
+def of_maps(site: Site) -> str:
+    """what an operator takes is known only when the network runs"""
     return "" if site.node.activations else "constants alone"
 
 
@@ -182,7 +182,7 @@ def ends(graph: Graph) -> list[str]:
 
 # ---- All of them ----
 
-ANYWHERE: tuple[Constraint, ...] = (int8_tensors, takes_maps, one_image)
+ANYWHERE: tuple[Constraint, ...] = (of_maps, int8_tensors, one_image)
 SIZES: tuple[Constraint, ...] = (countable,)  # of those that keep the ones before
 _OF_TWO = (a_map_and_its_like, fields)
 _MOVES = (movable,)

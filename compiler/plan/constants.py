@@ -153,7 +153,8 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
         raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows",
                          layer=group.name)
     # Of equals the smaller: what reads the output waits for the sums of the last tile only.
-    chosen = min(packings, key=lambda packing: (sum(least[r][packing].cycles for r in rows), packing.tile, packing.mode))
+    cycles = {packing: sum(least[r][packing].cycles for r in rows) for packing in packings}
+    chosen = min(packings, key=lambda packing: (cycles[packing], packing.tile, packing.mode))
     constants.packing, packed = chosen, words.filters(chosen)
     buffer = whole(group.name, "filters", packed.size, *plan.spans[n], loaded=True)
     first = constants.mapping_of(rows[0])

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from compiler.ir.buffer import Buffer, Part, whole
+from compiler.ir.buffer import Buffer, LiveRange, whole
 from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.layer import Group, sliced
 from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
@@ -33,7 +33,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
         others.append(tuple(_beside(jobs, n, k, maker, segment_of, made)
                             for k, maker in enumerate(flow.makers[n][1:])))
         if segment.way is Way.IN_PLACE:
-            made.append(_in_place(jobs, groups, n, read[-1], segment))
+            made.append(_in_place(groups, n, read[-1], segment))
         elif segment.way is Way.SLICES:
             made.append(_slices(jobs, n, group, segment))
         elif n + 1 < segment.last:
@@ -124,9 +124,9 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
         layout = replace(_draft(group.output.shape, rows, group.images), planar=True)
         birth = span(jobs, n)[0]
         early = min(early_tile[n] // 8, layout.groups) * layout.group_step if n in early_tile else layout.words
-        parts = [Part(0, early, birth, death)]
+        parts = [LiveRange(0, early, birth, death)]
         if early < layout.words:
-            parts.append(Part(early, layout.words - early, birth + 1, death))
+            parts.append(LiveRange(early, layout.words - early, birth + 1, death))
         return MapPlan(layout, Buffer(group.name, "output", parts))
     if group.images:
         layout = _draft(group.output.shape, rows, group.images)
@@ -155,18 +155,18 @@ def _reader(n: int, segment_of: list[Segment]) -> int:
     return last
 
 
-def _merged(lives: list[tuple[int, int]], row_words: int) -> list[Part]:
+def _merged(lives: list[tuple[int, int]], row_words: int) -> list[LiveRange]:
     """Parts of neighbouring rows with the same life."""
-    parts: list[Part] = []
+    parts: list[LiveRange] = []
     for row, (birth, death) in enumerate(lives):
         if parts and (parts[-1].birth, parts[-1].death) == (birth, death):
             parts[-1] = replace(parts[-1], words=parts[-1].words + row_words)
         else:
-            parts.append(Part(row * row_words, row_words, birth, death))
+            parts.append(LiveRange(row * row_words, row_words, birth, death))
     return parts
 
 
-def _in_place(jobs: list[Job], groups: list[Group], n: int, source: MapPlan, segment: Segment) -> MapPlan:
+def _in_place(groups: list[Group], n: int, source: MapPlan, segment: Segment) -> MapPlan:
     layout = replace(source.layout, shift=source.layout.shift - segment.slack,
                      groups=word_groups(groups[n].output.shape[2]))
     return MapPlan(layout, source.buffer)

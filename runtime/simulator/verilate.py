@@ -99,7 +99,8 @@ def building() -> list[str]:
         done, total = 0, 0
         with suppress(FileNotFoundError):  # it has just been finished
             done, total = _progress(part / "work")
-        found.append(part.name.lstrip(".").rpartition("-")[0].rpartition("-")[0] + (f" {done}/{total}" if total else ""))
+        name = part.name.lstrip(".").rpartition("-")[0].rpartition("-")[0]
+        found.append(f"{name} {done}/{total}" if total else name)
     return found
 
 

@@ -55,11 +55,13 @@ def operated(rng: np.random.Generator, name: str, values: np.ndarray, machine: M
     fields = {port: word.unpack(drawn.ports[port]) for port, word in
               (("first", enc.PPU_FIRST), ("second", enc.PPU_SECOND), ("result", enc.PPU_RESULT))}
     kind = Operation(fields["result"].pop("operation"))
-    case = _case(memory, WordOperation(kind, **fields), words_in(source, Window(), in_turn(Window(), rows, cols)), target, placed.get(Stream.RESIDUAL),
+    ifmap = words_in(source, Window(), in_turn(Window(), rows, cols))
+    case = _case(memory, WordOperation(kind, **fields), ifmap, target, placed.get(Stream.RESIDUAL),
                  placed.get(Stream.TABLE), machine=machine)
     words = drawn.words.reshape(shape[2], shape[0], shape[1], 8).transpose(1, 2, 0, 3)
     ofmap = words.reshape(shape[0], shape[1], -1)
-    return Layer([(case, slice(0, ofmap.shape[2]), slice(0, shape[0]))], None, ofmap), f"{name} H={rows} W={cols} C={channels}"
+    layer = Layer([(case, slice(0, ofmap.shape[2]), slice(0, shape[0]))], None, ofmap)
+    return layer, f"{name} H={rows} W={cols} C={channels}"
 
 
 def _pool(rng: np.random.Generator, name: str, shape: tuple[int, int, int],
@@ -106,6 +108,7 @@ def _case(memory: Allocator, operation: WordOperation, ifmap: StreamDescriptor, 
           residual: StreamDescriptor | None, windows: StreamDescriptor | None, channels: int = 8,
           machine: MachineConfig = DEFAULT) -> Case:
     last = (channels - 1) % 8 + 1
-    descriptor = elementwise_descriptor(machine, operation, ifmap, words_out(target, 0, target.rows, last), residual, windows)
+    ofmap = words_out(target, 0, target.rows, last)
+    descriptor = elementwise_descriptor(machine, operation, ifmap, ofmap, residual, windows)
     nothing = np.full((0, 0, machine.cols, 3), -1)  # no sums leave
     return Case(memory.words, descriptor, nothing, (0, 0, 0), target)

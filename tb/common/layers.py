@@ -100,7 +100,8 @@ def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[i
     spread = np.zeros((filters, *window.span, channels), np.int8)  # the taps with zeros between
     spread[:, :: window.dilation[0], :: window.dilation[1]] = weights.transpose(0, 2, 3, 1)
     sums = conv2d_sums(seen, spread, window.stride, window.pads, pad)
-    return Layer([(case, slice(0, filters), slice(0, sums.shape[0]))], sums.transpose(2, 0, 1), requantize(sums, output))
+    parts = [(case, slice(0, filters), slice(0, sums.shape[0]))]
+    return Layer(parts, sums.transpose(2, 0, 1), requantize(sums, output))
 
 
 def addition(rng: np.random.Generator, rows: int, cols: int, channels: int) -> Addition:

@@ -99,7 +99,7 @@ def model_refusal(machine: Mapping[str, int]) -> str | None:
 
 
 def rtl_refusals(machine: Mapping[str, int]) -> list[str]:
-    """What the RTL says against a machine: what `machine_check` says when Verilator elaborates it; none: it is legal."""
+    """What the RTL says against a machine, in `machine_check`, when Verilator elaborates it; none: it is legal."""
     said = elaboration("machine_check", machine)
     refused = _REFUSED.findall(said)
     assert bool(refused) == bool(said), said

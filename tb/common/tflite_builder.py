@@ -32,6 +32,9 @@ OPTIONS = {
 # Operators without options.
 BARE = ("RELU", "RELU6", "RELU_N1_TO_1", "PRELU", "LOGISTIC", "TANH", "ELU")
 
+# Options of a convolution that takes every pixel, as SAME padding has it.
+STEPS = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1}
+
 
 @dataclass
 class Builder:

@@ -73,7 +73,8 @@ def shipped_plan(groups: list[Group]) -> Network:
         Segment(chain, 3, 4, Way.WHOLE, 0, True, False),
         Segment(chain, 4, 5, Way.WHOLE, 0, False, True),
     ]
-    return _repeated(2 * IMAGES, IMAGES, [([first], [Segment(alone, 0, 1, Way.WHOLE, 0, True, True)]), (together, plan)])
+    whole = Segment(alone, 0, 1, Way.WHOLE, 0, True, True)
+    return _repeated(2 * IMAGES, IMAGES, [([first], [whole]), (together, plan)])
 
 
 def test_every_image_gets_its_own_result(model: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

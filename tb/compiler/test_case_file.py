@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from compiler.cases.file import BadCase, load, parts
-from compiler.cases.passes import Part
+from compiler.cases.passes import LayerPass
 from model.config import DEFAULT
 from model.passes import run_pass
 from tb.scripts import case_files
@@ -16,7 +16,7 @@ def good(rng: np.random.Generator, fused: bool = False) -> case_files.Arrays:
     return kind(rng, (5, 6, 7), 9, (3, 3), 1, 1)[0]
 
 
-def sums_of(passes: list[Part], shape: tuple[int, int, int]) -> np.ndarray:
+def sums_of(passes: list[LayerPass], shape: tuple[int, int, int]) -> np.ndarray:
     out = np.zeros(shape, np.int32)
     for case, filters, rows in passes:
         glb = np.zeros(DEFAULT.glb_words, np.uint64)

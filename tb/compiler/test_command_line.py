@@ -79,7 +79,8 @@ def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path
     command = [sys.executable, "scripts/compile_net.py", str(tmp_path / "net.tflite"), "--dump", "assemble"]
     run = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
-    told = "".join(line for line in run.stderr.splitlines(True) if not line.startswith("compiling "))  # of slow machines
+    lines = run.stderr.splitlines(True)
+    told = "".join(line for line in lines if not line.startswith("compiling "))  # of slow machines
     assert (run.returncode, told) == (1, said)
 
 

@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
+from compiler.parts import compile_parts
 from compiler.passes import constraints
 from compiler.passes.constraints import Obstacles, check
 from compiler.passes.fold_pads import fold_pads
+from compiler.passes.partition import Side
 from compiler.passes.remove_idle import remove_idle
 from compiler.pipeline import compile_network
+from model.operators.reference import Reference
+from runtime.session import Session
 from tb.common.random_graphs import draw_graph
-from tb.common.tflite_builder import Builder
+from tb.common.references import RUN
+from tb.common.tflite_builder import STEPS, Builder
 from tb.compiler.test_groups import Net
 from tb.scripts.bad_files import conv, two_to_one
 
@@ -24,7 +29,7 @@ def uint8() -> bytes:
     net = Builder()
     x, y = (net.tensor((1, 4, 4, 2), "uint8", 0.1) for _ in range(2))
     filters = net.tensor((2, 1, 1, 2), "uint8", 0.01, data=np.ones((2, 1, 1, 2), np.uint8))
-    net.operator("CONV_2D", [x, filters], [y], strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1, padding=0)
+    net.operator("CONV_2D", [x, filters], [y], **STEPS)
     return net.pack([x], [y])
 
 
@@ -60,6 +65,21 @@ def sum_that_grows() -> bytes:
     return net.pack([row, column], [made])
 
 
+def of_constants(name: str) -> bytes:
+    """An operator of constants, of which the network adds what comes out to its input."""
+    net, rng = Builder(), np.random.default_rng(0)
+    x, made, total = (net.tensor((1, 4, 4, 8), scale=0.1, zero_point=3) for _ in range(3))
+    options = {"RELU": {}, "ADD": {"fusedActivationFunction": 0}, "AVERAGE_POOL_2D": {
+        "filterHeight": 1, "filterWidth": 1, "strideH": 1, "strideW": 1}, "CONV_2D": STEPS}[name]
+    taken = [net.tensor((1, 4, 4, 8), scale=0.1, zero_point=3, data=rng.integers(-128, 128, (1, 4, 4, 8)))
+             for _ in range(2 if name == "ADD" else 1)]
+    if name == "CONV_2D":
+        taken.append(net.tensor((8, 1, 1, 8), scale=0.01, data=rng.integers(-127, 128, (8, 1, 1, 8))))
+    net.operator(name, taken, [made], **options)
+    net.operator("ADD", [x, made], [total], fusedActivationFunction=0)
+    return net.pack([x], [total])
+
+
 BROKEN: dict[str, tuple[bytes, str]] = {
     "operator": (softmax(), "operator #0 SOFTMAX: the machine has no such operator"),
     "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
@@ -73,6 +93,8 @@ BROKEN: dict[str, tuple[bytes, str]] = {
               "channels of other pixels"),
     "sum": (sum_that_grows(), "operator #0 ADD: an operand, the first one of SUB, has the result's shape, the other "
                               "that, or a single row or column, or is a constant, not 1 x 3 x 1 x 8"),
+    "constants": (of_constants("ADD"), "operator #0 ADD: what an operator takes is known only when the network runs, "
+                                       "not constants alone"),
     "mean": (mean_of_a_channel(), "operator #0 MEAN: means leave axes in their places, and their number and factor fit "
                                   "the machine's fields, not pixels that become channels"),
 }
@@ -86,6 +108,20 @@ def test_broken(what: str, tmp_path: Path) -> None:
     with pytest.raises(Obstacles) as caught:
         compile_network(path)
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("name", ["RELU", "ADD", "AVERAGE_POOL_2D", "CONV_2D"])
+def test_what_is_made_of_constants_is_the_hosts(name: str, seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(of_constants(name))
+    compiled = compile_parts(path, effort=8)
+    assert [each.part.side for each in compiled.parts] == [Side.HOST, Side.MACHINE]
+    compiled.save(tmp_path / "net")
+    values = np.random.default_rng(seed).integers(-128, 128, (2, 1, 4, 4, 8), np.int8)
+    [output] = Session.load(tmp_path / "net").run([values]).outputs
+    for number, image in enumerate(values):
+        [expected] = RUN[Reference.MICRO](path.read_bytes(), image)
+        np.testing.assert_array_equal(output[number], expected, strict=True)
 
 
 def test_all_obstacles_at_once() -> None:

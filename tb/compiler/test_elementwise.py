@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elementwise passes as the compiler builds them: what it refuses, and when a map may be written over another."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from compiler.emit.accesses import read_too_late
+from compiler.ir.elementwise import Elementwise, Loop
+from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Window, output_size
-from compiler.ir.word_operation import AS_IS, INT8, WordOperation
+from compiler.ir.layer import Map, Window, output_size
+from compiler.ir.plan import Way
+from compiler.ir.word_operation import AS_IS, INT8, WordOperation, copy, lookup
+from compiler.pipeline import compile_network
+from compiler.plan.mappings import mappings_of
 from compiler.target.descriptors.elementwise import elementwise_descriptor, in_turn, words_in, words_out
 from compiler.target.descriptors.streams import linear_stream
 from model.config import DEFAULT
 from model.descriptor import Level
-from model.encoding import Operation, Stream
+from model.encoding import Axis, Operation, Stream
+from model.operators.quantization import Quantization
 
 MAP = FeatureMap(6, 8, 1, 100, 6)
 WORDS = words_in(MAP, Window(), in_turn(Window(), MAP.rows, MAP.cols))
@@ -51,3 +60,44 @@ def test_a_table_is_read_before_the_first_word_is_written() -> None:
     operation = WordOperation(Operation.TABLE, {}, {}, {**AS_IS, **INT8})
     descriptor = elementwise_descriptor(DEFAULT, operation, WORDS, ALL, table)
     assert not len(read_too_late(descriptor, Stream.RESIDUAL, DEFAULT))
+
+
+# ---- Groups ----
+
+
+def group(made: tuple[int, int, int], operation: WordOperation, walk: tuple[Loop, ...] = ()) -> Elementwise:
+    scale = Quantization(1.0, 0)
+    return Elementwise(name="group", source=Map("source", (4, 4, 8), scale), output=Map("made", made, scale),
+                       walk=walk, epilogue=(operation,))
+
+
+def test_groups_of_one_source_have_mappings_of_their_own() -> None:
+    """Whichever is asked for first: copies take a cycle a word, a table two, and twice as many pixels twice as long."""
+    rows, cols = Loop(4, Axis.ROW, 1), Loop(4, Axis.COLUMN, 1)
+    table = lookup(np.zeros(256, np.int8))
+    groups = [group((4, 4, 8), copy()), group((4, 4, 8), table), group((4, 4, 8), copy(), (rows, cols)),
+              group((4, 8, 8), copy(), (Loop(2, Axis.COLUMN, 0), cols, rows))]
+    assert [mappings_of(DEFAULT, each, 4)[0].cycles for each in groups] == [16, 32, 16, 32]
+    in_place = [bool(mappings_of(DEFAULT, each, 4, Way.IN_PLACE)) for each in groups[:2]]
+    assert in_place == [True, True]
+    for each in groups[2:]:
+        with pytest.raises(DoesNotFit):
+            mappings_of(DEFAULT, each, 4, Way.IN_PLACE)
+
+
+@pytest.mark.parametrize("factors", [(2, 2), (3, 1), (1, 5)])
+def test_pixels_that_become_many_are_made_stripe_by_stripe(factors: tuple[int, int], seed: int, tmp_path: Path) -> None:
+    """The result is larger than the GLB: its rows go to DRAM as they are made."""
+    net, shape = Builder(), (1, 40, 40, 32)
+    made = (1, shape[1] * factors[0], shape[2] * factors[1], shape[3])
+    x, y = (net.tensor(each, scale=0.1, zero_point=3) for each in (shape, made))
+    net.operator("RESIZE_NEAREST_NEIGHBOR", [x, net.tensor((2,), "int32", data=np.int32(made[1:3]))], [y])
+    path = tmp_path / "net.tflite"
+    path.write_bytes(net.pack([x], [y]))
+    stages = compile_network(path, effort=8)
+    [segment] = stages.plan.segments
+    assert segment.way is Way.STRIPES and segment.rows % factors[0] == 0
+    values = np.random.default_rng(seed).integers(-128, 128, shape[1:]).astype(np.int8)
+    machine = Machine(stages.image.with_input(values), DEFAULT)
+    machine.run(stages.image.program)
+    np.testing.assert_array_equal(stages.image.output(machine.dram), values.repeat(factors[0], 0).repeat(factors[1], 1))

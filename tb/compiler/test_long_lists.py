@@ -31,7 +31,8 @@ def listed() -> tuple[list[Command], np.ndarray]:
     sizes = {"ifmap": 4 * GROUPS, "table": enc.TABLE_WORDS, "filters": GROUPS * FILTERS, "output": PASSES * STORES}
     places = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist()))
     dram = rng.integers(0, 1 << 64, sum(sizes.values()), np.uint64)
-    dram[places["table"] :][: enc.TABLE_WORDS] = [1 << 20 | 7 << 52] * 4 + [3 << 27 | 3 << 59] * 4 + [0xF5F5_F5F5_F5F5_F5F5]
+    biases, multipliers, shifts = [1 << 20 | 7 << 52] * 4, [3 << 27 | 3 << 59] * 4, [0xF5F5_F5F5_F5F5_F5F5]
+    dram[places["table"] :][: enc.TABLE_WORDS] = biases + multipliers + shifts
     dram[places["output"] :] = 0
     source, made = FeatureMap(1, 4, GROUPS, IFMAP, 1), FeatureMap(1, 4, 1, OFMAP, 1)
     ring = (RING + SLOTS * FILTERS, SLOTS * FILTERS)

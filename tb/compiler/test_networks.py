@@ -24,8 +24,9 @@ from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scal
 
 SAME = "SAME"
 NETWORKS = 60
-MACHINES = (MachineConfig(rows=3, cols=4), replace(DEFAULT, multipliers=1), replace(DEFAULT, bus_words=2, filter_lanes=2),
-            replace(DEFAULT, glb_bank_words=256), replace(DEFAULT, glb_bank_words=512, word_buffer_words=64))
+MACHINES = (MachineConfig(rows=3, cols=4), replace(DEFAULT, multipliers=1),
+            replace(DEFAULT, bus_words=2, filter_lanes=2), replace(DEFAULT, glb_bank_words=256),
+            replace(DEFAULT, glb_bank_words=512, word_buffer_words=64))
 
 
 def layer(rng: np.random.Generator, net: TfliteBuilder, name: str, x, kind: str, filters: int):
@@ -212,8 +213,8 @@ def test_words_that_the_word_buffers_do_not_hold(seed: int, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("side", range(1, 9))
 def test_averages_in_flight(side: int, seed: int, tmp_path: Path) -> None:
-    """Up to 4 x 4 pixels are in flight on 8 columns, which have rows of whole blocks; an average over more is a group of
-    its own."""
+    """Up to 4 x 4 pixels are in flight on 8 columns, which have rows of whole blocks; an average over more is a group
+    of its own."""
     rng, path, net = np.random.default_rng(seed), tmp_path / "net.tflite", TfliteBuilder("average")
     x = layer(rng, net, "a", net.input("image", (1, side, side, 8), INPUT), "pointwise", 8)
     path.write_bytes(net.build([net.average_pool("pool", x, side, side)]))

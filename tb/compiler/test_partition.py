@@ -10,7 +10,7 @@ from compiler.passes.constraints import Obstacles, is_view
 from compiler.passes.partition import Partition, Side, partition
 from compiler.passes.simplify import simplified
 from tb.common.random_graphs import draw_graph
-from tb.common.tflite_builder import Builder
+from tb.common.tflite_builder import STEPS, Builder
 
 NETWORKS = 80
 
@@ -83,7 +83,7 @@ def image_classifier() -> bytes:
     filters = net.tensor((2, 1, 1, 1), scale=0.01, data=np.ones((2, 1, 1, 1), np.int8))
     weights = net.tensor((3, 2), scale=0.01, data=np.ones((3, 2), np.int8))
     net.operator("QUANTIZE", [picture], [x])
-    net.operator("CONV_2D", [x, filters], [made], strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1)
+    net.operator("CONV_2D", [x, filters], [made], **STEPS)
     net.operator("RESIZE_BILINEAR", [made, net.tensor((2,), "int32", data=np.int32([1, 1]))], [resized])
     net.operator("RESHAPE", [resized], [flat], newShape=[1, 2])
     net.operator("FULLY_CONNECTED", [flat, weights], [logits])

@@ -16,10 +16,9 @@ from compiler.parts import compile_parts
 from compiler.passes.partition import Side
 from model.config import DEFAULT
 from runtime.session import Session
-from tb.common.tflite_builder import Builder
+from tb.common.tflite_builder import STEPS, Builder
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
-STEPS = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1}
 
 
 def written(path: Path, seed: int, apart: bool) -> Path:

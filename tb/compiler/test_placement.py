@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from compiler.emit.timeline import AHEAD, hoist_loads
-from compiler.ir.buffer import Buffer, Part, whole
+from compiler.ir.buffer import Buffer, LiveRange, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.program import Config, Run, Transfer
 from compiler.plan.placement import Space
@@ -21,7 +21,7 @@ def buffers(rng: np.random.Generator, count: int) -> list[Buffer]:
         parts = []
         for start, end in zip(edges, edges[1:]):
             birth, death = np.sort(rng.integers(TIMES, size=2)).tolist()
-            parts.append(Part(start, end - start, birth, death))
+            parts.append(LiveRange(start, end - start, birth, death))
         found.append(Buffer("group", f"buffer{n}", parts, bool(rng.integers(2))))
     return found
 
@@ -73,7 +73,8 @@ def test_loads_go_ahead_in_their_order(seed: int) -> None:
     for _ in range(200):
         if rng.random() < 0.6:
             load, chunk = bool(rng.random() < 0.8), bool(rng.random() < 0.2)
-            commands.append(Transfer(load, 8 * len(commands), 0, 1, int(rng.integers(passes + 1)), int(chunk) * 2, chunk))
+            wait = int(rng.integers(passes + 1))
+            commands.append(Transfer(load, 8 * len(commands), 0, 1, wait, int(chunk) * 2, chunk))
         else:
             commands += [Config(0, (passes,)), Run(0, 0)]
             passes += 1

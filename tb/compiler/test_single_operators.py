@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs of one operator, compiled for random machines: the command-level model gives what the golden model gives.
+"""Random graphs of one operator, compiled for random machines: the command-level model gives what the golden model
+gives.
 
 EYRIE_SINGLE sets the number of graphs of each operator.
 """

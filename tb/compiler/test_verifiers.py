@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.ir.buffer import Part
+from compiler.ir.buffer import LiveRange
 from compiler.ir.failure import Inconsistent, Unsupported
 from compiler.ir.layer import Average, Group, Map, Pointwise, Separable
 from compiler.ir.plan import Plan, Way
@@ -275,7 +275,7 @@ def moved(address: int | None) -> Callable[[Plan, Placed], tuple[Plan, Placed]]:
 
 def alive(all_: list) -> list:
     """The first buffer and the second take the same words all the time."""
-    always = [replace(buffer, address=0, parts=[Part(0, buffer.words, 0, 99)]) for buffer in all_[:2]]
+    always = [replace(buffer, address=0, parts=[LiveRange(0, buffer.words, 0, 99)]) for buffer in all_[:2]]
     return [*always, *all_[2:]]
 
 

@@ -38,7 +38,8 @@ class Chain:
         return values
 
     def __str__(self) -> str:
-        return "\n".join(f"{group}, filters {' and '.join(str(w.shape) for w in group.weights)}" for group in self.groups)
+        shapes = (" and ".join(str(weights.shape) for weights in group.weights) for group in self.groups)
+        return "\n".join(f"{group}, filters {said}" for group, said in zip(self.groups, shapes))
 
 
 def draw_window(rng: np.random.Generator, shape: tuple[int, int]) -> Window | None:

@@ -9,11 +9,11 @@ import pytest
 from model import encoding as enc
 from model.config import DEFAULT
 from model.descriptor import Descriptor
-from model.encoding import Operation, Stream
+from model.encoding import Destination, Operation, Stream
 from model.legality import RULES, broken_rule
 from tb.common import elementwise_layers, layers
 
-KINDS = ("fused", "pointwise", "depthwise", "convolution", "elementwise")
+KINDS = ("fused", "pointwise", "depthwise", "convolution", "elementwise", "maxima")
 
 
 def descriptor(kind: str) -> Descriptor:
@@ -24,13 +24,23 @@ def descriptor(kind: str) -> Descriptor:
     if kind == "convolution":
         layer = layers.convolution(rng, dict(e=8, p=4, q=4, r=1, t=2), 8)
     else:
-        layer = layers.separable(rng, kind, 20, 30, 6, 7)
-    return layer.parts[0][0].descriptor
+        layer = layers.separable(rng, "fused" if kind == "maxima" else kind, 20, 30, 6, 7)
+    found = layer.parts[0][0].descriptor
+    return with_fields(found, PPU, pool=enc.PoolMode.MAX) if kind == "maxima" else found
+
+
+def with_fields(descriptor: Descriptor, word: tuple[int, enc.Word], **fields: int) -> Descriptor:
+    """Another one, of whose word so many fields differ."""
+    index, format_ = word
+    changed = Descriptor(descriptor.words)
+    changed.set(index, format_, **{**format_.unpack(changed.words[index]), **fields})
+    return changed
 
 
 SHAPE, LOOPS = (enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE), (enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS)
 DRAIN, PPU = (enc.DRAIN_INDEX, enc.DRAIN), (enc.PPU_INDEX, enc.PPU)
 MIDDLE = (enc.DEPTHWISE_INDEX, enc.DEPTHWISE)
+IFMAP = (enc.STREAMS_INDEX + Stream.IFMAP * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS)
 FIRST, RESULT = (enc.PPU_FIRST_INDEX, enc.PPU_FIRST), (enc.PPU_RESULT_INDEX, enc.PPU_RESULT)
 PLANTED = (
     ("fused", SHAPE, {"pixels": 0}, "a pass of no pixels"),
@@ -59,7 +69,12 @@ PLANTED = (
     ("fused", PPU, {"pool": 3}, "a pooling that there is not"),
     ("depthwise", PPU, {"pool": enc.PoolMode.MAX}, "raw words are not pooled"),
     ("fused", PPU, {"act_min": 1, "act_max": 0}, "an empty clamp"),
-    ("fused", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 0}, "an average over none, or over more than 1024 pixels"),
+    ("maxima", DRAIN, {"columns": 5}, "maxima of an odd number of columns or pixels"),
+    ("maxima", SHAPE, {"pixels": 3}, "maxima of an odd number of columns or pixels"),
+    ("fused", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 0},
+     "an average over none, or over more than 1024 pixels"),
+    ("fused", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 1025},
+     "an average over none, or over more than 1024 pixels"),
     ("fused", RESULT, {"operation": Operation.MUL}, "a residual without use, or none"),
     ("fused", RESULT, {"operation": Operation.ADD, "act_min": 3, "act_max": 2}, "an empty clamp of an operation"),
     ("pointwise", RESULT, {"shift": 31}, "a shift beyond -31 to 30"),
@@ -74,6 +89,26 @@ PLANTED = (
     ("elementwise", FIRST, {"window": 4}, "a window of what has none"),
     ("elementwise", RESULT, {"operation": Operation.SUM}, "a sum over no window"),
     ("elementwise", RESULT, {"operation": Operation.NONE}, "a residual without use, or none"),
+    ("convolution", SHAPE, {"pixels": 20, "filters_1": 7}, "sums of row 1 of a set do not fit a psum half"),
+    ("convolution", SHAPE, {"pixels": 20, "filters_2": 7}, "sums of row 2 of a set do not fit a psum half"),
+    ("convolution", SHAPE, {"filters_1": 9}, "filters of row 1 of a set do not fit the filter queue"),
+    ("convolution", SHAPE, {"filters_2": 9}, "filters of row 2 of a set do not fit the filter queue"),
+    ("convolution", SHAPE, {"filters_0": 3}, "row 0 of a set has other filters than the drain takes"),
+    ("convolution", DRAIN, {"rows": 5}, "row 1 of a set has other filters than the drain takes"),
+    ("pointwise", IFMAP, {"destination": Destination.ROWS}, "ifmap words to where they are not taken"),
+    ("fused", IFMAP, {"destination": Destination.PIXELS}, "ifmap words to where they are not taken"),
+    ("elementwise", IFMAP, {"destination": Destination.ROWS}, "ifmap words to where they are not taken"),
+)
+STREAMS = (
+    ("fused", Stream.IFMAP, "a pass without ifmap"), ("fused", Stream.FILTER, "filters without use, or none"),
+    ("depthwise", Stream.FILTER, "filters without use, or none"),
+    ("pointwise", Stream.DEPTHWISE, "depthwise filters without use, or none"),
+    ("fused", Stream.TABLE, "tables without use, or none"), ("fused", Stream.IPSUM, "an ipsum without use, or none"),
+    ("fused", Stream.OFMAP, "an ofmap without words, or none"),
+    ("fused", Stream.RESIDUAL, "a residual without use, or none"),
+    ("elementwise", Stream.FILTER, "filters without use, or none"),
+    ("elementwise", Stream.TABLE, "tables without use, or none"),
+    ("elementwise", Stream.RESIDUAL, "a residual without use, or none"),
 )
 
 
@@ -84,31 +119,21 @@ def test_passes_are_legal(kind: str) -> None:
 
 @pytest.mark.parametrize(("kind", "word", "fields", "message"), PLANTED)
 def test_nonsense_is_named(kind: str, word: tuple[int, enc.Word], fields: dict[str, int], message: str) -> None:
-    index, format_ = word
-    wrong = Descriptor(descriptor(kind).words)
-    wrong.set(index, format_, **{**format_.unpack(wrong.words[index]), **fields})
-    assert broken_rule(DEFAULT, wrong) == message
+    assert broken_rule(DEFAULT, with_fields(descriptor(kind), word, **fields)) == message
 
 
-@pytest.mark.parametrize(("kind", "stream", "message"), [
-    ("fused", Stream.IFMAP, "a pass without ifmap"), ("fused", Stream.FILTER, "filters without use, or none"),
-    ("depthwise", Stream.FILTER, "filters without use, or none"),
-    ("pointwise", Stream.DEPTHWISE, "depthwise filters without use, or none"),
-    ("fused", Stream.TABLE, "tables without use, or none"), ("fused", Stream.IPSUM, "an ipsum without use, or none"),
-    ("fused", Stream.OFMAP, "an ofmap without words, or none"),
-    ("fused", Stream.RESIDUAL, "a residual without use, or none"),
-    ("elementwise", Stream.FILTER, "filters without use, or none"),
-    ("elementwise", Stream.TABLE, "tables without use, or none"),
-    ("elementwise", Stream.RESIDUAL, "a residual without use, or none"),
-])
+@pytest.mark.parametrize(("kind", "stream", "message"), STREAMS)
 def test_streams_go_with_the_work(kind: str, stream: Stream, message: str) -> None:
     wrong = Descriptor(descriptor(kind).words)
     wrong.words[enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET] ^= 1
     assert broken_rule(DEFAULT, wrong) == message
 
 
-def test_rules_have_messages_of_their_own() -> None:
-    assert len({rule.message for rule in RULES}) == len(RULES)
+def test_each_rule_is_broken_by_something() -> None:
+    """By its message, which no other rule has."""
+    messages = [rule.message for rule in RULES]
+    assert len(set(messages)) == len(messages)
+    assert {message for *_, message in (*PLANTED, *STREAMS)} == set(messages)
 
 
 def test_sizes_count() -> None:

@@ -19,8 +19,8 @@ from tb.net.pass_lists import PassList, draw_list
 
 @cocotb.test()
 async def runs_lists(dut) -> None:
-    """Passes of the bench's kinds, one overlapping the next: the GLB is the model's, each ofmap the operator's; with the
-    argument `timed` the cost model knows when each pass is done."""
+    """Passes of the bench's kinds, one overlapping the next: the GLB is the model's, each ofmap the operator's; with
+    the argument `timed` the cost model knows when each pass is done."""
     tb = Testbench(dut)
     board = Scoreboard("lists")
     host = Host(tb, DRAM_BYTES)

@@ -86,7 +86,8 @@ class ProgramSequence(uvm_sequence):
             await self.write(register, value)
 
     async def end(self) -> tuple[int, ErrorCode, int]:
-        """Waits until the machine stops; status, error code and address. The bus may still have to end what has begun."""
+        """Waits until the machine stops; status, error code and address. The bus may still have to end what has
+        begun."""
         env, limit = self.env, self.env.tb.cycles + CYCLE_LIMIT
         if self.pace.polled:
             while await self.read(Register.STATUS) & BUSY:

@@ -42,6 +42,7 @@ async def runs_windows(dut) -> None:
         board.compare(0, int(result.error), f"{about}: error code")
         compare_run(board, image, contents, result)
         board.compare(chain.run(values).tolist(), image.output(host.memory).tolist(), f"{about}: result")
-        dut._log.info("chain %d: %d cycles, %d passes\n%s", number, result.counters["CYCLES"], len(result.passes), chain)
+        cycles = result.counters["CYCLES"]
+        dut._log.info("chain %d: %d cycles, %d passes\n%s", number, cycles, len(result.passes), chain)
         ran += 1
     await tb.finish(board)

@@ -97,7 +97,8 @@ async def run(tb: Testbench, case: Case) -> tuple[bool, bool, np.ndarray | None]
 
 
 def expected(machine: MachineConfig, case: Case, glb: np.ndarray) -> PassTrace | Exception:
-    """What the model makes of a pass, `glb` being the GLB before and after it; IndexError: it reaches beyond its case."""
+    """What the model makes of a pass, `glb` being the GLB before and after it; IndexError: it reaches beyond its
+    case."""
     try:
         return run_pass(machine, case.descriptor, glb)
     except (MissingWords, SurplusWords, IndexError) as error:

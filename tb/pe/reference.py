@@ -72,7 +72,8 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig
     convolution = mode == ArrayMode.CONVOLUTION
     taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
     stride = up_to(2)
-    filters = up_to(min(4, machine.filter_words // taps)) if convolution else up_to(min(max_filters, machine.psum_words))
+    room = min(4, machine.filter_words // taps) if convolution else min(max_filters, machine.psum_words)
+    filters = up_to(room)
     pixels = up_to(min(20, machine.psum_words // filters))
     if not convolution:
         # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.

@@ -52,9 +52,9 @@ def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> 
         stream: _stream_beats(descriptor, stream, glb, lanes)
         for stream, lanes in ((Stream.IFMAP, 2), (Stream.FILTER, machine.filter_lanes), (Stream.DEPTHWISE, 1))
     }
-    starts = _start_sums(machine, descriptor, glb, case.places.shape[:3], rng)
+    starts = _start_sums(descriptor, glb, case.places.shape[:3], rng)
     notes = rng.integers(0, 256, starts.shape[:2])
-    drain = _drain_beats(machine, descriptor, starts, notes)
+    drain = _drain_beats(descriptor, starts, notes)
     trace = run_pass(machine, descriptor, glb)
     return PassBeats(case, *read.values(), drain, trace.sums.reshape(starts.shape), notes,
                      descriptor.drain["columns"], multiplications(machine, descriptor))
@@ -75,8 +75,8 @@ def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray, lanes
     return items
 
 
-def _start_sums(machine: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
-                shape: tuple[int, int, int], rng: np.random.Generator) -> np.ndarray:
+def _start_sums(descriptor: Descriptor, glb: np.ndarray, shape: tuple[int, int, int],
+                rng: np.random.Generator) -> np.ndarray:
     """What each chain starts with: int32 [tiles, beats, cols]."""
     starts = rng.integers(-(2**31), 2**31, shape).astype(np.int32)
     drain = descriptor.drain
@@ -91,8 +91,7 @@ def _start_sums(machine: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
     return starts
 
 
-def _drain_beats(machine: MachineConfig, descriptor: Descriptor, starts: np.ndarray,
-                 notes: np.ndarray) -> list[Beat]:
+def _drain_beats(descriptor: Descriptor, starts: np.ndarray, notes: np.ndarray) -> list[Beat]:
     order = drain_beats(descriptor)
     drain, words = descriptor.drain, descriptor.drain["mode"] == DrainMode.WORDS
     last = {set_: n for n, set_ in enumerate(order.set.tolist())}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""runtime/folders.py: what appears is whole, what fails or is killed leaves nothing, runs at the same time do not meet."""
+"""runtime/folders.py: what appears is whole, what fails or is killed leaves nothing, runs at the same time do not
+meet."""
 
 import os
 import signal
@@ -143,7 +144,8 @@ def test_places_that_cannot_be_written(place: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"^{tmp_path / place}: cannot be written \\("), whole_file(tmp_path / place):
         pass
     assert files(tmp_path) == {"file", "folder"}
-    with pytest.raises(ValueError, match=f"^{tmp_path / 'file'}: cannot be written"), replacing(tmp_path / "file" / "x"):
+    refused = pytest.raises(ValueError, match=f"^{tmp_path / 'file'}: cannot be written")
+    with refused, replacing(tmp_path / "file" / "x"):
         pass
 
 

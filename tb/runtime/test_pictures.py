@@ -108,8 +108,8 @@ KINDS: dict[str, tuple[str, Callable[[Path], object], bool, str]] = {
     "frames": ("a.gif", frames, False, "2 frames: the first"),
     "wide": ("a.png", wide, False, "the middle square"),
 }
-LOSSY = {"jpeg", "cmyk jpeg", "webp", "avif", "gif", "palette", "turned by 180", "turned left", "mirrored", "LAB", "12 bits",
-         "frames", "transparent frame"}
+LOSSY = {"jpeg", "cmyk jpeg", "webp", "avif", "gif", "palette", "turned by 180", "turned left", "mirrored", "LAB",
+         "12 bits", "frames", "transparent frame"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -125,7 +125,7 @@ def test_kinds_show_the_upright_original(kind: str, tmp_path: Path) -> None:
     assert bool(photo.notes) == bool(said) and said in " ".join(photo.notes), photo.notes
 
 
-def test_an_upside_down_photo_has_another_class(tmp_path: Path) -> None:
+def test_an_upside_down_photo_has_another_class() -> None:
     """So that the kinds that are turned would tell."""
     pixels = np.asarray(original().resize((32, 32), Picture.Resampling.LANCZOS))
     classes = {golden_class(np.rot90(pixels, n).tobytes()) for n in range(4)}

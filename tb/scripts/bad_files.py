@@ -20,7 +20,7 @@ from compiler.performance import performance
 from compiler.pipeline import compile_network
 from runtime.shipped import MODEL, PHOTO
 from scripts import cifar10
-from tb.common.tflite_builder import Builder
+from tb.common.tflite_builder import STEPS, Builder
 from tb.scripts import case_files
 from tb.scripts.small_nets import separable
 
@@ -64,7 +64,7 @@ def conv(shape=(8, 8, 8), filters=(8, 3, 3, 8), out=(8, 8, 8), batch=1, kind="CO
         inputs.append(net.tensor((out[2],), "int32", data=np.full(out[2], bias, np.int32)))
     y = net.tensor((batch, *out), **scale)
     more = {"depthMultiplier": 1} if kind == "DEPTHWISE_CONV_2D" else {}
-    windowed = {"strideH": 1, "strideW": 1, "dilationHFactor": 1, "dilationWFactor": 1, "padding": SAME}
+    windowed = STEPS | {"padding": SAME}
     net.operator(kind, inputs, [y], **(({} if kind == "FULLY_CONNECTED" else windowed | more) | options))
     return net.pack([x, x] if ends == "one input twice" else [x], [x if ends == "another output" else y])
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bars of eyrie bench: values found by key, verdicts, what is said of a missed one; the README's figures meet them."""
+"""The bars of eyrie bench: values found by key, verdicts, what is said of a missed one; the README's figures meet
+them."""
 
 import re
 
@@ -73,7 +74,8 @@ def test_figures_of_the_readme_meet_the_bars() -> None:
     for about, text, command in rows:
         numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", text)]
         if text.startswith(f"{numbers[0]:,} cycles"):
-            found = {bar.key: numbers[0] for bar in BARS if bar.command == command and "cycles" in bar.key.split(".")[-1]}
+            found = {bar.key: numbers[0] for bar in BARS
+                     if bar.command == command and "cycles" in bar.key.split(".")[-1]}
         else:
             assert about == "DRAM traffic, batch 1"
             found = {"dram_over_compulsory": numbers[0] / numbers[1]}
@@ -81,5 +83,5 @@ def test_figures_of_the_readme_meet_the_bars() -> None:
             if bar.key in found:
                 assert bar.met(found[bar.key]), f"{about}: {bar.line(found[bar.key])}"
                 checked.add(bar.key)
-    assert checked == {"cycles", "dram_over_compulsory", "latency100.cycles", "batch4.cycles_per_image", "bus128.cycles",
-                       "mult48.cycles"}
+    assert checked == {"cycles", "dram_over_compulsory", "latency100.cycles", "batch4.cycles_per_image",
+                       "bus128.cycles", "mult48.cycles"}

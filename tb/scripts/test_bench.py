@@ -99,12 +99,14 @@ def test_tables(figures: dict) -> None:
 @pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
 def test_unknown_part_refused(text: str) -> None:
     run = eyrie("bench", "--parts", text)
-    assert_refused(run, "eyrie bench: no part is named 'nosuch': there are latency100, batch4, mult48, bus128, cost_model, speed")
+    assert_refused(run, "eyrie bench: no part is named 'nosuch': there are latency100, batch4, mult48, bus128, "
+                        "cost_model, speed")
     assert not run.stdout
 
 
 def test_command_line_refused() -> None:
-    assert_refused(eyrie("bench", "--budget", "soon"), "eyrie bench: --budget 'soon': must be a number of minutes, 0 or more")
+    run = eyrie("bench", "--budget", "soon")
+    assert_refused(run, "eyrie bench: --budget 'soon': must be a number of minutes, 0 or more")
 
 
 def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from runtime import folders
 from scripts import zoo
-from tb.common.tflite_builder import Builder
+from tb.common.tflite_builder import STEPS, Builder
 from tb.scripts.commands import eyrie
 
 # What goes wrong in the process of a model, by the name of its file.
@@ -45,8 +45,7 @@ def convolution(rng: np.random.Generator, dtype: str = "int8") -> bytes:
     filters = net.tensor((8, 3, 3, 4), "int8", rng.uniform(0.002, 0.01, 8), data=rng.integers(-127, 128, (8, 3, 3, 4)))
     bias = net.tensor((8,), "int32", np.full(8, 1e-4), data=rng.integers(-2000, 2000, 8))
     output = net.tensor((1, 6, 6, 8), dtype, scale and 0.07, -5)
-    net.operator("CONV_2D", (source, filters, bias), (output,), padding=1, strideH=1, strideW=1, dilationHFactor=1,
-                 dilationWFactor=1)
+    net.operator("CONV_2D", (source, filters, bias), (output,), padding=1, **STEPS)
     return net.pack((source,), (output,))
 
 

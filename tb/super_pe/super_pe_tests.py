@@ -37,7 +37,9 @@ def finish_words(rng: np.random.Generator, sums: np.ndarray) -> tuple[np.ndarray
     bias = rng.integers(-(1 << 14), 1 << 14, (groups, 8))
     multiplier = rng.integers(1 << 30, 1 << 31, (groups, 8))
     shift = rng.integers(-12, -6, (groups, 8))
-    low, high = sorted(rng.choice(np.arange(-128, 128), 2, replace=False).tolist()) if rng.random() < 0.3 else (-128, 127)
+    low, high = -128, 127
+    if rng.random() < 0.3:
+        low, high = sorted(rng.choice(np.arange(-128, 128), 2, replace=False).tolist())
     zero_point = int(rng.integers(-128, 128))
     words, beats = np.empty(sums.shape, np.int8), []
     for group in range(groups):

@@ -32,9 +32,9 @@ class Reader:
         self._made: dict[int, Tensor] = {}
 
     def _unique_names(self) -> list[str]:
-        """The file may repeat names, we do not."""
-        names = ["".join(letter if letter.isprintable() else "?" for letter in (tensor.name or b"").decode())
-                 for tensor in self._tensors]
+        """The file may repeat names, we do not: what follows a "#" is ours, here and in what passes add."""
+        names = ["".join(letter if letter.isprintable() and letter != "#" else "?" for letter in
+                         (tensor.name or b"").decode()) for tensor in self._tensors]
         count = Counter(names)
         return [f"{name}#{index}" if count[name] > 1 or not name else name for index, name in enumerate(names)]
 

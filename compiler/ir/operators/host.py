@@ -87,7 +87,8 @@ class ResizeBilinear(Operator):
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         unsigned = isinstance(inputs[0], Quantized) and inputs[0].unsigned
         if unsigned:
-            made = host.resize_bilinear_uint8(to_uint8(values[0]), self.size, self.align_corners, self.half_pixel_centers)
+            made = host.resize_bilinear_uint8(
+                to_uint8(values[0]), self.size, self.align_corners, self.half_pixel_centers)
             return (from_uint8(made),)
         return (host.resize_bilinear(values[0], self.size, self.align_corners, self.half_pixel_centers),)
 

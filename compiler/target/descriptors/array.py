@@ -5,14 +5,12 @@ from compiler.ir.layer import OFFSET_ZERO_POINT
 from compiler.target.blocks import Blocks
 from compiler.target.scan_ids import ScanIds
 from model import encoding as enc
-from model.config import MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode
 
 
-def set_array(machine: MachineConfig, descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks,
-              taps: int, stride: int, zero_points: tuple[int, int], filters: tuple[int, int, int], groups: int,
-              tiles: int) -> None:
+def set_array(descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks, taps: int, stride: int,
+              zero_points: tuple[int, int], filters: tuple[int, int, int], groups: int, tiles: int) -> None:
     """The array's words: shape, loops, IDs. taps, stride: of rows of the kernel that PEs or SUPERs move along;
     zero_points: of the ifmap, of the depthwise words."""
     descriptor.set_ids(ids.rows, ids.columns)

@@ -89,8 +89,8 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
         if demand > bound:
             raise ValueError(f"{what}: needs {demand}, has {bound}")
     zero_points = (c.ifmap_zero_point, c.ifmap_zero_point)
-    set_array(machine, descriptor, ids, ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points,
-            tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
+    set_array(descriptor, ids, ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points,
+              tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
 
     x, odd = -c.window.pads[2], c.window.pads[2] % 2
     words, y = (blocks.pixels - 1) * stride + taps, blocks.first_row * stride - c.window.pads[0]

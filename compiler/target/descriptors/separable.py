@@ -137,7 +137,7 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
     ids = block_ids(machine, blocks.rows, blocks.cols, stride if depthwise else None, blocks.images)
     dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
     zero_points = (p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point)
-    set_array(machine, descriptor, ids, mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
+    set_array(descriptor, ids, mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
               groups, p.filters.tiles if p.filters else 1)
 
     x = -p.window.pads[2]

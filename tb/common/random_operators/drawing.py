@@ -92,7 +92,8 @@ def graph(operator, operands, results, golden, references=None, clamp=Drawn.clam
     """The Drawn of one operator.
 
     `golden` takes a Reference and gives an output, or a list of them, as the golden model has them. LiteRT alone has
-    uint8; other operators that one reference lacks say so. `before` adds operators before it: it takes the Builder and the index of the first operand, and gives another index.
+    uint8; other operators that one reference lacks say so. `before` adds operators before it: it takes the Builder and
+    the index of the first operand, and gives another index.
     """
     builder = Builder()
     indices = [operand.add_to(builder) for operand in operands]
