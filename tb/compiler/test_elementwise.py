@@ -20,7 +20,9 @@ from compiler.target.descriptors.streams import linear_stream
 from model.config import DEFAULT
 from model.descriptor import Level
 from model.encoding import Axis, Operation, Stream
+from model.machine import Machine
 from model.operators.quantization import Quantization
+from tb.common.tflite_builder import Builder
 
 MAP = FeatureMap(6, 8, 1, 100, 6)
 WORDS = words_in(MAP, Window(), in_turn(Window(), MAP.rows, MAP.cols))
