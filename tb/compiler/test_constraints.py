@@ -82,6 +82,23 @@ def of_constants(name: str) -> bytes:
     return net.pack([x], [total])
 
 
+def far_window(name: str, seed: int = 0) -> bytes:
+    """Whose places go beyond what coordinates count: over 7,000 columns of a PAD, or by its own kernel."""
+    net, rng = Builder(), np.random.default_rng(seed)
+    x = net.tensor((1, 1, 8, 8), scale=0.1, zero_point=-128)
+    if name == "CONV_2D":
+        padded = net.tensor((1, 1, 9008, 8), scale=0.1, zero_point=-128)
+        margins = net.tensor((4, 2), "int32", data=np.int32([[0, 0], [0, 0], [2000, 7000], [0, 0]]))
+        filters = net.tensor((8, 1, 1, 8), scale=0.01, data=rng.integers(-127, 128, (8, 1, 1, 8)))
+        made = net.tensor((1, 1, 3003, 8), scale=0.1)
+        net.operator("PAD", [x, margins], [padded])
+        net.operator(name, [padded, filters], [made], **STEPS | {"strideW": 3})
+    else:
+        made = net.tensor((1, 1, 8, 8), scale=0.1, zero_point=-128)
+        net.operator(name, [x], [made], filterHeight=1, filterWidth=9000, strideH=1, strideW=1)
+    return net.pack([x], [made])
+
+
 BROKEN: dict[str, tuple[bytes, str]] = {
     "operator": (softmax(), f"operator #0 SOFTMAX: the machine runs {RUNS}, not SOFTMAX"),
     "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
@@ -97,6 +114,10 @@ BROKEN: dict[str, tuple[bytes, str]] = {
                               "that, or a single row or column, or is a constant, not 1 x 3 x 1 x 8"),
     "constants": (of_constants("ADD"), "operator #0 ADD: what an operator takes is known only when the network runs, "
                                        "not constants alone"),
+    "window of a convolution": (far_window("CONV_2D"), "operator #1 CONV_2D: the machine's fields count the steps of a "
+                                "window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000"),
+    "window of a pool": (far_window("MAX_POOL_2D"), "operator #0 MAX_POOL_2D: the machine's fields count the steps of "
+                         "a window, over margins, too, not a 1 x 9000 kernel with stride 1 pads 0 0 4499 4500"),
     "mean": (mean_of_a_channel(), "operator #0 MEAN: means leave axes in their places, and their number and factor fit "
                                   "the machine's fields, not pixels that become channels"),
 }
@@ -114,16 +135,27 @@ def test_broken(what: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["RELU", "ADD", "AVERAGE_POOL_2D", "CONV_2D"])
 def test_what_is_made_of_constants_is_the_hosts(name: str, seed: int, tmp_path: Path) -> None:
-    path = tmp_path / "net.tflite"
-    path.write_bytes(of_constants(name))
+    assert sides_of(of_constants(name), seed, tmp_path) == [Side.HOST, Side.MACHINE]
+
+
+@pytest.mark.parametrize("name", ["CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D"])
+def test_what_no_field_counts_is_the_hosts(name: str, seed: int, tmp_path: Path) -> None:
+    assert sides_of(far_window(name, seed), seed, tmp_path) == [Side.HOST]
+
+
+def sides_of(model: bytes, seed: int, folder: Path) -> list[Side]:
+    """Of a model's parts, which give what the reference gives."""
+    path = folder / "net.tflite"
+    path.write_bytes(model)
     compiled = compile_parts(path, effort=8)
-    assert [each.part.side for each in compiled.parts] == [Side.HOST, Side.MACHINE]
-    compiled.save(tmp_path / "net")
-    values = np.random.default_rng(seed).integers(-128, 128, (2, 1, 4, 4, 8), np.int8)
-    [output] = Session.load(tmp_path / "net").run([values]).outputs
+    compiled.save(folder / "net")
+    session = Session.load(folder / "net")
+    values = np.random.default_rng(seed).integers(-128, 128, (2, *session.graph.inputs[0].shape), np.int8)
+    [output] = session.run([values]).outputs
     for number, image in enumerate(values):
-        [expected] = RUN[Reference.MICRO](path.read_bytes(), image)
+        [expected] = RUN[Reference.MICRO](model, image)
         np.testing.assert_array_equal(output[number], expected, strict=True)
+    return [each.part.side for each in compiled.parts]
 
 
 def test_all_obstacles_at_once() -> None:
