@@ -6,12 +6,13 @@ What can be refused is refused before anything slow is imported or done.
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 
 from compiler.command_line import file_name, whole_number
 from compiler.files import check_folder
 from compiler.folder import save
 from compiler.frontend.file import read_model
-from compiler.ir.failure import Unsupported
+from compiler.ir.failure import DoesNotFit, Failure, Unsupported
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages, compile_network
 from model.config import DEFAULT, MachineConfig
@@ -49,16 +50,13 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     if options.output:
         check_folder(options.output)
-    stages = None
-    with about(options.model):
-        try:
+    try:
+        with about(options.model):
             stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
                                      until=None if options.output else options.dump, on_stage=on_stage)
-        except Unsupported as error:
-            if options.batch > 1:
-                raise ValueError(no_batch(error)) from error
-    if stages is None:
-        table, dump = _in_parts(options, machine, on_stage)
+    except ValueError as error:
+        failure = why_in_parts(error, options.model, options.batch)
+        table, dump = _in_parts(options, machine, on_stage, failure)
     else:
         table = _saved(stages, options) if options.output else ""
         dump = stages.dump(options.dump) if options.dump else ""
@@ -68,10 +66,16 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         print(table)
 
 
-def no_batch(reason: Unsupported) -> str:
-    """Why --batch is refused for a network that the machine does not run by itself."""
-    return ("--batch is for a network that the machine runs by itself, not in parts with the host "
-            f"({reason}): leave it out")
+def why_in_parts(error: ValueError, model: str | Path, images: int) -> Failure:
+    """Why a network is not compiled as a whole, which it may then be in parts with the host. Raises the error, which
+    begins with the path of the model, where it may not."""
+    failure = error.__cause__
+    if isinstance(failure, Unsupported) and images > 1:
+        raise ValueError(f"{model}: --batch is for a network that the machine runs by itself, not in parts with the "
+                         f"host ({failure}): leave it out") from error
+    if not isinstance(failure, (Unsupported, DoesNotFit)) or images > 1:
+        raise error
+    return failure
 
 
 def _saved(stages: Stages, options: argparse.Namespace) -> str:
@@ -84,11 +88,11 @@ def _saved(stages: Stages, options: argparse.Namespace) -> str:
 
 
 def _in_parts(options: argparse.Namespace, machine: MachineConfig,
-              on_stage: Callable[[str], None] | None) -> tuple[str, str]:
-    """Compiles for machine and host; returns the tables, and what is to be dumped, of each machine part."""
+              on_stage: Callable[[str], None] | None, failure: Failure) -> tuple[str, str]:
+    """Compiles for machine and host what is not compiled as a whole; returns the tables, and what is to be dumped, of each machine part."""
     from compiler.parts import compile_parts
 
-    compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage)
+    compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage, failure)
     if options.output:
         compiled.save(options.output)
     parts = [(number, each) for number, each in enumerate(compiled.parts) if each.stages and options.dump]

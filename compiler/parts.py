@@ -2,7 +2,7 @@
 """A network in parts for machine and host: each machine part is compiled by itself.
 
 DIR/network.json  the parts in their order: side, nodes as text, and of a machine part its folder and the digest of its
-                  map.json; the digest of model.tflite; host_share
+                  map.json, of the host's the reasons; the digest of model.tflite; host_share
 DIR/model.tflite  the model: what the host computes, constants among it, is read from there
 DIR/part<n>/      a machine part, as `eyrie compile` writes a network that is one
 """
@@ -22,7 +22,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operators.convolution import Weighted
 from compiler.ir.tensor import Quantized, Tensor
 from compiler.options import EFFORT, OBJECTIVES
-from compiler.passes.constraints import is_view
+from compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from compiler.passes.partition import Part, Partition, Side, part_of, partition
 from compiler.passes.simplify import simplified
 from compiler.performance import Performance, performance
@@ -74,6 +74,8 @@ class Compiled:
         unlink(directory, DESCRIPTION, "map.json")
         for number, each in enumerate(self.parts):
             entry = {"side": each.part.side, "nodes": [str(node) for node in each.part.graph.nodes]}
+            if each.part.obstacles:
+                entry["reasons"] = list(said(each.part.obstacles))
             if each.stages:
                 folder = directory / f"part{number}"
                 save(each.stages, each.performance, folder)
@@ -93,18 +95,23 @@ def digest(contents: bytes) -> str:
 
 
 def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                  effort: int = EFFORT, on_stage: Callable[[str], None] | None = None) -> Compiled:
-    """Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
+                  effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
+                  failure: Failure | None = None) -> Compiled:
+    """failure: why the network is not compiled as a whole, where that is known (compile_network).
+
+    Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
     parts with weights that do not fit: of these the one that needs most."""
     parts: list[CompiledPart] = []
     too_large: list[tuple[Part, DoesNotFit]] = []
 
     def compiled(part: Part) -> Stages | Failure:
+        if isinstance(failure, DoesNotFit) and len(part.graph.nodes) == len(graph.nodes):
+            return failure
         try:
             return compile_part(_signed(part.graph), model, machine, objective, effort, on_stage,
                                 until="segments" if too_large else NAMES[-1])
-        except (Unsupported, DoesNotFit) as failure:
-            return failure
+        except (Unsupported, DoesNotFit) as found:
+            return found
 
     def take(part: Part) -> None:
         """As one part, or, where that cannot be, as several."""
@@ -121,7 +128,7 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
         elif isinstance(found, DoesNotFit) and _has_weights(part.graph.nodes[0]):
             too_large.append((part, found))
         else:  # each of several nodes would run by itself, but not together; or a map is too large
-            parts.append(CompiledPart(replace(part, side=Side.HOST), None))
+            parts.append(CompiledPart(replace(part, side=Side.HOST, obstacles=_obstacles(part, found)), None))
 
     with about(model):
         graph = prepared(model)
@@ -130,6 +137,13 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
         if too_large:
             raise _largest(too_large)
         return Compiled(graph, read_model(model), tuple(parts))
+
+
+def _obstacles(part: Part, failure: Failure) -> tuple[Obstacle, ...]:
+    """Why the host does what the machine was to do."""
+    if isinstance(failure, Obstacles):
+        return failure.obstacles
+    return tuple(Obstacle(node.operator.name, node.where, failure.what) for node in part.graph.nodes)
 
 
 def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # each stage imports what it needs when it runs
     from compiler.ir.image import Image
     from compiler.ir.layer import Group
     from compiler.ir.plan import Plan
+    from compiler.plan.batch import BatchPlanner
     from compiler.plan.search import Placed
 
 
@@ -27,6 +28,7 @@ class Stages:
     """A model on its way through the compiler; what a stage makes is None until it has run.
 
     ends: of the model's outputs by name, in its order, the maps that they are
+    planner: what is known of segments, however often they are chosen anew
     refused: keys of segments for which the GLB had no places
     stores_overlap: whether what is stored keeps its words beside the job behind it
     """
@@ -40,6 +42,7 @@ class Stages:
     folded: Graph | None = None
     groups: list[Group] | None = None
     ends: dict[str, str] | None = None
+    planner: BatchPlanner | None = None
     refused: set[tuple] = field(default_factory=set)
     stores_overlap: bool = True
     plan: Plan | None = None
@@ -100,7 +103,8 @@ def _verify_groups(work: Stages) -> None:
     from compiler.passes.form_groups import maps_of
 
     maps = maps_of(work.folded)
-    verify_groups(work.groups, [maps[tensor.name] for tensor in work.folded.inputs], work.ends.values())
+    inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
+    verify_groups(work.groups, inputs, work.ends.values())
 
 
 def _dump_fusion(work: Stages) -> str:
@@ -110,11 +114,11 @@ def _dump_fusion(work: Stages) -> str:
 
 
 def _segments(work: Stages) -> None:
-    from compiler.plan.batch import plan_batch
+    from compiler.plan.batch import BatchPlanner
     from compiler.plan.tensors import plan_maps
 
-    network = plan_batch(work.groups, work.machine, work.objective, work.images, frozenset(work.refused))
-    work.plan = plan_maps(*network, work.machine, work.stores_overlap)
+    work.planner = work.planner or BatchPlanner(work.groups, work.machine, work.objective, work.images)
+    work.plan = plan_maps(*work.planner.cheapest(frozenset(work.refused)), work.machine, work.stores_overlap)
 
 
 def _dump_segments(work: Stages) -> str:
@@ -138,7 +142,7 @@ def _segments_anew(work: Stages) -> None:
     except DoesNotFit:
         if not work.stores_overlap:
             raise
-        work.stores_overlap = False
+        work.stores_overlap, work.planner = False, None
         work.refused.clear()
         _segments(work)
 

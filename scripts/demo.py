@@ -45,18 +45,24 @@ def run(options: argparse.Namespace) -> int:
 
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     photo = read_photo(options.image, SIZE)
+    from compiler.command import why_in_parts
     from compiler.frontend import tflite
     from runtime.figures import layer_table
     from runtime.folders import BUILD, replacing
     from runtime.programs import compiled
     from runtime.results import report_line
+    from scripts import demo_model
     from scripts.cifar10 import CLASSES, preprocess
     from tb.net.requests import RunFailed, reported
 
+    try:
+        program = compiled(MODEL, machine)
+    except ValueError as error:
+        failure, options.model = why_in_parts(error, MODEL, 1), MODEL
+        return demo_model.run(options, CLASSES, failure)
     for note in photo.notes:
         print(f"{options.image.name}: {note}")
     values = preprocess(photo.pixels[None])
-    program = compiled(MODEL, machine)
     graph = tflite.load(MODEL)
     golden = graph.run_images(values)
     with replacing(BUILD / "demo", keep=RunFailed) as folder:

@@ -2,10 +2,12 @@
 """The demo with any model: what `eyrie demo --model` does."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from compiler.ir.failure import Failure
 from compiler.ir.tensor import Quantized, Tensor
 from compiler.parts import compile_parts
 from model.config import DEFAULT, MachineConfig
@@ -22,12 +24,14 @@ SEED = 1
 BEST = 5
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, classes: Sequence[str] | None = None,
+        failure: Failure | None = None) -> int:
+    """classes: those of the network where no file has them; failure: why it is not compiled as a whole, if known."""
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     with progress.task(f"compiling {options.model.name}") as task:
-        compiled = compile_parts(options.model, machine, on_stage=task.say)
+        compiled = compile_parts(options.model, machine, on_stage=task.say, failure=failure)
     values, notes = photo_input(options.image, compiled.graph)
-    labels = read_labels(options.labels, compiled.graph.outputs[0].size) if options.labels else None
+    labels = read_labels(options.labels, compiled.graph.outputs[0].size) if options.labels else classes
     for note in notes:
         print(f"{options.image.name}: {note}")
     print(f"\n{compiled.partition}\n")
@@ -58,7 +62,7 @@ def read_labels(path: Path, count: int) -> list[str]:
     return labels
 
 
-def answer(tensor: Tensor, values: np.ndarray, labels: list[str] | None) -> str:
+def answer(tensor: Tensor, values: np.ndarray, labels: Sequence[str] | None) -> str:
     """The largest values of an output with their places or labels."""
     real = values.reshape(-1).astype(float)
     if isinstance(tensor, Quantized):

@@ -20,6 +20,7 @@ from model.reading import check_readable
 from scripts.eyrie import main
 
 if TYPE_CHECKING:
+    from compiler.ir.failure import Failure
     from model.config import MachineConfig
 
 
@@ -41,9 +42,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own; leave them out")
     import numpy as np
 
-    from compiler.command import no_batch
+    from compiler.command import why_in_parts
     from compiler.frontend import tflite
-    from compiler.ir.failure import Unsupported
     from compiler.ir.image import Image
     from model.config import DEFAULT, MachineConfig
     from runtime.folders import BUILD, replacing
@@ -63,11 +63,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             program = compiled(options.network, machine, options.batch)
         except ValueError as error:
-            if not isinstance(error.__cause__, Unsupported):
-                raise
-            if options.batch > 1:
-                raise ValueError(f"{options.network}: {no_batch(error.__cause__)}") from error
-            return _profile_parts(options, machine)
+            return _profile_parts(options, machine, why_in_parts(error, options.network, options.batch))
     image = Image.load(program)
     shapes = {name: place["shape"] for name, place in image.map["inputs"].items()}
     if options.input and is_compiled:
@@ -91,8 +87,9 @@ def run(options: argparse.Namespace) -> int:
     return _verdict(summary)
 
 
-def _profile_parts(options: argparse.Namespace, machine: "MachineConfig | None" = None) -> int:
-    """Of a network in parts; machine: that a model is compiled for, None for a folder."""
+def _profile_parts(options: argparse.Namespace, machine: "MachineConfig | None" = None,
+                   failure: "Failure | None" = None) -> int:
+    """Of a network in parts; machine: that a model is compiled for, None for a folder; failure: why not as a whole."""
     from compiler.parts import compile_parts
     from runtime import progress
     from runtime.folders import BUILD, replacing
@@ -104,7 +101,8 @@ def _profile_parts(options: argparse.Namespace, machine: "MachineConfig | None" 
         network = options.network
         if machine:
             with progress.task(f"compiling {network.name}") as task:
-                compile_parts(network, machine, on_stage=task.say).save(network := folder / "network")
+                compiled = compile_parts(network, machine, on_stage=task.say, failure=failure)
+            compiled.save(network := folder / "network")
         session = Session.load(network)
         inputs = (read_session_inputs(options.input, session.graph) if options.input
                   else drawn_inputs(session.graph, 1, options.seed))

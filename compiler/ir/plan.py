@@ -59,7 +59,7 @@ class Segment:
     def groups(self) -> tuple[Group, ...]:
         return self.network[self.first : self.last]
 
-    @property
+    @cached_property
     def key(self) -> tuple:
         """What it is, whichever network it stands in."""
         groups = tuple((group.layer, group.images) for group in self.groups)

@@ -5,7 +5,7 @@ One constraint is one function of a Site, whose docstring says what it asks; it 
 there is instead: a message is both, with a "not" between them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -66,15 +66,15 @@ Constraint = Callable[[Site], str]
 # ---- Of all operators ----
 
 
-def of_maps(site: Site) -> str:
-    """what an operator takes is known only when the network runs"""
-    return "" if site.node.activations else "constants alone"
-
-
 def int8_tensors(site: Site) -> str:
     """tensors are int8"""
     tensors = (*site.node.inputs, *site.node.outputs)
     return _first(tensor.dtype for tensor in tensors if tensor.dtype != "int8" or not isinstance(tensor, Quantized))
+
+
+def of_maps(site: Site) -> str:
+    """what an operator takes is known only when the network runs"""
+    return "" if site.node.activations else "constants alone"
 
 
 def one_image(site: Site) -> str:
@@ -192,21 +192,22 @@ def ends(graph: Graph) -> list[str]:
 # ---- All of them ----
 
 ANYWHERE: tuple[Constraint, ...] = (of_maps, int8_tensors, one_image)
-_OF_TWO = (countable, a_map_and_its_like, fields)
-_MOVES = (countable, movable)
+SIZES: tuple[Constraint, ...] = (countable,)  # of those that keep the ones before
+_OF_TWO = (a_map_and_its_like, fields)
+_MOVES = (movable,)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
-    Conv2D: (countable, countable_steps),
-    DepthwiseConv2D: (countable, countable_steps),
-    FullyConnected: (countable, fixed_point),
+    Conv2D: (countable_steps,),
+    DepthwiseConv2D: (countable_steps,),
+    FullyConnected: (fixed_point,),
     Add: _OF_TWO,
     Sub: _OF_TWO,
     Mul: _OF_TWO,
     Maximum: _OF_TWO,
     Minimum: _OF_TWO,
-    AveragePool2D: (countable, countable_steps, countable_window, few_averaged),
-    MaxPool2D: (countable, countable_steps, countable_window),
-    Mean: (countable, countable_mean),
-    **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), (countable,)),
+    AveragePool2D: (countable_steps, countable_window, few_averaged),
+    MaxPool2D: (countable_steps, countable_window),
+    Mean: (countable_mean,),
+    **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), ()),
     **dict.fromkeys((Reshape, Transpose, Pad, MirrorPad, Tile, Slice, StridedSlice, Gather, ResizeNearestNeighbor,
                      Concatenation, Split, Pack, Unpack), _MOVES),
 }
@@ -226,10 +227,10 @@ class Obstacles(Unsupported):
 
     def __init__(self, obstacles: tuple[Obstacle, ...]) -> None:
         self.obstacles = obstacles
-        super().__init__("; ".join(_said(obstacles)), layer=obstacles[0].where or None)
+        super().__init__("; ".join(said(obstacles)), layer=obstacles[0].where or None)
 
 
-def _said(obstacles: tuple[Obstacle, ...]) -> Iterable[str]:
+def said(obstacles: Iterable[Obstacle]) -> Iterator[str]:
     """A clause for each operator and reason, with all places."""
     places: dict[tuple[str, str], list[str]] = {}
     for obstacle in obstacles:
@@ -245,10 +246,10 @@ def of_operator(node: Node, graph: Graph) -> list[str]:
     if isinstance(node.operator, Unknown):
         return [node.operator.reason]
     if type(node.operator) not in OF_OPERATORS:
-        names = (operator.name for operator in OF_OPERATORS if isinstance(operator.name, str))
-        return [f"the machine runs {', '.join(names)}, not {node.operator.name}"]
-    if found := _broken(ANYWHERE, site):
-        return found
+        return _broken((int8_tensors,), site) or ["the machine has no such operator"]
+    for constraints in (ANYWHERE, SIZES):
+        if found := _broken(constraints, site):
+            return found
     return _broken(OF_OPERATORS[type(node.operator)], site)
 
 

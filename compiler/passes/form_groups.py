@@ -189,7 +189,7 @@ class _Forming:
 
 def maps_of(graph: Graph) -> dict[str, Map]:
     """The maps of all tensors by name; a RESHAPE that leaves the map as it is makes no other."""
-    maps = {tensor.name: map_of(tensor) for tensor in graph.inputs}
+    maps: dict[str, Map] = {}
     for node in graph.nodes:
         maps |= {tensor.name: map_of(tensor) for tensor in node.activations if tensor.name not in maps}
         for output in node.outputs:

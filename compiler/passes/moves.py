@@ -22,6 +22,7 @@ from model.encoding import STREAM_LEVEL, Axis
 from model.operators.quantization import INT8_MIN
 
 _OUTSIDE = 512  # places are numbered from here on; what is less is a value
+MOST_PLACES = 1 << 24  # values of a tensor whose places are numbered
 MOST_LOOPS = 6  # over pixels, beside those over images and groups
 
 
@@ -60,6 +61,8 @@ def moves_of(node: Node) -> list[list[Move]]:
     inputs = node.inputs
     if any(isinstance(tensor, Constant) for tensor in inputs):
         raise Unmovable("a constant")
+    if any(tensor.size > MOST_PLACES for tensor in (*inputs, *node.outputs)):
+        raise Unmovable(f"a map of more than {MOST_PLACES} values")
     found: list[list[Move]] = [[] for _ in node.outputs]
     for n in range(len(inputs)):
         fill = INT8_MIN if len(inputs) > 1 else 0

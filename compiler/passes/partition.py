@@ -13,7 +13,7 @@ from enum import StrEnum
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operators.operator import Unknown
 from compiler.ir.tensor import Tensor
-from compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator
+from compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator, said
 
 
 class Side(StrEnum):
@@ -23,10 +23,11 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Nodes of one side, as a network of their own."""
+    """Nodes of one side, as a network of their own. obstacles: why the machine does not run those of the host."""
 
     side: Side
     graph: Graph
+    obstacles: tuple[Obstacle, ...] = ()
 
     @property
     def elements(self) -> int:
@@ -62,8 +63,11 @@ class Partition:
         return sum(node.elements for node in self.host_nodes) / total if total else 0.0
 
     def __str__(self) -> str:
+        """The parts, the host's share, and why each of its operators is there."""
         count = sum(node.elements for node in self.host_nodes)
-        return "\n".join([*map(str, self.parts), f"host    {count:,} operations, {100 * self.host_share:.3f} % of all"])
+        share = f"host    {count:,} operations, {100 * self.host_share:.3f} % of all"
+        reasons = said(obstacle for part in self.parts for obstacle in part.obstacles)
+        return "\n".join([*map(str, self.parts), share, *(f"        {reason}" for reason in reasons)])
 
 
 def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_operator) -> Partition:
@@ -73,13 +77,16 @@ def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_ope
                     for node in graph.nodes if isinstance(node.operator, Unknown))
     if unknown:
         raise Obstacles(unknown)
-    sides = [Side.HOST if reasons(node, graph) else Side.MACHINE for node in graph.nodes]
+    obstacles = {node: tuple(Obstacle(node.operator.name, node.where, reason) for reason in reasons(node, graph))
+                 for node in graph.nodes}
+    sides = [Side.HOST if obstacles[node] else Side.MACHINE for node in graph.nodes]
     levels = min((_levels(graph, sides, first) for first in Side), key=lambda levels: len(set(levels.values())))
     parts = []
     for level in sorted(set(levels.values())):
         nodes = [node for node in graph.nodes if levels[node] == level]
         working = {side for node, side in zip(graph.nodes, sides) if levels[node] == level and not is_view(node)}
-        parts.append(Part(working.pop() if working else Side.HOST, part_of(graph, nodes)))
+        found = tuple(obstacle for node in nodes for obstacle in obstacles[node])
+        parts.append(Part(working.pop() if working else Side.HOST, part_of(graph, nodes), found))
     return Partition(tuple(parts))
 
 

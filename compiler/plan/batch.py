@@ -16,38 +16,47 @@ from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment
 from compiler.plan.flow import Flow
-from compiler.plan.segments import added, best_segments, segments_of_images
+from compiler.plan.segments import SegmentPlanner, added, segments_of_images
 from model.config import MachineConfig
 
 Network = tuple[list[Group], list[Segment]]
 Path = tuple[tuple[float, float], list[tuple[Group, Segment]]]  # with its cost
 
 
-def plan_batch(groups: list[Group], machine: MachineConfig, objective: str, images: int,
-               refused: frozenset) -> Network:
-    """The groups and segments of a network for a batch of images that cost least, in the order in which they
-    run. Exact over how many images go together, where the chain is cut into image by image and together, and
-    which blocks are done in halves; a network with branches is gone through image by image. refused: keys of
-    segments that could not be placed. Raises DoesNotFit."""
-    if images == 1:
-        return groups, best_segments(groups, machine, objective, refused)[1]
-    best, reason = None, None
-    for alone, together in _cuts(groups) if Flow(tuple(groups)).is_chain else [(groups, [])]:
-        try:
-            one, first = best_segments(alone, machine, objective, refused) if alone else ((0, 0), [])
-        except DoesNotFit as error:
-            reason = reason or error
-            continue
-        for count in (n for n in range(1 if not together else 2, images + 1) if images % n == 0):
-            found = _together(together, count, machine, objective, refused)
-            if found is None:
+class BatchPlanner:
+    """Plans a network for a batch of images: the groups and segments that cost least, in the order in which they run.
+
+    Exact over how many images go together, where the chain is cut into image by image and together, and which blocks
+    are done in halves; a network with branches is gone through image by image.
+    """
+
+    def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
+        self._machine, self._objective, self._images = machine, objective, images
+        cuts = _cuts(groups) if images > 1 and Flow(tuple(groups)).is_chain else [(groups, [])]
+        self._cuts = [(alone, SegmentPlanner(Flow(tuple(alone)), machine, objective), together)
+                      for alone, together in cuts]
+
+    def cheapest(self, refused: frozenset) -> Network:
+        """refused: keys of segments that could not be placed. Raises DoesNotFit."""
+        best, reason = None, None
+        for alone, planner, together in self._cuts:
+            try:
+                one, first = planner.cheapest(refused) if alone else ((0, 0), [])
+            except DoesNotFit as error:
+                reason = reason or error
                 continue
-            cost = tuple(images * each + images // count * all_ for each, all_ in zip(one, found[0]))
-            if best is None or cost < best[0]:
-                best = cost, count, [(alone, first), found[1]]
-    if best is None:
-        raise reason
-    return _repeated(images, *best[1:])
+            if self._images == 1:
+                return alone, first
+            for count in (n for n in range(1 if not together else 2, self._images + 1) if self._images % n == 0):
+                found = _together(together, count, self._machine, self._objective, refused)
+                if found is None:
+                    continue
+                cost = tuple(self._images * each + self._images // count * all_ for each, all_ in zip(one, found[0]))
+                if best is None or cost < best[0]:
+                    best = cost, count, [(alone, first), found[1]]
+        if best is None:
+            raise reason
+        return _repeated(self._images, *best[1:])
 
 
 def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:

@@ -123,7 +123,7 @@ def dram_words(segment: Segment, machine: MachineConfig) -> int:
 
 
 def segment_cost(segment: Segment, machine: MachineConfig, objective: str) -> tuple[float, float]:
-    """What `best_segments` adds up, the first entry before the second."""
+    """What `SegmentPlanner` adds up, the first entry before the second."""
     cycles, words = segment_cycles(segment, machine), dram_words(segment, machine)
     if objective == "bytes":
         return words, cycles

@@ -2,7 +2,7 @@
 """The choice of segments: which groups run together stripe by stripe, and which maps stay in the GLB."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 
 from compiler.ir.failure import DoesNotFit
@@ -16,51 +16,108 @@ from model.config import GLB_WORD_BYTES, MachineConfig
 
 STRIPE_ROWS = (1, 2, 4, 8)
 SLICES = (2, 4, 8, 16, 32)
+MOST_GROUPS = 4  # of a segment
+
+Cost = tuple[float, float]  # the first entry before the second
 
 
-def best_segments(groups: list[Group], machine: MachineConfig, objective: str = "cycles",
-                  refused: frozenset = frozenset()) -> tuple[tuple[float, float], list[Segment]]:
-    """The segments of a network that cost least, and their cost.
+class SegmentPlanner:
+    """Cuts groups, which each image goes through by itself, into the segments that cost least.
 
     objective: "cycles" counts the array's or the port's, whichever are more, and the port's time for maps
     once more, since while it carries maps it does not bring the weights of later layers; "bytes" counts
     DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Held maps (flow.py) stay in the GLB;
     the largest that is there while a group runs that does not fit goes through DRAM, one after another, until there
-    is a plan. refused: keys of segments that could not be placed. Raises DoesNotFit.
+    is a plan. It may be asked again and again, each time with more segments refused: what is known of segments stays,
+    and so do the maps in DRAM, since what has no plan has none with fewer segments.
     """
-    flow = Flow(tuple(groups))
-    while True:
-        try:
-            return _cheapest(flow, machine, objective, refused)
-        except DoesNotFit as error:
-            moved = flow.largest_held(error.layer or "")
+
+    def __init__(self, flow: Flow, machine: MachineConfig, objective: str = "cycles") -> None:
+        self.flow = flow
+        self._machine, self._objective = machine, objective
+        self._least: dict[int, float] = {}  # words that a group needs at least, with the maps that are there meanwhile
+        self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
+
+    def cheapest(self, refused: frozenset = frozenset()) -> tuple[Cost, list[Segment]]:
+        """The segments and their cost. refused: keys of segments that could not be placed. Raises DoesNotFit."""
+        while True:
+            words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
+            fits = words <= self._machine.glb_words
+            if fits and (found := self._cut(refused)):
+                return found
+            for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
+                mappings_of(self._machine, group, group.map_shape[0] if group.averaged else 1)
+            if fits:
+                failure = _no_places(self.flow.groups, name, refused, self._machine)
+            else:
+                failure = _too_large(name, words, self._machine)
+            moved = self.flow.largest_held(failure.layer or "")
             if not moved:
-                raise
-            flow = replace(flow, in_dram=flow.in_dram | {moved})
+                raise failure
+            self._to_dram(moved)
 
+    def _to_dram(self, name: str) -> None:
+        """A held map goes through DRAM: what is known of the segments that meet it is so no more."""
+        maker = next(n for n, group in enumerate(self.flow.groups) if self.flow.held(n) and group.output.name == name)
+        self.flow = replace(self.flow, in_dram=self.flow.in_dram | {name})
+        for first in range(maker - MOST_GROUPS + 1, self.flow.readers[maker][-1] + 1):
+            self._least.pop(first, None)
+            for from_dram in (False, True):
+                self._fitting.pop((first, from_dram), None)
 
-def _cheapest(flow: Flow, machine: MachineConfig, objective: str,
-              refused: frozenset) -> tuple[tuple[float, float], list[Segment]]:
-    """Exact: a dynamic programme over where the sequence is cut and whether the map there comes from DRAM."""
-    count = len(flow.groups)
-    best: dict[tuple[int, bool], tuple[tuple[float, ...], list[Segment]]] = {(0, True): ((0, 0), [])}
-    for first in range(count):
-        for from_dram in (False, True):
-            if (first, from_dram) not in best:
+    def _least_words(self, n: int) -> float:
+        """Of group n by itself."""
+        if n not in self._least:
+            alone = _segments_from(self.flow, n, True, 1)
+            self._least[n] = min(_needed_words(self.flow, segment, self._machine) for segment in alone)
+        return self._least[n]
+
+    def _cut(self, refused: frozenset) -> tuple[Cost, list[Segment]] | None:
+        """Exact: a dynamic programme over where the sequence is cut and whether the map there comes from DRAM."""
+        count = len(self.flow.groups)
+        best: dict[tuple[int, bool], Cost] = {(0, True): (0, 0)}
+        cut_from: dict[tuple[int, bool], tuple[Segment | None, tuple[int, bool]]] = {(0, True): (None, (0, True))}
+        for here in ((first, from_dram) for first in range(count) for from_dram in (False, True)):
+            if here not in best:
                 continue
-            spent, before = best[first, from_dram]
-            for segment in _segments_from(flow, first, from_dram):
+            spent, (before, _) = best[here], cut_from[here]
+            for fitting in self._fitting_from(*here):
+                segment, behind = fitting.segment, fitting.behind
                 if segment.key in refused or _needs_slack_too_late(before, segment):
                     continue
-                cost = added(spent, segment, machine, objective, _needed_words(flow, segment, machine))
-                if cost is None:
-                    continue
-                key = (segment.last, _next_from_dram(flow, segment))
-                if key not in best or cost < best[key][0]:
-                    best[key] = (cost, [*before, segment])
-    if (count, True) not in best:
-        raise _too_large(flow, machine, refused)
-    return best[count, True]
+                cost = spent[0] + fitting.cost[0], spent[1] + fitting.cost[1]
+                if behind not in best or cost < best[behind]:
+                    best[behind], cut_from[behind] = cost, (segment, here)
+        end = count, True
+        if end not in best:
+            return None
+        segments, (segment, here) = [], cut_from[end]
+        while segment:
+            segments.append(segment)
+            segment, here = cut_from[here]
+        return best[end], segments[::-1]
+
+    def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
+        """All segments that begin with a group, as far as they fit the GLB."""
+        if (first, from_dram) not in self._fitting:
+            found = self._fitting[first, from_dram] = []
+            for segment in _segments_from(self.flow, first, from_dram):
+                needed = _needed_words(self.flow, segment, self._machine)
+                cost = added((0, 0), segment, self._machine, self._objective, needed)
+                if cost is not None:
+                    behind = segment.last, _next_from_dram(self.flow, segment)
+                    found.append(_Fitting(replace(segment), cost, behind))  # a copy: without the jobs
+        return self._fitting[first, from_dram]
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """A segment that fits the GLB, its cost, and where the next one begins: group, and whether its source comes from
+    DRAM."""
+
+    segment: Segment
+    cost: Cost
+    behind: tuple[int, bool]
 
 
 def _next_from_dram(flow: Flow, segment: Segment) -> bool:
@@ -70,8 +127,8 @@ def _next_from_dram(flow: Flow, segment: Segment) -> bool:
     return flow.from_dram(flow.makers[segment.last][0])
 
 
-def added(spent: tuple[float, float], segment: Segment, machine: MachineConfig, objective: str,
-          needed: float | None = None) -> tuple[float, float] | None:
+def added(spent: Cost, segment: Segment, machine: MachineConfig, objective: str,
+          needed: float | None = None) -> Cost | None:
     """What a plan costs with one more segment, None if that does not fit; needed: its words, if they are known."""
     try:
         if (peak_words(segment, machine) if needed is None else needed) > machine.glb_words:
@@ -93,8 +150,8 @@ def _needed_words(flow: Flow, segment: Segment, machine: MachineConfig) -> float
     return segment.beside + flow.needs[alone]
 
 
-def _segments_from(flow: Flow, first: int, from_dram: bool) -> Iterator[Segment]:
-    """All segments that begin with group `first`."""
+def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GROUPS) -> Iterator[Segment]:
+    """All segments that begin with group `first` and have no more than `most` groups."""
     network = flow.groups
 
     def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool) -> Segment:
@@ -114,7 +171,7 @@ def _segments_from(flow: Flow, first: int, from_dram: bool) -> Iterator[Segment]
     if in_place:
         for rows in STRIPE_ROWS:
             yield segment(first + 1, Way.IN_PLACE, rows, False, not flow.passed_on(first))
-    for last in range(first + 1, min(len(network), first + 4) + 1):
+    for last in range(first + 1, min(len(network), first + most) + 1):
         if network[last - 1].averaged or network[last - 1].at_once or last > first + 1 and not flow.passed_on(last - 2):
             break
         for rows in STRIPE_ROWS:
@@ -140,28 +197,25 @@ def segments_of_images(group: Group, from_dram: bool, last: bool):
                 yield Segment(network, 0, 1, Way.SLICES, 0, from_dram, True, slices)
 
 
-def _needs_slack_too_late(before: list[Segment], segment: Segment) -> bool:
+def _needs_slack_too_late(before: Segment | None, segment: Segment) -> bool:
     """In place work needs its map to have been made with room for it."""
     if segment.way is not Way.IN_PLACE:
         return False
-    return not before or before[-1].way is Way.IN_PLACE and before[-1].slack < segment.slack
+    return before is None or before.way is Way.IN_PLACE and before.slack < segment.slack
 
 
-def _too_large(flow: Flow, machine: MachineConfig, refused: frozenset) -> DoesNotFit:
-    """Names the group that needs most, and whether the GLB is too small for it or had no places."""
-    network, least = flow.groups, []
-    for n, group in enumerate(network):
-        mappings_of(machine, group, group.map_shape[0] if group.averaged else 1)
-        alone = [s for s in _segments_from(flow, n, True) if s.last == n + 1]
-        least.append((min(_needed_words(flow, s, machine) for s in alone), group.name))
-    words, name = max(least)
-    if words > machine.glb_words:
-        demand = words * GLB_WORD_BYTES
-        return DoesNotFit(f"group {name} needs at least {demand} bytes of GLB, there are {machine.glb_bytes}",
-                          layer=name, demand=demand, bound=machine.glb_bytes,
-                          remedy="use a larger GLB or a smaller layer")
-    stuck = [group.name for group in network if any((group.layer, group.images) in key[0] for key in refused)]
-    names = stuck or [name]
+def _too_large(name: str, words: float, machine: MachineConfig) -> DoesNotFit:
+    """The GLB is too small for a group that needs so many words."""
+    demand = words * GLB_WORD_BYTES
+    return DoesNotFit(f"group {name} needs at least {demand} bytes of GLB, there are {machine.glb_bytes}",
+                      layer=name, demand=demand, bound=machine.glb_bytes,
+                      remedy="use a larger GLB or a smaller layer")
+
+
+def _no_places(groups: tuple[Group, ...], neediest: str, refused: frozenset, machine: MachineConfig) -> DoesNotFit:
+    """The GLB had no places for groups that it is not too small for."""
+    stuck = [group.name for group in groups if any((group.layer, group.images) in key[0] for key in refused)]
+    names = stuck or [neediest]
     return DoesNotFit(f"group {' or '.join(names)}: no places found in the GLB of {machine.glb_bytes} bytes for all "
                       "that has to be there at once", layer=names[0] if len(names) == 1 else None,
                       bound=machine.glb_bytes, remedy="use a larger GLB or more effort")

@@ -78,6 +78,13 @@ class Builder:
             operator.builtinOptions = getattr(schema, kind + "T")(**options)
         self.operators.append(operator)
 
+    def custom(self, name, inputs, outputs, options=b""):
+        """Add the custom operator `name`."""
+        number = schema.BuiltinOperator.CUSTOM
+        self.codes.append(schema.OperatorCodeT(builtinCode=number, deprecatedBuiltinCode=number, customCode=name))
+        self.operators.append(schema.OperatorT(
+            opcodeIndex=len(self.codes) - 1, inputs=list(inputs), outputs=list(outputs), customOptions=list(options)))
+
     def pack(self, inputs, outputs):
         """Return the model's bytes, with these tensor indices as inputs and outputs."""
         graph = schema.SubGraphT(

@@ -13,10 +13,10 @@ from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment, Way
 from compiler.passes.form_groups import form_groups
 from compiler.pipeline import Stages, compile_network
-from compiler.plan import batch
-from compiler.plan.batch import Network, _repeated, plan_batch
+from compiler.plan.batch import BatchPlanner, Network, _repeated
 from compiler.plan.bounds import segment_cost
-from compiler.plan.segments import added, best_segments, segments_of_images
+from compiler.plan.flow import Flow
+from compiler.plan.segments import SegmentPlanner, added, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -82,7 +82,7 @@ def test_every_image_gets_its_own_result(model: Path, seed: int, monkeypatch: py
     values, texts = images(seed, 2 * IMAGES), set()
     for forced in (False, True):
         if forced:
-            monkeypatch.setattr(batch, "plan_batch", lambda groups, *_: shipped_plan(groups))
+            monkeypatch.setattr(BatchPlanner, "cheapest", lambda *_: shipped_plan(stages.groups))
         stages = compile_network(model, SMALL, effort=EFFORT, images=2 * IMAGES)
         assert any(group.images for group in stages.schedule.plan.groups)
         texts.add(stages.text)
@@ -105,17 +105,22 @@ def test_weights_come_once(model: Path, seed: int) -> None:
     assert bytes_[IMAGES] < IMAGES * bytes_[1] - (IMAGES - 1) * shared * 0.9
 
 
+def alone(groups: list[Group], machine: MachineConfig) -> tuple[float, float]:
+    """Cost of the best plan for one image."""
+    return SegmentPlanner(Flow(tuple(groups)), machine).cheapest()[0]
+
+
 def test_no_worse_than_one_by_one(model: Path) -> None:
     groups = form_groups(tflite.load(model))
     for machine in (SMALL, DEFAULT):
-        one = best_segments(groups, machine)[0]
-        _, segments = plan_batch(groups, machine, "cycles", IMAGES, frozenset())
+        one = alone(groups, machine)
+        _, segments = BatchPlanner(groups, machine, "cycles", IMAGES).cheapest(frozenset())
         assert sum(segment_cost(segment, machine, "cycles")[0] for segment in segments) <= IMAGES * one[0]
 
 
 def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
     """Cycles of the best plan for `count` images, by going through all there are."""
-    best = count * best_segments(groups, machine)[0][0]
+    best = count * alone(groups, machine)[0]
 
     def together(rest: list[Group], images: int, from_dram: bool) -> float:
         """Of all that is left, several images at once; blocks are tried whole and in halves."""
@@ -138,8 +143,8 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
             first, second = halves(groups[cut]) if isinstance(groups[cut], Separable) else (None, None)
             for head, rest in ((groups[:cut], groups[cut:]), ([*groups[:cut], first], [second, *groups[cut + 1 :]])):
                 if rest[0] is not None:
-                    alone = best_segments(head, machine)[0][0] if head else 0
-                    best = min(best, count * alone + count // images * together(rest, images, True))
+                    one = alone(head, machine)[0] if head else 0
+                    best = min(best, count * one + count // images * together(rest, images, True))
     return best
 
 
@@ -147,15 +152,15 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
 @pytest.mark.parametrize("count", [2, 4, 6])
 def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path) -> None:
     groups = form_groups(tflite.load(model))
-    _, segments = plan_batch(groups, machine, "cycles", count, frozenset())
+    _, segments = BatchPlanner(groups, machine, "cycles", count).cheapest(frozenset())
     spent = sum(segment_cost(segment, machine, "cycles")[0] for segment in segments)
     assert spent == pytest.approx(cheapest(groups, machine, count))
 
 
 def test_one_image_is_no_batch(model: Path) -> None:
     groups = form_groups(tflite.load(model))
-    planned, segments = plan_batch(groups, DEFAULT, "cycles", 1, frozenset())
-    assert planned is groups and segments == best_segments(groups, DEFAULT)[1]
+    planned, segments = BatchPlanner(groups, DEFAULT, "cycles", 1).cheapest(frozenset())
+    assert planned is groups and segments == SegmentPlanner(Flow(tuple(groups)), DEFAULT).cheapest()[1]
 
 
 def test_halves_keep_the_numbers(model: Path) -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of a network for machine and host: what is said of those that do not fit."""
 
+import argparse
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from compiler import command
 from compiler.ir.failure import DoesNotFit
 from compiler.parts import compile_parts
 from compiler.passes.partition import Side
@@ -53,9 +56,9 @@ def test_the_part_that_needs_most_is_named(apart: bool, seed: int, tmp_path: Pat
     compile_parts(path, replace(DEFAULT, glb_bank_words=-(-failure.demand // 64)), effort=200)
 
 
-def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None:
+def averaged(path: Path, rng: np.random.Generator) -> Path:
     """An average is over a map of 32 KiB as a whole; the convolution before it goes through it in stripes."""
-    rng, net, path = np.random.default_rng(seed), Builder(), tmp_path / "net.tflite"
+    net = Builder()
     x, made = (net.tensor((1, 32, 32, 32), scale=0.1) for _ in range(2))
     mean, last = (net.tensor((1, 1, 1, 32), scale=0.1) for _ in range(2))
     for source, output in ((x, made), (mean, last)):
@@ -65,11 +68,48 @@ def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None
             net.operator("AVERAGE_POOL_2D", [made], [mean], padding=1, filterHeight=32, filterWidth=32, strideH=1,
                          strideW=1)
     path.write_bytes(net.pack([x], [last]))
+    return path
+
+
+def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    path = averaged(tmp_path / "net.tflite", rng)
     compiled = compile_parts(path, SMALL, effort=8)
     assert [each.part.side for each in compiled.parts] == [Side.MACHINE, Side.HOST, Side.MACHINE]
     assert [node.operator.name for node in compiled.partition.host_nodes] == ["AVERAGE_POOL_2D"]
+    reason = str(compiled.partition).splitlines()[-1].strip()
+    said = (r"operator #1 AVERAGE_POOL_2D: group average0 needs at least (\d+) bytes of GLB, there are "
+            f"{SMALL.glb_bytes}")
+    assert int(re.fullmatch(said, reason)[1]) > 32 * 32 * 32
     compiled.save(tmp_path / "net")
+    assert [entry.get("reasons") for entry in json.loads((tmp_path / "net" / "network.json").read_text())["parts"]] == [
+        None, [reason], None]
     session = Session.load(tmp_path / "net")
     values = [rng.integers(-128, 128, (2, 1, 32, 32, 32), np.int8)]
     np.testing.assert_array_equal(session.run(values).outputs[0], session.golden(values)[0])
     assert not compile_parts(path, effort=8).partition.host_nodes
+
+
+def test_the_command_takes_the_same_road(seed: int, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """Networks that do not fit as a whole: the same parts, the same refusal; each whole is planned once."""
+    (tmp_path / "small.json").write_text(json.dumps(SMALL.as_dict()))
+    path, parser = averaged(tmp_path / "net.tflite", np.random.default_rng(seed)), argparse.ArgumentParser()
+    stages: list[list[str]] = [[], []]
+    command.add_arguments(parser)
+
+    def compile_(model: Path) -> None:
+        words = [model, "-o", tmp_path / "command", "--config", tmp_path / "small.json", "--effort", 8]
+        command.run(parser.parse_args([*map(str, words)], argparse.Namespace(quiet=False)), stages[0].append)
+
+    compile_(path)
+    assert "average" in capsys.readouterr().out.lower()
+    compile_parts(path, SMALL, effort=8, on_stage=stages[1].append).save(tmp_path / "parts")
+    made = [sorted((each.relative_to(folder), each.read_bytes()) for each in folder.rglob("*") if each.is_file())
+            for folder in (tmp_path / "command", tmp_path / "parts")]
+    assert made[0] == made[1] and stages[0].count("segments") == stages[1].count("segments") > 1
+    path, said = written(tmp_path / "refused.tflite", seed, apart=False), []
+    for compiled in (compile_, lambda model: compile_parts(model, SMALL, effort=8)):
+        with pytest.raises(ValueError, match="bytes of GLB") as caught:
+            compiled(path)
+        said.append(str(caught.value))
+    assert said[0] == said[1]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Segments: the plan is the cheapest there is, and the order of jobs keeps what it promises."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,13 +14,7 @@ from compiler.ir.plan import Segment, Way
 from compiler.pipeline import compile_network
 from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.flow import Flow
-from compiler.plan.segments import (
-    _cheapest,
-    _needs_slack_too_late,
-    _next_from_dram,
-    _segments_from,
-    best_segments,
-)
+from compiler.plan.segments import SegmentPlanner, _needs_slack_too_late, _next_from_dram, _segments_from
 from model.config import DEFAULT, MachineConfig
 from tb.compiler.test_groups import Net
 from tb.scripts.small_nets import VALID
@@ -65,7 +60,8 @@ def cheapest(flow: Flow, machine: MachineConfig, objective: str) -> tuple[float,
             best = spent if from_dram and (best is None or spent < best) else best
             return
         for segment in _segments_from(flow, first, from_dram):
-            if _needs_slack_too_late(before, segment) or peak_words(segment, machine) > machine.glb_words:
+            last = before[-1] if before else None
+            if _needs_slack_too_late(last, segment) or peak_words(segment, machine) > machine.glb_words:
                 continue
             try:
                 cost = tuple(a + b for a, b in zip(spent, segment_cost(segment, machine, objective)))
@@ -85,9 +81,9 @@ def test_plan_is_the_cheapest(objective: str, seed: int) -> None:
         expected = cheapest(Flow(tuple(groups)), SMALL, objective)
         if expected is None:
             with pytest.raises(DoesNotFit):
-                best_segments(groups, SMALL, objective)
+                SegmentPlanner(Flow(tuple(groups)), SMALL, objective).cheapest()
             continue
-        _, segments = best_segments(groups, SMALL, objective)
+        _, segments = SegmentPlanner(Flow(tuple(groups)), SMALL, objective).cheapest()
         costs = [segment_cost(segment, SMALL, objective) for segment in segments]
         assert tuple(map(sum, zip(*costs))) == pytest.approx(expected)
         planned += 1
@@ -102,10 +98,9 @@ def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
         flow = branched(np.random.default_rng([seed, 3, number]), 2 + number % 3)
         expected = cheapest(flow, SMALL, "cycles")
         if expected is None:
-            with pytest.raises(DoesNotFit):
-                _cheapest(flow, SMALL, "cycles", frozenset())
+            assert SegmentPlanner(flow, SMALL)._cut(frozenset()) is None
             continue
-        cost, segments = _cheapest(flow, SMALL, "cycles", frozenset())
+        cost, segments = SegmentPlanner(flow, SMALL)._cut(frozenset())
         assert cost == pytest.approx(expected)
         for before, segment in zip([None, *segments], segments):
             n, passed_on = segment.last - 1, before and flow.passed_on(before.last - 1)
@@ -113,6 +108,27 @@ def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
             from_dram = before.to_dram if passed_on else first_from_dram(flow, segment.first)
             assert segment.from_dram == from_dram
             held += segment.beside > segment.fetched
+
+
+def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
+    """Segments are refused one after another: a planner that knows of earlier plans finds those that a new one does."""
+    replanned = moved = number = 0
+    while number < NETWORKS or not moved:
+        number += 1
+        assert number < 20 * NETWORKS
+        rng = np.random.default_rng([seed, 4, number])
+        flow, refused = replace(branched(rng, 3 + number % 4), in_dram=frozenset()), set()
+        planner = SegmentPlanner(flow, SMALL)
+        with suppress(DoesNotFit):
+            while True:
+                cost, segments = planner.cheapest(frozenset(refused))
+                again = SegmentPlanner(planner.flow, SMALL).cheapest(frozenset(refused))
+                assert (cost, segments) == again and not refused & {segment.key for segment in segments}
+                costs = [segment_cost(segment, SMALL, "cycles") for segment in segments]
+                assert cost == pytest.approx(tuple(map(sum, zip(*costs))))
+                replanned, moved = replanned + bool(refused), moved + bool(planner.flow.in_dram)
+                refused.add(rng.choice(np.array(segments, object)).key)
+    assert replanned
 
 
 def first_from_dram(flow: Flow, n: int) -> bool:

@@ -6,11 +6,13 @@ from tempfile import TemporaryDirectory
 
 import cocotb
 
+from compiler.cost.predict import predict
 from compiler.ir.failure import DoesNotFit
 from compiler.pipeline import compile_network
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.cost_tests import Judge
 from tb.net.host import Host
 from tb.net.net_tests import compare_run
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
@@ -23,6 +25,7 @@ async def runs_branches(dut) -> None:
     """As many as the argument `networks` says; those that the machine has no room for are drawn anew."""
     tb = Testbench(dut)
     board = Scoreboard("branches")
+    judge = Judge(dut, board)
     host = Host(tb, DRAM_BYTES)
     await host.begin()
     wanted = ran = tb.arguments["networks"]
@@ -41,9 +44,10 @@ async def runs_branches(dut) -> None:
             result = await host.run(contents, image.program, CYCLE_LIMIT)
             board.compare(0, int(result.error), f"{about}: error code")
             compare_run(board, image, contents, result)
+            judge.cycles(about, predict(image).cycles, result.counters["CYCLES"])
             outputs = image.outputs(host.memory)
             for name, golden in expected_outputs(stages.graph, inputs).items():
                 board.compare(golden.tolist(), outputs[name].tolist(), f"{about}: {name}")
             dut._log.info("%s: %d cycles, %d passes", about, result.counters["CYCLES"],
                           len(result.passes))
-    await tb.finish(board)
+    await tb.finish(board, **judge.summary())

@@ -8,10 +8,12 @@ from tempfile import TemporaryDirectory
 
 import cocotb
 
+from compiler.cost.predict import predict
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.single_operators import ON_THE_MACHINE, cases
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.cost_tests import Judge
 from tb.net.host import Host
 from tb.net.net_tests import compare_run
 
@@ -21,6 +23,7 @@ async def runs_operators(dut) -> None:
     """As many graphs of each operator as the argument `graphs` says, or EYRIE_SINGLE."""
     tb = Testbench(dut)
     board = Scoreboard("operators")
+    judge = Judge(dut, board)
     host = Host(tb, DRAM_BYTES)
     await host.begin()
     count = int(os.environ.get("EYRIE_SINGLE") or tb.arguments["graphs"])
@@ -33,8 +36,9 @@ async def runs_operators(dut) -> None:
                 result = await host.run(contents, image.program, CYCLE_LIMIT)
                 board.compare(0, int(result.error), f"{case}: error code")
                 compare_run(board, image, contents, result)
+                judge.cycles(case.drawn.operator, predict(image).cycles, result.counters["CYCLES"])
                 outputs = image.outputs(host.memory)
                 for name, golden in case.expected.items():
                     board.compare(golden.tolist(), outputs[name].tolist(), f"{case}: {name}")
             dut._log.info("%s", operator)
-    await tb.finish(board)
+    await tb.finish(board, **judge.summary())

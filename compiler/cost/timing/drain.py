@@ -22,6 +22,8 @@ EMPTY = 1  # gather_network: from the last beat's departure until no beat is not
 HALVES = 2  # beats of raw words
 PIXEL = 8  # dw_finisher: cycles of a pixel, two for a channel
 AVERAGE_LATENCY = 4  # average_pool
+OPERATION_LATENCY = 7  # elementwise_unit: its lanes take a word's halves, and have 6 stages
+OPERATION = 2  # cycles of a word with an operation
 TABLES = 2  # that table_buffer holds
 UNIT = 8  # beats of a block of filters and a pixel, which make a word of each column
 
@@ -84,7 +86,7 @@ class Drain:
         """
         shape, full = self._tiles[0]
         pixel, chain = self._unit % shape.pixels, CHAIN * (2 if shape.joined else 1)
-        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average
+        latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average + OPERATION_LATENCY * shape.operated
         at = max(self._ready, self._out[0] + 2 - latency)
         if self._unit == 0:
             at = max(at, full + SUMS_FULL - SKIPPED)
@@ -118,7 +120,7 @@ class Drain:
 
         A pixel's words are two beats, a half of the GLB word each; a beat waits for them at the end of the chain.
         """
-        latency, at = CHAIN + GATHER + RAW_LATENCY, self._ready
+        latency, at = CHAIN + GATHER + RAW_LATENCY + OPERATION_LATENCY * shape.operated, self._ready
         for pixel in range(shape.pixels):
             at = max(at, ready - CHAIN - PIXEL * (shape.pixels - 1 - pixel))
             at = max(at, self._out[0] + 2 - latency) + HALVES
@@ -163,7 +165,7 @@ class Drain:
 
     def _write(self, shape: PassShape, at: int, count: int) -> int:
         """Words leave from cycle `at` on; returns the cycle of the last."""
-        busy = self._banks.busy
+        busy, step = self._banks.busy, OPERATION if shape.operated else 1
         for mask in shape.banks_ofmap[self._words : self._words + count]:
             if mask:
                 self._banks.reach(at)
@@ -171,6 +173,6 @@ class Drain:
                     busy[at] |= mask
                     at += 1
                 busy[at] |= mask
-            at += 1
+            at += step
         self._words += count
-        return at - 1
+        return at - step

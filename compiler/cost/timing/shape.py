@@ -55,6 +55,11 @@ class PassShape:
         return sum(self.filters)
 
     @property
+    def operated(self) -> bool:
+        """Whether an operation is done on the words of sums."""
+        return self.mode != ArrayMode.ELEMENTWISE and self.operation != Operation.NONE
+
+    @property
     def turns(self) -> int:
         """Pointwise or convolution groups of the pass."""
         return self.outer * self.tiles * self.inner * self.groups

@@ -4,6 +4,7 @@
 from ai_edge_litert import schema_py_generated as schema
 
 from compiler.frontend.file import ImportFailure
+from compiler.frontend.tflite.custom import custom
 from compiler.frontend.tflite.reader import Call, Reader
 from compiler.frontend.tflite.registry import IMPORTERS
 from compiler.ir.failure import Failure, Unsupported
@@ -49,6 +50,9 @@ class _Importer:
         if not subgraph.operators:
             raise ImportFailure("the model has no operators")
         reader = Reader(self.model, subgraph)
+        for end, indices in (("input", subgraph.inputs), ("output", subgraph.outputs)):
+            for index in indices:
+                reader.check_end(end, index)
         inputs = tuple(reader.tensor(index) for index in subgraph.inputs)
         known = {tensor.name for tensor in inputs}
         nodes = []
@@ -62,13 +66,13 @@ class _Importer:
     def _node(self, reader: Reader, operator: schema.OperatorT, number: int, known: set[str]) -> Node:
         where = f"#{number}"
         self.place = f"operator {where}"
-        name = self._operator_name(operator)
+        name, is_custom = self._operator_name(operator)
         self.place = f"operator {where} {name}"
         call = Call(reader, operator)
         try:
-            if name not in IMPORTERS:
+            if not is_custom and name not in IMPORTERS:
                 raise Unsupported("no such operator is known")
-            inputs, made = IMPORTERS[name](call)
+            inputs, made = custom(call, name) if is_custom else IMPORTERS[name](call)
         except Unsupported as error:
             made = Unknown(name, str(error))
             inputs = _what_it_takes(call, known)
@@ -77,13 +81,13 @@ class _Importer:
         outputs = tuple(reader.tensor(index) for index in call.outputs)
         return Node(made, where, tuple(inputs), outputs)
 
-    def _operator_name(self, operator: schema.OperatorT) -> str:
-        """The schema's, or that of a custom operator."""
+    def _operator_name(self, operator: schema.OperatorT) -> tuple[str, bool]:
+        """The schema's, or that of a custom operator; whether it is one."""
         code = self.model.operatorCodes[operator.opcodeIndex]
         number = max(code.builtinCode, code.deprecatedBuiltinCode)
         if number == schema.BuiltinOperator.CUSTOM and code.customCode:
-            return "".join(letter if letter.isprintable() else "?" for letter in code.customCode.decode())
-        return _OPERATOR_NAMES.get(number, f"number {number}")
+            return "".join(letter if letter.isprintable() else "?" for letter in code.customCode.decode()), True
+        return _OPERATOR_NAMES.get(number, f"number {number}"), False
 
 
 def _what_it_takes(call: Call, known: set[str]) -> tuple[Tensor, ...]:

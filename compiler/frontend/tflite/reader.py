@@ -19,6 +19,7 @@ QUANTISE = "quantise the model to int8"
 TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
 _ACTIVATION_NAMES = {value: name for name, value in vars(schema.ActivationFunctionType).items()
                      if isinstance(value, int)}
+MOST_TAPS = 4096  # of a kernel, its strides and dilations along an axis: what is larger is nobody's
 _STORED = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")  # types that operators here take
 
 
@@ -62,6 +63,11 @@ class Reader:
         if any(size < 1 for size in shape):
             raise ImportFailure(f"tensor {self.name(index)} is {times(shape)}", remedy=REMEDY)
         return shape
+
+    def check_end(self, end: str, index: int) -> None:
+        """Raises ImportFailure for an input or output of the network of a type that arrays do not have."""
+        if (kind := self.stored_type(index)) not in _STORED:
+            raise ImportFailure(f"{end} {self.name(index)} is {kind}", remedy=QUANTISE)
 
     def tensor(self, index: int) -> Tensor:
         """Of any type; a constant with its values."""
@@ -142,6 +148,11 @@ class Call:
         """The schema's class of options; absent where the file has none."""
         return self._operator.builtinOptions
 
+    @property
+    def custom_options(self) -> bytes:
+        """Of a custom operator."""
+        return bytes(_list(self._operator.customOptions))
+
     def option(self, name: str, default: object) -> object:
         """Of an operator that may have no options."""
         return default if self.options is None else getattr(self.options, name)
@@ -216,6 +227,9 @@ class Call:
         if min(*stride, *kernel, *dilation) < 1:
             raise ImportFailure(f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of "
                                 f"{times(dilation)}", remedy=REMEDY)
+        if max(*stride, *kernel, *dilation) > MOST_TAPS:
+            raise Unsupported(f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of "
+                              f"{times(dilation)}: at most {MOST_TAPS} each")
         same = options.padding == schema.Padding.SAME
         return {"stride": stride, "pads": same_pads(shape[1:3], kernel, stride, dilation) if same else NO_PADS}
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Custom operators by name: the functions of the Python file that EYRIE_CUSTOM names."""
+
+import os
+import runpy
+from collections.abc import Callable
+from functools import cache
+
+from compiler.frontend.file import ImportFailure
+from compiler.frontend.tflite.reader import Call
+from compiler.ir.failure import Unsupported
+from compiler.ir.operators.custom import Custom
+from compiler.ir.tensor import Tensor
+
+FILE = "EYRIE_CUSTOM"
+
+
+def custom(call: Call, name: str) -> tuple[tuple[Tensor, ...], Custom]:
+    """Of a call of a custom operator. Raises Unsupported where there is no function of its name, ImportFailure where
+    the file is none."""
+    function = _functions(os.environ.get(FILE, "")).get(name)
+    if not callable(function):
+        raise Unsupported(f"no such operator is known: write a function {name} into a Python file and name that in "
+                          f"{FILE}")
+    inputs = tuple(call.tensor(number) for number in range(len(call.inputs)) if call.has(number))
+    return inputs, Custom(operator=name, function=function, options=call.custom_options)
+
+
+@cache
+def _functions(path: str) -> dict[str, Callable]:
+    if not path:
+        return {}
+    try:
+        return runpy.run_path(path)
+    except Exception as error:  # whatever a file of the user's raises
+        raise ImportFailure(f"{FILE}={path}: {type(error).__name__}: {error}",
+                            remedy="name a Python file with functions") from error

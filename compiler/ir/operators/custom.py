@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that are not TensorFlow Lite's: functions of the user's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.ir.operators.operator import Arrays, Operator, Tensors
+from compiler.ir.tensor import Form, Quantized, Tensor
+from model.messages import array
+from model.operators.quantization import from_uint8, to_uint8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Custom(Operator):
+    """function: of arrays as the model's file has them, and `options`, bytes; gives an array, or several."""
+
+    operator: str
+    function: Callable = field(compare=False)
+    options: bytes = b""
+
+    @property
+    def name(self) -> str:
+        return self.operator
+
+    def infer(self, inputs: Tensors) -> tuple[Form, ...]:
+        """What it makes is the file's to say."""
+        return ()
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        """Raises ValueError, in one line, where the function fails or makes something else than the file says."""
+        taken = (to_uint8(value) if _unsigned(tensor) else value for tensor, value in zip(inputs, values))
+        try:
+            made = self.function(*taken, options=self.options)
+        except Exception as error:  # whatever a function of the user's raises
+            raise ValueError(f"custom operator {self.operator}: {type(error).__name__}: {error}") from error
+        made = tuple(np.asarray(value) for value in (made if isinstance(made, tuple | list) else (made,)))
+        wanted = [Form("uint8" if _unsigned(tensor) else tensor.dtype, tensor.shape) for tensor in outputs]
+        if [Form(str(value.dtype), value.shape) for value in made] != wanted:
+            raise ValueError(f"custom operator {self.operator}: its function gives {', '.join(map(array, made))}, the "
+                             f"model says {', '.join(map(str, wanted))}")
+        return tuple(from_uint8(value) if _unsigned(tensor) else value for tensor, value in zip(outputs, made))
+
+    def __str__(self) -> str:
+        return f"options {len(self.options)} bytes" if self.options else ""
+
+
+def _unsigned(tensor: Tensor) -> bool:
+    return isinstance(tensor, Quantized) and tensor.unsigned
