@@ -11,7 +11,6 @@ from compiler.target.descriptors.convolution import ConvolutionPass, convolution
 from compiler.target.descriptors.elementwise import (
     constants_beside,
     elementwise_descriptor,
-    in_turn,
     with_operation,
     words_beside,
     words_in,
@@ -46,7 +45,7 @@ def _elementwise_descriptor(machine: MachineConfig, constants: WorkConstants, jo
                             made: FeatureMap, others: tuple[FeatureMap, ...]) -> Descriptor:
     group, rows = constants.group, (job.first, job.last)
     operation = group.operation
-    pixels = group.walk or in_turn(group.window, job.last - job.first, made.cols)
+    pixels, first = group.pixels(job.last - job.first), job.first // group.together
     residual = windows = None
     if operation.kind == Operation.TABLE:
         residual = _lookup_stream(constants)
@@ -57,7 +56,7 @@ def _elementwise_descriptor(machine: MachineConfig, constants: WorkConstants, jo
         residual = words_beside(*others, made, *rows)
     last_channels = (group.output.shape[2] - 1) % 8 + 1
     return elementwise_descriptor(
-        machine, operation, words_in(source, group.window, pixels, group.outside, job.first),
+        machine, operation, words_in(source, group.window, pixels, group.outside, first),
         words_out(made, *rows, last_channels), residual, windows)
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from compiler.ir.layer import Group, Table
+from compiler.ir.layer import Group, Table, Window
 from compiler.ir.word_operation import WordOperation
 from model.encoding import Axis, Operation
 
@@ -26,19 +26,21 @@ class Loop:
 class Elementwise(Group):
     """The first operation of its epilogue on the words of its source, without the array.
 
-    walk     loops over pixels of the source, innermost first, in the order of the output's; empty: as the window says.
-             With negative pads the first pixels are left out
+    walk     loops over pixels of the source, innermost first, in the order of the output's; empty: as the window says,
+             with negative pads leaving out the first pixels, or each pixel as often as `repeat` says
+    repeat   rows and columns that a pixel of the source becomes
     outside  value of pixels that the source does not have
     others   the map of words B, if there is one; where it has one row or one column, all take that
     """
 
     walk: tuple[Loop, ...] = ()
+    repeat: tuple[int, int] = (1, 1)
     outside: int = 0
 
     @cached_property
     def geometry(self) -> tuple:
         """With the order of pixels and the operation, on which it depends what the words take."""
-        return *super().geometry, self.output.shape, self.walk, self.operation.kind
+        return *super().geometry, self.output.shape, self.walk, self.repeat, self.operation.kind
 
     @property
     def operation(self) -> WordOperation:
@@ -64,5 +66,25 @@ class Elementwise(Group):
     def at_once(self) -> bool:
         return bool(self.walk)
 
+    @property
+    def together(self) -> int:
+        return self.repeat[0]
+
+    @property
+    def in_place(self) -> bool:
+        """Whether each word is made of the one in its place."""
+        return self.window == Window() and not self.walk and self.repeat == (1, 1)
+
     def input_rows(self, first: int, last: int) -> tuple[int, int]:
-        return (0, self.source.shape[0]) if self.walk else super().input_rows(first, last)
+        if self.walk:
+            return 0, self.source.shape[0]
+        return super().input_rows(first // self.repeat[0], -(-last // self.repeat[0]))
+
+    def pixels(self, rows: int) -> tuple[Loop, ...]:
+        """Loops over pixels of the source for so many rows of the output."""
+        if self.walk:
+            return self.walk
+        (down, across), (times_down, times_across), cols = self.window.stride, self.repeat, self.output.shape[1]
+        loops = (Loop(times_across, Axis.COLUMN, 0), Loop(cols // times_across, Axis.COLUMN, across),
+                 Loop(times_down, Axis.ROW, 0), Loop(rows // times_down, Axis.ROW, down))
+        return loops if self.repeat != (1, 1) else loops[1::2]

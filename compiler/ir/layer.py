@@ -197,6 +197,11 @@ class Group:
         """Whether its rows cannot be made in turn."""
         return False
 
+    @property
+    def together(self) -> int:
+        """Rows that are made together: jobs begin and end with so many."""
+        return 1
+
     def input_rows(self, first: int, last: int) -> tuple[int, int]:
         """Rows of its source that output rows first to last - 1 need."""
         return input_rows(self.window, self.source.shape[0], first, last)

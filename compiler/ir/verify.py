@@ -72,7 +72,8 @@ def _verify_shapes(group: Group) -> None:
 def _verify_words(group: Elementwise) -> None:
     """Of an elementwise pass: each pixel is made by the walk, or by a window, of all channels of the source."""
     rows, cols, channels = group.output.shape
-    pixels = [loop.count for loop in group.walk] or output_size(group.source.shape[:2], group.window)
+    pixels = [loop.count for loop in group.walk] or [
+        size * times for size, times in zip(output_size(group.source.shape[:2], group.window), group.repeat)]
     if prod(pixels) != rows * cols or channels != group.source.shape[2]:
         raise Inconsistent(f"group {group.name}: makes {prod(pixels)} pixels of {group.source.shape[2]} channels, its "
                            f"output is {times(group.output.shape)}")

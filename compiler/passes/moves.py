@@ -35,8 +35,9 @@ class Move:
     """What one output takes of one input.
 
     channels  int [M]: which channel of the input, -1 for none: `fill`
-    loops     over pixels of the input, innermost first, in the output's order
-    window    its pads and strides, if they say all of the loops; else its pads say where the loops begin
+    loops     over pixels of the input, innermost first, in the output's order; empty: as window and repeat say
+    window    its pads and strides; where there are loops, its pads say where they begin
+    repeat    rows and columns that a pixel becomes
     fill      the value of what is not of the input
     """
 
@@ -44,6 +45,7 @@ class Move:
     made: tuple[int, int, int]
     channels: np.ndarray
     window: Window
+    repeat: tuple[int, int]
     loops: tuple[Loop, ...]
     fill: int
 
@@ -53,7 +55,7 @@ class Move:
 
     @cached_property
     def same_pixels(self) -> bool:
-        return not self.loops and self.window == Window() and self.source[:2] == self.made[:2]
+        return self.source[:2] == self.made[:2] and not self.loops and self.window == Window()
 
 
 def moves_of(node: Node) -> list[list[Move]]:
@@ -87,20 +89,24 @@ def _move(places: np.ndarray, source: tuple[int, int, int]) -> Move:
     if np.any(inside & ((pixels != pixel[:, :, None]) | (channels != channel))):
         raise Unmovable("other channels of other pixels")
     rows, cols = np.divmod(pixel, source[1])
-    window, loops = _loops(here, rows, cols, source)
+    window, repeat, loops = _loops(here, rows, cols, source)
     fill = int(constants[0]) if len(constants) else 0
-    return Move(source, places.shape, np.where(there, channel, -1), window, loops, fill)
+    return Move(source, places.shape, np.where(there, channel, -1), window, repeat, loops, fill)
 
 
 def _loops(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]
-           ) -> tuple[Window, tuple[Loop, ...]]:
+           ) -> tuple[Window, tuple[int, int], tuple[Loop, ...]]:
     """here: bool [E, F], whether the pixel comes from the input; rows, cols: which one."""
     if not here.all():
-        return _padded(here, rows, cols, source), ()
+        return _padded(here, rows, cols, source), (1, 1), ()
     if not np.ptp(rows, axis=1).any() and not np.ptp(cols, axis=0).any():  # rows of rows, columns of columns
         down, across = _even(rows[:, 0]), _even(cols[0])
         if down and across:
-            return _window(rows[0, 0], cols[0, 0], down, across, here.shape, source), ()
+            return _window(rows[0, 0], cols[0, 0], down, across, here.shape, source), (1, 1), ()
+        repeat = here.shape[0] // source[0], here.shape[1] // source[1]
+        if (np.array_equal(rows[:, 0], np.repeat(np.arange(source[0]), repeat[0]))
+                and np.array_equal(cols[0], np.repeat(np.arange(source[1]), repeat[1]))):
+            return Window(), repeat, ()
     found = []
     for row, col in ((rows[0], cols[0]), (rows[:, 0], cols[:, 0])):
         found += _decomposed(np.stack([row, col], axis=1))
@@ -112,7 +118,7 @@ def _loops(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[i
         raise Unmovable("pixels in an order that is no loops'")
     if len(found) > MOST_LOOPS:
         raise Unmovable(f"pixels in {len(found)} loops")
-    return Window(pads=(-int(rows[0, 0]), 0, -int(cols[0, 0]), 0)), tuple(found)
+    return Window(pads=(-int(rows[0, 0]), 0, -int(cols[0, 0]), 0)), (1, 1), tuple(found)
 
 
 def _window(first_row: int, first_col: int, down: int, across: int, made: tuple[int, int],
@@ -194,8 +200,8 @@ def _groups_of(where: str, move: Move, source: Map, made: Map) -> list[Group]:
 
 
 def _copy(where: str, move: Move, source: Map, made: Map) -> Elementwise:
-    return Elementwise(name=where, source=source, output=made, window=move.window, walk=move.loops, outside=move.fill,
-                       epilogue=(copy(),))
+    return Elementwise(name=where, source=source, output=made, window=move.window, walk=move.loops,
+                       repeat=move.repeat, outside=move.fill, epilogue=(copy(),))
 
 
 def _deal(where: str, move: Move, source: Map, made: Map) -> Pointwise:

@@ -3,7 +3,7 @@
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
 from compiler.ir.plan import Way
 from compiler.target.mapping import Mapping, Packing, mappings
 from model.config import MachineConfig
@@ -64,7 +64,7 @@ def _reads_once(group: Group, mapping: Mapping) -> bool:
     """Whether all that a job reads of an image has been read before its first output is written, or each word before
     its own."""
     if isinstance(group, Elementwise):
-        return group.window == Window() and not group.walk
+        return group.in_place
     blocks = mapping.blocks
     once = mapping.tiles == 1 or isinstance(group, (Depthwise, Separable, Grouped))  # a tile of a Grouped its channels
     in_flight = blocks.outer == 1 and (blocks.inner == 1 or blocks.images > 0)

@@ -172,9 +172,10 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
         for rows in STRIPE_ROWS:
             yield segment(first + 1, Way.IN_PLACE, rows, False, not flow.passed_on(first))
     for last in range(first + 1, min(len(network), first + most) + 1):
-        if network[last - 1].averaged or network[last - 1].at_once or last > first + 1 and not flow.passed_on(last - 2):
+        if network[last - 1].averaged or network[last - 1].at_once or last > first + 1 and (
+                not flow.passed_on(last - 2) or max(group.together, network[last - 1].together) > 1):
             break
-        for rows in STRIPE_ROWS:
+        for rows in (each * group.together for each in STRIPE_ROWS):
             for to_dram in flow.exits(last - 1):
                 if in_place and last == first + 1 and not to_dram:
                     continue  # the same with more words

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elementwise passes as the compiler builds them: what it refuses, and when a map may be written over another."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,13 +13,16 @@ from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Map, Window, output_size
 from compiler.ir.plan import Way
 from compiler.ir.word_operation import AS_IS, INT8, WordOperation, copy, lookup
+from compiler.pipeline import compile_network
 from compiler.plan.mappings import mappings_of
 from compiler.target.descriptors.elementwise import elementwise_descriptor, in_turn, words_in, words_out
 from compiler.target.descriptors.streams import linear_stream
 from model.config import DEFAULT
 from model.descriptor import Level
 from model.encoding import Axis, Operation, Stream
+from model.machine import Machine
 from model.operators.quantization import Quantization
+from tb.common.tflite_builder import Builder
 
 MAP = FeatureMap(6, 8, 1, 100, 6)
 WORDS = words_in(MAP, Window(), in_turn(Window(), MAP.rows, MAP.cols))
@@ -80,3 +85,21 @@ def test_groups_of_one_source_have_mappings_of_their_own() -> None:
     for each in groups[2:]:
         with pytest.raises(DoesNotFit):
             mappings_of(DEFAULT, each, 4, Way.IN_PLACE)
+
+
+@pytest.mark.parametrize("factors", [(2, 2), (3, 1), (1, 5)])
+def test_pixels_that_become_many_are_made_stripe_by_stripe(factors: tuple[int, int], seed: int, tmp_path: Path) -> None:
+    """The result is larger than the GLB: its rows go to DRAM as they are made."""
+    net, shape = Builder(), (1, 40, 40, 32)
+    made = (1, shape[1] * factors[0], shape[2] * factors[1], shape[3])
+    x, y = (net.tensor(each, scale=0.1, zero_point=3) for each in (shape, made))
+    net.operator("RESIZE_NEAREST_NEIGHBOR", [x, net.tensor((2,), "int32", data=np.int32(made[1:3]))], [y])
+    path = tmp_path / "net.tflite"
+    path.write_bytes(net.pack([x], [y]))
+    stages = compile_network(path, effort=8)
+    [segment] = stages.plan.segments
+    assert segment.way is Way.STRIPES and segment.rows % factors[0] == 0
+    values = np.random.default_rng(seed).integers(-128, 128, shape[1:]).astype(np.int8)
+    machine = Machine(stages.image.with_input(values), DEFAULT)
+    machine.run(stages.image.program)
+    np.testing.assert_array_equal(stages.image.output(machine.dram), values.repeat(factors[0], 0).repeat(factors[1], 1))
