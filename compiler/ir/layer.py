@@ -9,6 +9,8 @@ import numpy as np
 
 from compiler.ir.feature_map import word_groups
 from compiler.ir.graph import map_shape
+from compiler.ir.operators.convolution import Windowed
+from compiler.ir.operators.pooling import Pool
 from compiler.ir.tensor import Quantized
 from compiler.ir.word_operation import WordOperation
 from model.messages import times
@@ -62,6 +64,11 @@ class Window:
         said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
         dilated = "" if self.dilation == (1, 1) else f" dilation {_pair(self.dilation)}"
         return said + dilated + ("" if self.addends == 1 else f" addends {self.addends}")
+
+
+def window_of(operator: Windowed | Pool) -> Window:
+    dilation = operator.dilation if isinstance(operator, Windowed) else (1, 1)
+    return Window(operator.kernel, operator.stride, operator.pads, dilation)
 
 
 def _pair(values: tuple[int, int]) -> str:

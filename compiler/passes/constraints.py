@@ -11,7 +11,7 @@ from math import prod
 
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Node, map_shape
-from compiler.ir.layer import Window, map_of
+from compiler.ir.layer import map_of, window_of
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
 from compiler.ir.operators.movement import (
@@ -36,7 +36,7 @@ from compiler.ir.tensor import Quantized
 from compiler.passes.moves import Unmovable, moves_of
 from compiler.passes.pools import MOST_AVERAGED, MOST_AVERAGED_UP, mean_group, pixels_inside
 from compiler.passes.word_operations import operands_of, word_operation
-from model.encoding import PPU_FIRST, PPU_RESULT, PPU_SECOND, STREAM_LEVEL, STREAM_RANGE
+from model.encoding import COORDINATE_BITS, PPU_FIRST, PPU_RESULT, PPU_SECOND, STREAM_LEVEL, STREAM_RANGE
 from model.messages import times
 
 # Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
@@ -129,10 +129,19 @@ def fields(site: Site) -> str:
 # ---- Of windows ----
 
 
+def countable_steps(site: Site) -> str:
+    """the machine's fields count the steps of a window, over margins, too"""
+    window, most = window_of(site.operator), 1 << COORDINATE_BITS
+    ends = ((size - 1) * step + span for size, step, span in zip(site.maps[1], window.stride, window.span))
+    within = (max(ends) < most and 2 * max(window.pads) < most
+              and max(*window.stride, *window.dilation) <= STREAM_LEVEL.largest("step"))
+    return "" if within else f"a {times(window.kernel)} kernel with {window}"
+
+
 def few_averaged(site: Site) -> str:
     """averages are of 1 to 2896 pixels, of uint8 ones to 2052"""
     operator = site.operator
-    counts = pixels_inside(site.maps[0][:2], Window(operator.kernel, operator.stride, operator.pads))
+    counts = pixels_inside(site.maps[0][:2], window_of(operator))
     most = MOST_AVERAGED_UP if operator.unsigned else MOST_AVERAGED
     return _first(str(count) for count in (counts.min(), counts.max()) if not 1 <= count <= most)
 
@@ -187,16 +196,16 @@ SIZES: tuple[Constraint, ...] = (countable,)  # of those that keep the ones befo
 _OF_TWO = (a_map_and_its_like, fields)
 _MOVES = (movable,)
 OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
-    Conv2D: (),
-    DepthwiseConv2D: (),
+    Conv2D: (countable_steps,),
+    DepthwiseConv2D: (countable_steps,),
     FullyConnected: (fixed_point,),
     Add: _OF_TWO,
     Sub: _OF_TWO,
     Mul: _OF_TWO,
     Maximum: _OF_TWO,
     Minimum: _OF_TWO,
-    AveragePool2D: (countable_window, few_averaged),
-    MaxPool2D: (countable_window,),
+    AveragePool2D: (countable_steps, countable_window, few_averaged),
+    MaxPool2D: (countable_steps, countable_window),
     Mean: (countable_mean,),
     **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), ()),
     **dict.fromkeys((Reshape, Transpose, Pad, MirrorPad, Tile, Slice, StridedSlice, Gather, ResizeNearestNeighbor,

@@ -25,6 +25,7 @@ from compiler.ir.layer import (
     Table,
     Window,
     map_of,
+    window_of,
 )
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from compiler.ir.operators.elementwise import Sub
@@ -202,7 +203,7 @@ def _convolution(node: Node, maps: dict[str, Map]) -> Convolution:
     if isinstance(operator, FullyConnected):
         filters, window = operator.filters.reshape(-1, *shape), Window(shape[:2])
     else:
-        filters, window = _of_all_channels(operator.filters, shape[2]), _window(node)
+        filters, window = _of_all_channels(operator.filters, shape[2]), window_of(operator)
     return Convolution(**_ends(node, node, maps), window=window, filters=filters, table=_table(node))
 
 
@@ -224,13 +225,14 @@ def _pointwise(node: Node, maps: dict[str, Map]) -> Pointwise:
 
 
 def _depthwise(node: Node, maps: dict[str, Map]) -> Depthwise:
-    return Depthwise(**_ends(node, node, maps), window=_window(node), depthwise=node.operator.filters,
+    return Depthwise(**_ends(node, node, maps), window=window_of(node.operator), depthwise=node.operator.filters,
                      middle=_table(node))
 
 
 def _separable(depthwise: Node, pointwise: Node, maps: dict[str, Map]) -> Separable:
-    return Separable(**_ends(depthwise, pointwise, maps), window=_window(depthwise), filters=_flat_filters(pointwise),
-                     table=_table(pointwise), depthwise=depthwise.operator.filters, middle=_table(depthwise))
+    return Separable(**_ends(depthwise, pointwise, maps), window=window_of(depthwise.operator),
+                     filters=_flat_filters(pointwise), table=_table(pointwise), depthwise=depthwise.operator.filters,
+                     middle=_table(depthwise))
 
 
 def _ends(first: Node, last: Node, maps: dict[str, Map]) -> dict:
@@ -241,8 +243,3 @@ def _flat_filters(node: Node) -> np.ndarray:
     """Filters of pointwise work, [M, C]."""
     filters = node.operator.filters
     return filters.reshape(len(filters), -1)
-
-
-def _window(node: Node) -> Window:
-    operator = node.operator
-    return Window(operator.kernel, operator.stride, operator.pads, operator.dilation)

@@ -8,9 +8,9 @@ import numpy as np
 
 from compiler.ir.elementwise import Elementwise, Loop
 from compiler.ir.graph import Node, map_shape
-from compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Map, Output, Table, Window
+from compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Map, Output, Table, Window, window_of
 from compiler.ir.operators.operator import axis_of, quantizations
-from compiler.ir.operators.pooling import AveragePool2D, Pool
+from compiler.ir.operators.pooling import AveragePool2D
 from compiler.ir.word_operation import average_of_window, largest_of_window, sum_of_window
 from model.encoding import Axis
 from model.operators.pooling import mean_requantization
@@ -25,17 +25,13 @@ def pool_group(node: Node, maps: Mapping[str, Map]) -> Elementwise:
     """Of a pool."""
     source, output, operator = maps[node.inputs[0].name], maps[node.outputs[0].name], node.operator
     shared = {"name": node.where, "source": source, "output": output}
-    window, clamp = _window(operator), activation_range(operator.activation, node.outputs[0].quantization)
+    window, clamp = window_of(operator), activation_range(operator.activation, node.outputs[0].quantization)
     if isinstance(operator, AveragePool2D):
         counts = pixels_inside(source.shape[:2], window)
         operation, outside = average_of_window(counts, window.taps, *clamp, operator.unsigned), 0
     else:
         operation, outside = largest_of_window(window.taps, *clamp), INT8_MIN
     return Elementwise(**shared, window=window, outside=outside, epilogue=(operation,))
-
-
-def _window(pool: Pool) -> Window:
-    return Window(pool.kernel, pool.stride, pool.pads)
 
 
 def pixels_inside(shape: tuple[int, int], window: Window) -> np.ndarray:

@@ -160,7 +160,8 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"glb_bank_words": 256}, "operators #0 to #20: group block4 needs at least 51712 bytes of GLB, there are 16384: use"),
+        ({"glb_bank_words": 256},
+         "operators #0 to #20: group block4 needs at least 51712 bytes of GLB, there are 16384: use"),
         ({"cols": 4}, "operators #0 to #20: group block5 needs at least 84736 bytes of GLB, there are 65536"),
     ],
 )

@@ -80,6 +80,20 @@ def of_constants(name: str) -> bytes:
     return net.pack([x], [total])
 
 
+def far_window(name: str, seed: int = 0) -> bytes:
+    """Over 9,000 columns of a PAD, in steps of 3."""
+    net, rng, scale = Builder(), np.random.default_rng(seed), {"scale": 0.1, "zero_point": -128}
+    x, padded, made = (net.tensor((1, 1, columns, 8), **scale) for columns in (8, 9008, 3003))
+    margins = net.tensor((4, 2), "int32", data=np.int32([[0, 0], [0, 0], [2000, 7000], [0, 0]]))
+    net.operator("PAD", [x, margins], [padded])
+    if name == "CONV_2D":
+        filters = net.tensor((8, 1, 1, 8), scale=0.01, data=rng.integers(-127, 128, (8, 1, 1, 8)))
+        net.operator(name, [padded, filters], [made], **STEPS | {"strideW": 3})
+    else:
+        net.operator(name, [padded], [made], filterHeight=1, filterWidth=1, strideH=1, strideW=3)
+    return net.pack([x], [made])
+
+
 BROKEN: dict[str, tuple[bytes, str]] = {
     "operator": (softmax(), "operator #0 SOFTMAX: the machine has no such operator"),
     "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
@@ -95,6 +109,10 @@ BROKEN: dict[str, tuple[bytes, str]] = {
                               "that, or a single row or column, or is a constant, not 1 x 3 x 1 x 8"),
     "constants": (of_constants("ADD"), "operator #0 ADD: what an operator takes is known only when the network runs, "
                                        "not constants alone"),
+    "window of a convolution": (far_window("CONV_2D"), "operator #1 CONV_2D: the machine's fields count the steps of a "
+                                "window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000"),
+    "window of a pool": (far_window("MAX_POOL_2D"), "operator #1 MAX_POOL_2D: the machine's fields count the steps of "
+                         "a window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000"),
     "mean": (mean_of_a_channel(), "operator #0 MEAN: means leave axes in their places, and their number and factor fit "
                                   "the machine's fields, not pixels that become channels"),
 }
@@ -112,16 +130,27 @@ def test_broken(what: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["RELU", "ADD", "AVERAGE_POOL_2D", "CONV_2D"])
 def test_what_is_made_of_constants_is_the_hosts(name: str, seed: int, tmp_path: Path) -> None:
-    path = tmp_path / "net.tflite"
-    path.write_bytes(of_constants(name))
+    assert sides_of(of_constants(name), seed, tmp_path) == [Side.HOST, Side.MACHINE]
+
+
+@pytest.mark.parametrize("name", ["CONV_2D", "MAX_POOL_2D"])
+def test_what_no_field_counts_is_the_hosts(name: str, seed: int, tmp_path: Path) -> None:
+    assert sides_of(far_window(name, seed), seed, tmp_path) == [Side.HOST]
+
+
+def sides_of(model: bytes, seed: int, folder: Path) -> list[Side]:
+    """Of a model's parts, which give what the reference gives."""
+    path = folder / "net.tflite"
+    path.write_bytes(model)
     compiled = compile_parts(path, effort=8)
-    assert [each.part.side for each in compiled.parts] == [Side.HOST, Side.MACHINE]
-    compiled.save(tmp_path / "net")
-    values = np.random.default_rng(seed).integers(-128, 128, (2, 1, 4, 4, 8), np.int8)
-    [output] = Session.load(tmp_path / "net").run([values]).outputs
+    compiled.save(folder / "net")
+    session = Session.load(folder / "net")
+    values = np.random.default_rng(seed).integers(-128, 128, (2, *session.graph.inputs[0].shape), np.int8)
+    [output] = session.run([values]).outputs
     for number, image in enumerate(values):
-        [expected] = RUN[Reference.MICRO](path.read_bytes(), image)
+        [expected] = RUN[Reference.MICRO](model, image)
         np.testing.assert_array_equal(output[number], expected, strict=True)
+    return [each.part.side for each in compiled.parts]
 
 
 def test_all_obstacles_at_once() -> None:
@@ -140,7 +169,8 @@ def test_all_obstacles_at_once() -> None:
 
 
 def test_every_constraint_has_a_message() -> None:
-    used = {constraint for group in (constraints.ANYWHERE, constraints.SIZES, *constraints.OF_OPERATORS.values()) for constraint in group}
+    groups = constraints.ANYWHERE, constraints.SIZES, *constraints.OF_OPERATORS.values()
+    used = {constraint for group in groups for constraint in group}
     messages = [constraint.__doc__ for constraint in used]
     assert all(messages) and len(set(messages)) == len(messages)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stages print what tb/compiler/dumps/ has: a change in what the compiler makes of two small networks is seen in review."""
+"""Stages print what tb/compiler/dumps/ has: a change in what the compiler makes of two small networks is seen in
+review."""
 
 import pytest
 
@@ -10,4 +11,5 @@ from tb.compiler.dumped import FOLDER, NETWORKS, dumped
 def test_stages_print_what_is_kept(network: str) -> None:
     kept, found = (FOLDER / f"{network}.txt").read_text().splitlines(), dumped(network).splitlines()
     changed = [f"line {n}: {a!r}, printed {b!r}" for n, (a, b) in enumerate(zip(kept, found), 1) if a != b]
-    assert kept == found, "\n".join([*changed[:5], "write them anew: python -m tb.compiler.dumped, and read the change"])
+    remedy = "write them anew: python -m tb.compiler.dumped, and read the change"
+    assert kept == found, "\n".join([*changed[:5], remedy])

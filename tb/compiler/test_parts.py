@@ -78,7 +78,8 @@ def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None
     assert [each.part.side for each in compiled.parts] == [Side.MACHINE, Side.HOST, Side.MACHINE]
     assert [node.operator.name for node in compiled.partition.host_nodes] == ["AVERAGE_POOL_2D"]
     reason = str(compiled.partition).splitlines()[-1].strip()
-    said = rf"operator #1 AVERAGE_POOL_2D: group average0 needs at least (\d+) bytes of GLB, there are {SMALL.glb_bytes}"
+    said = (r"operator #1 AVERAGE_POOL_2D: group average0 needs at least (\d+) bytes of GLB, there are "
+            f"{SMALL.glb_bytes}")
     assert int(re.fullmatch(said, reason)[1]) > 32 * 32 * 32
     compiled.save(tmp_path / "net")
     assert [entry.get("reasons") for entry in json.loads((tmp_path / "net" / "network.json").read_text())["parts"]] == [

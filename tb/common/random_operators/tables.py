@@ -19,6 +19,7 @@ from tb.common.random_operators.drawing import (
 # Whose inputs are drawn around zero. Those of real functions depend on the C library where a result is all but a tie.
 REAL = {"LOGISTIC": lambda x: 1 / (1 + np.exp(-x)), "TANH": np.tanh, "EXP": np.exp, "ELU": np.expm1}
 FUNCTIONS = (*REAL, "HARD_SWISH")
+OF_ANY_OUTPUT = ("EXP", "ELU")  # whatever the scale of the input
 
 
 def near_tie(name, input_, output):
@@ -35,7 +36,7 @@ def draw_unary(rng, name, table, output=None, kind="int8", references=None, **op
     while True:
         scale = np.exp(rng.uniform(np.log(0.004), np.log(0.2))) if name in FUNCTIONS else None
         input_ = draw_quantization(rng, scale)
-        made = output or draw_quantization(rng, input_.scale * np.exp(rng.uniform(-1, 1)))
+        made = output or draw_quantization(rng, _output_scale(rng, name, input_))
         if not near_tie(name, input_, made):
             break
     shape = (1, 16, 16, 1) if chance(rng, 0.7) else draw_shape(rng)
@@ -50,6 +51,13 @@ def draw_unary(rng, name, table, output=None, kind="int8", references=None, **op
         references,
         **options,
     )
+
+
+def _output_scale(rng, name, input_):
+    """Drawn anew with the input: whether EXP of zero, which is 1, is near a tie depends on it alone."""
+    if name in OF_ANY_OUTPUT:
+        return np.exp(rng.uniform(np.log(0.004), np.log(0.1)))
+    return input_.scale * np.exp(rng.uniform(-1, 1))
 
 
 def draw_relu(rng, name, kind="int8", references=None):
@@ -75,8 +83,7 @@ def draw_tanh(rng, kind="int8"):
 
 
 def draw_function(rng, name, references):
-    output = draw_quantization(rng, np.exp(rng.uniform(np.log(0.004), np.log(0.1))))
-    return draw_unary(rng, name, lambda input_, output, _: tables.of_function(name, input_, output), output,
+    return draw_unary(rng, name, lambda input_, output, _: tables.of_function(name, input_, output),
                       references=references)
 
 
