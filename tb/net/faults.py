@@ -106,14 +106,16 @@ def illegal_command(fault: Fault) -> None:
     fault.commands.insert(int(fault.rng.integers(len(fault.commands))), Raw(words))
 
 
-def bad_transfer(fault: Fault, first: Callable[[Transfer], dict[str, int]], **stride: int) -> None:
+def bad_transfer(fault: Fault, first: Callable[[Transfer], dict[str, int]],
+                 **stride: Callable[[Transfer], int]) -> None:
     """A transfer whose first row fails, with these fields changed; or its second one, by the stride."""
     index = fault.any_of(Transfer)
     command = fault.commands[index]
     if fault.rng.random() < 0.5:
         fault.commands[index] = replace(command, block=None, **first(command))
     else:
-        block = Block(2, stride.get("dram", 0), stride.get("glb", 0), 1, 0, 0)
+        dram, glb = (stride[memory](command) if memory in stride else 0 for memory in ("dram", "glb"))
+        block = Block(2, dram, glb, 1, 0, 0)
         fault.commands[index] = replace(command, block=block)
 
 
@@ -126,7 +128,10 @@ def outside_window(fault: Fault) -> None:
                   command.dram_address + int(fault.rng.integers(1, 8)))
         return {"dram_address": places[fault.rng.integers(3)]}
 
-    bad_transfer(fault, first, dram=int(fault.rng.choice([-low - 8, high - low, 4])))
+    def stride(command: Transfer) -> int:
+        return int(fault.rng.choice([low - command.dram_address - 8, high - low, 4]))
+
+    bad_transfer(fault, first, dram=stride)
 
 
 def list_outside_window(fault: Fault) -> None:
@@ -147,7 +152,7 @@ def transfer_beyond_memory(fault: Fault) -> None:
         within = 8 * (command.words - 1) if command.load else 0  # what a LOAD can still read
         return {"dram_address": fault.between(size - within, 2 * size)}
 
-    bad_transfer(fault, first, dram=size)
+    bad_transfer(fault, first, dram=lambda _: size)
 
 
 def list_beyond_memory(fault: Fault) -> None:
@@ -164,7 +169,7 @@ def transfer_beyond_glb(fault: Fault) -> None:
     def first(command: Transfer) -> dict[str, int]:
         return {"glb_address": int(fault.rng.integers(words - command.words + 1, ADDRESSES))}
 
-    bad_transfer(fault, first, glb=words)
+    bad_transfer(fault, first, glb=lambda _: words)
 
 
 def descriptor_of(fault: Fault, index: int) -> Descriptor:

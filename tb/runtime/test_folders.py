@@ -18,6 +18,8 @@ from runtime import folders
 from runtime.folders import ROOT, replacing
 from tb.scripts.commands import files
 
+ROUNDS = 50
+
 
 class Kept(ValueError):
     pass
@@ -98,13 +100,16 @@ def test_many_at_once_never_mix(tmp_path: Path) -> None:
 
     one(0)
     looks: list[set[str]] = []
-    with ThreadPoolExecutor(8) as pool:
-        done = [pool.submit(one, number) for number in range(1, 25)]
-        while not all(job.done() for job in done):
-            looks.append(seen())
-            time.sleep(0.001)
-        for job in done:
-            job.result()
+    for _ in range(ROUNDS):  # until more than one has been seen: a busy machine may let us look at the end only
+        with ThreadPoolExecutor(8) as pool:
+            done = [pool.submit(one, number) for number in range(1, 25)]
+            while not all(job.done() for job in done):
+                looks.append(seen())
+                time.sleep(0.001)
+            for job in done:
+                job.result()
+        if len(set().union(*looks)) > 1:
+            break
     assert all(len(texts) <= 1 for texts in looks) and len(set().union(*looks)) > 1
     assert len(set(contents(target).values())) == 1 and set(contents(target)) == {"one", "two"}
     assert {path.name for path in tmp_path.iterdir()} == {"run", ".lock"}
