@@ -47,8 +47,11 @@ def parts_summary(name: str, done: Done, seed: int, golden: list[np.ndarray] | N
     parts = [figures(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.machine]
     seconds = round(sum(run["seconds"] for part in done.machine for run in part.runs), 2)
     return {"test": name, "status": "fail" if compared["mismatches"] else "pass", "seed": seed, "seconds": seconds,
-            "cycles": sum(part["cycles"] for part in parts), **compared, **answers, "host_share": done.host_share,
-            "parts": parts}
+            "cycles": sum(part["cycles"] for part in parts), **compared, **answers, **_of_host(done), "parts": parts}
+
+
+def _of_host(done: Done) -> dict[str, object]:
+    return {"host_share": done.host_share, "host_operators": list(done.host)}
 
 
 def write_part_pages(folder: Path, name: str, title: str, done: Done, seed: int) -> list[str]:
@@ -57,7 +60,7 @@ def write_part_pages(folder: Path, name: str, title: str, done: Done, seed: int)
     for number, part in enumerate(done.machine):
         own = folder / f"report{number}"
         own.mkdir()
-        found = network_summary(name, part.image, part.runs, seed, list(part.outputs.values()))
+        found = network_summary(name, part.image, part.runs, seed, list(part.outputs.values())) | _of_host(done)
         write_page(own, f"{title}, machine part {number + 1} of {len(done.machine)}", part.image, found,
                    part.runs[0]["passes"])
         names.append(own.name)

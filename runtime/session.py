@@ -48,11 +48,13 @@ class Done:
     outputs     in the model's order and types, N of the model's shape each
     machine     of each machine part, in their order
     host_share  of all element operations and multiplications, those of the host
+    host        the host's operators: place and name
     """
 
     outputs: list[np.ndarray]
     machine: list[MachineRun]
     host_share: float
+    host: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,9 @@ class Session:
                 machine.append(done)
                 values |= {tensor.name: done.outputs[tensor.name].reshape(count, *tensor.shape)
                            for tensor in part.graph.outputs}
-        return Done(self._outputs(values), machine, self.host_share)
+        nodes = Partition(self.parts).host_nodes
+        return Done(self._outputs(values), machine, self.host_share,
+                    tuple(f"{node.where} {node.operator.name}" for node in nodes))
 
     def golden(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
         """The golden model's outputs: of the network, whatever its parts are."""

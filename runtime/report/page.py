@@ -173,6 +173,9 @@ def _tiles(image: Image, figures: dict) -> list[Tile]:
         Tile("Utilisation", f"{100 * figures['utilisation']:.1f} %",
              f"of {figures['multipliers']:,} multipliers in all cycles"),
     ]
+    if figures.get("host_operators"):
+        tiles.append(Tile("On the host", f"{100 * figures['host_share']:.3f} %",
+                          f"of the network's operations: {printable(', '.join(figures['host_operators']))}"))
     return tiles + _baseline_tiles(image, figures, dram)
 
 

@@ -36,6 +36,7 @@ def test_command_level_and_rtl(net: Path, seed: int, tmp_path: Path) -> None:
         done = session.run([values[:, None]], back_end)
         assert np.array_equal(done.outputs[0][:, 0], expected) and len(done.machine) == 2
         assert done.host_share == pytest.approx(30 / 68)
+        assert done.host == ("#0 QUANTIZE", "#2 RESIZE_BILINEAR", "#5 SOFTMAX", "#6 DEQUANTIZE")
     assert all(part.runs[0]["counters"]["CYCLES"] > 0 for part in done.machine)
     np.save(tmp_path / "x.npy", values)
     ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")

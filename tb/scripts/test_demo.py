@@ -49,6 +49,9 @@ def test_any_model(tmp_path: Path) -> None:
     assert "three 0." in ended.stdout and ended.stdout.endswith("match\n") and "MISMATCH" not in ended.stdout
     found = json.loads((BUILD / "demo" / "summary.json").read_text())
     assert found["match"] and found["comparisons"] == 3 and len(found["parts"]) == 2
+    host = "#0 QUANTIZE, #2 RESIZE_BILINEAR, #5 SOFTMAX, #6 DEQUANTIZE"
+    assert ", ".join(found["host_operators"]) == host
+    assert host in (BUILD / "demo" / "report1" / "report.html").read_text()
     (tmp_path / "labels.txt").write_text("one\ntwo\n")
     ended = eyrie("demo", *given, "--labels", tmp_path / "labels.txt")
     assert_refused(ended, f"eyrie demo: {tmp_path / 'labels.txt'}: has 2 lines, the network has 3 classes: ")
