@@ -17,6 +17,8 @@ from tb.net.cost_tests import Judge
 from tb.net.host import Host
 from tb.net.net_tests import compare_run
 
+LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")  # whose cycles cost0 and cost1 judge
+
 
 @cocotb.test()
 async def runs_operators(dut) -> None:
@@ -36,7 +38,8 @@ async def runs_operators(dut) -> None:
                 result = await host.run(contents, image.program, CYCLE_LIMIT)
                 board.compare(0, int(result.error), f"{case}: error code")
                 compare_run(board, image, contents, result)
-                judge.cycles(case.drawn.operator, predict(image).cycles, result.counters["CYCLES"])
+                if not case.drawn.operator.startswith(LAYERS):
+                    judge.cycles(case.drawn.operator, predict(image).cycles, result.counters["CYCLES"])
                 outputs = image.outputs(host.memory)
                 for name, golden in case.expected.items():
                     board.compare(golden.tolist(), outputs[name].tolist(), f"{case}: {name}")
