@@ -131,10 +131,10 @@ class _Forming:
 
     def _averages(self, source: Map, node: Node) -> bool:
         """Whether an average can be made of the sums of the group that makes its map."""
-        if not self._alone(source):
+        if not self._rides(source):
             return False
         group, pool = self.groups[self.made[source.name]], node.operator
-        return (isinstance(group, (Pointwise, Separable)) and not group.epilogue and pool.kernel == source.shape[:2]
+        return (isinstance(group, (Pointwise, Separable)) and pool.kernel == source.shape[:2]
                 and not any(pool.pads) and pool.activation == "NONE" and not pool.unsigned)
 
     def _look_up(self, source: Map, node: Node) -> None:
