@@ -11,10 +11,10 @@ from compiler.ir.failure import DoesNotFit
 from compiler.pipeline import compile_network
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.bench import DRAM_BYTES
 from tb.net.cost_tests import Judge
 from tb.net.host import Host
-from tb.net.net_tests import compare_run
+from tb.net.net_tests import run_compared
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
 
 EFFORT = 6
@@ -40,14 +40,9 @@ async def runs_branches(dut) -> None:
             ran -= 1
             about, image = f"network {wanted - ran}", stages.image
             inputs = draw_inputs(image, tb.rng)
-            contents = image.with_inputs(inputs)
-            result = await host.run(contents, image.program, CYCLE_LIMIT)
-            board.compare(0, int(result.error), f"{about}: error code")
-            compare_run(board, image, contents, result)
+            golden = expected_outputs(stages.graph, inputs)
+            result = await run_compared(host, board, image, inputs, golden, about)
             judge.cycles(about, predict(image).cycles, result.counters["CYCLES"])
-            outputs = image.outputs(host.memory)
-            for name, golden in expected_outputs(stages.graph, inputs).items():
-                board.compare(golden.tolist(), outputs[name].tolist(), f"{about}: {name}")
             dut._log.info("%s: %d cycles, %d passes", about, result.counters["CYCLES"],
                           len(result.passes))
     await tb.finish(board, **judge.summary())

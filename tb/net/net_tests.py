@@ -39,6 +39,19 @@ def compare_run(board: Scoreboard, image: Image, contents: np.ndarray, result: R
             board.compare(value, counters[name], f"counter {name}")
 
 
+async def run_compared(host: Host, board: Scoreboard, image: Image, inputs: dict[str, np.ndarray],
+                       expected: dict[str, np.ndarray], about: object) -> Result:
+    """Runs a network; every pass, the counters and all outputs, by name, against the model and what is expected."""
+    contents = image.with_inputs(inputs)
+    result = await host.run(contents, image.program, CYCLE_LIMIT)
+    board.compare(0, int(result.error), f"{about}: error code")
+    compare_run(board, image, contents, result)
+    outputs = image.outputs(host.memory)
+    for name, golden in expected.items():
+        board.compare(golden.tolist(), outputs[name].tolist(), f"{about}: {name}")
+    return result
+
+
 def compare_glb_bytes(board: Scoreboard, image: Image, result: Result) -> None:
     """What goes into the GLB is what the DMA loads and the int8 ofmaps, to the byte: no partial sums, no intermediate
     of a fused group. Of maps with whole words of channels: depthwise work writes the rest of a word, too."""

@@ -12,10 +12,10 @@ from compiler.cost.predict import predict
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.single_operators import ON_THE_MACHINE, cases
-from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
+from tb.net.bench import DRAM_BYTES
 from tb.net.cost_tests import Judge
 from tb.net.host import Host
-from tb.net.net_tests import compare_run
+from tb.net.net_tests import run_compared
 
 LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")  # whose cycles cost0 and cost1 judge
 
@@ -34,14 +34,8 @@ async def runs_operators(dut) -> None:
             drawn = cases(operator, tb.machine, Path(folder), [cocotb.RANDOM_SEED, number])
             for case in islice(drawn, count):
                 image = case.stages.image
-                contents = image.with_inputs(case.inputs)
-                result = await host.run(contents, image.program, CYCLE_LIMIT)
-                board.compare(0, int(result.error), f"{case}: error code")
-                compare_run(board, image, contents, result)
+                result = await run_compared(host, board, image, case.inputs, case.expected, case)
                 if not case.drawn.operator.startswith(LAYERS):
                     judge.cycles(case.drawn.operator, predict(image).cycles, result.counters["CYCLES"])
-                outputs = image.outputs(host.memory)
-                for name, golden in case.expected.items():
-                    board.compare(golden.tolist(), outputs[name].tolist(), f"{case}: {name}")
             dut._log.info("%s", operator)
     await tb.finish(board, **judge.summary())
