@@ -37,6 +37,7 @@ COMMANDS = {
     "mutate": "scripts.mutate",
     "machines": "scripts.machines",
     "zoo": "scripts.zoo",
+    "mobilenets": "scripts.mobilenets",
     "cifar10": "scripts.fetch_cifar10",
     "train": "scripts.train",
     "quantize": "scripts.quantize",

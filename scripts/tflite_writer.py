@@ -29,6 +29,7 @@ VERSIONS = {
     "DEPTHWISE_CONV_2D": 3,
     "FULLY_CONNECTED": 4,
     "MAXIMUM": 2,
+    "MEAN": 2,
     "MINIMUM": 2,
     "MUL": 2,
     "PAD": 2,
@@ -138,6 +139,12 @@ class TfliteBuilder:
         options.filterHeight = options.filterWidth = size
         return self._windowed("AVERAGE_POOL_2D", name, x, options, (size, size), x.shape[3],
                               x.quant, stride, padding, False, [])
+
+    def mean(self, name, x: Tensor, out: Quant) -> Tensor:
+        """Mean over rows and columns, [N, C]."""
+        result = self._activation_tensor(name, (x.shape[0], x.shape[3]), out)
+        axes = self._constant(f"{name}/axes", np.array([1, 2], np.int32))
+        return self._operator("MEAN", tfl.ReducerOptionsT(), [x.index, axes], result)
 
     def add(self, name, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
         """Element-wise sum of two tensors of one shape."""
