@@ -20,6 +20,7 @@ class Loader:
     _base: int = 0  # DRAM address of the chunks
     _before: int = 0  # chunks of the groups before
     _next: int = 0
+    turn: int = 0  # jobs that are done
 
     def begin(self) -> None:
         for name, words, address in self.constants.loads:
@@ -29,15 +30,16 @@ class Loader:
             self._before = self.timeline.chunks
             self._load_until(chunks.slots)
 
-    def finish(self, slice_: int) -> None:
-        """Loads the chunks whose slots fall free in a slice's pass."""
+    def finish(self) -> None:
+        """Loads the chunks whose slots fall free in a job's pass."""
+        self.turn += 1
         if chunks := self.constants.chunks:
-            self._load_until((slice_ + 1) * chunks.count // chunks.slices + chunks.slots)
+            self._load_until(self.turn * chunks.count // chunks.passes + chunks.slots)
 
     def _load_until(self, last: int) -> None:
         chunks = self.constants.chunks
         for n in range(self._next, min(chunks.count, last)):
             freed = self._before + n - chunks.slots + 1 if n >= chunks.slots else 0
-            self.timeline.load_chunk(self._base + n * chunks.words * GLB_WORD_BYTES,
+            self.timeline.load_chunk(self._base + n % chunks.different * chunks.words * GLB_WORD_BYTES,
                                      chunks.address + n % chunks.slots * chunks.words, chunks.words, freed)
             self._next = n + 1

@@ -94,14 +94,15 @@ class _Emitter:
         if first:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
-        descriptor = job_descriptor(self.machine, constants, job, source, made, others, first)
+        turn = self._loaders[n].turn
+        descriptor = job_descriptor(self.machine, constants, job, source, made, others, turn)
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []
         beside = [words for other in others for words in rows_region(other, *_rows_of(other, made, job))]
         self._wait_for(beside)
         self.timeline.run(descriptor, read, constants.resident + beside, written, filters)
-        self._loaders[n].finish(job.slice)
+        self._loaders[n].finish()
         if n == segment.last - 1 and segment.to_dram:
             self._store(group, made, job)
 
