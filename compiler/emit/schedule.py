@@ -9,7 +9,7 @@ from compiler.emit.passes import job_descriptor
 from compiler.emit.steps import Step
 from compiler.emit.timeline import Timeline, hoist_loads, rows_region
 from compiler.ir.buffer import Buffer, Region
-from compiler.ir.feature_map import FeatureMap, map_words, word_groups
+from compiler.ir.feature_map import FeatureMap, map_words, row_words, word_groups
 from compiler.ir.layer import Group, Map
 from compiler.ir.plan import Job, Plan
 from compiler.ir.program import Command, End
@@ -85,7 +85,6 @@ class _Emitter:
         n, segment = job.group, self.plan.segment_of[job.group]
         constants = self.constants[n]
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
-        made = replace(made, address=made.address + job.slice % 2 * made.words)
         if n == segment.first and segment.from_dram:
             self._fetch(n, source, job.reads[1])
         first = n not in self._loaders
@@ -95,6 +94,8 @@ class _Emitter:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
         turn = self._loaders[n].turn
+        if segment.slices > 1:
+            made = replace(made, address=made.address + turn % 2 * made.words)
         descriptor = job_descriptor(self.machine, constants, job, source, made, others, turn)
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
@@ -158,6 +159,12 @@ class _Emitter:
             self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
         first, last = (0, made.rows) if group.averaged else (job.first, job.last)
+        if made.groups < word_groups(group.output.shape[2]):  # a slice of each row
+            row = row_words(group.output.shape)
+            for y in range(first, last):
+                self.timeline.store(base + (y * row + job.slice * made.row_words) * GLB_WORD_BYTES,
+                                    made.row_address(y), made.row_words)
+            return
         for start, count in _without_wrap(made, first, last):
             self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
                                 count * made.row_words)

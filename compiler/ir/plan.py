@@ -6,7 +6,8 @@ A segment is a run of groups in one of five ways:
   SLICES    one group, input in the GLB, a job per slice of the filters, whose output goes to DRAM
   IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
   STRIPES   groups in turn, stripe by stripe: of the maps between them only the rows still needed stay
-  REFETCH   one group stripe by stripe, all of its filters coming anew for each stripe
+  REFETCH   one group stripe by stripe, all of its filters coming anew for each stripe; a job for each slice of them, if
+            there are several, whose output goes to DRAM
 The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
 Halo rows are kept, nothing is computed twice.
 """
@@ -81,7 +82,8 @@ class Segment:
             for n in reversed(range(depth)):
                 stripe = turn - n
                 if 0 <= stripe < stripes and targets[n][stripe] > made[n]:
-                    jobs.append(self._job(n, made[n], targets[n][stripe]))
+                    job = self._job(n, made[n], targets[n][stripe])
+                    jobs += [replace(job, slice=k) for k in range(self.slices)]
                     made[n] = targets[n][stripe]
         return jobs
 

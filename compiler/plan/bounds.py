@@ -68,8 +68,8 @@ def peak_words(segment: Segment, machine: MachineConfig) -> int:
         words += sum(ring for n, ring in enumerate(rings) if spans[n][0] <= place <= spans[n + 1][-1])
         words += unread[place] * source_row
         if job.group == segment.last - 1:
-            done = job.last
-        words += (min(2 * segment.rows, done) if segment.to_dram else done) * made_row
+            done = job.last if segment.slices == 1 else 2 * segment.rows
+        words += (min(2 * segment.rows, done) if segment.to_dram else done) * made_row // segment.slices
         most = max(most, words)
     return segment.beside + most
 
@@ -99,18 +99,16 @@ def segment_cycles(segment: Segment, machine: MachineConfig) -> int:
 
 
 def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) -> Mapping:
-    """The cheapest; where several images share filters, the cheapest whose filters may fit: those of a tile
-    stay for all inner blocks of pixels, all of them for all outer blocks."""
+    """The cheapest; where filters come while a job runs, the cheapest whose filters may fit: those of a tile stay for
+    all inner blocks of pixels, all of them for all outer blocks."""
     found = mappings_of(machine, group, rows, segment.way)
-    if not group.images or not isinstance(group, Filtered):
+    if segment.way not in COMING or not isinstance(group, Filtered):
         return found[0]
-    words = word_groups(group.source.shape[2])
-    rest = machine.glb_words - peak_words(segment, machine)
-    if segment.way in COMING:
-        rest += _least_filter_words(segment, machine)
-    stay = [m.tiles * m.tile if m.blocks.outer > 1 else m.tile if m.blocks.inner > 1 else 0 for m in found]
-    fitting = [m for m, filters in zip(found, stay) if filters * words + LEAST_CHUNK_WORDS <= rest]
-    return (fitting or found)[0]
+    rest = machine.glb_words - peak_words(segment, machine) + _least_filter_words(segment, machine)
+    for mapping in found:
+        if least_words(group, mapping) + LEAST_CHUNK_WORDS <= rest:
+            return mapping
+    return min(found, key=lambda m: least_words(group, m))
 
 
 def map_dram_words(segment: Segment) -> int:
@@ -122,7 +120,8 @@ def map_dram_words(segment: Segment) -> int:
 def dram_words(segment: Segment, machine: MachineConfig) -> int:
     words = map_dram_words(segment) + sum(constant_words(group, machine) for group in segment.groups)
     if segment.way is Way.REFETCH:
-        words += (len(segment.jobs) - 1) * resident_words(segment.groups[0], machine)
+        stripes = len(segment.jobs) // segment.slices
+        words += (stripes - 1) * resident_words(segment.groups[0], machine)
     return words
 
 

@@ -207,7 +207,7 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
             return
-        rounds = len(jobs) if segment.way is Way.REFETCH else 1
+        rounds = len(jobs) // segment.slices
         again = any(each.blocks.inner > 1 for each in found.values())
         for chunk_groups in _chunk_groups(packed):
             chunk = chunk_groups * mapping.tile

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.feature_map import NARROW_GROUPS, map_words, row_words
-from compiler.ir.layer import Depthwise, Filtered, Group, Pointwise
+from compiler.ir.feature_map import NARROW_GROUPS, map_words, row_words, word_groups
+from compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.flow import Flow
@@ -154,16 +154,19 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
     """All segments that begin with group `first` and have no more than `most` groups."""
     network = flow.groups
 
-    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool) -> Segment:
+    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1) -> Segment:
         fetched, held = flow.fetched(first, last), flow.held_words(first, last)
-        planned = Segment(network, first, last, way, rows, from_dram, to_dram, beside=held,
+        planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, beside=held,
                           fetched=sum(map_words(map_.shape) for _, map_ in fetched))
         there = sum(planned.operand_rows(n, map_.shape[0]) * row_words(map_.shape) for n, map_ in fetched)
         return replace(planned, beside=held + there) if fetched else planned
 
+    group = network[first]
     for to_dram in flow.exits(first):
         yield segment(first + 1, Way.WHOLE, 0, from_dram, to_dram)
-    group = network[first]
+        for rows, slices in _refetched(group):
+            if slices == 1 or to_dram:
+                yield segment(first + 1, Way.REFETCH, rows, from_dram, to_dram, slices)
     if group.at_once:
         return
     in_place = (not from_dram and flow.passed_on(first - 1) and not flow.held(first)
@@ -180,8 +183,23 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
                 if in_place and last == first + 1 and not to_dram:
                     continue  # the same with more words
                 yield segment(last, Way.STRIPES, rows, from_dram, to_dram)
-                if last == first + 1 and isinstance(group, Filtered) and rows < group.map_shape[0]:
-                    yield segment(last, Way.REFETCH, rows, from_dram, to_dram)
+
+
+def _refetched(group: Group) -> Iterator[tuple[int, int]]:
+    """(rows of a stripe, slices) of a group whose filters come again for each stripe."""
+    if not isinstance(group, Filtered) or group.averaged or group.at_once:
+        return
+    height, most = group.map_shape[0], SLICES[-1] if can_be_sliced(group) else 1
+    for rows in sorted({min(each, height) for each in STRIPE_ROWS}):
+        for slices in (1, *SLICES):
+            if slices <= most and len(group.filters) % (8 * slices) == 0 and (rows < height or slices > 1):
+                yield rows, slices
+
+
+def can_be_sliced(group: Filtered) -> bool:
+    """Whether slices of a group's filters may have passes of their own, and of its output lie in DRAM as it does."""
+    alike = group.map_shape[1] > 1 or word_groups(len(group.filters)) < NARROW_GROUPS
+    return alike and not group.others and not isinstance(group, Grouped)
 
 
 def segments_of_images(group: Group, from_dram: bool, last: bool):

@@ -34,7 +34,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
                             for k, maker in enumerate(flow.makers[n][1:])))
         if segment.way is Way.IN_PLACE:
             made.append(_in_place(groups, n, read[-1], segment))
-        elif segment.way is Way.SLICES:
+        elif segment.slices > 1:
             made.append(_slices(jobs, n, group, segment))
         elif n + 1 < segment.last:
             made.append(_between(jobs, n, group, segment))
@@ -91,10 +91,12 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
 
 
 def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    """Slices of an output on their way to DRAM: two, one of them being stored. The layout is a slice's. Who
-    reads the output gets it behind the last store, so that it may take the space."""
-    part = sliced(group, segment.slices)
-    layout = replace(_draft(part.output.shape, part.output.shape[0], group.images), planar=True)
+    """Slices of an output on their way to DRAM, of a map or of a stripe: two, one of them being stored. The layout is a
+    slice's. Who reads the output gets it behind the last store, so that it may take the space."""
+    part, whole_map = sliced(group, segment.slices), segment.way is Way.SLICES
+    rows = part.output.shape[0]
+    layout = replace(_draft(part.output.shape, rows if whole_map else min(segment.rows, rows), group.images),
+                     planar=whole_map)
     return MapPlan(layout, whole(group.name, "output slices", 2 * layout.words, *span(jobs, n)))
 
 
