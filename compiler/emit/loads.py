@@ -20,7 +20,6 @@ class Loader:
     _base: int = 0  # DRAM address of the chunks
     _before: int = 0  # chunks of the groups before
     _next: int = 0
-    turn: int = 0  # jobs that are done
 
     def begin(self) -> None:
         for name, words, address in self.constants.loads:
@@ -30,11 +29,10 @@ class Loader:
             self._before = self.timeline.chunks
             self._load_until(chunks.slots)
 
-    def finish(self) -> None:
-        """Loads the chunks whose slots fall free in a job's pass."""
-        self.turn += 1
+    def finish(self, turns: int) -> None:
+        """Loads the chunks whose slots fall free in the passes of so many jobs."""
         if chunks := self.constants.chunks:
-            self._load_until(self.turn * chunks.count // chunks.passes + chunks.slots)
+            self._load_until(turns * chunks.count // chunks.passes + chunks.slots)
 
     def _load_until(self, last: int) -> None:
         chunks = self.constants.chunks

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a plan with its places in the GLB to commands: the order of transfers and passes."""
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from compiler.emit.dram import DramLayout
@@ -11,7 +12,7 @@ from compiler.emit.timeline import Timeline, hoist_loads, rows_region
 from compiler.ir.buffer import Buffer, Region
 from compiler.ir.feature_map import FeatureMap, map_words, row_words, word_groups
 from compiler.ir.layer import Group, Map
-from compiler.ir.plan import Job, Plan
+from compiler.ir.plan import Job, Plan, Way
 from compiler.ir.program import Command, End
 from compiler.plan.constants import WorkConstants
 from compiler.plan.search import Placed
@@ -62,6 +63,7 @@ class _Emitter:
     dram: DramLayout = field(default_factory=DramLayout)
     _areas: dict[str, int] = field(default_factory=dict)  # DRAM address of a map
     _fetched: dict[int, int] = field(default_factory=dict)  # rows of a group's input that were loaded
+    _turns: Counter = field(default_factory=Counter)  # jobs of a group that are done
     _loaders: dict[int, Loader] = field(default_factory=dict)  # of the groups that have begun
 
     def __post_init__(self) -> None:
@@ -85,7 +87,10 @@ class _Emitter:
         n, segment = job.group, self.plan.segment_of[job.group]
         constants = self.constants[n]
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
-        if n == segment.first and segment.from_dram:
+        if segment.way is Way.CHANNELS:
+            source = replace(source, address=source.address + self._turns[n] % 2 * source.words)
+            self._load_slice(group, source, job)
+        elif n == segment.first and segment.from_dram:
             self._fetch(n, source, job.reads[1])
         first = n not in self._loaders
         others = tuple(plan.placed() for plan in self.plan.others[n])
@@ -93,7 +98,7 @@ class _Emitter:
         if first:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
-        turn = self._loaders[n].turn
+        turn = self._turns[n]
         if segment.slices > 1:
             made = replace(made, address=made.address + turn % 2 * made.words)
         descriptor = job_descriptor(self.machine, constants, job, source, made, others, turn)
@@ -103,7 +108,8 @@ class _Emitter:
         beside = [words for other in others for words in rows_region(other, *_rows_of(other, made, job))]
         self._wait_for(beside)
         self.timeline.run(descriptor, read, constants.resident + beside, written, filters)
-        self._loaders[n].finish()
+        self._turns[n] += 1
+        self._loaders[n].finish(self._turns[n])
         if n == segment.last - 1 and segment.to_dram:
             self._store(group, made, job)
 
@@ -121,6 +127,13 @@ class _Emitter:
             return
         self._load_rows(self._base(group, group.source), source, self._fetched.get(n, 0), last)
         self._fetched[n] = max(self._fetched.get(n, 0), last)
+
+    def _load_slice(self, group: Group, source: FeatureMap, job: Job) -> None:
+        """Loads the channels of an input that a job reads."""
+        row = row_words(group.source.shape)
+        base = self._base(group, group.source) + job.slice * source.row_words * GLB_WORD_BYTES
+        for y in range(*job.reads):
+            self.timeline.load(base + y * row * GLB_WORD_BYTES, source.row_address(y), source.row_words)
 
     def _fetch_others(self, n: int, group: Group, job: Job, made: FeatureMap, first: bool) -> None:
         """Loads the operands of a group, beside its source, that come from DRAM: whole, or the job's rows."""

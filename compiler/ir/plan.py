@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network cut into segments and jobs: which groups run together, in which order, and what lies in the GLB.
 
-A segment is a run of groups in one of five ways:
+A segment is a run of groups in one of six ways:
   WHOLE     one group, input and output in the GLB, one job
   SLICES    one group, input in the GLB, a job per slice of the filters, whose output goes to DRAM
   IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
   STRIPES   groups in turn, stripe by stripe: of the maps between them only the rows still needed stay
   REFETCH   one group stripe by stripe, all of its filters coming anew for each stripe; a job for each slice of them, if
             there are several, whose output goes to DRAM
+  CHANNELS  one group that does not mix channels, a job for each slice of them of a stripe; what a job reads comes from
+            DRAM for it alone, and what it makes goes there
 The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
 Halo rows are kept, nothing is computed twice.
 """
@@ -27,12 +29,13 @@ class Way(Enum):
     IN_PLACE = "in place"
     STRIPES = "stripes"
     REFETCH = "stripes, filters again"
+    CHANNELS = "slices of channels"
 
 
 @dataclass(frozen=True)
 class Job:
     """Output rows first to last - 1 (before pooling) of a group; reads: input rows, first and last + 1; slice:
-    which one of its filters."""
+    which one of its filters or channels."""
 
     group: int
     first: int
@@ -44,7 +47,7 @@ class Job:
 @dataclass(frozen=True)
 class Segment:
     """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of
-    the filters; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
+    the filters or channels; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
     words of those that come from DRAM, for this segment."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
@@ -116,6 +119,8 @@ class Segment:
     def input_ring_rows(self) -> int:
         """Rows of the input, coming from DRAM, that two jobs behind each other need; one where all read padding."""
         readers = [job for job in self.jobs if job.group == self.first]
+        if self.way is Way.CHANNELS:
+            return max(1, *(job.reads[1] - job.reads[0] for job in readers))
         ends = [*readers[1:], readers[-1]]
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))
 

@@ -50,6 +50,10 @@ def peak_words(segment: Segment, machine: MachineConfig) -> int:
         constants = [_shared_words(groups[0]) + _least_filter_words(segment, machine)]
     else:
         constants = [constant_words(group, machine) for group in groups]
+    if segment.way is Way.CHANNELS:
+        part = sliced(groups[0], segment.slices)
+        rows = segment.input_ring_rows() * row_words(part.source.shape) + segment.rows * row_words(part.output.shape)
+        return segment.beside + constants[0] + 2 * rows
     if segment.way not in (Way.STRIPES, Way.REFETCH):
         images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
         source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))
@@ -113,6 +117,9 @@ def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) 
 
 def map_dram_words(segment: Segment) -> int:
     words = map_words(segment.groups[0].source.shape) if segment.from_dram else 0
+    if segment.way is Way.CHANNELS:  # halo rows come again
+        words = sum(job.reads[1] - job.reads[0] for job in segment.jobs) * words // (
+            segment.groups[0].source.shape[0] * segment.slices)
     words += map_words(segment.groups[-1].output.shape) if segment.to_dram else 0
     return max(segment.groups[0].images, 1) * words + segment.fetched
 

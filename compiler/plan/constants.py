@@ -62,6 +62,7 @@ class WorkConstants:
     """
 
     group: Group
+    part: Group  # of which a job is: the group, or a slice of it
     machine: MachineConfig
     way: Way
     packing: Packing | None = None
@@ -101,7 +102,7 @@ class WorkConstants:
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
             return self._fixed[rows]
-        found = cheapest(self.machine, self.group, rows, self.way)
+        found = cheapest(self.machine, self.part, rows, self.way)
         return found[self.packing] if self.packing else next(iter(found.values()))
 
     def mapping(self, plan: Plan, n: int) -> Mapping:
@@ -123,7 +124,8 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
     DoesNotFit, its layer being a group's name."""
     found = []
     for n, group in enumerate(plan.groups):
-        constants = WorkConstants(group, machine, plan.segment_of[n].way)
+        segment = plan.segment_of[n]
+        constants = WorkConstants(group, sliced(group, segment.slices), machine, segment.way)
         found.append(constants)
         life = plan.spans[n]
         if isinstance(group, (Depthwise, Separable)):
@@ -145,7 +147,7 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if plan.segment_of[n].way in (Way.IN_PLACE, Way.STRIPES):
+        if segment.way in (Way.IN_PLACE, Way.STRIPES):
             _place_resident(plan, n, constants, packed[n], machine, space)
     for n, constants in enumerate(found):
         if isinstance(plan.groups[n], Filtered) and not constants.packing:
@@ -191,7 +193,7 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
     jobs = plan.jobs_of[n]
-    for found in _alike(machine, sliced(group, segment.slices), [job.last - job.first for job in jobs], segment.way):
+    for found in _alike(machine, constants.part, [job.last - job.first for job in jobs], segment.way):
         mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue

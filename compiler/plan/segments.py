@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import NARROW_GROUPS, map_words, row_words, word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
@@ -13,6 +14,7 @@ from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from model.config import GLB_WORD_BYTES, MachineConfig
+from model.encoding import Operation
 
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)
@@ -167,6 +169,9 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
         for rows, slices in _refetched(group):
             if slices == 1 or to_dram:
                 yield segment(first + 1, Way.REFETCH, rows, from_dram, to_dram, slices)
+        if from_dram and to_dram:
+            for rows, slices in _channel_slices(group):
+                yield segment(first + 1, Way.CHANNELS, rows, True, True, slices)
     if group.at_once:
         return
     in_place = (not from_dram and flow.passed_on(first - 1) and not flow.held(first)
@@ -187,12 +192,25 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
 
 def _refetched(group: Group) -> Iterator[tuple[int, int]]:
     """(rows of a stripe, slices) of a group whose filters come again for each stripe."""
-    if not isinstance(group, Filtered) or group.averaged or group.at_once:
+    if not isinstance(group, Filtered) or group.averaged:
         return
     height, most = group.map_shape[0], SLICES[-1] if can_be_sliced(group) else 1
     for rows in sorted({min(each, height) for each in STRIPE_ROWS}):
         for slices in (1, *SLICES):
             if slices <= most and len(group.filters) % (8 * slices) == 0 and (rows < height or slices > 1):
+                yield rows, slices
+
+
+def _channel_slices(group: Group) -> Iterator[tuple[int, int]]:
+    """(rows of a stripe, slices) of a group that does not mix channels."""
+    beside = isinstance(group, Elementwise) and (
+        group.operation.constants is not None and group.operation.kind not in (Operation.TABLE, Operation.SUM))
+    if not isinstance(group, (Depthwise, Elementwise)) or group.others or beside or len(group.operations) > 1:
+        return
+    height, groups = group.map_shape[0], word_groups(group.source.shape[2])
+    for rows in [height] if group.at_once else sorted({min(each * group.together, height) for each in STRIPE_ROWS}):
+        for slices in (n for n in range(2, groups + 1) if groups % n == 0):
+            if group.source.shape[2] == group.output.shape[2] and group.source.shape[2] % (8 * slices) == 0:
                 yield rows, slices
 
 

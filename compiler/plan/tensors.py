@@ -60,8 +60,12 @@ def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
 
 def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool,
              early: bool) -> MapPlan:
-    """An input that comes row by row, or that of several images whole, from DRAM."""
+    """An input that comes row by row, or that of several images whole, from DRAM; slices of channels in two places in
+    turn, each for a job."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
+    if segment.way is Way.CHANNELS:
+        layout = _draft(sliced(group, segment.slices).source.shape, rows)
+        return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))
     layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes)
     first, last = span(jobs, n)
     return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
