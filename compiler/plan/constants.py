@@ -199,7 +199,7 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, words: Packed, ma
             count = packed.size // chunk
             # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
             kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
-            slots = min(free // chunk, count, max(kept, 1) + wanted)
+            slots = min(free // chunk, count)
             if slots >= min(max(kept + 1, 2), count):
                 break
         else:
