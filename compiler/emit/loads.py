@@ -19,6 +19,7 @@ class Loader:
     dram: DramLayout
     _base: int = 0  # DRAM address of the chunks
     _next: int = 0
+    turn: int = 0  # jobs that are done
 
     def begin(self) -> None:
         for name, words, address in self.constants.loads:
@@ -27,14 +28,15 @@ class Loader:
             self._base = self.dram.constant(f"{self.constants.group.layer}.filters", chunks.packed)
             self._load_until(chunks.slots)
 
-    def finish(self, slice_: int) -> None:
-        """Loads the chunks whose slots fall free in a slice's pass."""
+    def finish(self) -> None:
+        """Loads the chunks whose slots fall free in a job's pass."""
+        self.turn += 1
         if chunks := self.constants.chunks:
-            self._load_until((slice_ + 1) * chunks.count // chunks.slices + chunks.slots)
+            self._load_until(self.turn * chunks.count // chunks.passes + chunks.slots)
 
     def _load_until(self, last: int) -> None:
         chunks = self.constants.chunks
         for n in range(self._next, min(chunks.count, last)):
-            self.timeline.load_chunk(self._base + n * chunks.words * GLB_WORD_BYTES,
+            self.timeline.load_chunk(self._base + n % chunks.different * chunks.words * GLB_WORD_BYTES,
                                      chunks.address + n % chunks.slots * chunks.words, chunks.words)
             self._next = n + 1

@@ -25,18 +25,18 @@ from model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
 
 
 def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
-                   others: tuple[FeatureMap, ...], first: bool) -> Descriptor:
-    """others: maps of words B; first: of the group's jobs, which waits for its constants. Raises ValueError for what
+                   others: tuple[FeatureMap, ...], turn: int) -> Descriptor:
+    """others: maps of words B; turn: which of the group's jobs it is. Raises ValueError for what
     a pass cannot do."""
     if isinstance(constants.group, Elementwise):
         return _elementwise_descriptor(machine, constants, job, source, made, others)
-    descriptor = _array_descriptor(machine, constants, job, source, made, first)
+    descriptor = _array_descriptor(machine, constants, job, source, made, turn)
     for operation in constants.group.operations:
         if operation.kind == Operation.TABLE:
             beside = _lookup_stream(constants)
         else:
             [other] = others
-            beside = _array_descriptor(machine, constants, job, source, other, first).stream(Stream.OFMAP)
+            beside = _array_descriptor(machine, constants, job, source, other, turn).stream(Stream.OFMAP)
         descriptor = with_operation(machine, descriptor, operation, beside)
     return descriptor
 
@@ -65,9 +65,9 @@ def _lookup_stream(constants: WorkConstants) -> StreamDescriptor:
 
 
 def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
-                      first: bool) -> Descriptor:
+                      turn: int) -> Descriptor:
     group, blocks = constants.group, constants.blocks(job)
-    zero_point, filters = group.source.zero_point, constants.filters_of(job, first)
+    zero_point, filters = group.source.zero_point, constants.filters_of(job, turn)
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
         halves = row_stationary_groups(group) // source.groups
         return convolution_descriptor(machine, ConvolutionPass(

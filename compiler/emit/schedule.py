@@ -94,7 +94,8 @@ class _Emitter:
         if first:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
-        descriptor = job_descriptor(self.machine, constants, job, source, made, others, first)
+        turn = self._loaders[n].turn
+        descriptor = job_descriptor(self.machine, constants, job, source, made, others, turn)
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []
@@ -102,7 +103,7 @@ class _Emitter:
         self._wait_for(beside)
         cycles = constants.mapping_of(job.last - job.first).cycles
         self.timeline.run(descriptor, read, constants.resident + beside, written, filters, cycles)
-        self._loaders[n].finish(job.slice)
+        self._loaders[n].finish()
         if n == segment.last - 1 and segment.to_dram:
             self._store(group, made, job)
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network cut into segments and jobs: which groups run together, in which order, and what lies in the GLB.
 
-A segment is a run of groups in one of four ways:
+A segment is a run of groups in one of five ways:
   WHOLE     one group, input and output in the GLB, one job
   SLICES    one group, input in the GLB, a job per slice of the filters, whose output goes to DRAM
   IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
   STRIPES   groups in turn, stripe by stripe: of the maps between them only the rows still needed stay
+  REFETCH   one group stripe by stripe, all of its filters coming anew for each stripe
 The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
 Halo rows are kept, nothing is computed twice.
 """
@@ -24,6 +25,7 @@ class Way(Enum):
     SLICES = "slices"
     IN_PLACE = "in place"
     STRIPES = "stripes"
+    REFETCH = "stripes, filters again"
 
 
 @dataclass(frozen=True)

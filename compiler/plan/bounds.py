@@ -11,6 +11,7 @@ from compiler.target.mapping import Mapping
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
+COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 10  # cycles between two jobs
 READ_LATENCY = 100  # cycles until rows just written are multiplied
@@ -33,23 +34,23 @@ def _shared_words(group: Group) -> int:
 
 
 def _least_filter_words(segment: Segment, machine: MachineConfig) -> int:
-    """Of a group that is one job, or one for each slice of its filters: what the mapping that needs least keeps. Raises
-    DoesNotFit where there is no mapping."""
+    """Of a group whose filters come for each job: what the mapping that needs least keeps. Raises DoesNotFit where
+    there is no mapping."""
     group = segment.groups[0]
     if not isinstance(group, Filtered):
         return 0
-    found = mappings_of(machine, sliced(group, segment.slices), group.map_shape[0], segment.way)
+    found = mappings_of(machine, sliced(group, segment.slices), segment.rows or group.map_shape[0], segment.way)
     return min(least_words(group, mapping) for mapping in found)
 
 
 def peak_words(segment: Segment, machine: MachineConfig) -> int:
     """A lower bound of the GLB words in use at the fullest moment. Raises DoesNotFit where there is no mapping."""
     groups, jobs = segment.groups, segment.jobs
-    if segment.way in (Way.WHOLE, Way.SLICES):
+    if segment.way in COMING:
         constants = [_shared_words(groups[0]) + _least_filter_words(segment, machine)]
     else:
         constants = [constant_words(group, machine) for group in groups]
-    if segment.way is not Way.STRIPES:
+    if segment.way not in (Way.STRIPES, Way.REFETCH):
         images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
         source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))
         if segment.way is Way.IN_PLACE:
@@ -105,7 +106,7 @@ def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) 
         return found[0]
     words = word_groups(group.source.shape[2])
     rest = machine.glb_words - peak_words(segment, machine)
-    if segment.way in (Way.WHOLE, Way.SLICES):
+    if segment.way in COMING:
         rest += _least_filter_words(segment, machine)
     stay = [m.tiles * m.tile if m.blocks.outer > 1 else m.tile if m.blocks.inner > 1 else 0 for m in found]
     fitting = [m for m, filters in zip(found, stay) if filters * words + LEAST_CHUNK_WORDS <= rest]
@@ -119,7 +120,10 @@ def map_dram_words(segment: Segment) -> int:
 
 
 def dram_words(segment: Segment, machine: MachineConfig) -> int:
-    return map_dram_words(segment) + sum(constant_words(group, machine) for group in segment.groups)
+    words = map_dram_words(segment) + sum(constant_words(group, machine) for group in segment.groups)
+    if segment.way is Way.REFETCH:
+        words += (len(segment.jobs) - 1) * resident_words(segment.groups[0], machine)
+    return words
 
 
 def segment_cost(segment: Segment, machine: MachineConfig, objective: str) -> tuple[float, float]:

@@ -9,8 +9,8 @@ from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
-from compiler.plan.filters import Packed, least_words, stays
-from compiler.plan.mappings import cheapest, mappings_of
+from compiler.plan.filters import Packed, least_words
+from compiler.plan.mappings import cheapest, mappings_of, stays
 from compiler.plan.placement import Space
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.mapping import Mapping, Packing
@@ -23,19 +23,30 @@ LEAST_CHUNKS = 8  # so that the first pass can begin early
 
 @dataclass(frozen=True)
 class Chunks:
-    """Filters that come in chunks of `words`, each waited for by the first pass that reads it. With fewer
-    slots than chunks they pass through a ring, each used once (by all pixels of the map). slices: passes
-    that share them, each with chunks of its own."""
+    """Filters that come in chunks of `words`, each waited for by the first pass that reads it. With fewer slots than
+    chunks they pass through a ring. slices: passes that share them, each with chunks of its own; rounds: passes to each
+    of which all of them come."""
 
     packed: np.ndarray
     address: int
     words: int
     slots: int
     slices: int = 1
+    rounds: int = 1
+
+    @property
+    def different(self) -> int:
+        return self.packed.size // self.words
 
     @property
     def count(self) -> int:
-        return self.packed.size // self.words
+        """Of all that come."""
+        return self.different * self.rounds
+
+    @property
+    def passes(self) -> int:
+        """That have chunks of their own."""
+        return self.slices * self.rounds
 
     @property
     def region(self) -> Region:
@@ -60,7 +71,7 @@ class WorkConstants:
     chunks: Chunks | None = None
     resident: Region = field(default_factory=list)
     loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
-    _fixed: Mapping | None = None
+    _fixed: dict[int, Mapping] | None = None  # by rows of a job
 
     @property
     def filters_at(self) -> str:
@@ -68,14 +79,14 @@ class WorkConstants:
             return f"in a ring of {self.chunks.slots} x {self.chunks.words * GLB_WORD_BYTES} bytes"
         return "resident"
 
-    def filters_of(self, job: Job, first: bool) -> Filters | None:
-        """As a job of the group sees its filters: only the first waits for chunks, unless each has its slice."""
-        if self.filters is None or first:
+    def filters_of(self, job: Job, turn: int) -> Filters | None:
+        """As a job of the group, the turn-th, sees its filters: only the first waits for chunks, unless each has its
+        own."""
+        if self.filters is None or turn == 0:
             return self.filters
-        if self.chunks is None or self.chunks.slices == 1:
+        if self.chunks is None or self.chunks.passes == 1:
             return replace(self.filters, chunk_groups=None)
-        words = job.slice * self.chunks.packed.size // self.chunks.slices
-        words %= self.chunks.slots * self.chunks.words
+        words = turn * self.chunks.count // self.chunks.passes % self.chunks.slots * self.chunks.words
         blocks = job.slice * self.filters.tiles * self.filters.count // 8
         return replace(self.filters, address=self.filters.address + words,
                        table_address=self.filters.table_address + blocks * TABLE_WORDS)
@@ -89,7 +100,7 @@ class WorkConstants:
 
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
-            return self._fixed
+            return self._fixed[rows]
         found = cheapest(self.machine, self.group, rows, self.way)
         return found[self.packing] if self.packing else next(iter(found.values()))
 
@@ -134,11 +145,11 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
+        if plan.segment_of[n].way in (Way.IN_PLACE, Way.STRIPES):
             _place_resident(plan, n, constants, packed[n], machine, space)
     for n, constants in enumerate(found):
         if isinstance(plan.groups[n], Filtered) and not constants.packing:
-            _place_whole(plan, n, constants, packed[n], machine, space, int(slots[n]))
+            _place_streamed(plan, n, constants, packed[n], machine, space, int(slots[n]))
     return found
 
 
@@ -172,21 +183,23 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     constants.filters = replace(constants.filters, address=buffer.address)
 
 
-def _place_whole(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig, space: Space,
-                 wanted: int) -> None:
-    """Filters of a group that is one job, or one for each slice of them: in chunks where each is used by one
-    block of pixels or by inner blocks in turn, else resident; the mapping is the cheapest for which there is
-    room."""
-    group, (birth, death), slices = plan.groups[n], plan.spans[n], plan.segment_of[n].slices
+def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig, space: Space,
+                    wanted: int) -> None:
+    """Filters of a group that is one job, or one for each slice of them or for each stripe: in chunks where each is
+    used by one block of pixels or by inner blocks in turn, else resident; the mappings are the cheapest for which there
+    is room."""
+    group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
-    job = plan.jobs[birth // 2]
-    for mapping in mappings_of(machine, sliced(group, slices), job.last - job.first):
+    jobs = plan.jobs_of[n]
+    for found in _alike(machine, sliced(group, segment.slices), [job.last - job.first for job in jobs], segment.way):
+        mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
-        if least_words(group, mapping) > free or stays(mapping) and slices > 1:
+        least = max(least_words(group, each) for each in found.values())
+        if least > free or stays(mapping) and segment.slices > 1:
             continue
         packed = words.filters(mapping.packing)
-        constants.packing, constants._fixed = mapping.packing, mapping
+        constants.packing, constants._fixed = mapping.packing, found
         filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
         if stays(mapping):
             buffer = whole(group.name, "filters", packed.size, birth, death, loaded=True)
@@ -194,11 +207,13 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, words: Packed, ma
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
             return
+        rounds = len(jobs) if segment.way is Way.REFETCH else 1
+        again = any(each.blocks.inner > 1 for each in found.values())
         for chunk_groups in _chunk_groups(packed):
             chunk = chunk_groups * mapping.tile
-            count = packed.size // chunk
+            count = packed.size // chunk * rounds
             # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
-            kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
+            kept = packed.shape[1] // chunk_groups if again else 0
             slots = min(free // chunk, count)
             if slots >= min(max(kept + 1, 2), count):
                 break
@@ -207,13 +222,22 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, words: Packed, ma
         buffer = whole(group.name, "filters", slots * chunk, birth, death, loaded=True)
         buffer.head = chunk
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer.address, chunk, slots, slices)
+        constants.chunks = Chunks(packed, buffer.address, chunk, slots, segment.slices, rounds)
         ring = (buffer.address + slots * chunk, slots * chunk) if slots < count else None
         constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
         return
     bytes_ = free * GLB_WORD_BYTES
     raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free",
                      layer=group.name, bound=bytes_)
+
+
+def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> list[dict[int, Mapping]]:
+    """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
+    if len(set(rows)) == 1:
+        return [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
+    least = {r: cheapest(machine, group, r, way) for r in rows}
+    found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
+    return sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), of[rows[0]].tile))
 
 
 def _chunk_groups(packed: np.ndarray) -> list[int]:

@@ -7,14 +7,14 @@ from math import inf
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import NARROW_GROUPS, map_words, row_words
-from compiler.ir.layer import Depthwise, Group, Pointwise
+from compiler.ir.layer import Depthwise, Filtered, Group, Pointwise
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import peak_words, segment_cost
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from model.config import GLB_WORD_BYTES, MachineConfig
 
-STRIPE_ROWS = (1, 2, 4, 8)
+STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)
 MOST_GROUPS = 4  # of a segment
 
@@ -180,6 +180,8 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
                 if in_place and last == first + 1 and not to_dram:
                     continue  # the same with more words
                 yield segment(last, Way.STRIPES, rows, from_dram, to_dram)
+                if last == first + 1 and isinstance(group, Filtered) and rows < group.map_shape[0]:
+                    yield segment(last, Way.REFETCH, rows, from_dram, to_dram)
 
 
 def segments_of_images(group: Group, from_dram: bool, last: bool):

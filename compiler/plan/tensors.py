@@ -38,7 +38,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
             made.append(_slices(jobs, n, group, segment))
         elif n + 1 < segment.last:
             made.append(_between(jobs, n, group, segment))
-        elif segment.to_dram and segment.way is Way.STRIPES:
+        elif segment.to_dram and segment.way in (Way.STRIPES, Way.REFETCH):
             made.append(_staged(jobs, n, group, segment, stored))
         elif not segment.to_dram and not flow.passed_on(n):
             made.append(_held(jobs, n, flow))
