@@ -38,5 +38,5 @@ class Loader:
         chunks = self.constants.chunks
         for n in range(self._next, min(chunks.count, last)):
             self.timeline.load_chunk(self._base + n % chunks.different * chunks.words * GLB_WORD_BYTES,
-                                     chunks.address + n % chunks.slots * chunks.words, chunks.words)
+                                     chunks.address(n), chunks.words)
             self._next = n + 1
