@@ -3,7 +3,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from compiler.ir.buffer import Buffer
@@ -61,13 +61,13 @@ class Space:
         if not fitting:
             raise NoRoom(buffer, self.words)
         if buffer.loaded:
-            buffer.address = min(zip(self._occupied_until(buffer, fitting), fitting))[1]
+            buffer.address = min(zip(self._free_from(buffer, fitting), fitting))[1]
         else:
             wanted = where * (self.words - buffer.words)
             above = bisect_left(fitting, wanted)
             buffer.address = min(fitting[max(above - 1, 0) : above + 1], key=lambda a: (abs(a - wanted), a))
         if buffer.rotates:
-            buffer.start = _first_slot(self.free_from(buffer, buffer.chunk))
+            buffer.start = _order(self.free_from(buffer, buffer.chunk))[1]
         for placed in (buffer, *copies):
             placed.address = buffer.address
             self.placed.append(placed)
@@ -117,15 +117,21 @@ class Space:
                 found.update(range(-(-low // GRID_WORDS) * GRID_WORDS, high + 1, GRID_WORDS))
         return sorted(found)
 
-    def _occupied_until(self, buffer: Buffer, addresses: list[int]) -> list[int]:
-        """For each address at which a buffer fits: the last time before its birth at which one of its words is taken,
-        or -1. What is taken then has died before the buffer's birth."""
-        words, found = buffer.words, []
-        before = self._until[: bisect_left(self._until, (buffer.birth,))]
+    def _free_from(self, buffer: Buffer, addresses: list[int]) -> list[float]:
+        """For each address at which a buffer fits, the jobs that are over when all of its words can be loaded; of one
+        that chunks pass through, the sum of those of its slots, in their order."""
+        if buffer.rotates:
+            return [_order(self.free_from(replace(buffer, address=address), buffer.chunk))[0] for address in addresses]
+        before, found = self._until[: bisect_left(self._until, (buffer.birth,))], []
         before.reverse()
         for address in addresses:
-            last = address + words
-            found.append(next((dead for dead, start, end, _ in before if start < last and end > address), -1))
+            last, latest = address + buffer.words, 0.0
+            for dead, start, end, jobs in before:
+                if start < last and end > address:
+                    latest = max(latest, jobs)
+                elif dead // 2 + 1 <= latest:
+                    break
+            found.append(latest)
         return found
 
 
@@ -135,7 +141,8 @@ def _pieces(buffer: Buffer, free: list[float]) -> list[Piece]:
     return [Piece(buffer.birth // 2, job, words * free.count(job)) for job in set(free)]
 
 
-def _first_slot(free: list[float]) -> int:
-    """Of a ring: the one from which on they fall free soonest, in their order."""
+def _order(free: list[float]) -> tuple[float, int]:
+    """Of a ring whose slots are free when so many jobs are over: the slot from which on they fall free soonest, in their
+    order, behind the sum of these."""
     starts = [slot for slot in range(len(free)) if free[slot] != free[slot - 1]] or [0]
-    return min(starts, key=lambda start: sum(accumulate(free[start:] + free[:start], max)))
+    return min((sum(accumulate(free[start:] + free[:start], max)), start) for start in starts)
