@@ -8,7 +8,7 @@ from compiler.emit.dram import DramLayout
 from compiler.emit.loads import Loader
 from compiler.emit.passes import job_descriptor
 from compiler.emit.steps import Step
-from compiler.emit.timeline import Timeline, hoist_loads, rows_region
+from compiler.emit.timeline import Timeline, rows_region
 from compiler.ir.buffer import Buffer, Region
 from compiler.ir.feature_map import FeatureMap, map_words, row_words, word_groups
 from compiler.ir.layer import Group, Map
@@ -78,7 +78,7 @@ class _Emitter:
                 self._job(job, group)
             except ValueError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
-        commands = [*hoist_loads(self.timeline.commands), End()]
+        commands = [*self.timeline.commands(), End()]
         ends = {group.output.name: group.output for group in plan.groups if group.stored}
         outputs = [Place(map_, self._areas[name]) for name, map_ in ends.items()]
         return Schedule(plan, buffers, commands, self.dram, steps, self.images, inputs, outputs)
@@ -107,7 +107,8 @@ class _Emitter:
         filters = constants.chunks.region if constants.chunks else []
         beside = [words for other in others for words in rows_region(other, *_rows_of(other, made, job))]
         self._wait_for(beside)
-        self.timeline.run(descriptor, read, constants.resident + beside, written, filters)
+        cycles = constants.mapping_of(job.last - job.first).cycles
+        self.timeline.run(descriptor, read, constants.resident + beside, written, filters, cycles)
         self._turns[n] += 1
         self._loaders[n].finish(self._turns[n])
         if n == segment.last - 1 and segment.to_dram:

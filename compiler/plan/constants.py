@@ -11,6 +11,7 @@ from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
 from compiler.plan.filters import Packed, least_words
 from compiler.plan.mappings import cheapest, mappings_of, stays
+from compiler.plan.arrival import Piece
 from compiler.plan.placement import Space
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.mapping import Mapping, Packing
@@ -28,7 +29,7 @@ class Chunks:
     of which all of them come."""
 
     packed: np.ndarray
-    address: int
+    buffer: Buffer
     words: int
     slots: int
     slices: int = 1
@@ -50,7 +51,28 @@ class Chunks:
 
     @property
     def region(self) -> Region:
-        return [(self.address, self.slots * self.words)]
+        return [(self.buffer.address, self.slots * self.words)]
+
+    def address(self, n: int) -> int:
+        """Of chunk n of all that come."""
+        return self.buffer.address + (self.buffer.start + n) % self.slots * self.words
+
+    def pieces(self, space: Space, jobs: list[int]) -> list[Piece]:
+        """As they are loaded; jobs: of the group."""
+        free = space.free_from(self.buffer, self.words)
+        found, latest, each = [], 0.0, self.count // self.passes
+        for n in range(min(self.slots, self.count)):
+            latest = max(latest, free[(self.buffer.start + n) % self.slots])
+            if found and found[-1][:2] == [jobs[n // each], latest]:
+                found[-1][2] += self.words
+            else:
+                found.append([jobs[n // each], latest, self.words])
+        pieces = [Piece(*piece, streamed=True) for piece in found]
+        for turn in range(self.slots // each, self.passes):
+            words = (each - max(self.slots - turn * each, 0)) * self.words
+            if words:
+                pieces.append(Piece(jobs[turn], 0.0, words, streamed=True, again=True))
+        return pieces
 
 
 @dataclass
@@ -87,9 +109,9 @@ class WorkConstants:
             return self.filters
         if self.chunks is None or self.chunks.passes == 1:
             return replace(self.filters, chunk_groups=None)
-        words = turn * self.chunks.count // self.chunks.passes % self.chunks.slots * self.chunks.words
+        address = self.chunks.address(turn * self.chunks.count // self.chunks.passes)
         blocks = job.slice * self.filters.tiles * self.filters.count // 8
-        return replace(self.filters, address=self.filters.address + words,
+        return replace(self.filters, address=address,
                        table_address=self.filters.table_address + blocks * TABLE_WORDS)
 
     def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
@@ -117,11 +139,9 @@ class WorkConstants:
         return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
 
 
-def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space,
-                    slots: np.ndarray) -> list[WorkConstants]:
+def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space) -> list[WorkConstants]:
     """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
-    room allows. slots: of each group, chunks that a filter ring should hold beside those in use. Raises
-    DoesNotFit, its layer being a group's name."""
+    room allows. Raises DoesNotFit, its layer being a group's name."""
     found = []
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
@@ -151,7 +171,7 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
             _place_resident(plan, n, constants, packed[n], machine, space)
     for n, constants in enumerate(found):
         if isinstance(plan.groups[n], Filtered) and not constants.packing:
-            _place_streamed(plan, n, constants, packed[n], machine, space, int(slots[n]))
+            _place_streamed(plan, n, constants, packed[n], machine, space)
     return found
 
 
@@ -178,15 +198,15 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     else:
         chunk_groups = _chunk_groups(packed)[0]
         chunk = chunk_groups * chosen.tile
-        buffer.head = chunk
+        buffer.chunk = chunk
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer.address, chunk, packed.size // chunk)
+        constants.chunks = Chunks(packed, buffer, chunk, packed.size // chunk)
         constants.filters = replace(constants.filters, chunk_groups=chunk_groups)
     constants.filters = replace(constants.filters, address=buffer.address)
 
 
-def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig, space: Space,
-                    wanted: int) -> None:
+def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig,
+                    space: Space) -> None:
     """Filters of a group that is one job, or one for each slice of them or for each stripe: in chunks where each is
     used by one block of pixels or by inner blocks in turn, else resident; the mappings are the cheapest for which there
     is room."""
@@ -209,24 +229,26 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
             return
-        rounds = len(jobs) // segment.slices
         again = any(each.blocks.inner > 1 for each in found.values())
         for chunk_groups in _chunk_groups(packed):
             chunk = chunk_groups * mapping.tile
-            count = packed.size // chunk * rounds
+            count = packed.size // chunk
             # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
             kept = packed.shape[1] // chunk_groups if again else 0
-            slots = min(free // chunk, count, max(kept, 1) + wanted)
+            slots = min(free // chunk, count)
             if slots >= min(max(kept + 1, 2), count):
                 break
         else:
             continue
         buffer = whole(group.name, "filters", slots * chunk, birth, death, loaded=True)
-        buffer.head = chunk
+        rounds = len(jobs) // segment.slices if slots < count or segment.slices > 1 else 1
+        buffer.chunk = chunk
+        buffer.passing = count if len(jobs) == 1 else 0
+        buffer.rotates = slots < count * rounds
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer.address, chunk, slots, segment.slices, rounds)
-        ring = (buffer.address + slots * chunk, slots * chunk) if slots < count else None
-        constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
+        constants.chunks = Chunks(packed, buffer, chunk, slots, segment.slices, rounds)
+        ring = (buffer.address + slots * chunk, slots * chunk) if slots < count * rounds else None
+        constants.filters = replace(filters, address=constants.chunks.address(0), ring=ring, chunk_groups=chunk_groups)
         return
     bytes_ = free * GLB_WORD_BYTES
     raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free",
@@ -236,7 +258,8 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
 def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> list[dict[int, Mapping]]:
     """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
     if len(set(rows)) == 1:
-        return [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
+        found = [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
+        return sorted(found, key=lambda of: (of[rows[0]].cycles, of[rows[0]].tile))
     least = {r: cheapest(machine, group, r, way) for r in rows}
     found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
     return sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), of[rows[0]].tile))
