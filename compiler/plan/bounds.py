@@ -4,7 +4,7 @@
 from compiler.cost.prices import PJ_PER_DRAM_BYTE
 from compiler.ir.feature_map import map_words, row_words, word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
-from compiler.ir.plan import Segment, Way
+from compiler.ir.plan import Job, Segment, Way
 from compiler.plan.filters import least_words, resident_words
 from compiler.plan.mappings import first_tile, mappings_of
 from compiler.target.mapping import Mapping
@@ -14,7 +14,9 @@ from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 10  # cycles between two jobs
+TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
+MAP_SHARE = 1
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 
@@ -93,13 +95,33 @@ def segment_cycles(segment: Segment, machine: MachineConfig) -> int:
     """Estimate: the array's cycles, or the transfers', whichever are more."""
     total, before, drain = 0, None, 0
     for job in segment.jobs:
-        group = sliced(segment.network[job.group], segment.slices)
-        mapping = _mapping(segment, machine, group, job.last - job.first)
+        mapping = _mapping_of_job(segment, machine, job)
         total += mapping.cycles + JOB_OVERHEAD
         if before and before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
             total += drain + READ_LATENCY  # the rows of the job before have to be written first
         before, drain = job, mapping.tile * mapping.blocks.pixels
-    return max(total, dram_words(segment, machine) // machine.bus_words)
+    turns = TURN * len(segment.jobs) if segment.from_dram and segment.to_dram else 0
+    return max(total, dram_words(segment, machine) // machine.bus_words + turns)
+
+
+def head_words(segment: Segment, machine: MachineConfig) -> int:
+    """Words that the first job waits for: of its input, if that comes from DRAM, and of the first group's constants."""
+    group, job = segment.groups[0], segment.jobs[0]
+    words = _shared_words(group) + (LEAST_CHUNK_WORDS if isinstance(group, Filtered) else 0)
+    if segment.from_dram:
+        words += (job.reads[1] - job.reads[0]) * row_words(group.source.shape) // (
+            segment.slices if segment.way is Way.CHANNELS else 1)
+    return words
+
+
+def tail_cycles(segment: Segment, machine: MachineConfig) -> int:
+    """From the last multiplication until what it makes can be read."""
+    mapping = _mapping_of_job(segment, machine, segment.jobs[-1])
+    return mapping.tile * mapping.blocks.pixels + READ_LATENCY
+
+
+def _mapping_of_job(segment: Segment, machine: MachineConfig, job: Job) -> Mapping:
+    return _mapping(segment, machine, sliced(segment.network[job.group], segment.slices), job.last - job.first)
 
 
 def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) -> Mapping:
@@ -139,4 +161,4 @@ def segment_cost(segment: Segment, machine: MachineConfig, objective: str) -> tu
         return words, cycles
     if objective == "energy":
         return words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + cycles * LEAKAGE_PJ, cycles
-    return cycles + map_dram_words(segment) // machine.bus_words, words
+    return cycles + map_dram_words(segment) // (MAP_SHARE * machine.bus_words), words
