@@ -258,8 +258,7 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
 def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> list[dict[int, Mapping]]:
     """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
     if len(set(rows)) == 1:
-        found = [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
-        return sorted(found, key=lambda of: (of[rows[0]].cycles, of[rows[0]].tile))
+        return [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
     least = {r: cheapest(machine, group, r, way) for r in rows}
     found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
     return sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), of[rows[0]].tile))
