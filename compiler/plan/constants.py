@@ -140,8 +140,9 @@ class WorkConstants:
 
 
 def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space) -> list[WorkConstants]:
-    """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
-    room allows. Raises DoesNotFit, its layer being a group's name."""
+    """Places the constants of all groups, in their order, so that each finds where the words of those before it fall
+    free: first what has to stay, then filters of whole-map groups as the room allows. Raises DoesNotFit, its layer
+    being a group's name."""
     found = []
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
@@ -169,8 +170,7 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
         if segment.way in (Way.IN_PLACE, Way.STRIPES):
             _place_resident(plan, n, constants, packed[n], machine, space)
-    for n, constants in enumerate(found):
-        if isinstance(plan.groups[n], Filtered) and not constants.packing:
+        else:
             _place_streamed(plan, n, constants, packed[n], machine, space)
     return found
 
@@ -258,8 +258,7 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
 def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> list[dict[int, Mapping]]:
     """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
     if len(set(rows)) == 1:
-        found = [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
-        return sorted(found, key=lambda of: (of[rows[0]].cycles, of[rows[0]].tile))
+        return [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
     least = {r: cheapest(machine, group, r, way) for r in rows}
     found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
     return sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), of[rows[0]].tile))

@@ -37,10 +37,12 @@ class Space:
     def free_from(self, buffer: Buffer, words: int) -> list[float]:
         """For each run of so many words of a placed buffer, the jobs that are over when all of them can be loaded: the
         last one in part where words of a ring fall free while it runs."""
-        found = [0.0] * -(-buffer.words // words)
+        low, size = buffer.address, buffer.words
+        high, found = low + size, [0.0] * -(-size // words)
         for _, start, end, jobs in self._until[: bisect_left(self._until, (buffer.birth,))]:
-            first, last = max(start - buffer.address, 0), min(end - buffer.address, buffer.words)
-            if first < last:
+            if start < high and end > low:
+                first = start - low if start > low else 0
+                last = end - low if end < high else size
                 for run in range(first // words, (last - 1) // words + 1):
                     if jobs > found[run]:
                         found[run] = jobs

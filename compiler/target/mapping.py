@@ -60,7 +60,10 @@ def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
         found = [] if group.images else [*_by_taps(machine, group, rows), *_row_stationary(machine, group, rows)]
     else:
         found = _separables(machine, group, rows)
-    return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels, m.mode))
+    # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what
+    # reads the ofmap waits for the sums of the last.
+    kept = -1 if isinstance(group, Separable) else 1
+    return sorted(found, key=lambda m: (m.cycles, kept * m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels, m.mode))
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
