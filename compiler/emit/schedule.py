@@ -9,7 +9,7 @@ from compiler.emit.passes import job_descriptor
 from compiler.emit.steps import Step
 from compiler.emit.timeline import Timeline, hoist_loads, rows_region
 from compiler.ir.buffer import Buffer, Region
-from compiler.ir.feature_map import FeatureMap, map_words, word_groups
+from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Group, Map
 from compiler.ir.plan import Job, Plan
 from compiler.ir.program import Command, End
@@ -28,8 +28,7 @@ class Place:
     @property
     def layout(self) -> FeatureMap:
         """Of one image."""
-        rows, cols, channels = self.map.shape
-        return FeatureMap(rows, cols, word_groups(channels), 0, rows)
+        return self.map.layout
 
 
 @dataclass
@@ -108,7 +107,7 @@ class _Emitter:
     def _area(self, map_: Map, name: str) -> int:
         """The DRAM address of a map of all images."""
         if map_.name not in self._areas:
-            self._areas[map_.name] = self.dram.area(name, self.images * map_words(map_.shape))
+            self._areas[map_.name] = self.dram.area(name, self.images * map_.layout.words)
         return self._areas[map_.name]
 
     def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
@@ -133,7 +132,7 @@ class _Emitter:
 
     def _base(self, group: Group, map_: Map) -> int:
         """The DRAM address of a group's operand."""
-        return self._areas[map_.name] + group.image * map_words(map_.shape) * GLB_WORD_BYTES
+        return self._areas[map_.name] + group.image * map_.layout.words * GLB_WORD_BYTES
 
     def _load_rows(self, base: int, feature_map: FeatureMap, first: int, last: int) -> None:
         for start, count in _without_wrap(feature_map, first, last):
@@ -152,7 +151,7 @@ class _Emitter:
     def _store(self, group: Group, made: FeatureMap, job: Job) -> None:
         """Stores the rows that a job has made, or a slice; the maps of several images at once."""
         base = self._area(group.output, f"{'output' if group.stored else 'spill'}.{group.output.name}")
-        base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES
+        base += group.image * group.output.layout.words * GLB_WORD_BYTES
         if group.images:
             self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
             return

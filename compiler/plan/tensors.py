@@ -62,7 +62,8 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
              early: bool) -> MapPlan:
     """An input that comes row by row, or that of several images whole, from DRAM."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
-    layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes)
+    layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes,
+                     packed=group.source.packed)
     first, last = span(jobs, n)
     return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
 
