@@ -2,7 +2,7 @@
 """What a segment needs in the GLB at least, and what it costs the planner: estimates, before anything is placed."""
 
 from compiler.cost.prices import PJ_PER_DRAM_BYTE
-from compiler.ir.feature_map import map_words, row_words, word_groups
+from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Segment, Way
 from compiler.plan.filters import least_words, resident_words
@@ -54,18 +54,18 @@ def peak_words(segment: Segment, machine: MachineConfig) -> int:
         constants = [constant_words(group, machine) for group in groups]
     if segment.way is Way.CHANNELS:
         part = sliced(groups[0], segment.slices)
-        rows = segment.input_ring_rows() * row_words(part.source.shape) + segment.rows * row_words(part.output.shape)
+        rows = segment.input_ring_rows() * part.source.layout.row_words + segment.rows * part.output.layout.row_words
         return segment.beside + constants[0] + 2 * rows
     if segment.way not in (Way.STRIPES, Way.REFETCH):
-        images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
-        source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))
+        images, row = max(groups[0].images, 1), groups[0].source.layout.row_words
+        source, made = (images * tensor.layout.words for tensor in (groups[0].source, groups[0].output))
         if segment.way is Way.IN_PLACE:
             return segment.beside + constants[0] + source + row * segment.slack
         if groups[0].images and (tile := first_tile(groups[0], segment.way, machine)):
             made = made * tile // groups[0].output.shape[2]  # the rest may take the input's words
         return segment.beside + constants[0] + source + (made if segment.slices == 1 else 2 * made // segment.slices)
-    rings = [segment.ring_rows(n) * row_words(group.output.shape) for n, group in enumerate(groups[:-1])]
-    source_row, made_row = row_words(groups[0].source.shape), row_words(groups[-1].output.shape)
+    rings = [segment.ring_rows(n) * group.output.layout.row_words for n, group in enumerate(groups[:-1])]
+    source_row, made_row = groups[0].source.layout.row_words, groups[-1].output.layout.row_words
     spans = [[p for p, job in enumerate(jobs) if job.group == segment.first + n] for n in range(len(groups))]
     unread = _unread_rows(segment)
     most = done = 0
@@ -109,7 +109,7 @@ def head_words(segment: Segment, machine: MachineConfig) -> int:
     group, job = segment.groups[0], segment.jobs[0]
     words = _shared_words(group) + (LEAST_CHUNK_WORDS if isinstance(group, Filtered) else 0)
     if segment.from_dram:
-        words += (job.reads[1] - job.reads[0]) * row_words(group.source.shape) // (
+        words += (job.reads[1] - job.reads[0]) * group.source.layout.row_words // (
             segment.slices if segment.way is Way.CHANNELS else 1)
     return words
 
@@ -138,11 +138,11 @@ def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) 
 
 
 def map_dram_words(segment: Segment) -> int:
-    words = map_words(segment.groups[0].source.shape) if segment.from_dram else 0
+    words = segment.groups[0].source.layout.words if segment.from_dram else 0
     if segment.way is Way.CHANNELS:  # halo rows come again
         words = sum(job.reads[1] - job.reads[0] for job in segment.jobs) * words // (
             segment.groups[0].source.shape[0] * segment.slices)
-    words += map_words(segment.groups[-1].output.shape) if segment.to_dram else 0
+    words += segment.groups[-1].output.layout.words if segment.to_dram else 0
     return max(segment.groups[0].images, 1) * words + segment.fetched
 
 

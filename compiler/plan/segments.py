@@ -7,7 +7,7 @@ from math import inf
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.feature_map import NARROW_GROUPS, map_words, row_words, word_groups
+from compiler.ir.feature_map import NARROW_GROUPS, word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
 from compiler.ir.plan import Segment, Way
 from compiler.plan.bounds import LEAKAGE_PJ, head_words, peak_words, segment_cost, tail_cycles
@@ -194,8 +194,8 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
     def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1) -> Segment:
         fetched, held = flow.fetched(first, last), flow.held_words(first, last)
         planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, beside=held,
-                          fetched=sum(map_words(map_.shape) for _, map_ in fetched))
-        there = sum(planned.operand_rows(n, map_.shape[0]) * row_words(map_.shape) for n, map_ in fetched)
+                          fetched=sum(map_.layout.words for _, map_ in fetched))
+        there = sum(planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words for n, map_ in fetched)
         return replace(planned, beside=held + there) if fetched else planned
 
     group = network[first]
