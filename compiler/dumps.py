@@ -6,7 +6,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.failure import Unsupported
 from compiler.ir.layer import Group, sliced
 from compiler.ir.plan import Plan, Segment, Way
-from compiler.plan.bounds import peak_words
+from compiler.plan.bounds import Bounds
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from compiler.study import fusion as plans
@@ -36,7 +36,7 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
     return (f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
             f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
             f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
-            f"at most {peak_words(segment, machine) * GLB_WORD_BYTES} bytes at once")
+            f"at most {Bounds(segment, machine).peak_words * GLB_WORD_BYTES} bytes at once")
 
 
 def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:

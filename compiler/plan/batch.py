@@ -15,9 +15,10 @@ from dataclasses import replace
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment
+from compiler.plan.bounds import Bounds
 from compiler.plan.flow import Flow
 from compiler.plan.pieces import in_pieces
-from compiler.plan.segments import SegmentPlanner, added, segments_of_images
+from compiler.plan.segments import SegmentPlanner, cost_of, segments_of_images
 from model.config import MachineConfig
 
 Network = tuple[list[Group], list[Segment]]
@@ -99,8 +100,10 @@ def _longer(paths: dict[bool, Path], group: Group, last: bool, machine: MachineC
     found: dict[bool, Path] = {}
     for from_dram, (spent, steps) in paths.items():
         for segment in segments_of_images(group, from_dram, last):
-            cost = None if segment.key in refused else added(spent, segment, machine, objective)
-            if cost is not None and (segment.to_dram not in found or cost < found[segment.to_dram][0]):
+            if segment.key in refused or (more := cost_of(Bounds(segment, machine), objective)) is None:
+                continue
+            cost = spent[0] + more[0], spent[1] + more[1]
+            if segment.to_dram not in found or cost < found[segment.to_dram][0]:
                 found[segment.to_dram] = cost, [*steps, (group, segment)]
     return found
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
-from compiler.plan.mappings import stays
+from compiler.ir.plan import Way
+from compiler.plan.mappings import job_key, mappings_of, remembered, stays
 from compiler.target.limits import slides
 from compiler.target.mapping import Mapping, Packing
 from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
@@ -83,3 +84,12 @@ def least_words(group: Filtered, mapping: Mapping) -> int:
         return words
     groups = words // (word_groups(len(group.filters)) * 8)
     return min(words, ((groups if mapping.blocks.inner > 1 else 1) + 1) * mapping.tile)
+
+
+_smallest: dict[tuple, int] = {}
+
+
+def smallest_words(machine: MachineConfig, group: Filtered, rows: int, way: Way) -> int:
+    """least_words() of the mapping that needs least. Raises DoesNotFit where there is no mapping."""
+    return remembered(_smallest, job_key(machine, group, rows, way), lambda: min(
+        least_words(group, mapping) for mapping in mappings_of(machine, group, rows, way)))

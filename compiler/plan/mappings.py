@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mappings of a group's jobs, found once; why there is none."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
@@ -10,11 +13,23 @@ from model.config import MachineConfig
 from model.encoding import ArrayMode
 from model.messages import times
 
+T = TypeVar("T")
+MOST_REMEMBERED = 20000  # then all are forgotten
+
 _mappings: dict[tuple, list[Mapping]] = {}
 _cheapest: dict[tuple, dict[Packing, Mapping]] = {}
 
 
-def _key(machine: MachineConfig, group: Group, rows: int, way: Way) -> tuple:
+def remembered(known: dict[tuple, T], key: tuple, make: Callable[[], T]) -> T:
+    """What is made once for a key, as long as it is known."""
+    if key not in known:
+        if len(known) >= MOST_REMEMBERED:
+            known.clear()
+        known[key] = make()
+    return known[key]
+
+
+def job_key(machine: MachineConfig, group: Group, rows: int, way: Way) -> tuple:
     """Of jobs that have the same mappings."""
     return machine, group.geometry, rows, way if way in (Way.IN_PLACE, Way.REFETCH) else None
 
@@ -26,28 +41,29 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
     first tile of filters only: else an output would take words that the next block or tile still reads. Filters that
     come again for each job are used by a single outer block.
     """
-    key = _key(machine, group, rows, way)
-    if key not in _mappings:
+
+    def suitable() -> list[Mapping]:
         found = mappings(machine, group, rows)
         if way is Way.IN_PLACE:
-            found = [m for m in found if _reads_once(group, m)]
-        elif way is Way.REFETCH:
-            found = [m for m in found if not stays(m)]
-        _mappings[key] = found
-    if not _mappings[key]:
+            return [m for m in found if _reads_once(group, m)]
+        return [m for m in found if not stays(m)] if way is Way.REFETCH else found
+
+    found = remembered(_mappings, job_key(machine, group, rows, way), suitable)
+    if not found:
         raise _unmapped(machine, group, rows)
-    return _mappings[key]
+    return found
 
 
 def cheapest(machine: MachineConfig, group: Group, rows: int, way: Way) -> dict[Packing, Mapping]:
     """The first of mappings_of() for each packing of the filters."""
-    key = _key(machine, group, rows, way)
-    if key not in _cheapest:
+
+    def first_ones() -> dict[Packing, Mapping]:
         found: dict[Packing, Mapping] = {}
         for mapping in mappings_of(machine, group, rows, way):
             found.setdefault(mapping.packing, mapping)
-        _cheapest[key] = found
-    return _cheapest[key]
+        return found
+
+    return remembered(_cheapest, job_key(machine, group, rows, way), first_ones)
 
 
 def stays(mapping: Mapping) -> bool:

@@ -10,7 +10,7 @@ from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import NARROW_GROUPS, word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
 from compiler.ir.plan import Segment, Way
-from compiler.plan.bounds import LEAKAGE_PJ, head_words, peak_words, segment_cost, tail_cycles
+from compiler.plan.bounds import LEAKAGE_PJ, Bounds
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from model.config import GLB_WORD_BYTES, MachineConfig
@@ -86,7 +86,7 @@ class SegmentPlanner:
         """Of group n by itself."""
         if n not in self._least:
             alone = _segments_from(self.flow, n, True, 1)
-            self._least[n] = min(_needed_words(self.flow, segment, self._machine) for segment in alone)
+            self._least[n] = min(_needed_words(self.flow, Bounds(segment, self._machine)) for segment in alone)
         return self._least[n]
 
     def _cut(self, refused: frozenset) -> tuple[Cost, list[Segment]] | None:
@@ -123,14 +123,14 @@ class SegmentPlanner:
         if (first, from_dram) not in self._fitting:
             found = self._fitting[first, from_dram] = []
             for segment in _segments_from(self.flow, first, from_dram):
-                needed = _needed_words(self.flow, segment, self._machine)
-                cost = added((0, 0), segment, self._machine, self._objective, needed)
+                bounds = Bounds(segment, self._machine)
+                needed = _needed_words(self.flow, bounds)
+                cost = cost_of(bounds, self._objective, needed)
                 if cost is not None:
                     behind = segment.last, _next_from_dram(self.flow, segment)
-                    ends = head_words(segment, self._machine), tail_cycles(segment, self._machine)
-                    reads, makes = segment.jobs[0].reads[1], segment.jobs[-1].first
-                    found.append(_Fitting(replace(segment), cost, behind, self._machine.glb_words - int(needed),
-                                          *ends, reads, makes))  # a copy: without the jobs
+                    found.append(_Fitting(
+                        replace(segment), cost, behind, self._machine.glb_words - int(needed), bounds.head_words,
+                        bounds.tail_cycles, segment.jobs[0].reads[1], segment.jobs[-1].first))  # a copy: without jobs
         return self._fitting[first, from_dram]
 
 
@@ -178,27 +178,25 @@ def _next_from_dram(flow: Flow, segment: Segment) -> bool:
     return flow.from_dram(flow.makers[segment.last][0])
 
 
-def added(spent: Cost, segment: Segment, machine: MachineConfig, objective: str,
-          needed: float | None = None) -> Cost | None:
-    """What a plan costs with one more segment, None if that does not fit; needed: its words, if they are known."""
+def cost_of(bounds: Bounds, objective: str, needed: float | None = None) -> Cost | None:
+    """What a segment costs, None if it does not fit; needed: its words, if they are known."""
     try:
-        if (peak_words(segment, machine) if needed is None else needed) > machine.glb_words:
+        if (bounds.peak_words if needed is None else needed) > bounds.machine.glb_words:
             return None
-        cost = segment_cost(segment, machine, objective)
+        return bounds.cost(objective)
     except DoesNotFit:
         return None
-    return spent[0] + cost[0], spent[1] + cost[1]
 
 
-def _needed_words(flow: Flow, segment: Segment, machine: MachineConfig) -> float:
-    """peak_words(), found once, however the held maps lie; infinite where there is no mapping."""
-    alone = replace(segment, beside=0, fetched=0)
+def _needed_words(flow: Flow, bounds: Bounds) -> float:
+    """Of a segment's peak_words, found once, however the held maps lie; infinite where there is no mapping."""
+    alone = replace(bounds.segment, beside=0, fetched=0)
     if alone not in flow.needs:
         try:
-            flow.needs[alone] = peak_words(alone, machine)
+            flow.needs[alone] = bounds.peak_words - bounds.segment.beside
         except DoesNotFit:
             flow.needs[alone] = inf
-    return segment.beside + flow.needs[alone]
+    return bounds.segment.beside + flow.needs[alone]
 
 
 def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GROUPS) -> Iterator[Segment]:

@@ -7,7 +7,7 @@ from compiler.ir.buffer import Buffer, LiveRange, whole
 from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.layer import Group, sliced
 from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
-from compiler.plan.bounds import peak_words
+from compiler.plan.bounds import Bounds
 from compiler.plan.flow import OUTSIDE, Flow
 from compiler.plan.mappings import first_tile
 from model.config import MachineConfig
@@ -50,7 +50,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
 
 def _free_words(segments: list[Segment], machine: MachineConfig) -> list[int]:
     """Behind each segment, GLB words that the next one does not need."""
-    return [machine.glb_words - peak_words(segment, machine) for segment in segments[1:]] + [machine.glb_words]
+    return [machine.glb_words - Bounds(segment, machine).peak_words for segment in segments[1:]] + [machine.glb_words]
 
 
 def _until(jobs: list[Job], n: int, words: int, free: int) -> int:
