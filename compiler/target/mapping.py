@@ -230,7 +230,7 @@ def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Map
     tiles, groups = -(-len(group.filters) // tile), -(-group.source.shape[2] // WORD_CHANNELS)
     found = []
     for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1)):
-        if cols * pixels < width and pixels * stride % 2:
+        if pixels * stride % 2 and pixels < width:
             continue  # pairs of words begin at even columns
         along = -(-width // (cols * pixels))
         blocks = Blocks(down, cols, pixels, rows // down, along)
