@@ -259,6 +259,7 @@ STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap
 # level pair_level steps through the pairs. destination: of ifmap words. half_by_set: even sets take the low half of
 # each word, odd sets the high half; else the tag's half bit says which.
 # single: a beat is the word of lane 0 alone, at any address; pairs begin at even ones. So it is with destination PPU.
+# packed_pixels: two lanes hand on the halves of one word, at any address, lane 0 the low one, with zeros above.
 # level_pairs: pairs of loop levels in use, less one; levels beyond run once, and their words are not looked at.
 # last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
 # OFMAP_BLOCK_LEVEL counts blocks and level OFMAP_TILE_LEVEL tiles).
@@ -266,7 +267,7 @@ STREAM_OPTIONS = Word(
     "StreamOptions",
     _fields(
         "enable:1 chunk:1 chunk_level:3 pad:s8 trim_first:1 trim_last:1 destination:2 "
-        "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3"
+        "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3 packed_pixels:1"
     ),
 )
 # last: iterations less one. stride: in GLB words, modulo 2**16.

@@ -101,6 +101,8 @@ RULES = (
     Rule("(ifmap.destination == Destination.PIXELS) == (shape.mode == ArrayMode.POINTWISE) "
          "and (ifmap.destination == Destination.PPU) == (shape.mode == ArrayMode.ELEMENTWISE)",
          "ifmap words to where they are not taken"),
+    Rule("not ifmap.packed_pixels or not ifmap.single and ifmap.destination != Destination.PPU",
+         "packed pixels that come one by one"),
     Rule(f"used.FILTER == ({_ARRAY} and shape.mode != ArrayMode.DEPTHWISE)", "filters without use, or none"),
     Rule(f"used.DEPTHWISE == {_DEPTHWISE}", "depthwise filters without use, or none"),
     Rule(f"used.TABLE == (drain.to_ppu and (not ppu.raw if {_ARRAY} else result.operation == Operation.SUM))",

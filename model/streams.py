@@ -14,6 +14,8 @@ from model.encoding import Axis, Destination
 
 _HALF = enc.TAG.pack(half=1)
 _PLACE = _HALF - 1  # the tag's row and column
+_LOW_HALF = np.uint64(0xFFFFFFFF)  # of a GLB word
+_SHIFTS = np.array([0, 32], np.uint64)  # to its halves
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Beats:
         mine = (tag_column == column) & (((self.tag >> 6) & 0xF) == row)
         data, lanes = self.data[mine], self.lanes[mine]
         half = np.full(len(data), odd_set) if self.half_by_set else (self.tag[mine] >> 10) & 1 == 1
-        words = np.where(half[:, None], data >> np.uint64(32), data & np.uint64(0xFFFFFFFF))
+        words = np.where(half[:, None], data >> _SHIFTS[1], data & _LOW_HALF)
         return words[lanes].astype(np.uint32)
 
 
@@ -116,18 +118,32 @@ def sent(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
     return kept
 
 
+def packed(stream: StreamDescriptor, lanes: int) -> bool:
+    """Whether the two pixels of a beat are the halves of one GLB word."""
+    return lanes == 2 and bool(stream.options["packed_pixels"])
+
+
+def fetched(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
+    """bool [positions, lanes]: whether the GLB word at the address, or the one behind it, is read."""
+    there = np.stack([inside(stream, at, lane) for lane in range(lanes)], axis=1) & sent(stream, at, lanes)
+    if packed(stream, lanes):
+        there = np.stack([there.any(axis=1), np.zeros(len(there), bool)], axis=1)
+    return there
+
+
 def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Positions | None = None) -> Beats:
     """Reads a stream from the GLB (uint64 words). Out of range is the pad value."""
     at = where or positions(stream)
     data = np.empty((len(at.address), lanes), np.uint64)
-    kept = sent(stream, at, lanes)
+    kept, asked = sent(stream, at, lanes), fetched(stream, at, lanes)
+    if (odd := asked[:, 1:].any(axis=1) & (at.address % 2 == 1)).any():
+        raise IndexError(f"a pair of words at the odd address {at.address[odd][0]}")
     pad = np.uint64(int.from_bytes(bytes([stream.options["pad"] & 0xFF]) * 8, "little"))
+    words = memory[np.where(asked, at.address[:, None] + np.arange(lanes), 0)]
+    if packed(stream, lanes):
+        words = words[:, :1] >> _SHIFTS & _LOW_HALF
     for lane in range(lanes):
-        there = inside(stream, at, lane)
-        fetched = there & kept[:, lane]
-        if lane and (odd := fetched & (at.address % 2 == 1)).any():
-            raise IndexError(f"a pair of words at the odd address {at.address[odd][0]}")
-        data[:, lane] = np.where(there, memory[np.where(fetched, at.address + lane, 0)], pad)
+        data[:, lane] = np.where(inside(stream, at, lane), words[:, lane], pad)
     return Beats(data, kept, at.tag, bool(stream.options["half_by_set"]))
 
 

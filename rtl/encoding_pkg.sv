@@ -327,8 +327,9 @@ package encoding_pkg;
     logic signed [12:0] y;
   } stream_range_t;
 
-  localparam int unsigned StreamOptionsWidth = 32;
+  localparam int unsigned StreamOptionsWidth = 33;
   typedef struct packed {
+    logic packed_pixels;
     logic [2:0] level_pairs;
     logic single;
     logic [1:0] pair_level;

@@ -70,8 +70,8 @@ module eyrie_core
   );
 
   // What the ifmap stream finds in its options; the rules look at it before.
-  logic unused_destination;
-  assign unused_destination = ^pass.destination;
+  logic unused_options;
+  assign unused_options = ^{pass.destination, pass.single, pass.packed_pixels};
 
   assign taken[UnitDrain] = drain_epoch == pass.epoch;
   assign taken[UnitPpu]   = ppu_epoch == pass.epoch;

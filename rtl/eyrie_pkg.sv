@@ -49,9 +49,8 @@ package eyrie_pkg;
     group_words_t [1:0]         group_words;
   } array_passes_t;
 
-  // A beat of the sum chain: which rows of the set add the sum at `index`, and which rows are
-  // drained with it. `word`: the SUPER at the end of the chain replaces the sum by a depthwise
-  // word.
+  // A beat of the sum chain: which rows of the set add the sum at `index`, and which are drained
+  // with it. `word`: the SUPER at the end of the chain replaces the sum by a depthwise word.
   typedef struct packed {
     logic [SetRows-1:0] add;
     logic [SetRows-1:0] free;
@@ -259,6 +258,7 @@ package eyrie_pkg;
     ppu_pass_t                                    post;
     logic [encoding_pkg::Streams-1:0]             streams;  // that are used
     encoding_pkg::destination_e                   destination;  // of ifmap words
+    logic                                         single, packed_pixels;  // likewise
   } pass_config_t;
 
   // Words of the descriptor: its index, pairs of an even word and the next.

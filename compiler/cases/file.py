@@ -93,7 +93,8 @@ def _convolution(case: CaseFile, machine: MachineConfig) -> list[LayerPass]:
     for mapping in choices:
         try:
             return convolution_cases(
-                case.ifmap, case.filters, case.window, mapping, case.zero_point, case.ipsum, machine
+                case.ifmap, case.filters, case.window, mapping, case.zero_point, case.ipsum, machine,
+                packed=len(case.ifmap) <= mapping["q"],
             )
         except GlbOverflow:
             if mapping is choices[-1]:

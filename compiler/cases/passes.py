@@ -98,22 +98,22 @@ class Allocator:
         return address
 
 
-def place_map(memory: Allocator, values: np.ndarray, q: int = 4) -> FeatureMap:
+def place_map(memory: Allocator, values: np.ndarray, q: int = 4, packed: bool = False) -> FeatureMap:
     """int8 [H, W, C] -> a feature map in the image."""
     rows, cols, channels = values.shape
-    empty = FeatureMap(rows, cols, -(-channels // (2 * q)), 0, rows)
-    address = memory.place(empty.pack(values, q))
-    return FeatureMap(rows, cols, empty.groups, address, rows)
+    empty = FeatureMap(rows, cols, -(-channels // (2 * q)), 0, rows, packed=packed)
+    return replace(empty, address=memory.place(empty.pack(values, q)))
 
 
 def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                      zero_point: int = 0, ipsum: np.ndarray | None = None,
                      machine: MachineConfig = DEFAULT, limit: int | None = None,
-                     output: Table | None = None, addition: Addition | None = None) -> Case:
+                     output: Table | None = None, addition: Addition | None = None, packed: bool = False) -> Case:
     """A convolution in one pass, whose sums are looked at where they leave the array.
 
     ifmap int8 [C, H, W]; filters int8 [M, C, R, S]; mapping: e, p, q, r, t; ipsum int32 [M, E, F].
     limit: words of GLB it may take, if not the machine's. output: of an int8 ofmap, with an addition or without.
+    packed: the ifmap, of at most q channels.
     """
     e, p, q, r, t = (mapping[name] for name in "epqrt")
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
@@ -124,14 +124,14 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
         pixels -= 1
     blocks = Blocks(rows=e, cols=1, pixels=pixels, down=-(-height // e), along=-(-width // pixels))
     memory = Allocator(limit or machine.glb_words)
-    placed = place_map(memory, ifmap.transpose(1, 2, 0), q)
+    placed = place_map(memory, ifmap.transpose(1, 2, 0), q, packed)
     tiles = -(-m // (p * t))
     draft = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, 0)
     sets = convolution_sets(machine, draft)
-    packed = pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
+    words = pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
     if sets.by_set and not sets.split:
-        packed = packed[:, : convolution_groups(draft)[0]]
-    filter_address = memory.place(pad_runs(packed, machine.filter_lanes))
+        words = words[:, : convolution_groups(draft)[0]]
+    filter_address = memory.place(pad_runs(words, machine.filter_lanes))
     final = replace(draft, filter_address=filter_address)
     places = _convolution_places(machine, final, (m, height, width))
     if ipsum is not None:
@@ -156,7 +156,7 @@ def place_ofmap(memory: Allocator, rows: int, cols: int, groups: int) -> Feature
 def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, mapping: dict[str, int],
                       zero_point: int = 0, ipsum: np.ndarray | None = None,
                       machine: MachineConfig = DEFAULT, output: Table | None = None,
-                      addition: Addition | None = None) -> list[LayerPass]:
+                      addition: Addition | None = None, packed: bool = False) -> list[LayerPass]:
     """A convolution in as many passes as the GLB demands. Splits output rows first, at multiples of
     e, then filters.
     """
@@ -166,7 +166,7 @@ def convolution_cases(ifmap: np.ndarray, filters: np.ndarray, window: Window, ma
         part, cut = _rows_of(ifmap, window, rows)
         sums = None if ipsum is None else ipsum[m, rows]
         return convolution_case(part, filters[m], cut, mapping, zero_point, sums, machine, None,
-                                output and output.of(m), addition and addition.of(rows, m))
+                                output and output.of(m), addition and addition.of(rows, m), packed)
 
     steps = mapping["p"] * mapping["t"], mapping["e"]
     return _split(build, slice(0, len(filters)), slice(0, height), steps)

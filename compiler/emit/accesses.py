@@ -108,8 +108,7 @@ def _key(descriptor: Descriptor, stream: Stream) -> tuple[int, ...]:
 def _touched(program: StreamDescriptor, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Addresses of the words of lane 0; whether each lane's word is accessed, bool [positions, lanes]."""
     at = streams.positions(program)
-    inside = np.stack([streams.inside(program, at, lane) for lane in range(count)], axis=1)
-    return at.address, inside & streams.sent(program, at, count)
+    return at.address, streams.fetched(program, at, count)
 
 
 def _rising(addresses: np.ndarray, fetched: np.ndarray) -> np.ndarray:

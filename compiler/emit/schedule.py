@@ -10,7 +10,7 @@ from compiler.emit.passes import job_descriptor
 from compiler.emit.steps import Step
 from compiler.emit.timeline import Timeline, rows_region
 from compiler.ir.buffer import Buffer, Region
-from compiler.ir.feature_map import FeatureMap, map_words, row_words, word_groups
+from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.layer import Group, Map
 from compiler.ir.plan import Job, Plan, Way
 from compiler.ir.program import Command, End
@@ -29,8 +29,7 @@ class Place:
     @property
     def layout(self) -> FeatureMap:
         """Of one image."""
-        rows, cols, channels = self.map.shape
-        return FeatureMap(rows, cols, word_groups(channels), 0, rows)
+        return self.map.layout
 
 
 @dataclass
@@ -117,7 +116,7 @@ class _Emitter:
     def _area(self, map_: Map, name: str) -> int:
         """The DRAM address of a map of all images."""
         if map_.name not in self._areas:
-            self._areas[map_.name] = self.dram.area(name, self.images * map_words(map_.shape))
+            self._areas[map_.name] = self.dram.area(name, self.images * map_.layout.words)
         return self._areas[map_.name]
 
     def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
@@ -131,7 +130,7 @@ class _Emitter:
 
     def _load_slice(self, group: Group, source: FeatureMap, job: Job) -> None:
         """Loads the channels of an input that a job reads."""
-        row = row_words(group.source.shape)
+        row = group.source.layout.row_words
         base = self._base(group, group.source) + job.slice * source.row_words * GLB_WORD_BYTES
         for y in range(*job.reads):
             self.timeline.load(base + y * row * GLB_WORD_BYTES, source.row_address(y), source.row_words)
@@ -149,7 +148,7 @@ class _Emitter:
 
     def _base(self, group: Group, map_: Map) -> int:
         """The DRAM address of a group's operand."""
-        return self._areas[map_.name] + group.image * map_words(map_.shape) * GLB_WORD_BYTES
+        return self._areas[map_.name] + group.image * map_.layout.words * GLB_WORD_BYTES
 
     def _load_rows(self, base: int, feature_map: FeatureMap, first: int, last: int) -> None:
         for start, count in _without_wrap(feature_map, first, last):
@@ -168,13 +167,13 @@ class _Emitter:
     def _store(self, group: Group, made: FeatureMap, job: Job) -> None:
         """Stores the rows that a job has made, or a slice; the maps of several images at once."""
         base = self._area(group.output, f"{'output' if group.stored else 'spill'}.{group.output.name}")
-        base += group.image * map_words(group.output.shape) * GLB_WORD_BYTES
+        base += group.image * group.output.layout.words * GLB_WORD_BYTES
         if group.images:
             self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
         first, last = (0, made.rows) if group.averaged else (job.first, job.last)
         if made.groups < word_groups(group.output.shape[2]):  # a slice of each row
-            row = row_words(group.output.shape)
+            row = group.output.layout.row_words
             for y in range(first, last):
                 self.timeline.store(base + (y * row + job.slice * made.row_words) * GLB_WORD_BYTES,
                                     made.row_address(y), made.row_words)

@@ -2,7 +2,8 @@
 """How maps lie in the GLB and in DRAM: 64-bit words, and the order in which they are read.
 
 A word is two halves of q channels each (q = 4 but for test mappings with q < 4; unused lanes are
-zero): word g of a pixel holds channels 2qg to 2qg + q - 1 in its low half, the next q in its high half.
+zero): word g of a pixel holds channels 2qg to 2qg + q - 1 in its low half, the next q in its high half. A packed map
+has at most 4 channels, and two neighbouring pixels in a word: columns 2k in its low half, 2k + 1 in its high half.
 """
 
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ class FeatureMap:
     ring_rows    rows of storage of a map; row y lies in slot (y + shift) mod ring_rows
     planar       planes, not rows, lie behind each other
     images       maps of so many images: one behind the other, or in planes one behind the other in each plane
+    packed       two pixels of at most 4 channels share a word
     """
 
     rows: int
@@ -55,13 +57,19 @@ class FeatureMap:
     shift: int = 0
     planar: bool = False
     images: int = 1
+    packed: bool = False
 
     @property
     def pitch(self) -> int:
-        """Words of a row of one group; even, because pairs of words are read. A single column of many groups has no
-        second word; the groups are even then, because beats of a DRAM port may be two words."""
+        """Words of a row of one group; even, because pairs of words are read, and a beat of a DRAM port may be two. A
+        single column of many groups has no second word; the groups are even then."""
         narrow = self.cols == 1 and self.groups >= NARROW_GROUPS and self.groups % 2 == 0
-        return 1 if narrow else self.cols + self.cols % 2
+        words = self.column_step(self.cols + self.cols % 2)
+        return 1 if narrow else words + words % 2
+
+    def column_step(self, columns: int) -> int:
+        """Words from one column to another; of a packed map both are even."""
+        return columns // 2 if self.packed else columns
 
     @property
     def row_words(self) -> int:
@@ -92,6 +100,10 @@ class FeatureMap:
 
     def pack(self, values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
         """int8 [rows, cols, C] -> uint64 [rows, groups, pitch]."""
+        if self.packed:
+            pixels = np.zeros((self.rows, 2 * self.pitch, WORD_CHANNELS), np.int8)
+            pixels[:, : self.cols, : values.shape[2]] = values
+            return words_of(pixels.reshape(self.rows, 1, self.pitch, 2 * WORD_CHANNELS))
         words = words_of(split_channels(values, q)).transpose(0, 2, 1)
         out = np.zeros((self.rows, self.groups, self.pitch), np.uint64)
         out[:, : words.shape[1], : self.cols] = words
@@ -99,14 +111,8 @@ class FeatureMap:
 
     def unpack(self, words: np.ndarray, channels: int) -> np.ndarray:
         """uint64 [rows, groups, pitch] -> int8 [rows, cols, channels]."""
+        if self.packed:
+            pixels = np.ascontiguousarray(words).view(np.int8).reshape(self.rows, -1, WORD_CHANNELS)
+            return pixels[:, : self.cols, :channels]
         pixels = np.ascontiguousarray(words[:, :, : self.cols].transpose(0, 2, 1))
         return pixels.view(np.int8).reshape(self.rows, self.cols, -1)[..., :channels]
-
-
-def map_words(shape: tuple[int, int, int]) -> int:
-    rows, cols, channels = shape
-    return FeatureMap(rows, cols, word_groups(channels), 0, rows).words
-
-
-def row_words(shape: tuple[int, int, int]) -> int:
-    return map_words((1, *shape[1:]))

@@ -20,7 +20,7 @@ import numpy as np
 
 from compiler.files import write_all
 from compiler.ir.feature_map import FeatureMap
-from model.config import GLB_WORD_BYTES, MachineConfig
+from model.config import GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from model.messages import array, times
 from model.reading import read_file, read_json
 
@@ -171,7 +171,8 @@ def _check(contents: dict) -> None:
             layout = FeatureMap(**place["layout"])
             channels = place["shape"][-1]
             if place["shape"] != [layout.rows, layout.cols, channels] or type(channels) is not int or (
-                    not 0 < channels <= 8 * layout.groups or type(layout.planar) is not bool):
+                    not 0 < channels <= (WORD_CHANNELS if layout.packed else 8 * layout.groups)
+                    or {type(layout.planar), type(layout.packed)} != {bool}):
                 raise ValueError("shape and layout differ")
             ends.append(place["address"] + contents["images"] * layout.words * GLB_WORD_BYTES)
         if not contents["steps"]:

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.feature_map import word_groups
+from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.graph import map_shape
 from compiler.ir.operators.convolution import Windowed
 from compiler.ir.operators.pooling import Pool
@@ -21,11 +21,18 @@ OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
 @dataclass(frozen=True)
 class Map:
-    """An activation as the machine has it: int8 [H, W, C] of one image."""
+    """An activation as the machine has it: int8 [H, W, C] of one image; packed: two pixels share a word."""
 
     name: str
     shape: tuple[int, int, int]
     quantization: Quantization
+    packed: bool = False
+
+    @property
+    def layout(self) -> FeatureMap:
+        """As it lies in DRAM, row by row."""
+        rows, cols, channels = self.shape
+        return FeatureMap(rows, cols, word_groups(channels), 0, rows, packed=self.packed)
 
     @property
     def zero_point(self) -> int:
@@ -167,7 +174,7 @@ class Group:
     def geometry(self) -> tuple:
         """All but names, places in a batch and values: groups of one geometry have the same mappings."""
         shapes = tuple(weights.shape for weights in self.weights)
-        return type(self), self.source.shape, self.window, shapes, self.averaged, self.images
+        return type(self), self.source.shape, self.source.packed, self.window, shapes, self.averaged, self.images
 
     @property
     def layer(self) -> str:
@@ -223,7 +230,8 @@ class Group:
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
-        said = f"{self.name:10} {self.operators:20} {shape[0]} -> {shape[1]} {self.window}"
+        packed = " packed" if self.source.packed else ""
+        said = f"{self.name:10} {self.operators:20} {shape[0]}{packed} -> {shape[1]} {self.window}"
         others = [other.name for other in self.others]
         return " ".join([said, *(operation.name for operation in self.operations), *others])
 

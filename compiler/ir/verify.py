@@ -2,22 +2,28 @@
 """What is true of any list of groups."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import prod
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import Inconsistent
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable, output_size
+from model.config import WORD_CHANNELS
 from model.messages import times
 
 
 def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str]) -> None:
     """Raises Inconsistent unless each map that a group reads is there as it reads it, each is made once, read or
-    stored, all outputs are stored, and shapes are those that windows and weights make.
+    stored, all outputs are stored, only convolutions read packed maps, which are inputs of few channels, and shapes are
+    those that windows and weights make.
 
-    inputs: of the network; ends: names of the maps that are its outputs
+    inputs: of the network, which lie as they are first read; ends: names of the maps that are its outputs
     """
-    maps, stored = {map_.name: map_ for map_ in inputs}, set(ends)
-    read = {operand.name for group in groups for operand in (group.source, *group.others)}
+    read: dict[str, Map] = {}
+    for operand in (operand for group in groups for operand in (group.source, *group.others)):
+        read.setdefault(operand.name, operand)
+    stored = set(ends)
+    maps = {map_.name: replace(map_, packed=map_.name in read and read[map_.name].packed) for map_ in inputs}
     names: set[str] = set()
     for group in groups:
         if group.name in names:
@@ -27,6 +33,9 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
                 raise Inconsistent(f"group {group.name}: reads {operand.name}, which no group before it makes")
             if operand != maps[operand.name]:
                 raise Inconsistent(f"group {group.name}: reads {_said(operand)}, which is {_said(maps[operand.name])}")
+        if _packed_amiss(group):
+            raise Inconsistent(f"group {group.name}: a packed map is an input of at most {WORD_CHANNELS} channels, "
+                               "whose readers are convolutions")
         if group.output.name in maps:
             raise Inconsistent(f"group {group.name}: makes {group.output.name}, which is there already")
         if group.stored != (group.output.name in stored):
@@ -41,8 +50,16 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
         raise Inconsistent(f"no group makes the output {min(missing)}")
 
 
+def _packed_amiss(group: Group) -> bool:
+    """Whether a group makes a packed map, or cannot read one that it reads."""
+    if group.source.packed and not (isinstance(group, Convolution) and group.source.shape[2] <= WORD_CHANNELS):
+        return True
+    return any(map_.packed for map_ in (*group.others, group.output))
+
+
 def _said(map_: Map) -> str:
-    return f"{map_.name} {times(map_.shape)} {map_.quantization.scale:.6g}/{map_.zero_point}"
+    packed = ", packed" if map_.packed else ""
+    return f"{map_.name} {times(map_.shape)} {map_.quantization.scale:.6g}/{map_.zero_point}{packed}"
 
 
 def _verify_shapes(group: Group) -> None:

@@ -2,9 +2,9 @@
 """What a segment needs in the GLB at least, and what it costs the planner: estimates, before anything is placed."""
 
 from compiler.cost.prices import PJ_PER_DRAM_BYTE
-from compiler.ir.feature_map import map_words, row_words, word_groups
+from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
-from compiler.ir.plan import Segment, Way
+from compiler.ir.plan import Job, Segment, Way
 from compiler.plan.filters import least_words, resident_words
 from compiler.plan.mappings import first_tile, mappings_of
 from compiler.target.mapping import Mapping
@@ -14,7 +14,9 @@ from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 10  # cycles between two jobs
+TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
+MAP_SHARE = 1
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 
@@ -52,18 +54,18 @@ def peak_words(segment: Segment, machine: MachineConfig) -> int:
         constants = [constant_words(group, machine) for group in groups]
     if segment.way is Way.CHANNELS:
         part = sliced(groups[0], segment.slices)
-        rows = segment.input_ring_rows() * row_words(part.source.shape) + segment.rows * row_words(part.output.shape)
+        rows = segment.input_ring_rows() * part.source.layout.row_words + segment.rows * part.output.layout.row_words
         return segment.beside + constants[0] + 2 * rows
     if segment.way not in (Way.STRIPES, Way.REFETCH):
-        images, row = max(groups[0].images, 1), row_words(groups[0].source.shape)
-        source, made = (images * map_words(tensor.shape) for tensor in (groups[0].source, groups[0].output))
+        images, row = max(groups[0].images, 1), groups[0].source.layout.row_words
+        source, made = (images * tensor.layout.words for tensor in (groups[0].source, groups[0].output))
         if segment.way is Way.IN_PLACE:
             return segment.beside + constants[0] + source + row * segment.slack
         if groups[0].images and (tile := first_tile(groups[0], segment.way, machine)):
             made = made * tile // groups[0].output.shape[2]  # the rest may take the input's words
         return segment.beside + constants[0] + source + (made if segment.slices == 1 else 2 * made // segment.slices)
-    rings = [segment.ring_rows(n) * row_words(group.output.shape) for n, group in enumerate(groups[:-1])]
-    source_row, made_row = row_words(groups[0].source.shape), row_words(groups[-1].output.shape)
+    rings = [segment.ring_rows(n) * group.output.layout.row_words for n, group in enumerate(groups[:-1])]
+    source_row, made_row = groups[0].source.layout.row_words, groups[-1].output.layout.row_words
     spans = [[p for p, job in enumerate(jobs) if job.group == segment.first + n] for n in range(len(groups))]
     unread = _unread_rows(segment)
     most = done = 0
@@ -93,13 +95,33 @@ def segment_cycles(segment: Segment, machine: MachineConfig) -> int:
     """Estimate: the array's cycles, or the transfers', whichever are more."""
     total, before, drain = 0, None, 0
     for job in segment.jobs:
-        group = sliced(segment.network[job.group], segment.slices)
-        mapping = _mapping(segment, machine, group, job.last - job.first)
+        mapping = _mapping_of_job(segment, machine, job)
         total += mapping.cycles + JOB_OVERHEAD
         if before and before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
             total += drain + READ_LATENCY  # the rows of the job before have to be written first
         before, drain = job, mapping.tile * mapping.blocks.pixels
-    return max(total, dram_words(segment, machine) // machine.bus_words)
+    turns = TURN * len(segment.jobs) if segment.from_dram and segment.to_dram else 0
+    return max(total, dram_words(segment, machine) // machine.bus_words + turns)
+
+
+def head_words(segment: Segment, machine: MachineConfig) -> int:
+    """Words that the first job waits for: of its input, if that comes from DRAM, and of the first group's constants."""
+    group, job = segment.groups[0], segment.jobs[0]
+    words = _shared_words(group) + (LEAST_CHUNK_WORDS if isinstance(group, Filtered) else 0)
+    if segment.from_dram:
+        words += (job.reads[1] - job.reads[0]) * group.source.layout.row_words // (
+            segment.slices if segment.way is Way.CHANNELS else 1)
+    return words
+
+
+def tail_cycles(segment: Segment, machine: MachineConfig) -> int:
+    """From the last multiplication until what it makes can be read."""
+    mapping = _mapping_of_job(segment, machine, segment.jobs[-1])
+    return mapping.tile * mapping.blocks.pixels + READ_LATENCY
+
+
+def _mapping_of_job(segment: Segment, machine: MachineConfig, job: Job) -> Mapping:
+    return _mapping(segment, machine, sliced(segment.network[job.group], segment.slices), job.last - job.first)
 
 
 def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) -> Mapping:
@@ -116,11 +138,11 @@ def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) 
 
 
 def map_dram_words(segment: Segment) -> int:
-    words = map_words(segment.groups[0].source.shape) if segment.from_dram else 0
+    words = segment.groups[0].source.layout.words if segment.from_dram else 0
     if segment.way is Way.CHANNELS:  # halo rows come again
         words = sum(job.reads[1] - job.reads[0] for job in segment.jobs) * words // (
             segment.groups[0].source.shape[0] * segment.slices)
-    words += map_words(segment.groups[-1].output.shape) if segment.to_dram else 0
+    words += segment.groups[-1].output.layout.words if segment.to_dram else 0
     return max(segment.groups[0].images, 1) * words + segment.fetched
 
 
@@ -139,4 +161,4 @@ def segment_cost(segment: Segment, machine: MachineConfig, objective: str) -> tu
         return words, cycles
     if objective == "energy":
         return words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + cycles * LEAKAGE_PJ, cycles
-    return cycles + map_dram_words(segment) // machine.bus_words, words
+    return cycles + map_dram_words(segment) // (MAP_SHARE * machine.bus_words), words

@@ -4,7 +4,6 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from compiler.ir.feature_map import map_words
 from compiler.ir.layer import Group, Map
 from compiler.ir.plan import Segment
 
@@ -89,7 +88,7 @@ class Flow:
         return [n for n in range(len(self.groups)) if self.held(n)]
 
     def held_words(self, first: int, last: int) -> int:
-        return sum(map_words(self.groups[n].output.shape) for n in self.across(first, last))
+        return sum(self.groups[n].output.layout.words for n in self.across(first, last))
 
     def largest_held(self, group: str) -> str:
         """The largest map held while a group runs, its own source and output among them; of all, if there is none:
@@ -97,5 +96,5 @@ class Flow:
         number = {each.name: n for n, each in enumerate(self.groups)}.get(group, OUTSIDE)
         held = [n for n in range(len(self.groups)) if self.held(n)]
         here = [n for n in held if n <= number <= self.readers[n][-1]]
-        names = {self.groups[n].output.name: map_words(self.groups[n].output.shape) for n in here or held}
+        names = {self.groups[n].output.name: self.groups[n].output.layout.words for n in here or held}
         return max(names, key=lambda name: (names[name], name), default="")

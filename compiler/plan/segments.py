@@ -7,10 +7,10 @@ from math import inf
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.feature_map import NARROW_GROUPS, map_words, row_words, word_groups
+from compiler.ir.feature_map import NARROW_GROUPS, word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
 from compiler.ir.plan import Segment, Way
-from compiler.plan.bounds import peak_words, segment_cost
+from compiler.plan.bounds import LEAKAGE_PJ, head_words, peak_words, segment_cost, tail_cycles
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from model.config import GLB_WORD_BYTES, MachineConfig
@@ -19,6 +19,7 @@ from model.encoding import Operation
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)
 MOST_GROUPS = 4  # of a segment
+MOST_BEFORE = 12  # segments that one is tried behind
 
 Cost = tuple[float, float]  # the first entry before the second
 
@@ -75,29 +76,33 @@ class SegmentPlanner:
         return self._least[n]
 
     def _cut(self, refused: frozenset) -> tuple[Cost, list[Segment]] | None:
-        """Exact: a dynamic programme over where the sequence is cut and whether the map there comes from DRAM."""
+        """A dynamic programme over the last segment: exact, but for the MOST_BEFORE cheapest of those before that are
+        looked at where a segment begins."""
         count = len(self.flow.groups)
-        best: dict[tuple[int, bool], Cost] = {(0, True): (0, 0)}
-        cut_from: dict[tuple[int, bool], tuple[Segment | None, tuple[int, bool]]] = {(0, True): (None, (0, True))}
+        ends: dict[tuple[int, bool], list[_Path]] = {(0, True): [_Path((0, 0), None, None)]}
         for here in ((first, from_dram) for first in range(count) for from_dram in (False, True)):
-            if here not in best:
-                continue
-            spent, (before, _) = best[here], cut_from[here]
-            for fitting in self._fitting_from(*here):
-                segment, behind = fitting.segment, fitting.behind
-                if segment.key in refused or _needs_slack_too_late(before, segment):
+            befores = sorted(ends.pop(here, []), key=lambda path: path.cost)[:MOST_BEFORE]
+            for fitting in self._fitting_from(*here) if befores else ():
+                if fitting.segment.key in refused:
                     continue
-                cost = spent[0] + fitting.cost[0], spent[1] + fitting.cost[1]
-                if behind not in best or cost < best[behind]:
-                    best[behind], cut_from[behind] = cost, (segment, here)
-        end = count, True
-        if end not in best:
+                paths = [_Path(self._sum(path, fitting), fitting, path) for path in befores
+                         if not _needs_slack_too_late(path.segment, fitting.segment)]
+                if paths:
+                    ends.setdefault(fitting.behind, []).append(min(paths, key=lambda path: path.cost))
+        if not ends.get((count, True)):
             return None
-        segments, (segment, here) = [], cut_from[end]
-        while segment:
-            segments.append(segment)
-            segment, here = cut_from[here]
-        return best[end], segments[::-1]
+        best = path = min(ends[count, True], key=lambda path: path.cost)
+        segments = []
+        while path.fitting:
+            segments.append(path.fitting.segment)
+            path = path.before
+        return best.cost, segments[::-1]
+
+    def _sum(self, path: "_Path", fitting: "_Fitting") -> Cost:
+        link = path.fitting.link(fitting, self._machine.bus_words) if path.fitting else 0
+        first, second = path.cost[0] + fitting.cost[0], path.cost[1] + fitting.cost[1]
+        return {"cycles": (first + link, second), "bytes": (first, second + link),
+                "energy": (first + LEAKAGE_PJ * link, second + link)}[self._objective]
 
     def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
         """All segments that begin with a group, as far as they fit the GLB."""
@@ -108,18 +113,48 @@ class SegmentPlanner:
                 cost = added((0, 0), segment, self._machine, self._objective, needed)
                 if cost is not None:
                     behind = segment.last, _next_from_dram(self.flow, segment)
-                    found.append(_Fitting(replace(segment), cost, behind))  # a copy: without the jobs
+                    ends = head_words(segment, self._machine), tail_cycles(segment, self._machine)
+                    reads, makes = segment.jobs[0].reads[1], segment.jobs[-1].first
+                    found.append(_Fitting(replace(segment), cost, behind, self._machine.glb_words - int(needed),
+                                          *ends, reads, makes))  # a copy: without the jobs
         return self._fitting[first, from_dram]
 
 
 @dataclass(frozen=True)
 class _Fitting:
     """A segment that fits the GLB, its cost, and where the next one begins: group, and whether its source comes from
-    DRAM."""
+    DRAM. free: GLB words beside it; head: words that its first job waits for; tail: cycles from its last
+    multiplication until the last rows are there; reads: rows that its first job needs; makes: first row that its last
+    job makes."""
 
     segment: Segment
     cost: Cost
     behind: tuple[int, bool]
+    free: int
+    head: int
+    tail: int
+    reads: int
+    makes: int
+
+    def link(self, behind: "_Fitting", bus_words: int) -> int:
+        """Cycles between this segment and the one behind: what cannot be loaded meanwhile, and rows that are waited
+        for."""
+        exposed = max(0, behind.head - self.free) // bus_words
+        late = self.makes < behind.reads
+        return exposed + (self.tail if late else 0)
+
+
+@dataclass(frozen=True)
+class _Path:
+    """Segments from the first group on: the last of them and those before; what they cost."""
+
+    cost: Cost
+    fitting: _Fitting | None
+    before: "_Path | None"
+
+    @property
+    def segment(self) -> Segment | None:
+        return self.fitting.segment if self.fitting else None
 
 
 def _next_from_dram(flow: Flow, segment: Segment) -> bool:
@@ -159,8 +194,8 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
     def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1) -> Segment:
         fetched, held = flow.fetched(first, last), flow.held_words(first, last)
         planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, beside=held,
-                          fetched=sum(map_words(map_.shape) for _, map_ in fetched))
-        there = sum(planned.operand_rows(n, map_.shape[0]) * row_words(map_.shape) for n, map_ in fetched)
+                          fetched=sum(map_.layout.words for _, map_ in fetched))
+        there = sum(planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words for n, map_ in fetched)
         return replace(planned, beside=held + there) if fetched else planned
 
     group = network[first]

@@ -77,7 +77,8 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
     if segment.way is Way.CHANNELS:
         layout = _draft(sliced(group, segment.slices).source.shape, rows)
         return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))
-    layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes)
+    layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes,
+                     packed=group.source.packed)
     first, last = span(jobs, n)
     return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
 

@@ -53,11 +53,12 @@ class Mapping:
 
 def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
-    images at once."""
+    images at once, none by taps of a packed map: single words are no pixels."""
     if isinstance(group, Elementwise):
         return [_elementwise(group, rows)]
     if isinstance(group, (Convolution, Grouped)):
-        found = [] if group.images else [*_by_taps(machine, group, rows), *_row_stationary(machine, group, rows)]
+        found = [] if group.images or group.source.packed else _by_taps(machine, group, rows)
+        found += [] if group.images else _row_stationary(machine, group, rows)
     else:
         found = _separables(machine, group, rows)
     # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shadow descriptor: the configuration words of the pass to come, written by CONFIG commands.
 //
-// What the units take at once, the row IDs, which streams are used and where ifmap words go, are
+// What the units take at once, the row IDs, which streams are used and how ifmap words go, are
 // registers; column IDs and the streams' words are in a memory that is read two words at a time, an
 // even one and the next, a cycle after read_i. Words that were never written are 0: after a reset
 // the memory is cleared, while ready_o is low.
@@ -38,14 +38,17 @@ module descriptor
   logic [63:0]        words_q [ColumnIdsIndex];
   logic [Streams-1:0] used_q;
   destination_e       destination_q;  // of ifmap words
+  logic               single_q, packed_pixels_q;
   drain_t             drain;
   stream_options_t    options;  // if they are what is written
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       for (int unsigned word = 0; word < ColumnIdsIndex; word++) words_q[word] <= '0;
-      used_q        <= '0;
-      destination_q <= ToRows;
+      used_q          <= '0;
+      destination_q   <= ToRows;
+      single_q        <= 1'b0;
+      packed_pixels_q <= 1'b0;
     end else if (write_i) begin
       for (int unsigned word = 0; word < ColumnIdsIndex; word++) begin
         if (32'(index_i) == word) words_q[word] <= data_i;
@@ -53,7 +56,11 @@ module descriptor
       for (int unsigned stream = 0; stream < Streams; stream++) begin
         if (32'(index_i) == StreamsIndex + stream * StreamWords + StreamOptionsOffset) begin
           used_q[stream] <= options.enable;
-          if (stream == StreamIfmap) destination_q <= destination_e'(options.destination);
+          if (stream == StreamIfmap) begin
+            destination_q   <= destination_e'(options.destination);
+            single_q        <= options.single;
+            packed_pixels_q <= options.packed_pixels;
+          end
         end
       end
     end
@@ -68,7 +75,9 @@ module descriptor
 
   assign pass_o.epoch   = epoch_i;
   assign pass_o.streams = used_q;
-  assign pass_o.destination = destination_q;
+  assign pass_o.destination   = destination_q;
+  assign pass_o.single        = single_q;
+  assign pass_o.packed_pixels = packed_pixels_q;
   assign pass_o.array   = '{
     shape:     array_shape_t'(words_q[ArrayShapeIndex]),
     loops:     array_loops_t'(words_q[ArrayLoopsIndex]),

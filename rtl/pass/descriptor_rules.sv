@@ -30,7 +30,7 @@ module descriptor_rules
   endfunction
   localparam int unsigned LN_WITHIN = joints_within();
 
-  logic [47:0] broken;
+  logic [48:0] broken;
 
   // a mode that there is not
   assign broken[0] = !(32'(pass_i.array.shape.mode) <= 32'(ArrayElementwise));
@@ -180,24 +180,27 @@ module descriptor_rules
   assign broken[41] = !((32'((32'(pass_i.destination) == 32'(ToPixels))) ==
       32'((32'(pass_i.array.shape.mode) == 32'(ArrayPointwise)))) && (32'((32'(pass_i.destination)
       == 32'(ToPpu))) == 32'((32'(pass_i.array.shape.mode) == 32'(ArrayElementwise)))));
+  // packed pixels that come one by one
+  assign broken[42] = !(!(32'(pass_i.packed_pixels) != 32'd0) || (!(32'(pass_i.single) != 32'd0) &&
+      (32'(pass_i.destination) != 32'(ToPpu))));
   // filters without use, or none
-  assign broken[42] = !(32'(pass_i.streams[StreamFilter]) == 32'(((32'(pass_i.array.shape.mode) !=
+  assign broken[43] = !(32'(pass_i.streams[StreamFilter]) == 32'(((32'(pass_i.array.shape.mode) !=
       32'(ArrayElementwise)) && (32'(pass_i.array.shape.mode) != 32'(ArrayDepthwise)))));
   // depthwise filters without use, or none
-  assign broken[43] = !(32'(pass_i.streams[StreamDepthwise]) == 32'(((32'(pass_i.array.shape.mode)
+  assign broken[44] = !(32'(pass_i.streams[StreamDepthwise]) == 32'(((32'(pass_i.array.shape.mode)
       == 32'(ArrayFused)) || (32'(pass_i.array.shape.mode) == 32'(ArrayDepthwise)))));
   // tables without use, or none
-  assign broken[44] = !(32'(pass_i.streams[StreamTable]) == 32'(((32'(pass_i.drain.to_ppu) != 32'd0)
+  assign broken[45] = !(32'(pass_i.streams[StreamTable]) == 32'(((32'(pass_i.drain.to_ppu) != 32'd0)
       && (((32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)) ?
       32'(!(32'(pass_i.post.finish.raw) != 32'd0)) : 32'((32'(pass_i.post.result.operation) ==
       32'(OperationSum)))) != 32'd0))));
   // an ipsum without use, or none
-  assign broken[45] = !(32'(pass_i.streams[StreamIpsum]) == 32'(((32'(pass_i.drain.ipsum) != 32'd0)
+  assign broken[46] = !(32'(pass_i.streams[StreamIpsum]) == 32'(((32'(pass_i.drain.ipsum) != 32'd0)
       && (32'(pass_i.array.shape.mode) != 32'(ArrayElementwise)))));
   // an ofmap without words, or none
-  assign broken[46] = !(32'(pass_i.streams[StreamOfmap]) == 32'(pass_i.drain.to_ppu));
+  assign broken[47] = !(32'(pass_i.streams[StreamOfmap]) == 32'(pass_i.drain.to_ppu));
   // a residual without use, or none
-  assign broken[47] = !(32'(pass_i.streams[StreamResidual]) == 32'(((32'(pass_i.drain.to_ppu) !=
+  assign broken[48] = !(32'(pass_i.streams[StreamResidual]) == 32'(((32'(pass_i.drain.to_ppu) !=
       32'd0) && (((32'(pass_i.post.result.operation) == 32'(OperationAdd)) ||
       (32'(pass_i.post.result.operation) == 32'(OperationSub)) || (32'(pass_i.post.result.operation)
       == 32'(OperationMul)) || ((32'(pass_i.post.first.window) == 32'd0) &&

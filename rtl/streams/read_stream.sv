@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES =
 // 1) or in pairs of adjacent pixels (LANES = 2), each with its tag; with options.single, and to the
-// PPU, always one word a beat, at any address, in lane 0.
+// PPU, always one word a beat, at any address, in lane 0. With options.packed_pixels a pair is the
+// two halves of one word, at any address; each is handed on as a word whose upper half is zero.
 //
 // Words outside of the tensor (y or x out of range) are the pad value, without a GLB access.
 // Reading runs ahead of the consumer by DEPTH beats.
@@ -109,9 +110,9 @@ module read_stream
   localparam int unsigned RequestWidth = $bits(glb_address_t) + LANES;
 
   beat_t            beat, head;
-  logic             beat_ready, active, ready_to_ask, single;
+  logic             beat_ready, active, ready_to_ask, single, halved;
   level_t           pair_level;
-  logic [LANES-1:0] x_inside, ask;
+  logic [LANES-1:0] x_inside, words, ask;
   logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
 
   // x + 1 is not formed: it lies inside where x does, but for the ends.
@@ -124,6 +125,8 @@ module read_stream
 
   assign pair_level = level_t'(cfg.options.pair_level);
   assign single     = cfg.options.single || cfg.options.destination == ToPpu;
+  assign halved     = LANES == 2 && cfg.options.packed_pixels;
+  assign words      = halved ? LANES'(beat.fetched != '0) : beat.fetched;
 
   always_comb begin : place_lanes
     beat.last = last;
@@ -145,7 +148,7 @@ module read_stream
     .clk_i, .rst_ni,
     .in_valid_i (active && beat_ready && beat.fetched != '0),
     .in_ready_o (ready_to_ask),
-    .in_data_i  ({at.address, beat.fetched}),
+    .in_data_i  ({at.address, words}),
     .out_valid_o(request_valid_o),
     .out_ready_i(request_ready_i),
     .out_data_o ({request_o.address, ask})
@@ -198,7 +201,8 @@ module read_stream
   assign tag_o        = head.tag;
 
   for (genvar lane = 0; lane < LANES; lane++) begin : gen_lane
-    assign data_o[lane] = head.fetched[lane] ? data[lane] : {8{cfg.options.pad}};
+    assign data_o[lane] = !head.fetched[lane] ? {8{cfg.options.pad}} :
+                          halved              ? 64'(data[0][32*lane +: 32]) : data[lane];
   end
 
   logic unused_signals;

@@ -45,13 +45,15 @@ def int8(rng: np.random.Generator, *shape: int, zeros: float = 0.2) -> np.ndarra
 def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, kernel: int = 3,
                 stride: int = 1, pads: tuple[int, int, int, int] = (1, 1, 1, 1),
                 machine: MachineConfig = DEFAULT, extra: int = 1, with_ipsum: bool = True,
-                with_ofmap: bool = False, with_addition: bool = False) -> Layer:
+                with_ofmap: bool = False, with_addition: bool = False, packed: bool = False) -> Layer:
     """A convolution with a given mapping e, p, q, r, t, larger than one pass by `extra` in C, M and E.
 
-    width: F, output columns. with_addition: to the ofmap.
+    width: F, output columns. with_addition: to the ofmap. packed: the ifmap, of so few channels.
     """
     window = Window((kernel, kernel), (stride, stride), pads)
     channels = 3 * mapping["q"] * mapping["r"] + extra
+    if packed:
+        channels = int(rng.integers(1, mapping["q"] + 1))
     filters = 2 * mapping["p"] * mapping["t"] + extra
     height = 2 * mapping["e"] + extra
     rows = (height - 1) * stride + kernel - pads[0] - pads[1]
@@ -61,7 +63,7 @@ def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, k
     zero_point = int(rng.integers(-127, 128))
     output = table(rng, filters, channels * kernel * kernel, spread=2**24 if with_ipsum else 0) if with_ofmap else None
     other = addition(rng, height, width, filters) if with_addition else None
-    parts = convolution_cases(ifmap, weights, window, mapping, zero_point, ipsum, machine, output, other)
+    parts = convolution_cases(ifmap, weights, window, mapping, zero_point, ipsum, machine, output, other, packed)
     sums = conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
     sums = sums.transpose(2, 0, 1)
     sums = sums if ipsum is None else sums + ipsum

@@ -26,7 +26,7 @@ STANDARD = [
     dict(e=4, p=4, q=4, r=1, t=4, width=16),
     dict(e=16, p=4, q=4, r=1, t=1, width=16),
 ]
-KINDS = ("fused", "pointwise", "depthwise", "convolution", "kernel", "elementwise")
+KINDS = ("fused", "pointwise", "depthwise", "convolution", "packed", "kernel", "elementwise")
 FINISHES = ("maxima", "addition", "ipsum", "fold")  # of passes with an int8 ofmap: layers that have it for sure
 SHARE = 0.2  # of other layers that have such a finish
 MOST_BLOCK = GLB_WORD_BYTES  # filters of a block of a drain: channels of a GLB word
@@ -50,19 +50,20 @@ def why_not(kind: str, machine: MachineConfig) -> str | None:
 
 
 def draw(rng: np.random.Generator, kind: str, machine: MachineConfig) -> tuple[Layer, str]:
-    """A random layer of a kind ("standard": a convolution with a standard mapping; one of FINISHES: any that has it),
-    and what it is."""
+    """A random layer of a kind ("standard": a convolution with a standard mapping; "packed": one of a packed ifmap; one
+    of FINISHES: any that has it), and what it is."""
     if kind == "standard":
         case = dict(STANDARD[rng.integers(len(STANDARD))])
-        width = case.pop("width")
-        return convolution(rng, case, width, machine=machine), f"{case}"
+        width, packed = case.pop("width"), bool(rng.random() < SHARE)
+        return convolution(rng, case, width, machine=machine, packed=packed), f"{case} packed={packed}"
     finish = kind if kind in FINISHES else ""
     if finish == "fold":
         kind = "convolution"
     elif finish:
         block = finish != "maxima" and machine.filter_words >= MOST_BLOCK
         kind = str(rng.choice(["fused", "pointwise", *(["convolution"] if block else [])]))
-    build = {"convolution": _convolution, "kernel": _kernel, "elementwise": _elementwise}.get(kind, _separable)
+    builds = {"convolution": _convolution, "packed": _convolution, "kernel": _kernel, "elementwise": _elementwise}
+    build = builds.get(kind, _separable)
     return _until_it_fits(build, rng, kind, machine, finish)
 
 
@@ -148,14 +149,17 @@ def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, sc
     with_ofmap = mapping is not None
     mapping = mapping or draw_mapping(rng, machine, kernel, stride)
     pads = tuple(int(pad) for pad in rng.integers(0, kernel, 4))
-    passes = 9 * 2 * mapping["e"] * 2 * mapping["p"] * mapping["t"] * 3 * mapping["q"] * mapping["r"]
+    packed = kind == "packed" or bool(finish) and rng.random() < SHARE
+    channels = 1 if packed else 3 * mapping["q"] * mapping["r"]
+    passes = 9 * 2 * mapping["e"] * 2 * mapping["p"] * mapping["t"] * channels
     width = _up_to(rng, min(24 * scale, MOST_CYCLES * machine.total_multipliers / passes))
     if (width - 1) * stride + kernel <= pads[2] + pads[3] or (2 * mapping["e"]) * stride <= pads[0] + pads[1]:
         pads = (0, 0, 0, 0)
     extra, with_addition = int(rng.integers(0, 3)), has.get("addition", False)
     layer = convolution(rng, mapping, width, kernel, stride, pads, machine, extra, has["ipsum"], with_ofmap,
-                        with_addition)
-    about = f"convolution {mapping} F={width} R={kernel} U={stride} pads={pads} ofmap={with_ofmap} {_names(has)}"
+                        with_addition, packed)
+    has |= {"packed": packed, "ofmap": with_ofmap}
+    about = f"convolution {mapping} F={width} R={kernel} U={stride} pads={pads} {_names(has)}"
     return layer, about
 
 

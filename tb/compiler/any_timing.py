@@ -76,8 +76,7 @@ def _pieces(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> l
     at = streams.positions(program)
     lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}.get(stream, 1)
     words = at.address[:, None] + np.arange(lanes)
-    there = np.stack([streams.inside(program, at, lane) for lane in range(lanes)], 1)
-    there &= streams.sent(program, at, lanes)
+    there = streams.fetched(program, at, lanes)
     turns = list(range(_turns(descriptor)))
     if descriptor.shape["mode"] == ArrayMode.FUSED and stream in (Stream.IFMAP, Stream.DEPTHWISE):
         turns = [turn for turn in turns if turn // loops["inner"] % loops["tiles"] == 0]  # the first tile's

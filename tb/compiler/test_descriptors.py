@@ -44,19 +44,19 @@ def check(layer: layers.Layer, machine: MachineConfig, about: str) -> None:
             continue
         place = case.ofmap
         words = glb[place.address : place.address + place.words]
-        got = place.unpack(
-            words.reshape(place.rows, place.groups, place.pitch), layer.ofmap.shape[2]
-        )
-        np.testing.assert_array_equal(got, layer.ofmap, err_msg=about)
-        assert trace.written >= layer.ofmap.size, about
+        expected = layer.ofmap[rows, :, filters]
+        got = place.unpack(words.reshape(place.rows, place.groups, place.pitch), expected.shape[2])
+        np.testing.assert_array_equal(got, expected, err_msg=about)
+        assert trace.written >= expected.size, about
     if gathered is not None:
         np.testing.assert_array_equal(gathered, layer.sums, err_msg=about)
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(
     "mapping", MAPPINGS, ids=lambda m: "".join(f"{k}{v}" for k, v in m.items())
 )
-def test_convolutions(mapping: dict[str, int], seed: int) -> None:
+def test_convolutions(mapping: dict[str, int], packed: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(6):
         kernel, stride, extra, width = (int(v) for v in rng.integers((1, 1, 0, 1), (4, 3, 3, 20)))
@@ -71,7 +71,7 @@ def test_convolutions(mapping: dict[str, int], seed: int) -> None:
         ):
             continue
         layer = layers.convolution(
-            rng, mapping, width, kernel, stride, pads, extra=extra, with_ipsum=bool(rng.integers(2))
+            rng, mapping, width, kernel, stride, pads, extra=extra, with_ipsum=bool(rng.integers(2)), packed=packed
         )
         check(
             layer, DEFAULT, f"{mapping} F={width} R={kernel} U={stride} pads={pads} extra={extra}"

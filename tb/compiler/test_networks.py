@@ -95,8 +95,9 @@ def read_too_late(descriptor: Descriptor) -> int:
         read_at = read_at // turns[2] * turns[1] * turns[2] + read_at % turns[2]
     written_at = np.arange(ofmap.length) // (ofmap.length // np.prod(turns))
     last = np.full(1 << 16, -1)
-    for lane in range(1 if ifmap.options["single"] else 2):
-        there = inside(ifmap, reads, lane)
+    packed = ifmap.options["packed_pixels"]
+    for lane in range(1 if ifmap.options["single"] or packed else 2):
+        there = inside(ifmap, reads, lane) | (packed == 1) & inside(ifmap, reads, 1)
         np.maximum.at(last, reads.address[there] + lane, read_at[there])
     there = inside(ofmap, writes)
     return int((last[writes.address[there]] > written_at[there]).sum())

@@ -109,6 +109,7 @@ def shaped(*shape: int) -> Callable[[Group], Map]:
     return lambda group: replace(group.output, shape=shape)
 
 
+PACKED = "group conv0: a packed map is an input of at most 4 channels, whose readers are convolutions"
 GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
     "two of a name": (change(1, name="conv0"), "group conv0: there are two of this name"),
     "one is missing": (lambda groups: groups[1:], "group .*: reads first.*, which no group before it makes"),
@@ -120,6 +121,12 @@ GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
     "reads another scale": (
         change(1, source=lambda group: replace(group.source, quantization=Quantization(2.0, -128))),
         "group .*: reads first 4 x 4 x 16 2/-128, which is first 4 x 4 x 16 0.05/-128"),
+    "reads another layout": (
+        lambda groups: [groups[0], replace(groups[0], name="again", source=replace(groups[0].source, packed=False)),
+                        *groups[1:]],
+        "group again: reads image 4 x 4 x 3 .*, which is image 4 x 4 x 3 .*, packed"),
+    "makes a packed map": (change(0, output=lambda group: replace(group.output, packed=True)), PACKED),
+    "a packed operand": (change(0, others=lambda group: (group.source,)), PACKED),
     "made twice": (lambda groups: [groups[0], replace(groups[0], name="again"), *groups[1:]],
                    "group again: makes first, which is there already"),
     "an output that is none": (change(0, stored=True), "group conv0: first is no output of the network"),

@@ -20,6 +20,7 @@ from model.machine import Machine
 from tb.compiler.windows import Chain, compile_groups, convolution_chain, draw_chain
 
 CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 90)
+PACKED = 12  # convolutions of each number of channels
 MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(rows=12),
             MachineConfig(rows=15, cols=16), replace(DEFAULT, multipliers=1),
             replace(DEFAULT, bus_words=2, filter_lanes=2), replace(DEFAULT, glb_bank_words=256),
@@ -28,7 +29,7 @@ MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(
 
 def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about: str) -> Counter:
     """Runs a chain; how it was done: modes of passes, ways, layers that are grouped, rings of filters, inner blocks,
-    filters that are sums."""
+    filters that are sums, packed inputs and those in a ring of rows."""
     stages = compile_groups(chain.groups, machine)
     image = stages.image
     values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
@@ -41,13 +42,17 @@ def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about:
         f"{about} on {machine}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}")
     done["below"] += sum(step.mapping.blocks.below for step in stages.steps)
     done["sums"] += sum(group.window.addends > 1 for group in stages.groups)
+    source = stages.plan.read[0].layout
+    assert source.packed == image.input_place["layout"]["packed"]
+    done["packed"] += source.packed
+    done["packed ring"] += source.packed and source.ring_rows < source.rows
     done["ring"] += sum(constants.filters_at != "resident" for constants in stages.placed.constants)
     return done
 
 
 def test_chains_of_any_window(seed: int) -> None:
     done: Counter = Counter()
-    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes", "sums"
+    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes", "sums", "packed", "packed ring"
     number = -1
     while (number := number + 1) < CHAINS or not all(done[way] for way in wanted):
         assert number < 10 * CHAINS, done
@@ -59,6 +64,23 @@ def test_chains_of_any_window(seed: int) -> None:
         except DoesNotFit as error:
             assert "bytes of GLB" in str(error) or "no places" in str(error), f"chain {number}: {error}\n{chain}"
     assert done["ran"] > number // 2, done
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_packed_inputs(channels: int, seed: int) -> None:
+    """All pads, both strides, rows of odd numbers of pixels, whole maps and rings of rows."""
+    rng, done = np.random.default_rng([seed, channels]), Counter()
+    number = -1
+    while (number := number + 1) < PACKED or not (done["whole"] and done["packed ring"]):
+        assert number < 10 * PACKED, done
+        kernel, stride = tuple(rng.integers(1, 4, 2).tolist()), int(rng.integers(1, 3))
+        pads = tuple(int(rng.integers(0, kernel[side // 2])) for side in range(4))
+        rows, cols = (size + int(rng.integers(40)) for size in kernel)
+        chain = convolution_chain(rng, (rows, cols, channels), Window(kernel, (stride, stride), pads),
+                                  int(rng.choice([1, 8, 10, 24])))
+        machine = replace(DEFAULT, glb_bank_words=int(rng.choice([256, 1024])), bus_words=int(rng.integers(1, 3)))
+        done += check(chain, machine, rng, f"packed convolution {number} of seed {seed}")
+    assert done["packed"] > number // 2, done
 
 
 def test_windows_beyond_the_loops() -> None:

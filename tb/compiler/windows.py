@@ -10,6 +10,7 @@ import numpy as np
 from compiler.ir.layer import Convolution, Depthwise, Group, Map, Separable, Table, Window, output_size
 from compiler.options import OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages
+from compiler.plan.packed_maps import with_packed_inputs
 from compiler.target.suit import suited
 from model.config import DEFAULT, MachineConfig
 from model.operators.convolution import conv2d, depthwise_conv2d, fold_zero_point
@@ -18,7 +19,7 @@ from tb.common.layers import OFFSET, int8, table
 
 EFFORT = 8  # of the search for places
 KINDS = ("convolution", "depthwise", "separable")
-CHANNELS = (1, 3, 8, 9, 16, 20, 40)
+CHANNELS = (1, 2, 3, 4, 8, 9, 16, 20, 40)
 FILTERS = (1, 8, 10, 24, 40, 64)
 MULTIPLIERS = (1, 1, 2, 3, 4, 8)
 MOST_MACS = 3_000_000  # of a layer
@@ -152,7 +153,7 @@ def compile_groups(groups: list[Group], machine: MachineConfig = DEFAULT) -> Sta
     """All stages behind the forming of groups."""
     work = Stages("groups", machine, OBJECTIVES[0], EFFORT, 1)
     *others, last = groups
-    work.groups = suited([*others, replace(last, stored=True)], machine)
+    work.groups = with_packed_inputs(suited([*others, replace(last, stored=True)], machine), machine)
     work.ends = {last.output.name: last.output.name}
     for stage in STAGES[NAMES.index("groups") + 1 :]:
         if stage.run:

@@ -98,6 +98,8 @@ PLANTED = (
     ("pointwise", IFMAP, {"destination": Destination.ROWS}, "ifmap words to where they are not taken"),
     ("fused", IFMAP, {"destination": Destination.PIXELS}, "ifmap words to where they are not taken"),
     ("elementwise", IFMAP, {"destination": Destination.ROWS}, "ifmap words to where they are not taken"),
+    ("convolution", IFMAP, {"packed_pixels": 1, "single": 1}, "packed pixels that come one by one"),
+    ("elementwise", IFMAP, {"packed_pixels": 1}, "packed pixels that come one by one"),
 )
 STREAMS = (
     ("fused", Stream.IFMAP, "a pass without ifmap"), ("fused", Stream.FILTER, "filters without use, or none"),

@@ -17,6 +17,7 @@ KINDS = ("convolution", "separable", "depthwise", "pointwise", "fully connected"
 CHANNELS = (3, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 FILTERS = (8, 10, 16, 24, 32, 40, 64, 96, 128, 192, 256)
 WINDOWS = 0.3  # of the layers have any window
+PACKED = 0.4  # of convolutions have an input of few channels
 EFFORT = 6  # of the search for places: a layer by itself has little to search
 
 
@@ -74,6 +75,8 @@ def draw_layer(rng: np.random.Generator) -> Layer:
     filters = 0 if kind == "depthwise" else int(rng.choice(FILTERS))
     if kind in ("pointwise", "fully connected"):
         return Layer(kind, rows, cols, channels, filters)
+    if kind == "convolution" and rng.random() < PACKED:
+        channels = int(rng.integers(1, 5))
     kernel, stride = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     padding = VALID if min(rows, cols) >= kernel and rng.random() < 0.3 else "SAME"
     return Layer(kind, rows, cols, channels, filters, kernel, stride, padding)

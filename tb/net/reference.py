@@ -54,9 +54,10 @@ def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
         trimmed = [at.first_pair & bool(program.options["trim_first"]),
                    at.last_pair & bool(program.options["trim_last"])]
     row_inside = (at.y >= 0) & (at.y < rows)
-    words = sum(int((row_inside & (at.x + lane >= 0) & (at.x + lane < columns) & ~skip).sum())
-                for lane, skip in enumerate(trimmed))
-    return GLB_WORD_BYTES * words
+    taken = [row_inside & (at.x + lane >= 0) & (at.x + lane < columns) & ~skip for lane, skip in enumerate(trimmed)]
+    if stream == Stream.IFMAP and program.options["packed_pixels"]:  # one word for both
+        taken = [taken[0] | taken[1]]
+    return GLB_WORD_BYTES * int(np.sum(taken))
 
 
 def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator, config: MachineConfig) -> Outcome:

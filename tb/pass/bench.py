@@ -24,7 +24,7 @@ BENCHES = [
     _pass("pass3", "convolutions with the standard mappings, with ipsum", "standard"),
     _pass("pass4", "fused passes, random DMA traffic on the GLB", "fused", stall=200),
     _pass("pass5", "convolutions, random DMA traffic on the GLB", "standard", stall=200),
-    _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=12),
+    _pass("pass6", "all kinds of passes that the machine has, in turn", *KINDS, layers=14),
     _pass("pass7", "maxima, residual addition, ipsum, folds: passes with an int8 ofmap", *FINISHES, layers=8),
     _pass("pass8", "convolutions of any kernel, stride and dilation as pointwise work", "kernel"),
     _pass("pass9", "elementwise passes", "elementwise", layers=16),

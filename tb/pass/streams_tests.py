@@ -16,6 +16,7 @@ from model.config import SET_ROWS, MachineConfig
 from model.demand import MissingWords, SurplusWords
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import Stream
+from model.legality import broken_rule
 from model.passes import PassTrace, run_pass
 from tb.common import pass_layers
 from tb.common.bench import PERIOD_NS, Testbench
@@ -39,9 +40,10 @@ def small_case(rng: np.random.Generator, machine: MachineConfig, number: int) ->
 
 
 def change_stream(rng: np.random.Generator, program: StreamDescriptor, loop: bool) -> tuple[StreamDescriptor, str]:
-    """A stream with one more or one less iteration of a loop, or, unless `loop`, other tags or trimmed ends."""
+    """A stream with one more or one less iteration of a loop, or, unless `loop`, other tags, trimmed ends or pixels
+    packed or not."""
     levels, n = list(program.levels), int(rng.integers(enc.LEVELS))
-    kind = "count" if loop else str(rng.choice(["count", "count", "tag", "trim_first", "trim_last"]))
+    kind = "count" if loop else str(rng.choice(["count", "count", "tag", "trim_first", "trim_last", "packed_pixels"]))
     if kind == "count":
         count = max(1, levels[n].count + int(rng.choice([-1, 1, 1, 2])))
         levels[n] = replace(levels[n], count=count)
@@ -65,14 +67,15 @@ def set_stream(descriptor: Descriptor, stream: Stream, program: StreamDescriptor
     return changed
 
 
-def mutate(rng: np.random.Generator, case: Case) -> tuple[Case, str]:
-    """A case with one stream changed."""
+def mutate(rng: np.random.Generator, machine: MachineConfig, case: Case) -> tuple[Case, str]:
+    """A case with one stream changed, which the rules do not refuse."""
     used = [stream for stream in Stream if case.descriptor.uses(stream)]
     while True:
         stream = used[rng.integers(len(used))]
         program, what = change_stream(rng, case.descriptor.stream(stream), stream == Stream.OFMAP)
-        if program.length <= MOST_POSITIONS:
-            return replace(case, descriptor=set_stream(case.descriptor, stream, program)), f"{stream.name}: {what}"
+        descriptor = set_stream(case.descriptor, stream, program)
+        if program.length <= MOST_POSITIONS and broken_rule(machine, descriptor) is None:
+            return replace(case, descriptor=descriptor), f"{stream.name}: {what}"
 
 
 async def run(tb: Testbench, case: Case) -> tuple[bool, bool, np.ndarray | None]:
@@ -114,7 +117,7 @@ async def stops_wrong_streams(dut) -> None:
     verdicts = {"right": 0, "surplus": 0, "surplus, hangs": 0, "missing": 0, "missing, surplus": 0}
     for number in range(tb.arguments["passes"]):
         case, about = small_case(tb.rng, tb.machine, number)
-        case, change = mutate(tb.rng, case)
+        case, change = mutate(tb.rng, tb.machine, case)
         glb = case.glb.copy()
         model = expected(tb.machine, case, glb)
         if isinstance(model, IndexError):

@@ -10,7 +10,7 @@ from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ArrayMode, Operation, Stream
-from model.streams import Positions, inside, positions, sent
+from model.streams import Positions, fetched, inside, positions, sent
 
 PAIR = 2  # words of a beat of two lanes
 
@@ -126,8 +126,8 @@ def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stre
 
 def _pair_banks(machine: MachineConfig, stream: StreamDescriptor, at: Positions) -> list[int]:
     masks = np.zeros(len(at.address), np.int64)
-    for lane, handed_on in enumerate(sent(stream, at, PAIR).T):
-        masks |= np.where(handed_on & inside(stream, at, lane), bank_masks(machine, at.address + lane), 0)
+    for lane, there in enumerate(fetched(stream, at, PAIR).T):
+        masks |= np.where(there, bank_masks(machine, at.address + lane), 0)
     return masks.tolist()
 
 

@@ -10,7 +10,7 @@ from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Output, Window
 from compiler.target.blocks import Blocks
 from compiler.target.descriptors.array import set_array
-from compiler.target.descriptors.streams import linear_stream, ofmap_stream, ring_of, rows_level
+from compiler.target.descriptors.streams import columns_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.limits import equal_stride, legal
 from compiler.target.scan_ids import convolution_ids
 from model import encoding as enc
@@ -69,7 +69,7 @@ def convolution_sets(machine: MachineConfig, c: ConvolutionPass) -> Sets:
 
 def convolution_groups(c: ConvolutionPass) -> tuple[int, int]:
     """(groups of a pass, halves of a word that are groups of their own)."""
-    halves = 1 if c.r > 1 else c.halves
+    halves = 1 if c.r > 1 or c.ifmap.packed else c.halves
     return c.ifmap.groups * halves, halves
 
 
@@ -97,18 +97,18 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
     span = (blocks.rows - 1) * stride + rows
     step = blocks.pixels * stride
     descriptor.set_stream(Stream.IFMAP, StreamDescriptor(
-        {"row_address": c.ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(c.ifmap)},
+        {"row_address": c.ifmap.row_address(y), "offset": c.ifmap.column_step(x - odd) & 0xFFFF, **ring_of(c.ifmap)},
         {"y": y, "x": x - odd, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
         {"pad": c.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
-         "half_by_set": int(sets.split), "pair_level": 2},
+         "half_by_set": int(sets.split), "pair_level": 2, "packed_pixels": int(c.ifmap.packed)},
         (  # rows and blocks go side by side: a PE holds only a few words of its own
             rows_level(c.ifmap, span, 1, column_tag=1),
-            Level(blocks.cols, step, Axis.COLUMN, step, enc.TAG.pack(column=span)),
-            Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2),
+            columns_level(c.ifmap, blocks.cols, step, enc.TAG.pack(column=span)),
+            columns_level(c.ifmap, -(-(words + odd) // 2), 2),
             Level(halves, tag=enc.TAG.pack(half=1)),
             Level(c.ifmap.groups, c.ifmap.group_step),
             Level(c.tiles),
-            Level(blocks.along, step * blocks.cols, Axis.COLUMN, step * blocks.cols),
+            columns_level(c.ifmap, blocks.along, step * blocks.cols),
             rows_level(c.ifmap, blocks.down, blocks.rows * stride),
         ),
     ))

@@ -14,6 +14,13 @@ def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int =
     return Level(count, stride, Axis.ROW, step, enc.TAG.pack(column=column_tag))
 
 
+def columns_level(feature_map: FeatureMap, count: int, step: int, tag: int = 0) -> Level:
+    """A loop over columns, `step` at a time. Raises ValueError where it would part two pixels of a word."""
+    if feature_map.packed and count > 1 and step % 2:
+        raise ValueError(f"a step of {step} columns in a packed map: must be even")
+    return Level(count, feature_map.column_step(step), Axis.COLUMN, step, tag)
+
+
 def inner_level(feature_map: FeatureMap, blocks: Blocks, rows: int, columns: int) -> Level:
     """The loop over inner blocks, so many rows or columns, or so many images, at a time."""
     if blocks.images:

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which maps lie packed, two pixels in a word: the inputs of a network that only row-stationary convolutions read."""
+
+from dataclasses import replace
+
+from compiler.ir.layer import Convolution, Group, Map
+from compiler.plan.filters import filter_words
+from compiler.target.mapping import mappings
+from model.config import WORD_CHANNELS, MachineConfig
+from model.encoding import ArrayMode
+
+
+def with_packed_inputs(groups: list[Group], machine: MachineConfig) -> list[Group]:
+    """The groups, which read packed those inputs that all of their readers take so at no loss."""
+    made = {group.output.name for group in groups}
+    sources = {group.source.name: group.source for group in groups}
+    packed = {name: replace(map_, packed=True) for name, map_ in sources.items()
+              if name not in made and all(_takes_packed(group, map_, machine) for group in groups)}
+    return [replace(group, source=packed.get(group.source.name, group.source)) for group in groups]
+
+
+def _takes_packed(group: Group, map_: Map, machine: MachineConfig) -> bool:
+    """Whether a group does not read a map, or does so row-stationary, in no more cycles than by taps and with filters
+    that leave the GLB room: by taps they need not stay there."""
+    if map_ not in (group.source, *group.others):
+        return True
+    if not isinstance(group, Convolution) or map_ in group.others or map_.shape[2] > WORD_CHANNELS:
+        return False
+    if filter_words(group, ArrayMode.CONVOLUTION) > machine.glb_words // 2:
+        return False
+    rows = group.map_shape[0]
+    found = mappings(machine, replace(group, source=replace(map_, packed=True)), rows)
+    return bool(found) and found[0].cycles <= mappings(machine, group, rows)[0].cycles

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packed maps: where each channel lies, and which inputs of a network lie so."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Convolution, Group, Window
+from compiler.plan.packed_maps import with_packed_inputs
+from compiler.target.descriptors.streams import columns_level
+from compiler.target.mapping import mappings
+from compiler.target.suit import suited
+from model.config import DEFAULT, MachineConfig
+from model.encoding import ArrayMode
+from tb.common.layers import int8
+from tb.compiler.windows import convolution_chain
+
+SMALL = replace(DEFAULT, glb_bank_words=256)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_where_each_channel_lies(channels: int, seed: int) -> None:
+    """Two columns in a word of 8 bytes, rows of an even number of words, zeros between."""
+    rng = np.random.default_rng([seed, channels])
+    for cols in (*range(1, 10), 32, 97):
+        rows = int(rng.integers(1, 5))
+        values, map_ = int8(rng, rows, cols, channels), FeatureMap(rows, cols, 1, 0, rows, packed=True)
+        assert map_.pitch % 2 == 0 and 0 <= 2 * map_.pitch - cols < 4
+        packed = map_.pack(values)
+        assert packed.shape == (rows, 1, map_.pitch)
+        expected = np.zeros((rows, map_.pitch * 8), np.int8)
+        for y, x, c in np.ndindex(*values.shape):
+            expected[y, x // 2 * 8 + x % 2 * 4 + c] = values[y, x, c]
+        assert packed.tobytes() == expected.tobytes()
+        np.testing.assert_array_equal(map_.unpack(packed, channels), values)
+
+
+def test_two_pixels_of_a_word_are_not_parted() -> None:
+    map_ = FeatureMap(1, 8, 1, 0, 1, packed=True)
+    assert columns_level(map_, 2, 6).stride == 3 and columns_level(map_, 1, 5).count == 1
+    with pytest.raises(ValueError, match="^a step of 5 columns in a packed map: must be even$"):
+        columns_level(map_, 2, 5)
+
+
+def convolution(channels: int = 3, kernel: tuple[int, int] = (3, 3), stride: tuple[int, int] = (1, 1),
+                filters: int = 16, dilation: tuple[int, int] = (1, 1)) -> Group:
+    window = Window(kernel, stride, dilation=dilation)
+    return convolution_chain(np.random.default_rng(1), (16, 17, channels), window, filters).groups[0]
+
+
+def wide(group: Convolution) -> Convolution:
+    """With filters of a uint8 model."""
+    return replace(group, filters=group.filters.astype(np.int16) + 100)
+
+
+def packed(groups: list[Group], machine: MachineConfig = DEFAULT) -> list[bool]:
+    """Of each group, whether it reads a packed map."""
+    return [group.source.packed for group in with_packed_inputs(suited(groups, machine), machine)]
+
+
+@pytest.mark.parametrize("group", [
+    *(convolution(channels) for channels in (1, 2, 3, 4)), convolution(stride=(2, 2)), convolution(kernel=(1, 3))])
+def test_inputs_of_row_stationary_convolutions_are_packed(group: Convolution) -> None:
+    assert packed([group]) == [True]
+    [found] = with_packed_inputs([group], DEFAULT)
+    assert {mapping.mode for mapping in mappings(DEFAULT, found, 16)} == {ArrayMode.CONVOLUTION}
+
+
+@pytest.mark.parametrize(("group", "machine"), [
+    (convolution(5), DEFAULT), (convolution(kernel=(5, 5)), DEFAULT), (convolution(stride=(3, 3)), DEFAULT),
+    (convolution(stride=(1, 2)), DEFAULT), (convolution(dilation=(2, 2)), DEFAULT), (wide(convolution()), DEFAULT),
+    (convolution(), MachineConfig(rows=3)), (convolution(), MachineConfig(rows=9)), (convolution(filters=512), SMALL)])
+def test_inputs_of_others_are_not(group: Convolution, machine: MachineConfig) -> None:
+    """Of convolutions by taps, and of one whose filters fill the GLB."""
+    assert packed([group], machine) == [False]
+
+
+def test_all_readers_count() -> None:
+    """One that takes single words keeps the map as it is; maps that a group makes are not packed."""
+    first = convolution(channels=4)
+    other = replace(convolution(channels=4, kernel=(5, 5)), name="other")
+    again = replace(convolution(channels=4), name="again", source=first.output, others=(first.source,))
+    behind = replace(convolution(channels=4, filters=4), name="behind", source=replace(first.output, shape=(14, 15, 4)))
+    alike = replace(first, name="alike")
+    assert packed([first, alike]) == [True, True]
+    assert packed([first, other]) == [False, False]
+    assert packed([first, again]) == [False, False]
+    assert packed([first, behind]) == [True, False]
