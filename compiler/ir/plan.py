@@ -97,13 +97,11 @@ class Segment:
         """Rows of each group's output that have to be there when each stripe is done."""
         stripes = -(-heights[-1] // self.rows)
         targets = [[min(heights[-1], (s + 1) * self.rows) for s in range(stripes)]]
-        quantum = self.rows
         for n in reversed(range(len(self.groups) - 1)):
-            behind = self.groups[n + 1]
-            quantum *= behind.window.stride[0]
-            needed = [behind.input_rows(0, rows)[1] for rows in targets[0]]
+            needed = [self.groups[n + 1].input_rows(0, rows)[1] for rows in targets[0]]
             needed[-1] = max(needed[-1], 1)  # each group has a job, even if all that reads its map is padding
-            targets.insert(0, [min(heights[n], -(-rows // quantum) * quantum) for rows in needed])
+            together = self.groups[n].together
+            targets.insert(0, [min(heights[n], -(-rows // together) * together) for rows in needed])
         return targets
 
     def ring_rows(self, n: int) -> int:
