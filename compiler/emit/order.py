@@ -195,8 +195,8 @@ def needed_by(moves: list[Move], works: list[Work]) -> list[Need]:
 
 def _listed_before(transfers: list[Transfer], works: list[Work], place: dict[int, int], starts: list[float],
                    begun: list[float]) -> list[int]:
-    """Of each pass, how many transfers are listed before it: those that it needs and all chunks of the pass before, none
-    that waits for it, and as many as keep the queues of both filled while the pass before runs.
+    """Of each pass, how many transfers are listed before it: those that it needs and all chunks of the pass before,
+    none that waits for it, and as many as keep the queues of both filled while the pass before runs.
 
     place: of each transfer by its number; starts, begun: when transfers and passes begin.
     """

@@ -23,7 +23,8 @@ class Drawn:
     works: list[Work] = field(default_factory=list)
     chunks: list[int] = field(default_factory=list)
 
-    def load(self, words: int, wait_passes: int = 0, wait_chunks: int = 0, chunk: bool = False, load: bool = True) -> int:
+    def load(self, words: int, wait_passes: int = 0, wait_chunks: int = 0, chunk: bool = False,
+             load: bool = True) -> int:
         """The number of a transfer, which is its DRAM address, too."""
         number = len(self.moves) + 1
         after = (self.chunks[-1],) if chunk and self.chunks else ()
