@@ -6,9 +6,11 @@ passes. The order is one in which the machine could run: whatever it takes, no c
 (docs/tiling.md, "How to program").
 """
 
+from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import accumulate
 
 from compiler.ir.program import Command, Config, Run, Transfer
 
@@ -48,101 +50,99 @@ class Work:
 
 
 @dataclass
-class _Passes:
-    """When passes end and chunks are freed, as far as it is known which transfers are done when."""
+class Passes:
+    """When passes begin and end and chunks are freed, as far as it is known when transfers are done."""
 
     works: list[Work]
-    done: dict[int, int] = field(default_factory=dict)  # by transfer
-    loaded: list[int] = field(default_factory=list)  # chunks
-    begun: list[int] = field(default_factory=list)
-    ended: list[int] = field(default_factory=list)
-    freed: list[int] = field(default_factory=list)
+    done: dict[int, float] = field(default_factory=dict)  # by number of the transfer
+    loaded: list[float] = field(default_factory=list)  # chunks
+    begun: list[float] = field(default_factory=list)
+    ended: list[float] = field(default_factory=list)
+    freed: list[float] = field(default_factory=list)
+    _now: float = 0
+    _first: int = 0  # chunk of the pass that has begun
     _taken: int = 0  # chunks
-    _now: int = 0
 
     def go_on(self) -> None:
         while len(self.ended) < len(self.works):
             work = self.works[len(self.ended)]
             if len(self.begun) == len(self.ended):
-                if any(number not in self.done for number in work.needs):
+                if not all(number in self.done for number in work.needs):
                     return
                 self._now = max([self._now, *(self.done[number] for number in work.needs)])
                 self.begun.append(self._now)
-                self._first, self._step = self._taken, work.cycles / max(work.tiles * work.chunks * work.uses, 1)
-            if not self._work_chunks(work):
-                return
-            if not work.tiles:
+                self._first = self._taken
+            if work.tiles:
+                if not self._use_chunks(work, work.cycles / (work.tiles * work.chunks * work.uses)):
+                    return
+            else:
                 self._now += work.cycles
-            self._now += BETWEEN
             self.ended.append(self._now)
+            self._now += BETWEEN
 
-    def _work_chunks(self, work: Work) -> bool:
-        """Whether all of a pass's chunks have been used."""
-        last = self._first + work.tiles * work.chunks
-        while self._taken < last:
+    def _use_chunks(self, work: Work, step: float) -> bool:
+        """As far as they are loaded, each use taking a step; returns whether all have been used."""
+        while self._taken < self._first + work.tiles * work.chunks:
             if self._taken == len(self.loaded):
                 return False
-            self._now = max(self._now, self.loaded[self._taken]) + self._step
+            self._now = max(self._now, self.loaded[self._taken]) + step
             self._taken += 1
             if work.uses == 1:
                 self.freed.append(self._now)
             elif (self._taken - self._first) % work.chunks == 0:  # a tile is there: its other uses
-                self._now += (work.uses - 2) * work.chunks * self._step
+                self._now += (work.uses - 2) * work.chunks * step
                 for _ in range(work.chunks):
-                    self._now += self._step
+                    self._now += step
                     self.freed.append(self._now)
         return True
 
 
-@dataclass
 class _Port:
-    """The transfers in the order in which the port takes them, and when it does so."""
+    """The DRAM port's work: `order` has the transfers, counted from 0, as the port takes them, `starts` when."""
 
-    moves: list[Move]
-    needs: list[Need]
-    passes: _Passes
-    bus_words: int
-    order: list[int] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-
-    def run(self) -> None:
-        self._open = [len(move.after) + 2 for move in self.moves]  # what is not known to be over: the tokens are two
-        self._from = [0] * len(self.moves)
+    def __init__(self, moves: list[Move], needs: list[Need], passes: Passes, bus_words: int) -> None:
+        self.order: list[int] = []
+        self.starts: list[float] = []
+        self._moves, self._needs, self._passes, self._bus_words = moves, needs, passes, bus_words
+        self._open = [len(move.after) + 2 for move in moves]  # what it waits for: two tokens, other transfers
+        self._from = [0.0] * len(moves)  # when all of that is over, as far as it is known
         self._behind, self._by_pass, self._by_chunk = defaultdict(list), defaultdict(list), defaultdict(list)
-        self._known: list[tuple[int, Need, int]] = []  # can go from a time on
-        self._ready: list[tuple[Need, int]] = []
-        self._passes_told = self._chunks_told = now = 0
-        loading = True
-        for number, move in enumerate(self.moves):
+        for number, move in enumerate(moves):
             for before in move.after:
                 self._behind[before].append(number)
             self._by_pass[move.transfer.wait_passes].append(number)
             self._by_chunk[move.transfer.wait_chunks].append(number)
-        self.passes.go_on()
+        self._passes_told = self._chunks_told = 0
+        self._known: list[tuple[float, Need, int]] = []  # what can go from a time on
+        self._ready: list[tuple[Need, int]] = []
+
+    def run(self) -> None:
+        now, loading = 0.0, True
         self._over(self._by_pass[0], 0)
         self._over(self._by_chunk[0], 0)
-        while len(self.order) < len(self.moves):
+        self._passes.go_on()
+        while len(self.order) < len(self._moves):
             self._tell()
             while self._known and (self._known[0][0] <= now or not self._ready):
                 at, need, number = heappop(self._known)
                 now = max(now, at)
                 heappush(self._ready, (need, number))
             _, number = heappop(self._ready)
-            transfer = self.moves[number].transfer
+            transfer = self._moves[number].transfer
             now += READY * (transfer.load != loading)
             loading = transfer.load
             self.order.append(number)
             self.starts.append(now)
-            now += transfer.words // self.bus_words + GAP
-            self.passes.done[number + 1] = now + READY
+            now += transfer.words / self._bus_words + GAP
+            self._passes.done[number + 1] = now + READY
             if transfer.chunk:
-                self.passes.loaded.append(now + READY)
-            self.passes.go_on()
+                self._passes.loaded.append(now + READY)
+            self._passes.go_on()
             self._over(self._behind[number + 1], self.starts[-1])
 
     def _tell(self) -> None:
-        """What waits for passes and chunks whose end is known."""
-        passes = self.passes
+        """Those that wait for passes and chunks whose end is known."""
+        passes = self._passes
         for n in range(self._passes_told, len(passes.ended)):
             self._over(self._by_pass[n + 1], passes.ended[n])
         for n in range(self._chunks_told, len(passes.freed)):
@@ -154,24 +154,24 @@ class _Port:
             self._open[number] -= 1
             self._from[number] = max(self._from[number], at)
             if not self._open[number]:
-                heappush(self._known, (self._from[number], self.needs[number], number))
+                heappush(self._known, (self._from[number], self._needs[number], number))
 
 
 def listed(moves: list[Move], works: list[Work], bus_words: int) -> list[Command]:
-    """The commands of transfers and passes, without END. moves and works come each in their serial order."""
-    passes = _Passes(works)
+    """The commands of transfers and passes, without END; moves and works come each in their serial order. bus_words:
+    of a beat of the DRAM port."""
+    passes = Passes(works)
     port = _Port(moves, needed_by(moves, works), passes, bus_words)
     port.run()
     place = {number + 1: at for at, number in enumerate(port.order)}
-    before = _passes_before(moves, works, port, place)
+    transfers = [moves[number].transfer for number in port.order]
     commands: list[Command] = []
     at = 0
-    for work, last in zip(works, before):
-        commands += [moves[number].transfer for number in port.order[at:last]]
-        at = last
+    for work, last in zip(works, _listed_before(transfers, works, place, port.starts, passes.begun)):
         wait_transfers = max((place[number] + 1 for number in work.needs), default=0)
-        commands += [*work.configs, Run(wait_transfers, work.wait_passes)]
-    return commands + [moves[number].transfer for number in port.order[at:]]
+        commands += [*transfers[at:last], *work.configs, Run(wait_transfers, work.wait_passes)]
+        at = last
+    return commands + transfers[at:]
 
 
 def needed_by(moves: list[Move], works: list[Work]) -> list[Need]:
@@ -193,28 +193,30 @@ def needed_by(moves: list[Move], works: list[Work]) -> list[Need]:
     return needs
 
 
-def _passes_before(moves: list[Move], works: list[Work], port: _Port, place: dict[int, int]) -> list[int]:
-    """Of each pass, how many transfers are listed before it: those that it needs, none that waits for it, and as many
-    as keep the queues of both filled while the pass before it runs."""
-    latest, chunk_pass = [len(moves)] * len(works), []
-    for n, work in enumerate(works):
-        chunk_pass += [n] * (work.tiles * work.chunks)
-    brought, chunks = [0] * (len(works) + 1), 0  # transfers up to the last chunk of the pass before
-    for at, number in enumerate(port.order):
-        transfer = moves[number].transfer
+def _listed_before(transfers: list[Transfer], works: list[Work], place: dict[int, int], starts: list[float],
+                   begun: list[float]) -> list[int]:
+    """Of each pass, how many transfers are listed before it: those that it needs and all chunks of the pass before,
+    none that waits for it, and as many as keep the queues of both filled while the pass before runs.
+
+    place: of each transfer by its number; starts, begun: when transfers and passes begin.
+    """
+    least, most = [0] * (len(works) + 1), [len(transfers)] * len(works)
+    used_by = [n for n, work in enumerate(works) for _ in range(work.tiles * work.chunks)]  # of each chunk
+    chunks = 0
+    for at, transfer in enumerate(transfers):
+        if transfer.wait_passes:
+            most[transfer.wait_passes - 1] = min(most[transfer.wait_passes - 1], at)
+        if transfer.wait_chunks:
+            n = used_by[transfer.wait_chunks - 1]
+            most[n] = min(most[n], at)
         if transfer.chunk:
-            brought[chunk_pass[chunks] + 1] = at + 1
+            least[used_by[chunks] + 1] = at + 1
             chunks += 1
-        for n in ([transfer.wait_passes - 1] if transfer.wait_passes else []) + (
-                [chunk_pass[transfer.wait_chunks - 1]] if transfer.wait_chunks else []):
-            latest[n] = min(latest[n], at)
-    for n in reversed(range(len(works) - 1)):
-        latest[n] = min(latest[n], latest[n + 1])
-    found, most, begun = [], 0, 0
+    found, before = [], 0
+    latest = list(accumulate(reversed(most), min))[::-1]
     for n, work in enumerate(works):
-        most = max([most, brought[n], *(place[number] + 1 for number in work.needs)])
-        while begun < len(moves) and n and port.starts[begun] < port.passes.begun[n - 1]:
-            begun += 1
-        most = max(most, min(begun + LISTED_AHEAD if n else 0, latest[n]))
-        found.append(most)
+        wanted = bisect_left(starts, begun[n - 1]) + LISTED_AHEAD if n else 0
+        needed = max((place[number] + 1 for number in work.needs), default=0)
+        before = max(before, least[n], needed, min(wanted, latest[n]))
+        found.append(before)
     return found

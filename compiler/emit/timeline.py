@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of a network as it grows: who touched each GLB word last, and hence what a command has to wait for."""
 
+from collections import defaultdict
 from math import prod
 
 import numpy as np
@@ -14,6 +15,7 @@ from model.descriptor import Descriptor
 from model.encoding import Stream
 
 PIECE_WORDS = 512  # of a load: others may go in between
+PAGE_BYTES = 4096  # of DRAM, by which stores are found again
 
 
 class Timeline:
@@ -29,7 +31,7 @@ class Timeline:
         self.moves: list[Move] = []
         self.works: list[Work] = []
         self._chunks: list[int] = []  # transfers that bring them
-        self._stored: list[tuple[int, int, int]] = []  # DRAM addresses, first and behind the last, and the transfer
+        self._stored = defaultdict(list)  # by DRAM page: addresses, first and behind the last, and the transfer
         self._touched = np.zeros(machine.glb_words, np.int64)
         self._written = np.zeros(machine.glb_words, np.int64)
         self._moved = np.zeros(machine.glb_words, np.int64)
@@ -49,8 +51,9 @@ class Timeline:
 
     def _load(self, dram: int, glb: int, words: int, chunk: bool = False) -> None:
         where = slice(glb, glb + words)
-        after = {number for first, last, number in self._stored
-                 if first < dram + words * GLB_WORD_BYTES and last > dram}
+        end = dram + words * GLB_WORD_BYTES
+        after = {number for page in _pages(dram, end) if page in self._stored
+                 for first, last, number in self._stored[page] if first < end and last > dram}
         if chunk and self._chunks:
             after.add(self._chunks[-1])
         # A chunk that has been freed is used no more: nothing waits for its pass.
@@ -59,7 +62,9 @@ class Timeline:
 
     def store(self, dram: int, glb: int, words: int) -> None:
         self._transfer(Transfer(False, dram, glb, words, int(self._written[glb : glb + words].max())), set())
-        self._stored.append((dram, dram + words * GLB_WORD_BYTES, len(self.moves)))
+        end = dram + words * GLB_WORD_BYTES
+        for page in _pages(dram, end):
+            self._stored[page].append((dram, end, len(self.moves)))
 
     def _transfer(self, transfer: Transfer, after: set[int]) -> None:
         where = slice(transfer.glb_address, transfer.glb_address + transfer.words)
@@ -96,6 +101,11 @@ class Timeline:
     def commands(self) -> list[Command]:
         """The list, without END."""
         return listed(self.moves, self.works, self.machine.bus_words)
+
+
+def _pages(dram: int, end: int) -> range:
+    """DRAM pages from an address to before another."""
+    return range(dram // PAGE_BYTES, (end - 1) // PAGE_BYTES + 1)
 
 
 def _numbers(found: np.ndarray) -> set[int]:

@@ -13,24 +13,24 @@ from heapq import heappop, heappush
 class Piece:
     """Words that are loaded for job `need`, as soon as `free` jobs are over, the last of them perhaps in part.
 
-    streamed  filters that come in chunks: in the order in which they are used, only
-    again     through words of their own ring, when those before them have been used
+    chunk  words of each chunk of filters, which come in the order in which they are used only (0: no filters)
+    again  through words of their own ring, when those before them have been used
     """
 
     need: int
     free: float
     words: int
-    streamed: bool = False
+    chunk: int = 0
     again: bool = False
 
 
 def finished(cycles: list[int], pieces: list[Piece], bus_words: int) -> float:
     """When the last job ends, if each takes so many cycles when all is there.
 
-    pieces: those that are streamed in the order in which they are used.
+    pieces: of filters in the order in which they are used.
     """
-    whole = sorted((piece for piece in pieces if not piece.streamed), key=lambda piece: piece.free)
-    stream = [piece for piece in pieces if piece.streamed]
+    whole = sorted((piece for piece in pieces if not piece.chunk), key=lambda piece: piece.free)
+    stream = [piece for piece in pieces if piece.chunk]
     left = [piece.words / bus_words for piece in stream]  # cycles of the port
     there: list[list[float]] = []  # need and cycles of what is loaded as a whole and whose words are free
     now, taken, at = 0.0, 0, 0
@@ -41,6 +41,9 @@ def finished(cycles: list[int], pieces: list[Piece], bus_words: int) -> float:
         while there and there[0][0] <= job:
             now += heappop(there)[1]
         own, first = 0.0, at
+        if at < len(stream) and stream[at].need == job:
+            begin = min(left[at], stream[at].chunk / bus_words)
+            now, left[at] = now + begin, left[at] - begin
         while at < len(stream) and stream[at].need == job:
             own += left[at]
             at += 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The constants of each group: depthwise words, tables and filters, where they lie and how they come."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,16 +10,16 @@ from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
+from compiler.plan.arrival import Piece
 from compiler.plan.filters import Packed, least_words
 from compiler.plan.mappings import cheapest, mappings_of, stays
-from compiler.plan.arrival import Piece
 from compiler.plan.placement import Space
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.mapping import Mapping, Packing
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import TABLE_WORDS
 
-MOST_CHUNK_WORDS = 512
+MOST_CHUNK_WORDS = 256
 LEAST_CHUNKS = 8  # so that the first pass can begin early
 
 
@@ -67,11 +68,11 @@ class Chunks:
                 found[-1][2] += self.words
             else:
                 found.append([jobs[n // each], latest, self.words])
-        pieces = [Piece(*piece, streamed=True) for piece in found]
+        pieces = [Piece(*piece, chunk=self.words) for piece in found]
         for turn in range(self.slots // each, self.passes):
             words = (each - max(self.slots - turn * each, 0)) * self.words
             if words:
-                pieces.append(Piece(jobs[turn], 0.0, words, streamed=True, again=True))
+                pieces.append(Piece(jobs[turn], 0.0, words, self.words, again=True))
         return pieces
 
 
@@ -255,13 +256,14 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
                      layer=group.name, bound=bytes_)
 
 
-def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> list[dict[int, Mapping]]:
+def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> Iterator[dict[int, Mapping]]:
     """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
     if len(set(rows)) == 1:
-        return [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
+        yield from ({rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way))
+        return
     least = {r: cheapest(machine, group, r, way) for r in rows}
     found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
-    return sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), of[rows[0]].tile))
+    yield from sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), of[rows[0]].tile))
 
 
 def _chunk_groups(packed: np.ndarray) -> list[int]:

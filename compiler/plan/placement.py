@@ -144,7 +144,7 @@ def _pieces(buffer: Buffer, free: list[float]) -> list[Piece]:
 
 
 def _order(free: list[float]) -> tuple[float, int]:
-    """Of a ring whose slots are free when so many jobs are over: the slot from which on they fall free soonest, in their
-    order, behind the sum of these."""
+    """Of a ring whose slots are free when so many jobs are over: the slot from which on they fall free soonest, in
+    their order, behind the sum of these."""
     starts = [slot for slot in range(len(free)) if free[slot] != free[slot - 1]] or [0]
     return min((sum(accumulate(free[start:] + free[:start], max)), start) for start in starts)

@@ -43,8 +43,8 @@ class Placed:
 
 @dataclass(frozen=True)
 class _Arrangement:
-    """What the search for places varies: the order of the maps, and where each is wanted (0 lowest, 1 highest); the same
-    for all images."""
+    """What the search for places varies: the order of the maps, and where each is wanted (0 lowest, 1 highest); the
+    same for all images."""
 
     order: np.ndarray
     where: np.ndarray

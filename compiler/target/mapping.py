@@ -64,7 +64,8 @@ def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what
     # reads the ofmap waits for the sums of the last.
     kept = -1 if isinstance(group, Separable) else 1
-    return sorted(found, key=lambda m: (m.cycles, kept * m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels, m.mode))
+    return sorted(found, key=lambda m: (m.cycles, kept * m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels,
+                                        m.mode))
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:

@@ -46,8 +46,7 @@ def listed() -> tuple[list[Command], np.ndarray]:
     def load_chunks(first: int, last: int, number: int) -> None:
         for chunk in range(first, last):
             at = RING + (number * GROUPS + chunk) % SLOTS * FILTERS
-            line.load_chunk(8 * (places["filters"] + chunk * FILTERS), at, FILTERS,
-                            max(0, number * GROUPS + chunk - SLOTS + 1))
+            line.load_chunk(8 * (places["filters"] + chunk * FILTERS), at, FILTERS)
 
     for number in range(PASSES):
         load_chunks(0, SLOTS, number)
@@ -56,7 +55,7 @@ def listed() -> tuple[list[Command], np.ndarray]:
         load_chunks(SLOTS, GROUPS, number)
         for n in range(STORES):
             line.store(8 * (places["output"] + number * STORES + n), OFMAP + n % 4, 1)
-    return [*line.commands, End()], dram.view(np.uint8)
+    return [*line.commands(), End()], dram.view(np.uint8)
 
 
 def test_tokens_count_on(listed: tuple[list[Command], np.ndarray]) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.emit import accesses, races, schedule
+from compiler.emit import accesses, races
 from compiler.emit.races import Kind, ScheduleError, find_races
+from compiler.emit.timeline import Timeline
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Output, Window
 from compiler.ir.program import Block, Command, Config, End, Run, Transfer
@@ -316,14 +317,14 @@ def test_chunk_that_never_comes() -> None:
 
 
 def test_compiler_refuses_its_own_races(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, hoist = tmp_path / "net.tflite", schedule.hoist_loads
+    path, commands = tmp_path / "net.tflite", Timeline.commands
     path.write_bytes(separable(np.random.default_rng(seed)))
     compile_network(path, effort=8)
 
-    def forgetful(commands: list[Command]) -> list[Command]:
-        return [Run(0, c.wait_passes) if isinstance(c, Run) else c for c in hoist(commands)]
+    def forgetful(timeline: Timeline) -> list[Command]:
+        return [Run(0, c.wait_passes) if isinstance(c, Run) else c for c in commands(timeline)]
 
-    monkeypatch.setattr(schedule, "hoist_loads", forgetful)
+    monkeypatch.setattr(Timeline, "commands", forgetful)
     with pytest.raises(ScheduleError, match=r"^command 0 \(load\) and command [0-9]+ \(pass, ifmap\): "):
         compile_network(path, effort=8)
 
