@@ -80,7 +80,7 @@ class MachineConfig:
         9, _to(4, 32), "32-bit words of a PE's ifmap queue",
         "a depthwise group is there as a whole: two pixels at stride 1, since blocks begin at even columns")
     pixel_words: int = _size(
-        8, _to(2, 32), "32-bit words of a PE's pixel queue",
+        14, _to(2, 32), "32-bit words of a PE's pixel queue",
         "a pointwise group is there as a whole: two pixels, since blocks begin at even columns")
     word_buffer_words: int = _size(
         256, _to(64, 1024), "32-bit depthwise words that a SUPER keeps",

@@ -52,8 +52,8 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
         rows.append({
             "name": step["name"], "way": step["way"], "cycles": cycles, "macs": step["macs"],
             "roofline_cycles": round(step_cycles(image, step)),
-            "roofline_share": round(step_cycles(image, step) / cycles, 4),
-            "utilisation": round(step["macs"] / (multipliers(image) * cycles), 4),
+            "roofline_share": _share(step_cycles(image, step), cycles),
+            "utilisation": _share(step["macs"], multipliers(image) * cycles),
             "gated": row["GATED"],
             "dram_read_bytes": row["DRAM_READ_BYTES"],
             "dram_write_bytes": row["DRAM_WRITE_BYTES"],
@@ -63,6 +63,11 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
             "counters": {name.lower(): value for name, value in row.items()},
         })
     return rows
+
+
+def _share(part: float, cycles: int) -> float:
+    """0 of a group that is not in the PEs for a cycle: of one of elementwise passes."""
+    return round(part / cycles, 4) if cycles else 0.0
 
 
 def figures(image: Image, counters: dict[str, int], passes: list[dict]) -> dict:

@@ -18,7 +18,6 @@ class Loader:
     timeline: Timeline
     dram: DramLayout
     _base: int = 0  # DRAM address of the chunks
-    _before: int = 0  # chunks of the groups before
     _next: int = 0
 
     def begin(self) -> None:
@@ -26,18 +25,16 @@ class Loader:
             self.timeline.load(self.dram.constant(name, words), address, words.size)
         if chunks := self.constants.chunks:
             self._base = self.dram.constant(f"{self.constants.group.layer}.filters", chunks.packed)
-            self._before = self.timeline.chunks
             self._load_until(chunks.slots)
 
-    def finish(self, slice_: int) -> None:
-        """Loads the chunks whose slots fall free in a slice's pass."""
+    def finish(self, turns: int) -> None:
+        """Loads the chunks whose slots fall free in the passes of so many jobs."""
         if chunks := self.constants.chunks:
-            self._load_until((slice_ + 1) * chunks.count // chunks.slices + chunks.slots)
+            self._load_until(turns * chunks.count // chunks.passes + chunks.slots)
 
     def _load_until(self, last: int) -> None:
         chunks = self.constants.chunks
         for n in range(self._next, min(chunks.count, last)):
-            freed = self._before + n - chunks.slots + 1 if n >= chunks.slots else 0
-            self.timeline.load_chunk(self._base + n * chunks.words * GLB_WORD_BYTES,
-                                     chunks.address + n % chunks.slots * chunks.words, chunks.words, freed)
+            self.timeline.load_chunk(self._base + n % chunks.different * chunks.words * GLB_WORD_BYTES,
+                                     chunks.address(n), chunks.words)
             self._next = n + 1

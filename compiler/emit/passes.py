@@ -4,7 +4,7 @@
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Convolution, Depthwise, Filtered, Grouped, Output, Separable
-from compiler.ir.plan import Job
+from compiler.ir.plan import Job, Way
 from compiler.plan.constants import WorkConstants
 from compiler.plan.filters import row_stationary_groups
 from compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
@@ -21,22 +21,22 @@ from compiler.target.descriptors.streams import linear_stream
 from compiler.target.mapping import CONVOLUTION_FILTERS
 from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
+from model.encoding import DEPTHWISE_GROUP_WORDS, LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
 
 
 def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
-                   others: tuple[FeatureMap, ...], first: bool) -> Descriptor:
-    """others: maps of words B; first: of the group's jobs, which waits for its constants. Raises ValueError for what
+                   others: tuple[FeatureMap, ...], turn: int) -> Descriptor:
+    """others: maps of words B; turn: which of the group's jobs it is. Raises ValueError for what
     a pass cannot do."""
     if isinstance(constants.group, Elementwise):
         return _elementwise_descriptor(machine, constants, job, source, made, others)
-    descriptor = _array_descriptor(machine, constants, job, source, made, first)
+    descriptor = _array_descriptor(machine, constants, job, source, made, turn)
     for operation in constants.group.operations:
         if operation.kind == Operation.TABLE:
             beside = _lookup_stream(constants)
         else:
             [other] = others
-            beside = _array_descriptor(machine, constants, job, source, other, first).stream(Stream.OFMAP)
+            beside = _array_descriptor(machine, constants, job, source, other, turn).stream(Stream.OFMAP)
         descriptor = with_operation(machine, descriptor, operation, beside)
     return descriptor
 
@@ -65,9 +65,9 @@ def _lookup_stream(constants: WorkConstants) -> StreamDescriptor:
 
 
 def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
-                      first: bool) -> Descriptor:
+                      turn: int) -> Descriptor:
     group, blocks = constants.group, constants.blocks(job)
-    zero_point, filters = group.source.zero_point, constants.filters_of(job, first)
+    zero_point, filters = group.source.zero_point, constants.filters_of(job, turn)
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
         halves = row_stationary_groups(group) // source.groups
         return convolution_descriptor(machine, ConvolutionPass(
@@ -75,9 +75,12 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
             filters.tiles, filters.address, None, filters.table_address, made,
             group.table.output, filters.last_channels, halves))
     pool = PoolMode.AVERAGE if group.averaged else PoolMode.NONE
+    depthwise = constants.depthwise_address
+    if constants.way is Way.CHANNELS:
+        depthwise += job.slice * source.groups * DEPTHWISE_GROUP_WORDS
     middle = group.middle.output if isinstance(group, (Depthwise, Separable)) else Output()
     output = group.table.output if isinstance(group, Filtered) else Output()
     return separable_descriptor(machine, SeparablePass(
-        source, made, group.window, blocks, zero_point, output, filters, constants.depthwise_address, middle, pool,
+        source, made, group.window, blocks, zero_point, output, filters, depthwise, middle, pool,
         max(group.averaged, 1), isinstance(group, (Convolution, Grouped)),
         group.own_blocks if isinstance(group, Grouped) else 0))

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a plan with its places in the GLB to commands: the order of transfers and passes."""
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from compiler.emit.dram import DramLayout
 from compiler.emit.loads import Loader
 from compiler.emit.passes import job_descriptor
 from compiler.emit.steps import Step
-from compiler.emit.timeline import Timeline, hoist_loads, rows_region
+from compiler.emit.timeline import Timeline, rows_region
 from compiler.ir.buffer import Buffer, Region
-from compiler.ir.feature_map import FeatureMap
+from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.layer import Group, Map
-from compiler.ir.plan import Job, Plan
+from compiler.ir.plan import Job, Plan, Way
 from compiler.ir.program import Command, End
 from compiler.plan.constants import WorkConstants
 from compiler.plan.search import Placed
@@ -61,6 +62,7 @@ class _Emitter:
     dram: DramLayout = field(default_factory=DramLayout)
     _areas: dict[str, int] = field(default_factory=dict)  # DRAM address of a map
     _fetched: dict[int, int] = field(default_factory=dict)  # rows of a group's input that were loaded
+    _turns: Counter = field(default_factory=Counter)  # jobs of a group that are done
     _loaders: dict[int, Loader] = field(default_factory=dict)  # of the groups that have begun
 
     def __post_init__(self) -> None:
@@ -75,7 +77,7 @@ class _Emitter:
                 self._job(job, group)
             except ValueError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
-        commands = [*hoist_loads(self.timeline.commands), End()]
+        commands = [*self.timeline.commands(), End()]
         ends = {group.output.name: group.output for group in plan.groups if group.stored}
         outputs = [Place(map_, self._areas[name]) for name, map_ in ends.items()]
         return Schedule(plan, buffers, commands, self.dram, steps, self.images, inputs, outputs)
@@ -84,8 +86,10 @@ class _Emitter:
         n, segment = job.group, self.plan.segment_of[job.group]
         constants = self.constants[n]
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
-        made = replace(made, address=made.address + job.slice % 2 * made.words)
-        if n == segment.first and segment.from_dram:
+        if segment.way is Way.CHANNELS:
+            source = replace(source, address=source.address + self._turns[n] % 2 * source.words)
+            self._load_slice(group, source, job)
+        elif n == segment.first and segment.from_dram:
             self._fetch(n, source, job.reads[1])
         first = n not in self._loaders
         others = tuple(plan.placed() for plan in self.plan.others[n])
@@ -93,14 +97,19 @@ class _Emitter:
         if first:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
-        descriptor = job_descriptor(self.machine, constants, job, source, made, others, first)
+        turn = self._turns[n]
+        if segment.slices > 1:
+            made = replace(made, address=made.address + turn % 2 * made.words)
+        descriptor = job_descriptor(self.machine, constants, job, source, made, others, turn)
         read = rows_region(source, *job.reads)
         written = rows_region(made, 0, 1) if group.averaged else rows_region(made, job.first, job.last)
         filters = constants.chunks.region if constants.chunks else []
         beside = [words for other in others for words in rows_region(other, *_rows_of(other, made, job))]
         self._wait_for(beside)
-        self.timeline.run(descriptor, read, constants.resident + beside, written, filters)
-        self._loaders[n].finish(job.slice)
+        cycles = constants.mapping_of(job.last - job.first).cycles
+        self.timeline.run(descriptor, read, constants.resident + beside, written, filters, cycles)
+        self._turns[n] += 1
+        self._loaders[n].finish(self._turns[n])
         if n == segment.last - 1 and segment.to_dram:
             self._store(group, made, job)
 
@@ -118,6 +127,13 @@ class _Emitter:
             return
         self._load_rows(self._base(group, group.source), source, self._fetched.get(n, 0), last)
         self._fetched[n] = max(self._fetched.get(n, 0), last)
+
+    def _load_slice(self, group: Group, source: FeatureMap, job: Job) -> None:
+        """Loads the channels of an input that a job reads."""
+        row = group.source.layout.row_words
+        base = self._base(group, group.source) + job.slice * source.row_words * GLB_WORD_BYTES
+        for y in range(*job.reads):
+            self.timeline.load(base + y * row * GLB_WORD_BYTES, source.row_address(y), source.row_words)
 
     def _fetch_others(self, n: int, group: Group, job: Job, made: FeatureMap, first: bool) -> None:
         """Loads the operands of a group, beside its source, that come from DRAM: whole, or the job's rows."""
@@ -156,6 +172,12 @@ class _Emitter:
             self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
         first, last = (0, made.rows) if group.averaged else (job.first, job.last)
+        if made.groups < word_groups(group.output.shape[2]):  # a slice of each row
+            row = group.output.layout.row_words
+            for y in range(first, last):
+                self.timeline.store(base + (y * row + job.slice * made.row_words) * GLB_WORD_BYTES,
+                                    made.row_address(y), made.row_words)
+            return
         for start, count in _without_wrap(made, first, last):
             self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
                                 count * made.row_words)

@@ -1,107 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command list as it grows: who touched each GLB word last, and hence what a command has to wait for."""
+"""The work of a network as it grows: who touched each GLB word last, and hence what a command has to wait for."""
+
+from math import prod
 
 import numpy as np
 
+from compiler.emit.order import Move, Work, listed
 from compiler.ir.buffer import Region
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.program import Command, Config, Run, Transfer
-from model.config import MachineConfig
+from compiler.ir.program import Command, Config, Transfer
+from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
+from model.encoding import Stream
+
+PIECE_WORDS = 512  # of a load: others may go in between
 
 
 class Timeline:
-    """Appends commands in serial order and works out their tokens.
+    """Takes transfers and passes in serial order, works out what each waits for, and lists them as the port is used
+    best (emit/order.py).
 
-    For each GLB word the last pass that read or wrote it, the last that wrote it, and the last
-    transfer that touched it are known (counts from 1; 0: none).
+    For each GLB word the last pass that read or wrote it, the last that wrote it, the last transfer that touched it
+    and the last filter chunk that came there are known (counts from 1; 0: none).
     """
 
     def __init__(self, machine: MachineConfig) -> None:
         self.machine = machine
-        self.commands: list[Command] = []
-        self.passes = self.transfers = self.chunks = 0
+        self.moves: list[Move] = []
+        self.works: list[Work] = []
+        self._chunks: list[int] = []  # transfers that bring them
+        self._stored: list[tuple[int, int, int]] = []  # DRAM addresses, first and behind the last, and the transfer
         self._touched = np.zeros(machine.glb_words, np.int64)
         self._written = np.zeros(machine.glb_words, np.int64)
         self._moved = np.zeros(machine.glb_words, np.int64)
+        self._chunk = np.zeros(machine.glb_words, np.int64)
         self._shadow = Descriptor()
 
     def load(self, dram: int, glb: int, words: int) -> None:
-        where = slice(glb, glb + words)
-        # Transfers are done in order: only passes have to be waited for.
-        self._transfer(Transfer(True, dram, glb, words, int(self._touched[where].max())))
+        """In pieces, which need not come one behind the other."""
+        for first in range(0, words, PIECE_WORDS):
+            self._load(dram + first * GLB_WORD_BYTES, glb + first, min(PIECE_WORDS, words - first))
 
-    def load_chunk(self, dram: int, glb: int, words: int, freed: int) -> None:
-        """A filter chunk, into ring space that is free once `freed` chunks have been freed; the
-        first round of a ring (0) waits for whatever was there before."""
-        wait = 0 if freed else int(self._touched[glb : glb + words].max())
-        self._transfer(Transfer(True, dram, glb, words, wait, freed, chunk=True))
-        self.chunks += 1
+    def load_chunk(self, dram: int, glb: int, words: int) -> None:
+        """A filter chunk: those of all passes come in the order in which they are used."""
+        self._load(dram, glb, words, chunk=True)
+        self._chunks.append(len(self.moves))
+        self._chunk[glb : glb + words] = len(self._chunks)
+
+    def _load(self, dram: int, glb: int, words: int, chunk: bool = False) -> None:
+        where = slice(glb, glb + words)
+        after = {number for first, last, number in self._stored
+                 if first < dram + words * GLB_WORD_BYTES and last > dram}
+        if chunk and self._chunks:
+            after.add(self._chunks[-1])
+        # A chunk that has been freed is used no more: nothing waits for its pass.
+        self._transfer(Transfer(True, dram, glb, words, int(self._touched[where].max()),
+                                int(self._chunk[where].max()), chunk), after)
 
     def store(self, dram: int, glb: int, words: int) -> None:
-        self._transfer(Transfer(False, dram, glb, words, int(self._written[glb : glb + words].max())))
+        self._transfer(Transfer(False, dram, glb, words, int(self._written[glb : glb + words].max())), set())
+        self._stored.append((dram, dram + words * GLB_WORD_BYTES, len(self.moves)))
 
-    def _transfer(self, transfer: Transfer) -> None:
-        self.commands.append(transfer)
-        self.transfers += 1
-        self._moved[transfer.glb_address : transfer.glb_address + transfer.words] = self.transfers
+    def _transfer(self, transfer: Transfer, after: set[int]) -> None:
+        where = slice(transfer.glb_address, transfer.glb_address + transfer.words)
+        after |= _numbers(self._moved[where])
+        self.moves.append(Move(transfer, tuple(after)))
+        self._moved[where] = len(self.moves)
 
     def fresh(self, region: Region) -> Region:
         """The part of a region that the last pass has written, which only an ifmap stream can wait for."""
-        return [(a, n) for a, n in region if n and self.passes and self._written[a : a + n].max() == self.passes]
+        last = len(self.works)
+        return [(a, n) for a, n in region if n and last and self._written[a : a + n].max() == last]
 
-    def run(self, descriptor: Descriptor, ifmap: Region, resident: Region, written: Region, ring: Region) -> None:
+    def run(self, descriptor: Descriptor, ifmap: Region, resident: Region, written: Region, ring: Region,
+            cycles: int = 0) -> None:
         """A pass: the changed words of its descriptor, then the pass.
 
-        ifmap, resident: words read, of the resident ones none that is fresh; written: ofmap words; ring: filter ring,
-        whose words come with chunk tokens.
+        ifmap, resident: words read, of the resident ones none that is fresh; written: ofmap words; ring: filters whose
+        words come, or have come, with chunk tokens; cycles: estimate.
         """
-        for index, words in _runs(descriptor.changes(self._shadow)):
-            self.commands.append(Config(index, words))
+        configs = tuple(Config(index, words) for index, words in _runs(descriptor.changes(self._shadow)))
         self._shadow = descriptor
-        wait_transfers = max((int(self._moved[a : a + n].max()) for a, n in ifmap + resident + written if n), default=0)
+        touched = [slice(a, a + n) for a, n in ifmap + resident + written if n]
+        needs = _numbers(np.concatenate([self._moved[where] for where in touched]))
         wait_passes = max((int(self._written[a : a + n].max()) for a, n in ifmap if n), default=0)
-        self.commands.append(Run(wait_transfers, wait_passes))
-        self.passes += 1
-        for a, n in ifmap + resident + written + ring:
-            self._touched[a : a + n] = self.passes
+        chunks = _chunks(descriptor)
+        self.works.append(Work(configs, tuple(needs), wait_passes, cycles, *chunks))
+        if not chunks[0]:
+            touched += [slice(a, a + n) for a, n in ring]
+        for where in touched:
+            self._touched[where] = len(self.works)
         for a, n in written:
-            self._written[a : a + n] = self.passes
+            self._written[a : a + n] = len(self.works)
+
+    def commands(self) -> list[Command]:
+        """The list, without END."""
+        return listed(self.moves, self.works, self.machine.bus_words)
 
 
-AHEAD = 3  # passes that loads are listed before the one that needs them
+def _numbers(found: np.ndarray) -> set[int]:
+    """Those in an array that are not 0."""
+    return set(found[np.flatnonzero(np.diff(found, append=0))].tolist()) - {0}
 
 
-def hoist_loads(commands: list[Command]) -> list[Command]:
-    """Lists transfers as early as their tokens and their order allow, at most AHEAD passes.
-
-    A load that waits for pass p goes behind pass p + 1 (counted from 1): until p is done no pass behind p + 1 can be
-    taken, so that nothing is held up by a full transfer queue. Stores, and chunks that wait for others
-    to be freed, stay behind the pass whose work they need.
-    """
-    before: list[list[Command]] = [[]]  # what is listed before pass 1, 2, ...
-    passes: list[list[Command]] = []
-    waiting: list[Command] = []  # CONFIG words of the next pass
-    floor = 0
-    for command in commands:
-        if isinstance(command, Transfer):
-            here = len(passes)
-            free = command.load and not command.wait_chunks
-            wanted = max(command.wait_passes + 1, here - AHEAD) if free else here
-            if command.wait_passes == 0 and free:
-                wanted = max(0, here - AHEAD)
-            floor = max(floor, min(wanted, here))
-            before[floor].append(command)
-        elif isinstance(command, Run):
-            passes.append([*waiting, command])
-            before.append([])
-            waiting = []
-        else:
-            waiting.append(command)
-    out: list[Command] = []
-    for transfers, run in zip(before, [*passes, []]):
-        out += transfers + run
-    return out
+def _chunks(descriptor: Descriptor) -> tuple[int, int, int]:
+    """Filter chunks for which a pass waits: tiles, chunks of a tile, and how often inner blocks use each."""
+    program = descriptor.stream(Stream.FILTER)
+    if not program.options["enable"] or not program.options["chunk"]:
+        return 0, 0, 0
+    level, counts = program.options["chunk_level"], [each.count for each in program.levels]
+    return prod(counts[level + 2 :]), counts[level], counts[level + 1]
 
 
 def _runs(changes: dict[int, int]) -> list[tuple[int, tuple[int, ...]]]:

@@ -23,7 +23,9 @@ class Buffer:
 
     group    the name of the one whose map or constants they hold; what: which of these
     loaded   filled by transfers, so that space that falls free early lets them run ahead
-    head     words that are filled first (0: all count alike)
+    chunk    words of a filter chunk, which come one after the other (0: none)
+    passing  chunks that pass through a ring, whose words fall free one after the other in its only job (0: all stay)
+    rotates  whether its first chunk can come into any slot; start: into which it comes
     address  where `Space.place` has put it
     """
 
@@ -31,7 +33,10 @@ class Buffer:
     what: str
     parts: list[LiveRange]
     loaded: bool = False
-    head: int = 0
+    chunk: int = 0
+    passing: int = 0
+    rotates: bool = False
+    start: int = 0
     address: int | None = None
 
     @property
@@ -49,6 +54,18 @@ class Buffer:
     @property
     def death(self) -> int:
         return max(part.death for part in self.parts)
+
+    def falls_free(self, part: LiveRange) -> list[tuple[int, int, float]]:
+        """Words of a part, (first, last + 1), and how many jobs are over when they are free."""
+        start, over = self.address + part.offset, part.death // 2 + 1
+        if not self.passing:
+            return [(start, start + part.words, over)]
+        slots, found = part.words // self.chunk, []
+        for slot in range(slots):
+            last = self.passing - 1 - (self.passing - 1 - slot + self.start) % slots  # chunk that comes there
+            at = start + slot * self.chunk
+            found.append((at, at + self.chunk, over - 1 + (last + 1) / self.passing))
+        return found
 
 
 def whole(group: str, what: str, words: int, birth: int, death: int, loaded: bool = False) -> Buffer:

@@ -353,12 +353,18 @@ class Separable(Filtered):
 
 
 def sliced(group: Group, slices: int) -> Group:
-    """A group with the first of so many slices of its filters."""
+    """A group with the first of so many slices of its filters; of its channels, if it does not mix them."""
     if slices == 1:
         return group
-    count = len(group.filters) // slices
-    shape = (*group.output.shape[:2], count)
-    return replace(group, filters=group.filters[:count], output=replace(group.output, shape=shape))
+    shape = (*group.output.shape[:2], group.output.shape[2] // slices)
+    output = replace(group.output, shape=shape)
+    if isinstance(group, Filtered):
+        return replace(group, filters=group.filters[: len(group.filters) // slices], output=output)
+    channels = group.source.shape[2] // slices
+    source = replace(group.source, shape=(*group.source.shape[:2], channels))
+    if isinstance(group, Depthwise):
+        return replace(group, source=source, output=output, depthwise=group.depthwise[..., :channels])
+    return replace(group, source=source, output=output)
 
 
 def halves(group: Separable) -> tuple[Depthwise, Pointwise]:

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network cut into segments and jobs: which groups run together, in which order, and what lies in the GLB.
 
-A segment is a run of groups in one of four ways:
+A segment is a run of groups in one of six ways:
   WHOLE     one group, input and output in the GLB, one job
   SLICES    one group, input in the GLB, a job per slice of the filters, whose output goes to DRAM
   IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
   STRIPES   groups in turn, stripe by stripe: of the maps between them only the rows still needed stay
+  REFETCH   one group stripe by stripe, all of its filters coming anew for each stripe; a job for each slice of them, if
+            there are several, whose output goes to DRAM
+  CHANNELS  one group that does not mix channels, a job for each slice of them of a stripe; what a job reads comes from
+            DRAM for it alone, and what it makes goes there
 The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
 Halo rows are kept, nothing is computed twice.
 """
@@ -24,12 +28,14 @@ class Way(Enum):
     SLICES = "slices"
     IN_PLACE = "in place"
     STRIPES = "stripes"
+    REFETCH = "stripes, filters again"
+    CHANNELS = "slices of channels"
 
 
 @dataclass(frozen=True)
 class Job:
     """Output rows first to last - 1 (before pooling) of a group; reads: input rows, first and last + 1; slice:
-    which one of its filters."""
+    which one of its filters or channels."""
 
     group: int
     first: int
@@ -41,7 +47,7 @@ class Job:
 @dataclass(frozen=True)
 class Segment:
     """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of
-    the filters; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
+    the filters or channels; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
     words of those that come from DRAM, for this segment."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
@@ -79,7 +85,8 @@ class Segment:
             for n in reversed(range(depth)):
                 stripe = turn - n
                 if 0 <= stripe < stripes and targets[n][stripe] > made[n]:
-                    jobs.append(self._job(n, made[n], targets[n][stripe]))
+                    job = self._job(n, made[n], targets[n][stripe])
+                    jobs += [replace(job, slice=k) for k in range(self.slices)]
                     made[n] = targets[n][stripe]
         return jobs
 
@@ -90,13 +97,11 @@ class Segment:
         """Rows of each group's output that have to be there when each stripe is done."""
         stripes = -(-heights[-1] // self.rows)
         targets = [[min(heights[-1], (s + 1) * self.rows) for s in range(stripes)]]
-        quantum = self.rows
         for n in reversed(range(len(self.groups) - 1)):
-            behind = self.groups[n + 1]
-            quantum *= behind.window.stride[0]
-            needed = [behind.input_rows(0, rows)[1] for rows in targets[0]]
+            needed = [self.groups[n + 1].input_rows(0, rows)[1] for rows in targets[0]]
             needed[-1] = max(needed[-1], 1)  # each group has a job, even if all that reads its map is padding
-            targets.insert(0, [min(heights[n], -(-rows // quantum) * quantum) for rows in needed])
+            together = self.groups[n].together
+            targets.insert(0, [min(heights[n], -(-rows // together) * together) for rows in needed])
         return targets
 
     def ring_rows(self, n: int) -> int:
@@ -112,6 +117,8 @@ class Segment:
     def input_ring_rows(self) -> int:
         """Rows of the input, coming from DRAM, that two jobs behind each other need; one where all read padding."""
         readers = [job for job in self.jobs if job.group == self.first]
+        if self.way is Way.CHANNELS:
+            return max(1, *(job.reads[1] - job.reads[0] for job in readers))
         ends = [*readers[1:], readers[-1]]
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))
 

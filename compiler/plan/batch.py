@@ -16,6 +16,7 @@ from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment
 from compiler.plan.flow import Flow
+from compiler.plan.pieces import in_pieces
 from compiler.plan.segments import SegmentPlanner, added, segments_of_images
 from model.config import MachineConfig
 
@@ -33,6 +34,7 @@ class BatchPlanner:
     def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
         self._machine, self._objective, self._images = machine, objective, images
         cuts = _cuts(groups) if images > 1 and Flow(tuple(groups)).is_chain else [(groups, [])]
+        cuts = [(in_pieces(alone, machine, objective), together) for alone, together in cuts]
         self._cuts = [(alone, SegmentPlanner(Flow(tuple(alone)), machine, objective), together)
                       for alone, together in cuts]
 

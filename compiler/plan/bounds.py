@@ -4,16 +4,19 @@
 from compiler.cost.prices import PJ_PER_DRAM_BYTE
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
-from compiler.ir.plan import Segment, Way
+from compiler.ir.plan import Job, Segment, Way
 from compiler.plan.filters import least_words, resident_words
 from compiler.plan.mappings import first_tile, mappings_of
 from compiler.target.mapping import Mapping
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
+COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 10  # cycles between two jobs
+TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
+MAP_SHARE = 1
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 
@@ -33,23 +36,27 @@ def _shared_words(group: Group) -> int:
 
 
 def _least_filter_words(segment: Segment, machine: MachineConfig) -> int:
-    """Of a group that is one job, or one for each slice of its filters: what the mapping that needs least keeps. Raises
-    DoesNotFit where there is no mapping."""
+    """Of a group whose filters come for each job: what the mapping that needs least keeps. Raises DoesNotFit where
+    there is no mapping."""
     group = segment.groups[0]
     if not isinstance(group, Filtered):
         return 0
-    found = mappings_of(machine, sliced(group, segment.slices), group.map_shape[0], segment.way)
+    found = mappings_of(machine, sliced(group, segment.slices), segment.rows or group.map_shape[0], segment.way)
     return min(least_words(group, mapping) for mapping in found)
 
 
 def peak_words(segment: Segment, machine: MachineConfig) -> int:
     """A lower bound of the GLB words in use at the fullest moment. Raises DoesNotFit where there is no mapping."""
     groups, jobs = segment.groups, segment.jobs
-    if segment.way in (Way.WHOLE, Way.SLICES):
+    if segment.way in COMING:
         constants = [_shared_words(groups[0]) + _least_filter_words(segment, machine)]
     else:
         constants = [constant_words(group, machine) for group in groups]
-    if segment.way is not Way.STRIPES:
+    if segment.way is Way.CHANNELS:
+        part = sliced(groups[0], segment.slices)
+        rows = segment.input_ring_rows() * part.source.layout.row_words + segment.rows * part.output.layout.row_words
+        return segment.beside + constants[0] + 2 * rows
+    if segment.way not in (Way.STRIPES, Way.REFETCH):
         images, row = max(groups[0].images, 1), groups[0].source.layout.row_words
         source, made = (images * tensor.layout.words for tensor in (groups[0].source, groups[0].output))
         if segment.way is Way.IN_PLACE:
@@ -67,8 +74,8 @@ def peak_words(segment: Segment, machine: MachineConfig) -> int:
         words += sum(ring for n, ring in enumerate(rings) if spans[n][0] <= place <= spans[n + 1][-1])
         words += unread[place] * source_row
         if job.group == segment.last - 1:
-            done = job.last
-        words += (min(2 * segment.rows, done) if segment.to_dram else done) * made_row
+            done = job.last if segment.slices == 1 else 2 * segment.rows
+        words += (min(2 * segment.rows, done) if segment.to_dram else done) * made_row // segment.slices
         most = max(most, words)
     return segment.beside + most
 
@@ -88,38 +95,63 @@ def segment_cycles(segment: Segment, machine: MachineConfig) -> int:
     """Estimate: the array's cycles, or the transfers', whichever are more."""
     total, before, drain = 0, None, 0
     for job in segment.jobs:
-        group = sliced(segment.network[job.group], segment.slices)
-        mapping = _mapping(segment, machine, group, job.last - job.first)
+        mapping = _mapping_of_job(segment, machine, job)
         total += mapping.cycles + JOB_OVERHEAD
         if before and before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
             total += drain + READ_LATENCY  # the rows of the job before have to be written first
         before, drain = job, mapping.tile * mapping.blocks.pixels
-    return max(total, dram_words(segment, machine) // machine.bus_words)
+    turns = TURN * len(segment.jobs) if segment.from_dram and segment.to_dram else 0
+    return max(total, dram_words(segment, machine) // machine.bus_words + turns)
+
+
+def head_words(segment: Segment, machine: MachineConfig) -> int:
+    """Words that the first job waits for: of its input, if that comes from DRAM, and of the first group's constants."""
+    group, job = segment.groups[0], segment.jobs[0]
+    words = _shared_words(group) + (LEAST_CHUNK_WORDS if isinstance(group, Filtered) else 0)
+    if segment.from_dram:
+        words += (job.reads[1] - job.reads[0]) * group.source.layout.row_words // (
+            segment.slices if segment.way is Way.CHANNELS else 1)
+    return words
+
+
+def tail_cycles(segment: Segment, machine: MachineConfig) -> int:
+    """From the last multiplication until what it makes can be read."""
+    mapping = _mapping_of_job(segment, machine, segment.jobs[-1])
+    return mapping.tile * mapping.blocks.pixels + READ_LATENCY
+
+
+def _mapping_of_job(segment: Segment, machine: MachineConfig, job: Job) -> Mapping:
+    return _mapping(segment, machine, sliced(segment.network[job.group], segment.slices), job.last - job.first)
 
 
 def _mapping(segment: Segment, machine: MachineConfig, group: Group, rows: int) -> Mapping:
-    """The cheapest; where several images share filters, the cheapest whose filters may fit: those of a tile
-    stay for all inner blocks of pixels, all of them for all outer blocks."""
+    """The cheapest; where filters come while a job runs, the cheapest whose filters may fit: those of a tile stay for
+    all inner blocks of pixels, all of them for all outer blocks."""
     found = mappings_of(machine, group, rows, segment.way)
-    if not group.images or not isinstance(group, Filtered):
+    if segment.way not in COMING or not isinstance(group, Filtered):
         return found[0]
-    words = word_groups(group.source.shape[2])
-    rest = machine.glb_words - peak_words(segment, machine)
-    if segment.way in (Way.WHOLE, Way.SLICES):
-        rest += _least_filter_words(segment, machine)
-    stay = [m.tiles * m.tile if m.blocks.outer > 1 else m.tile if m.blocks.inner > 1 else 0 for m in found]
-    fitting = [m for m, filters in zip(found, stay) if filters * words + LEAST_CHUNK_WORDS <= rest]
-    return (fitting or found)[0]
+    rest = machine.glb_words - peak_words(segment, machine) + _least_filter_words(segment, machine)
+    for mapping in found:
+        if least_words(group, mapping) + LEAST_CHUNK_WORDS <= rest:
+            return mapping
+    return min(found, key=lambda m: least_words(group, m))
 
 
 def map_dram_words(segment: Segment) -> int:
     words = segment.groups[0].source.layout.words if segment.from_dram else 0
+    if segment.way is Way.CHANNELS:  # halo rows come again
+        words = sum(job.reads[1] - job.reads[0] for job in segment.jobs) * words // (
+            segment.groups[0].source.shape[0] * segment.slices)
     words += segment.groups[-1].output.layout.words if segment.to_dram else 0
     return max(segment.groups[0].images, 1) * words + segment.fetched
 
 
 def dram_words(segment: Segment, machine: MachineConfig) -> int:
-    return map_dram_words(segment) + sum(constant_words(group, machine) for group in segment.groups)
+    words = map_dram_words(segment) + sum(constant_words(group, machine) for group in segment.groups)
+    if segment.way is Way.REFETCH:
+        stripes = len(segment.jobs) // segment.slices
+        words += (stripes - 1) * resident_words(segment.groups[0], machine)
+    return words
 
 
 def segment_cost(segment: Segment, machine: MachineConfig, objective: str) -> tuple[float, float]:
@@ -129,4 +161,4 @@ def segment_cost(segment: Segment, machine: MachineConfig, objective: str) -> tu
         return words, cycles
     if objective == "energy":
         return words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + cycles * LEAKAGE_PJ, cycles
-    return cycles + map_dram_words(segment) // machine.bus_words, words
+    return cycles + map_dram_words(segment) // (MAP_SHARE * machine.bus_words), words

@@ -9,8 +9,9 @@ from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
-from compiler.plan.filters import Packed, least_words, stays
-from compiler.plan.mappings import cheapest, mappings_of
+from compiler.plan.filters import Packed, least_words
+from compiler.plan.mappings import cheapest, mappings_of, stays
+from compiler.plan.arrival import Piece
 from compiler.plan.placement import Space
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.mapping import Mapping, Packing
@@ -23,23 +24,55 @@ LEAST_CHUNKS = 8  # so that the first pass can begin early
 
 @dataclass(frozen=True)
 class Chunks:
-    """Filters that come in chunks of `words`, each waited for by the first pass that reads it. With fewer
-    slots than chunks they pass through a ring, each used once (by all pixels of the map). slices: passes
-    that share them, each with chunks of its own."""
+    """Filters that come in chunks of `words`, each waited for by the first pass that reads it. With fewer slots than
+    chunks they pass through a ring. slices: passes that share them, each with chunks of its own; rounds: passes to each
+    of which all of them come."""
 
     packed: np.ndarray
-    address: int
+    buffer: Buffer
     words: int
     slots: int
     slices: int = 1
+    rounds: int = 1
 
     @property
-    def count(self) -> int:
+    def different(self) -> int:
         return self.packed.size // self.words
 
     @property
+    def count(self) -> int:
+        """Of all that come."""
+        return self.different * self.rounds
+
+    @property
+    def passes(self) -> int:
+        """That have chunks of their own."""
+        return self.slices * self.rounds
+
+    @property
     def region(self) -> Region:
-        return [(self.address, self.slots * self.words)]
+        return [(self.buffer.address, self.slots * self.words)]
+
+    def address(self, n: int) -> int:
+        """Of chunk n of all that come."""
+        return self.buffer.address + (self.buffer.start + n) % self.slots * self.words
+
+    def pieces(self, space: Space, jobs: list[int]) -> list[Piece]:
+        """As they are loaded; jobs: of the group."""
+        free = space.free_from(self.buffer, self.words)
+        found, latest, each = [], 0.0, self.count // self.passes
+        for n in range(min(self.slots, self.count)):
+            latest = max(latest, free[(self.buffer.start + n) % self.slots])
+            if found and found[-1][:2] == [jobs[n // each], latest]:
+                found[-1][2] += self.words
+            else:
+                found.append([jobs[n // each], latest, self.words])
+        pieces = [Piece(*piece, streamed=True) for piece in found]
+        for turn in range(self.slots // each, self.passes):
+            words = (each - max(self.slots - turn * each, 0)) * self.words
+            if words:
+                pieces.append(Piece(jobs[turn], 0.0, words, streamed=True, again=True))
+        return pieces
 
 
 @dataclass
@@ -51,6 +84,7 @@ class WorkConstants:
     """
 
     group: Group
+    part: Group  # of which a job is: the group, or a slice of it
     machine: MachineConfig
     way: Way
     packing: Packing | None = None
@@ -60,7 +94,7 @@ class WorkConstants:
     chunks: Chunks | None = None
     resident: Region = field(default_factory=list)
     loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
-    _fixed: Mapping | None = None
+    _fixed: dict[int, Mapping] | None = None  # by rows of a job
 
     @property
     def filters_at(self) -> str:
@@ -68,16 +102,16 @@ class WorkConstants:
             return f"in a ring of {self.chunks.slots} x {self.chunks.words * GLB_WORD_BYTES} bytes"
         return "resident"
 
-    def filters_of(self, job: Job, first: bool) -> Filters | None:
-        """As a job of the group sees its filters: only the first waits for chunks, unless each has its slice."""
-        if self.filters is None or first:
+    def filters_of(self, job: Job, turn: int) -> Filters | None:
+        """As a job of the group, the turn-th, sees its filters: only the first waits for chunks, unless each has its
+        own."""
+        if self.filters is None or turn == 0:
             return self.filters
-        if self.chunks is None or self.chunks.slices == 1:
+        if self.chunks is None or self.chunks.passes == 1:
             return replace(self.filters, chunk_groups=None)
-        words = job.slice * self.chunks.packed.size // self.chunks.slices
-        words %= self.chunks.slots * self.chunks.words
+        address = self.chunks.address(turn * self.chunks.count // self.chunks.passes)
         blocks = job.slice * self.filters.tiles * self.filters.count // 8
-        return replace(self.filters, address=self.filters.address + words,
+        return replace(self.filters, address=address,
                        table_address=self.filters.table_address + blocks * TABLE_WORDS)
 
     def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
@@ -89,8 +123,8 @@ class WorkConstants:
 
     def mapping_of(self, rows: int) -> Mapping:
         if self._fixed is not None:
-            return self._fixed
-        found = cheapest(self.machine, self.group, rows, self.way)
+            return self._fixed[rows]
+        found = cheapest(self.machine, self.part, rows, self.way)
         return found[self.packing] if self.packing else next(iter(found.values()))
 
     def mapping(self, plan: Plan, n: int) -> Mapping:
@@ -105,14 +139,14 @@ class WorkConstants:
         return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
 
 
-def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space,
-                    slots: np.ndarray) -> list[WorkConstants]:
-    """Places the constants of all groups: first what has to stay, then filters of whole-map groups as the
-    room allows. slots: of each group, chunks that a filter ring should hold beside those in use. Raises
-    DoesNotFit, its layer being a group's name."""
+def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space) -> list[WorkConstants]:
+    """Places the constants of all groups, in their order, so that each finds where the words of those before it fall
+    free: first what has to stay, then filters of whole-map groups as the room allows. Raises DoesNotFit, its layer
+    being a group's name."""
     found = []
     for n, group in enumerate(plan.groups):
-        constants = WorkConstants(group, machine, plan.segment_of[n].way)
+        segment = plan.segment_of[n]
+        constants = WorkConstants(group, sliced(group, segment.slices), machine, segment.way)
         found.append(constants)
         life = plan.spans[n]
         if isinstance(group, (Depthwise, Separable)):
@@ -134,11 +168,10 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if plan.segment_of[n].way not in (Way.WHOLE, Way.SLICES):
+        if segment.way in (Way.IN_PLACE, Way.STRIPES):
             _place_resident(plan, n, constants, packed[n], machine, space)
-    for n, constants in enumerate(found):
-        if isinstance(plan.groups[n], Filtered) and not constants.packing:
-            _place_whole(plan, n, constants, packed[n], machine, space, int(slots[n]))
+        else:
+            _place_streamed(plan, n, constants, packed[n], machine, space)
     return found
 
 
@@ -165,28 +198,30 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     else:
         chunk_groups = _chunk_groups(packed)[0]
         chunk = chunk_groups * chosen.tile
-        buffer.head = chunk
+        buffer.chunk = chunk
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer.address, chunk, packed.size // chunk)
+        constants.chunks = Chunks(packed, buffer, chunk, packed.size // chunk)
         constants.filters = replace(constants.filters, chunk_groups=chunk_groups)
     constants.filters = replace(constants.filters, address=buffer.address)
 
 
-def _place_whole(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig, space: Space,
-                 wanted: int) -> None:
-    """Filters of a group that is one job, or one for each slice of them: in chunks where each is used by one
-    block of pixels or by inner blocks in turn, else resident; the mapping is the cheapest for which there is
-    room."""
-    group, (birth, death), slices = plan.groups[n], plan.spans[n], plan.segment_of[n].slices
+def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig,
+                    space: Space) -> None:
+    """Filters of a group that is one job, or one for each slice of them or for each stripe: in chunks where each is
+    used by one block of pixels or by inner blocks in turn, else resident; the mappings are the cheapest for which there
+    is room."""
+    group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
-    job = plan.jobs[birth // 2]
-    for mapping in mappings_of(machine, sliced(group, slices), job.last - job.first):
+    jobs = plan.jobs_of[n]
+    for found in _alike(machine, constants.part, [job.last - job.first for job in jobs], segment.way):
+        mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
-        if least_words(group, mapping) > free or stays(mapping) and slices > 1:
+        least = max(least_words(group, each) for each in found.values())
+        if least > free or stays(mapping) and segment.slices > 1:
             continue
         packed = words.filters(mapping.packing)
-        constants.packing, constants._fixed = mapping.packing, mapping
+        constants.packing, constants._fixed = mapping.packing, found
         filters = replace(constants.filters, count=mapping.tile, tiles=mapping.tiles)
         if stays(mapping):
             buffer = whole(group.name, "filters", packed.size, birth, death, loaded=True)
@@ -194,26 +229,39 @@ def _place_whole(plan: Plan, n: int, constants: WorkConstants, words: Packed, ma
             constants.add("filters", packed, buffer)
             constants.filters = replace(filters, address=buffer.address)
             return
+        again = any(each.blocks.inner > 1 for each in found.values())
         for chunk_groups in _chunk_groups(packed):
             chunk = chunk_groups * mapping.tile
             count = packed.size // chunk
             # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
-            kept = packed.shape[1] // chunk_groups if mapping.blocks.inner > 1 else 0
-            slots = min(free // chunk, count, max(kept, 1) + wanted)
+            kept = packed.shape[1] // chunk_groups if again else 0
+            slots = min(free // chunk, count)
             if slots >= min(max(kept + 1, 2), count):
                 break
         else:
             continue
         buffer = whole(group.name, "filters", slots * chunk, birth, death, loaded=True)
-        buffer.head = chunk
+        rounds = len(jobs) // segment.slices if slots < count or segment.slices > 1 else 1
+        buffer.chunk = chunk
+        buffer.passing = count if len(jobs) == 1 else 0
+        buffer.rotates = slots < count * rounds
         space.place(buffer)
-        constants.chunks = Chunks(packed, buffer.address, chunk, slots, slices)
-        ring = (buffer.address + slots * chunk, slots * chunk) if slots < count else None
-        constants.filters = replace(filters, address=buffer.address, ring=ring, chunk_groups=chunk_groups)
+        constants.chunks = Chunks(packed, buffer, chunk, slots, segment.slices, rounds)
+        ring = (buffer.address + slots * chunk, slots * chunk) if slots < count * rounds else None
+        constants.filters = replace(filters, address=constants.chunks.address(0), ring=ring, chunk_groups=chunk_groups)
         return
     bytes_ = free * GLB_WORD_BYTES
     raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free",
                      layer=group.name, bound=bytes_)
+
+
+def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> list[dict[int, Mapping]]:
+    """The mappings of jobs of so many rows, by rows, that take the same packed filters; cheapest first."""
+    if len(set(rows)) == 1:
+        return [{rows[0]: mapping} for mapping in mappings_of(machine, group, rows[0], way)]
+    least = {r: cheapest(machine, group, r, way) for r in rows}
+    found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
+    return sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), of[rows[0]].tile))
 
 
 def _chunk_groups(packed: np.ndarray) -> list[int]:

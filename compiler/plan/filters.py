@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
+from compiler.plan.mappings import stays
 from compiler.target.limits import slides
 from compiler.target.mapping import Mapping, Packing
 from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
@@ -72,11 +73,6 @@ def resident_words(group: Filtered, machine: MachineConfig) -> int:
     if isinstance(group, Convolution) and machine.sets == 2 and slides(group.window):
         words = min(words, filter_words(group, ArrayMode.CONVOLUTION))
     return words
-
-
-def stays(mapping: Mapping) -> bool:
-    """Whether a pass uses filters again when it has used all."""
-    return mapping.mode == ArrayMode.CONVOLUTION or mapping.blocks.outer > 1
 
 
 def least_words(group: Filtered, mapping: Mapping) -> int:

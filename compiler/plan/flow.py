@@ -90,6 +90,11 @@ class Flow:
     def held_words(self, first: int, last: int) -> int:
         return sum(self.groups[n].output.layout.words for n in self.across(first, last))
 
+    def held_names(self) -> list[str]:
+        """Of the maps that are held in the GLB, largest first."""
+        held = [self.groups[n].output for n in self._all_held]
+        return [map_.name for map_ in sorted(held, key=lambda map_: (-map_.layout.words, map_.name))]
+
     def largest_held(self, group: str) -> str:
         """The largest map held while a group runs, its own source and output among them; of all, if there is none:
         its name, "" if none is held."""

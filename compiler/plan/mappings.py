@@ -7,6 +7,7 @@ from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
 from compiler.ir.plan import Way
 from compiler.target.mapping import Mapping, Packing, mappings
 from model.config import MachineConfig
+from model.encoding import ArrayMode
 from model.messages import times
 
 _mappings: dict[tuple, list[Mapping]] = {}
@@ -15,19 +16,24 @@ _cheapest: dict[tuple, dict[Packing, Mapping]] = {}
 
 def _key(machine: MachineConfig, group: Group, rows: int, way: Way) -> tuple:
     """Of jobs that have the same mappings."""
-    return machine, group.geometry, rows, way is Way.IN_PLACE
+    return machine, group.geometry, rows, way if way in (Way.IN_PLACE, Way.REFETCH) else None
 
 
 def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list[Mapping]:
     """mappings(), remembered; raises DoesNotFit where there is none.
 
     In place only those are right that have all pixels of the job's image in flight, and read them with the
-    first tile of filters only: else an output would take words that the next block or tile still reads.
+    first tile of filters only: else an output would take words that the next block or tile still reads. Filters that
+    come again for each job are used by a single outer block.
     """
     key = _key(machine, group, rows, way)
     if key not in _mappings:
         found = mappings(machine, group, rows)
-        _mappings[key] = [m for m in found if way is not Way.IN_PLACE or _reads_once(group, m)]
+        if way is Way.IN_PLACE:
+            found = [m for m in found if _reads_once(group, m)]
+        elif way is Way.REFETCH:
+            found = [m for m in found if not stays(m)]
+        _mappings[key] = found
     if not _mappings[key]:
         raise _unmapped(machine, group, rows)
     return _mappings[key]
@@ -42,6 +48,11 @@ def cheapest(machine: MachineConfig, group: Group, rows: int, way: Way) -> dict[
             found.setdefault(mapping.packing, mapping)
         _cheapest[key] = found
     return _cheapest[key]
+
+
+def stays(mapping: Mapping) -> bool:
+    """Whether a pass uses filters again when it has used all."""
+    return mapping.mode == ArrayMode.CONVOLUTION or mapping.blocks.outer > 1
 
 
 def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:

@@ -3,10 +3,12 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from compiler.ir.buffer import Buffer
 from compiler.ir.failure import DoesNotFit
+from compiler.plan.arrival import Piece
 from model.config import GLB_WORD_BYTES
 
 GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
@@ -25,18 +27,31 @@ class NoRoom(DoesNotFit):
 @dataclass
 class Space:
     """The GLB over time: which words are taken when, as (first, last + 1, birth, death), and until when, as (death,
-    first, last + 1), each in this order."""
+    first, last + 1, jobs that are over when they can be loaded), each in this order."""
 
     words: int
     placed: list[Buffer] = field(default_factory=list)
     _taken: list[tuple[int, int, int, int]] = field(default_factory=list)
-    _until: list[tuple[int, int, int]] = field(default_factory=list)
+    _until: list[tuple[int, int, int, float]] = field(default_factory=list)
 
-    def exposed_words(self) -> int:
-        """Words to load that cannot come before the job just before the one that needs them is done."""
-        loaded = [buffer for buffer in self.placed if buffer.loaded and buffer.birth > 1]
-        return sum(buffer.head or buffer.words for buffer in loaded
-                   if buffer.birth // 2 == self._occupied_until(buffer, [buffer.address])[0] // 2 + 1)
+    def free_from(self, buffer: Buffer, words: int) -> list[float]:
+        """For each run of so many words of a placed buffer, the jobs that are over when all of them can be loaded: the
+        last one in part where words of a ring fall free while it runs."""
+        low, size = buffer.address, buffer.words
+        high, found = low + size, [0.0] * -(-size // words)
+        for _, start, end, jobs in self._until[: bisect_left(self._until, (buffer.birth,))]:
+            if start < high and end > low:
+                first = start - low if start > low else 0
+                last = end - low if end < high else size
+                for run in range(first // words, (last - 1) // words + 1):
+                    if jobs > found[run]:
+                        found[run] = jobs
+        return found
+
+    def pieces(self) -> list[Piece]:
+        """What is loaded as a whole."""
+        return [piece for buffer in self.placed if buffer.loaded and not buffer.chunk
+                for piece in _pieces(buffer, self.free_from(buffer, buffer.words // 4 + 1))]
 
     def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = ()) -> None:
         """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
@@ -48,18 +63,21 @@ class Space:
         if not fitting:
             raise NoRoom(buffer, self.words)
         if buffer.loaded:
-            buffer.address = min(zip(self._occupied_until(buffer, fitting), fitting))[1]
+            buffer.address = min(zip(self._free_from(buffer, fitting), fitting))[1]
         else:
             wanted = where * (self.words - buffer.words)
             above = bisect_left(fitting, wanted)
             buffer.address = min(fitting[max(above - 1, 0) : above + 1], key=lambda a: (abs(a - wanted), a))
+        if buffer.rotates:
+            buffer.start = _order(self.free_from(buffer, buffer.chunk))[1]
         for placed in (buffer, *copies):
             placed.address = buffer.address
             self.placed.append(placed)
             for part in placed.parts:
                 start = buffer.address + part.offset
                 insort(self._taken, (start, start + part.words, part.birth, part.death))
-                insort(self._until, (part.death, start, start + part.words))
+                for first, end, job in buffer.falls_free(part):
+                    insort(self._until, (part.death, first, end, job))
 
     def largest_free(self, birth: int, death: int) -> int:
         """Words of the largest piece (from an even address) that is free all this time."""
@@ -101,13 +119,32 @@ class Space:
                 found.update(range(-(-low // GRID_WORDS) * GRID_WORDS, high + 1, GRID_WORDS))
         return sorted(found)
 
-    def _occupied_until(self, buffer: Buffer, addresses: list[int]) -> list[int]:
-        """For each address at which a buffer fits: the last time before its birth at which one of its words is taken,
-        or -1. What is taken then has died before the buffer's birth."""
-        words, found = buffer.head or buffer.words, []
-        before = self._until[: bisect_left(self._until, (buffer.birth,))]
+    def _free_from(self, buffer: Buffer, addresses: list[int]) -> list[float]:
+        """For each address at which a buffer fits, the jobs that are over when all of its words can be loaded; of one
+        that chunks pass through, the sum of those of its slots, in their order."""
+        if buffer.rotates:
+            return [_order(self.free_from(replace(buffer, address=address), buffer.chunk))[0] for address in addresses]
+        before, found = self._until[: bisect_left(self._until, (buffer.birth,))], []
         before.reverse()
         for address in addresses:
-            last = address + words
-            found.append(next((dead for dead, start, end in before if start < last and end > address), -1))
+            last, latest = address + buffer.words, 0.0
+            for dead, start, end, jobs in before:
+                if start < last and end > address:
+                    latest = max(latest, jobs)
+                elif dead // 2 + 1 <= latest:
+                    break
+            found.append(latest)
         return found
+
+
+def _pieces(buffer: Buffer, free: list[float]) -> list[Piece]:
+    """Of runs of a buffer that are free from jobs on."""
+    words = buffer.words // len(free)
+    return [Piece(buffer.birth // 2, job, words * free.count(job)) for job in set(free)]
+
+
+def _order(free: list[float]) -> tuple[float, int]:
+    """Of a ring whose slots are free when so many jobs are over: the slot from which on they fall free soonest, in their
+    order, behind the sum of these."""
+    starts = [slot for slot in range(len(free)) if free[slot] != free[slot - 1]] or [0]
+    return min((sum(accumulate(free[start:] + free[:start], max)), start) for start in starts)

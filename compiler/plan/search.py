@@ -10,12 +10,12 @@ import numpy as np
 from compiler.ir.buffer import Buffer
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.plan import Plan, Segment
+from compiler.plan.arrival import finished
 from compiler.plan.constants import WorkConstants, place_constants
 from compiler.plan.filters import Packed
 from compiler.plan.placement import NoRoom, Space
 from model.config import MachineConfig
 
-MOST_SLOTS = 3  # of a filter ring, beside the chunks in use
 HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
 STARTS = 6
 FEW_JOBS = 40
@@ -32,28 +32,27 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Placed:
-    """Constants of each group, and all buffers with their addresses; cost: estimated cycles, with those in
-    which the `exposed` words are loaded, which could not come before."""
+    """Constants of each group, and all buffers with their addresses; cost: estimated cycles, `waiting` of them for what
+    could not be loaded before."""
 
-    cost: int
-    exposed: int
+    cost: float
+    waiting: float
     constants: list[WorkConstants]
     buffers: list[Buffer]
 
 
 @dataclass(frozen=True)
 class _Arrangement:
-    """What the search for places varies: the order of the maps, where each is wanted (0 lowest, 1 highest),
-    and the size of the filter rings by layer; the same for all images."""
+    """What the search for places varies: the order of the maps, and where each is wanted (0 lowest, 1 highest); the same
+    for all images."""
 
     order: np.ndarray
     where: np.ndarray
-    slots: np.ndarray
 
     @classmethod
     def first(cls, plan: Plan) -> "_Arrangement":
-        maps, layers = len(plan.buffers()), len({group.layer for group in plan.groups})
-        return cls(np.arange(maps), np.zeros(maps), np.full(layers, MOST_SLOTS))
+        maps = len(plan.buffers())
+        return cls(np.arange(maps), np.zeros(maps))
 
     def earlier(self, n: int | None) -> "_Arrangement":
         """With map n, for which there was no room, placed before all others."""
@@ -63,14 +62,13 @@ class _Arrangement:
 
     def changed(self, random: np.random.Generator) -> "_Arrangement":
         """One a little different."""
-        order, where, slots = self.order.copy(), self.where.copy(), self.slots.copy()
+        order, where = self.order.copy(), self.where.copy()
         places = random.integers(len(where), size=random.integers(1, 4))
         where[places] = random.random(len(places)) * (random.random(len(places)) < 0.7)
-        slots[random.integers(len(slots))] = random.integers(1, MOST_SLOTS + 1)
         if random.random() < 0.25:
             first, second = random.integers(len(order), size=2)
             order[[first, second]] = order[[second, first]]
-        return _Arrangement(order, where, slots)
+        return _Arrangement(order, where)
 
 
 def place(plan: Plan, machine: MachineConfig, effort: int) -> Placed:
@@ -104,9 +102,9 @@ class _Search:
     def __post_init__(self) -> None:
         buffers = self.plan.buffers()
         self.maps = sorted(buffers, key=lambda copies: (copies[0].loaded, -copies[0].words))
-        layers = list(dict.fromkeys(group.layer for group in self.plan.groups))
+        self._jobs_of = [[place for place, job in enumerate(self.plan.jobs) if job.group == n]
+                         for n in range(len(self.plan.groups))]
         self._number = {group.name: n for n, group in enumerate(self.plan.groups)}
-        self._layer_of = [layers.index(group.layer) for group in self.plan.groups]
         packed = {group.layer: Packed(group, self.machine) for group in self.plan.groups}
         self._packed = [packed[group.layer] for group in self.plan.groups]
 
@@ -129,7 +127,7 @@ class _Search:
                 here, spent = tried, found.cost
             if self.best is None or found.cost < self.best.cost:
                 self.best = replace(found, buffers=[replace(buffer) for buffer in space.placed])
-            if not found.exposed:
+            if not found.waiting:
                 return
 
     def _try(self, tried: _Arrangement, space: Space) -> Placed:
@@ -137,10 +135,14 @@ class _Search:
         for n in tried.order:
             first, *copies = self.maps[n]
             space.place(first, tried.where[n], copies)
-        constants = place_constants(self.plan, self._packed, self.machine, space, tried.slots[self._layer_of])
-        exposed = space.exposed_words()
-        cost = exposed + sum(c.cycles(self.plan, n) for n, c in enumerate(constants))
-        return Placed(cost, exposed, constants, space.placed)
+        constants = place_constants(self.plan, self._packed, self.machine, space)
+        pieces = space.pieces()
+        for n, of_group in enumerate(constants):
+            if of_group.chunks:
+                pieces += of_group.chunks.pieces(space, self._jobs_of[n])
+        cycles = [constants[job.group].mapping_of(job.last - job.first).cycles for job in self.plan.jobs]
+        cost = finished(cycles, pieces, self.machine.bus_words)
+        return Placed(cost, cost - sum(cycles), constants, space.placed)
 
     def _map_of(self, failure: DoesNotFit) -> int | None:
         """The map that found no room, if it was one."""

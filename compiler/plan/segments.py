@@ -5,18 +5,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
+from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.feature_map import NARROW_GROUPS
-from compiler.ir.layer import Depthwise, Group, Pointwise
+from compiler.ir.feature_map import NARROW_GROUPS, word_groups
+from compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
 from compiler.ir.plan import Segment, Way
-from compiler.plan.bounds import peak_words, segment_cost
+from compiler.plan.bounds import LEAKAGE_PJ, head_words, peak_words, segment_cost, tail_cycles
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from model.config import GLB_WORD_BYTES, MachineConfig
+from model.encoding import Operation
 
-STRIPE_ROWS = (1, 2, 4, 8)
+STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)
 MOST_GROUPS = 4  # of a segment
+MOST_BEFORE = 12  # segments that one is tried behind
 
 Cost = tuple[float, float]  # the first entry before the second
 
@@ -26,15 +29,16 @@ class SegmentPlanner:
 
     objective: "cycles" counts the array's or the port's, whichever are more, and the port's time for maps
     once more, since while it carries maps it does not bring the weights of later layers; "bytes" counts
-    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Held maps (flow.py) stay in the GLB;
-    the largest that is there while a group runs that does not fit goes through DRAM, one after another, until there
-    is a plan. It may be asked again and again, each time with more segments refused: what is known of segments stays,
+    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Held maps (flow.py) stay in the GLB,
+    but for those that cost less in DRAM; the largest that is there while a group runs that does not fit goes there, one
+    after another, until there is a plan. It may be asked again and again, each time with more segments refused: what is known of segments stays,
     and so do the maps in DRAM, since what has no plan has none with fewer segments.
     """
 
     def __init__(self, flow: Flow, machine: MachineConfig, objective: str = "cycles") -> None:
         self.flow = flow
         self._machine, self._objective = machine, objective
+        self._settled = False  # whether all held maps have been tried in DRAM
         self._least: dict[int, float] = {}  # words that a group needs at least, with the maps that are there meanwhile
         self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
 
@@ -44,7 +48,7 @@ class SegmentPlanner:
             words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
             fits = words <= self._machine.glb_words
             if fits and (found := self._cut(refused)):
-                return found
+                return found if self._settled else self._with_maps_in_dram(found)
             for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
                 mappings_of(self._machine, group, group.map_shape[0] if group.averaged else 1)
             if fits:
@@ -55,6 +59,19 @@ class SegmentPlanner:
             if not moved:
                 raise failure
             self._to_dram(moved)
+
+    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]]) -> tuple[Cost, list[Segment]]:
+        """The plan with each held map in DRAM that costs less there, the largest tried first."""
+        self._settled = True
+        for name in self.flow.held_names():
+            flow, least, fitting = self.flow, dict(self._least), dict(self._fitting)
+            self._to_dram(name)
+            other = self._cut(frozenset())
+            if other and other[0] < found[0]:
+                found = other
+            else:
+                self.flow, self._least, self._fitting = flow, least, fitting
+        return found
 
     def _to_dram(self, name: str) -> None:
         """A held map goes through DRAM: what is known of the segments that meet it is so no more."""
@@ -73,29 +90,33 @@ class SegmentPlanner:
         return self._least[n]
 
     def _cut(self, refused: frozenset) -> tuple[Cost, list[Segment]] | None:
-        """Exact: a dynamic programme over where the sequence is cut and whether the map there comes from DRAM."""
+        """A dynamic programme over the last segment: exact, but for the MOST_BEFORE cheapest of those before that are
+        looked at where a segment begins."""
         count = len(self.flow.groups)
-        best: dict[tuple[int, bool], Cost] = {(0, True): (0, 0)}
-        cut_from: dict[tuple[int, bool], tuple[Segment | None, tuple[int, bool]]] = {(0, True): (None, (0, True))}
+        ends: dict[tuple[int, bool], list[_Path]] = {(0, True): [_Path((0, 0), None, None)]}
         for here in ((first, from_dram) for first in range(count) for from_dram in (False, True)):
-            if here not in best:
-                continue
-            spent, (before, _) = best[here], cut_from[here]
-            for fitting in self._fitting_from(*here):
-                segment, behind = fitting.segment, fitting.behind
-                if segment.key in refused or _needs_slack_too_late(before, segment):
+            befores = sorted(ends.pop(here, []), key=lambda path: path.cost)[:MOST_BEFORE]
+            for fitting in self._fitting_from(*here) if befores else ():
+                if fitting.segment.key in refused:
                     continue
-                cost = spent[0] + fitting.cost[0], spent[1] + fitting.cost[1]
-                if behind not in best or cost < best[behind]:
-                    best[behind], cut_from[behind] = cost, (segment, here)
-        end = count, True
-        if end not in best:
+                paths = [_Path(self._sum(path, fitting), fitting, path) for path in befores
+                         if not _needs_slack_too_late(path.segment, fitting.segment)]
+                if paths:
+                    ends.setdefault(fitting.behind, []).append(min(paths, key=lambda path: path.cost))
+        if not ends.get((count, True)):
             return None
-        segments, (segment, here) = [], cut_from[end]
-        while segment:
-            segments.append(segment)
-            segment, here = cut_from[here]
-        return best[end], segments[::-1]
+        best = path = min(ends[count, True], key=lambda path: path.cost)
+        segments = []
+        while path.fitting:
+            segments.append(path.fitting.segment)
+            path = path.before
+        return best.cost, segments[::-1]
+
+    def _sum(self, path: "_Path", fitting: "_Fitting") -> Cost:
+        link = path.fitting.link(fitting, self._machine.bus_words) if path.fitting else 0
+        first, second = path.cost[0] + fitting.cost[0], path.cost[1] + fitting.cost[1]
+        return {"cycles": (first + link, second), "bytes": (first, second + link),
+                "energy": (first + LEAKAGE_PJ * link, second + link)}[self._objective]
 
     def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
         """All segments that begin with a group, as far as they fit the GLB."""
@@ -106,18 +127,48 @@ class SegmentPlanner:
                 cost = added((0, 0), segment, self._machine, self._objective, needed)
                 if cost is not None:
                     behind = segment.last, _next_from_dram(self.flow, segment)
-                    found.append(_Fitting(replace(segment), cost, behind))  # a copy: without the jobs
+                    ends = head_words(segment, self._machine), tail_cycles(segment, self._machine)
+                    reads, makes = segment.jobs[0].reads[1], segment.jobs[-1].first
+                    found.append(_Fitting(replace(segment), cost, behind, self._machine.glb_words - int(needed),
+                                          *ends, reads, makes))  # a copy: without the jobs
         return self._fitting[first, from_dram]
 
 
 @dataclass(frozen=True)
 class _Fitting:
     """A segment that fits the GLB, its cost, and where the next one begins: group, and whether its source comes from
-    DRAM."""
+    DRAM. free: GLB words beside it; head: words that its first job waits for; tail: cycles from its last
+    multiplication until the last rows are there; reads: rows that its first job needs; makes: first row that its last
+    job makes."""
 
     segment: Segment
     cost: Cost
     behind: tuple[int, bool]
+    free: int
+    head: int
+    tail: int
+    reads: int
+    makes: int
+
+    def link(self, behind: "_Fitting", bus_words: int) -> int:
+        """Cycles between this segment and the one behind: what cannot be loaded meanwhile, and rows that are waited
+        for."""
+        exposed = max(0, behind.head - self.free) // bus_words
+        late = self.makes < behind.reads
+        return exposed + (self.tail if late else 0)
+
+
+@dataclass(frozen=True)
+class _Path:
+    """Segments from the first group on: the last of them and those before; what they cost."""
+
+    cost: Cost
+    fitting: _Fitting | None
+    before: "_Path | None"
+
+    @property
+    def segment(self) -> Segment | None:
+        return self.fitting.segment if self.fitting else None
 
 
 def _next_from_dram(flow: Flow, segment: Segment) -> bool:
@@ -154,16 +205,22 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
     """All segments that begin with group `first` and have no more than `most` groups."""
     network = flow.groups
 
-    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool) -> Segment:
+    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1) -> Segment:
         fetched, held = flow.fetched(first, last), flow.held_words(first, last)
-        planned = Segment(network, first, last, way, rows, from_dram, to_dram, beside=held,
+        planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, beside=held,
                           fetched=sum(map_.layout.words for _, map_ in fetched))
         there = sum(planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words for n, map_ in fetched)
         return replace(planned, beside=held + there) if fetched else planned
 
+    group = network[first]
     for to_dram in flow.exits(first):
         yield segment(first + 1, Way.WHOLE, 0, from_dram, to_dram)
-    group = network[first]
+        for rows, slices in _refetched(group):
+            if slices == 1 or to_dram:
+                yield segment(first + 1, Way.REFETCH, rows, from_dram, to_dram, slices)
+        if from_dram and to_dram:
+            for rows, slices in _channel_slices(group):
+                yield segment(first + 1, Way.CHANNELS, rows, True, True, slices)
     if group.at_once:
         return
     in_place = (not from_dram and flow.passed_on(first - 1) and not flow.held(first)
@@ -180,6 +237,36 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
                 if in_place and last == first + 1 and not to_dram:
                     continue  # the same with more words
                 yield segment(last, Way.STRIPES, rows, from_dram, to_dram)
+
+
+def _refetched(group: Group) -> Iterator[tuple[int, int]]:
+    """(rows of a stripe, slices) of a group whose filters come again for each stripe."""
+    if not isinstance(group, Filtered) or group.averaged:
+        return
+    height, most = group.map_shape[0], SLICES[-1] if can_be_sliced(group) else 1
+    for rows in sorted({min(each, height) for each in STRIPE_ROWS}):
+        for slices in (1, *SLICES):
+            if slices <= most and len(group.filters) % (8 * slices) == 0 and (rows < height or slices > 1):
+                yield rows, slices
+
+
+def _channel_slices(group: Group) -> Iterator[tuple[int, int]]:
+    """(rows of a stripe, slices) of a group that does not mix channels."""
+    beside = isinstance(group, Elementwise) and (
+        group.operation.constants is not None and group.operation.kind not in (Operation.TABLE, Operation.SUM))
+    if not isinstance(group, (Depthwise, Elementwise)) or group.others or beside or len(group.operations) > 1:
+        return
+    height, groups = group.map_shape[0], word_groups(group.source.shape[2])
+    for rows in [height] if group.at_once else sorted({min(each * group.together, height) for each in STRIPE_ROWS}):
+        for slices in (n for n in range(2, groups + 1) if groups % n == 0):
+            if group.source.shape[2] == group.output.shape[2] and group.source.shape[2] % (8 * slices) == 0:
+                yield rows, slices
+
+
+def can_be_sliced(group: Filtered) -> bool:
+    """Whether slices of a group's filters may have passes of their own, and of its output lie in DRAM as it does."""
+    alike = group.map_shape[1] > 1 or word_groups(len(group.filters)) < NARROW_GROUPS
+    return alike and not group.others and not isinstance(group, Grouped)
 
 
 def segments_of_images(group: Group, from_dram: bool, last: bool):

@@ -7,6 +7,7 @@ from compiler.ir.buffer import Buffer, LiveRange, whole
 from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.layer import Group, sliced
 from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
+from compiler.plan.bounds import peak_words
 from compiler.plan.flow import OUTSIDE, Flow
 from compiler.plan.mappings import first_tile
 from model.config import MachineConfig
@@ -14,8 +15,8 @@ from model.config import MachineConfig
 
 def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig, stores_overlap: bool) -> Plan:
     """Lifetimes of all maps; places nothing. stores_overlap: a map that is stored keeps its words beside the job
-    behind it, so that this need not wait for the store."""
-    stored = 2 if stores_overlap else 0
+    behind it, so that this need not wait for the store, where the next segment leaves room for them."""
+    free_behind = dict(zip((s.last - 1 for s in segments), _free_words(segments, machine) if stores_overlap else []))
     jobs = [job for segment in segments for job in segment.jobs]
     segment_of = [segment for segment in segments for _ in segment.groups]
     flow = Flow(tuple(groups))
@@ -34,17 +35,27 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
                             for k, maker in enumerate(flow.makers[n][1:])))
         if segment.way is Way.IN_PLACE:
             made.append(_in_place(groups, n, read[-1], segment))
-        elif segment.way is Way.SLICES:
+        elif segment.slices > 1:
             made.append(_slices(jobs, n, group, segment))
         elif n + 1 < segment.last:
             made.append(_between(jobs, n, group, segment))
-        elif segment.to_dram and segment.way is Way.STRIPES:
-            made.append(_staged(jobs, n, group, segment, stored))
+        elif segment.to_dram and segment.way in (Way.STRIPES, Way.REFETCH):
+            made.append(_staged(jobs, n, group, segment, free_behind.get(n, 0)))
         elif not segment.to_dram and not flow.passed_on(n):
             made.append(_held(jobs, n, flow))
         else:
-            made.append(_kept(jobs, n, groups, segment_of, early, stored))
+            made.append(_kept(jobs, n, groups, segment_of, early, free_behind.get(n, 0)))
     return Plan(groups, segments, jobs, segment_of, read, made, others, early)
+
+
+def _free_words(segments: list[Segment], machine: MachineConfig) -> list[int]:
+    """Behind each segment, GLB words that the next one does not need."""
+    return [machine.glb_words - peak_words(segment, machine) for segment in segments[1:]] + [machine.glb_words]
+
+
+def _until(jobs: list[Job], n: int, words: int, free: int) -> int:
+    """The last time of words on their way to DRAM: with the job behind the group's, if so many are free beside it."""
+    return min(span(jobs, n)[1] + (2 if words <= free else 0), 2 * len(jobs) - 1)
 
 
 def _draft(shape: tuple[int, int, int], ring_rows: int, images: int = 0) -> FeatureMap:
@@ -60,8 +71,12 @@ def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
 
 def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool,
              early: bool) -> MapPlan:
-    """An input that comes row by row, or that of several images whole, from DRAM."""
+    """An input that comes row by row, or that of several images whole, from DRAM; slices of channels in two places in
+    turn, each for a job."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
+    if segment.way is Way.CHANNELS:
+        layout = _draft(sliced(group, segment.slices).source.shape, rows)
+        return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))
     layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes,
                      packed=group.source.packed)
     first, last = span(jobs, n)
@@ -92,33 +107,34 @@ def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan
 
 
 def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    """Slices of an output on their way to DRAM: two, one of them being stored. The layout is a slice's. Who
-    reads the output gets it behind the last store, so that it may take the space."""
-    part = sliced(group, segment.slices)
-    layout = replace(_draft(part.output.shape, part.output.shape[0], group.images), planar=True)
+    """Slices of an output on their way to DRAM, of a map or of a stripe: two, one of them being stored. The layout is a
+    slice's. Who reads the output gets it behind the last store, so that it may take the space."""
+    part, whole_map = sliced(group, segment.slices), segment.way is Way.SLICES
+    rows = part.output.shape[0]
+    layout = replace(_draft(part.output.shape, rows if whole_map else min(segment.rows, rows), group.images),
+                     planar=whole_map)
     return MapPlan(layout, whole(group.name, "output slices", 2 * layout.words, *span(jobs, n)))
 
 
-def _staged(jobs: list[Job], n: int, group: Group, segment: Segment, stored: int) -> MapPlan:
-    """An output on its way to DRAM: two stripes, one of them being stored. stored: times that takes at the end."""
+def _staged(jobs: list[Job], n: int, group: Group, segment: Segment, free: int) -> MapPlan:
+    """An output on its way to DRAM: two stripes, one of them being stored. free: words beside the job behind it."""
     layout = _draft(group.output.shape, min(group.output.shape[0], 2 * segment.rows))
-    first, last = span(jobs, n)
-    end = min(last + stored, 2 * len(jobs) - 1)
-    return MapPlan(layout, whole(group.name, "output stripes", layout.words, first, end))
+    end = _until(jobs, n, layout.words, free)
+    return MapPlan(layout, whole(group.name, "output stripes", layout.words, span(jobs, n)[0], end))
 
 
 def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment],
-          early_tile: dict[int, int], stored: int) -> MapPlan:
+          early_tile: dict[int, int], free: int) -> MapPlan:
     """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
-    between groups that run whole, from the tile of filters that writes them. stored: times that a store takes."""
+    between groups that run whole, from the tile of filters that writes them. free: words beside the job behind a store."""
     group, to_dram = groups[n], segment_of[n].to_dram
-    rows, end = group.output.shape[0], 2 * len(jobs) - 1
+    rows = group.output.shape[0]
     if to_dram:
         layout = _draft(group.output.shape, rows, group.images)
-        first, last = span(jobs, n)
         if n + 1 < len(groups) and group.output in (groups[n + 1].source, *groups[n + 1].others):
-            end = last  # its reader gets it behind the store
-        return MapPlan(layout, whole(group.name, "output", layout.words, first, min(last + stored, end)))
+            free = 0  # its reader gets it behind the store
+        end = _until(jobs, n, layout.words, free)
+        return MapPlan(layout, whole(group.name, "output", layout.words, span(jobs, n)[0], end))
     following = segment_of[n + 1]
     death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in early_tile else span(jobs, n + 1)[1]
     if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:

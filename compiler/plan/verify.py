@@ -4,7 +4,7 @@
 import numpy as np
 
 from compiler.ir.failure import Inconsistent
-from compiler.ir.plan import Job, Plan, Way
+from compiler.ir.plan import Job, Plan
 from compiler.plan.flow import OUTSIDE, Flow
 from compiler.plan.search import Placed
 from model.config import MachineConfig
@@ -18,23 +18,25 @@ def verify_plan(plan: Plan) -> None:
     _verify_segments(plan)
     makers = Flow(tuple(plan.groups)).makers
     heights = [group.map_shape[0] for group in plan.groups]
-    rows, slices = [0] * len(heights), [0] * len(heights)
+    rows, slices = [0] * len(heights), [0] * len(heights)  # rows made in all slices, and slices of the next ones
     for job in plan.jobs:
         n = job.group
         name = plan.groups[n].name
-        expected = (0, slices[n]) if plan.segment_of[n].way is Way.SLICES else (rows[n], 0)
+        expected = rows[n], slices[n]
         if (job.first, job.slice) != expected or not job.first < job.last <= heights[n]:
             raise Inconsistent(f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.slice}, the "
                                f"next ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}")
         _verify_reads(plan, job)
         for operand, maker in enumerate(makers[n]):
-            if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], slices[maker], maker):
+            if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], maker):
                 raise Inconsistent(f"group {name}: a job from row {job.first} on reads what "
                                    f"{plan.groups[maker].name} has not made before")
-        rows[n], slices[n] = job.last, slices[n] + 1
+        slices[n] = (slices[n] + 1) % plan.segment_of[n].slices
+        if slices[n] == 0:
+            rows[n] = job.last
     for segment in plan.segments:
         n = segment.last - 1
-        if rows[n] != heights[n] or (segment.way is Way.SLICES and slices[n] != segment.slices):
+        if rows[n] != heights[n]:
             raise Inconsistent(f"group {plan.groups[n].name}: its jobs make {rows[n]} of {heights[n]} rows, "
                                f"{slices[n]} slices")
 
@@ -63,11 +65,11 @@ def _verify_reads(plan: Plan, job: Job) -> None:
                            f"{first} to {last}")
 
 
-def _is_made(plan: Plan, job: Job, operand: int, rows: int, slices: int, maker: int) -> bool:
-    """Whether so many rows and slices of a maker are all that a job reads of its operand, 0 being the source."""
-    made, height, segment = plan.groups[maker], plan.groups[maker].map_shape[0], plan.segment_of[maker]
-    if made.averaged or segment.way is Way.SLICES:
-        return rows == height and (segment.way is not Way.SLICES or slices == segment.slices)
+def _is_made(plan: Plan, job: Job, operand: int, rows: int, maker: int) -> bool:
+    """Whether so many rows of a maker are all that a job reads of its operand, 0 being the source."""
+    made, height = plan.groups[maker], plan.groups[maker].map_shape[0]
+    if made.averaged:
+        return rows == height
     alike = made.output.shape[0] == plan.groups[job.group].map_shape[0]
     return rows >= (job.reads[1] if operand == 0 else job.last if alike else height)
 

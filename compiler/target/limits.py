@@ -12,11 +12,17 @@ from model.messages import times
 
 def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
     """Pixels of a column in pointwise work, or, with a stride, in depthwise work: those of the group in use and of the
-    one to come; where that would be a single pixel, with which only every second column could be reached, two."""
+    one to come; two where that would be a single pixel."""
     pointwise = max(machine.pixel_words // 2, 2)
     if stride is None:
         return pointwise
     return min(pointwise, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
+
+
+def one_by_one(blocks: Blocks, stride: int) -> bool:
+    """Whether ifmap words of depthwise or pointwise work come one by one, since blocks begin at odd columns, where no
+    pair of words does. Several images have a row in one block."""
+    return blocks.outer_width * blocks.along > blocks.pixels and blocks.pixels * stride % 2 > 0 and not blocks.images
 
 
 def slides(window: Window) -> bool:

@@ -10,7 +10,7 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import dealt_filters, most_pixels, slides, walks
+from compiler.target.limits import dealt_filters, most_pixels, one_by_one, slides, walks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import ArrayMode, Operation
 
@@ -61,7 +61,10 @@ def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
         found += [] if group.images else _row_stationary(machine, group, rows)
     else:
         found = _separables(machine, group, rows)
-    return sorted(found, key=lambda m: (m.cycles, m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels, m.mode))
+    # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what
+    # reads the ofmap waits for the sums of the last.
+    kept = -1 if isinstance(group, Separable) else 1
+    return sorted(found, key=lambda m: (m.cycles, kept * m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels, m.mode))
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
@@ -85,22 +88,25 @@ def _pairs(words: int, x: int) -> int:
     return -(-(words + x % 2) // 2)
 
 
-def _arrangements(machine: MachineConfig, rows: int, width: int, most_pixels: int,
-                  stride: int) -> Iterator[tuple[int, int, int]]:
-    """(rows, cols, pixels) of the blocks in flight: rows divide the job's, the columns do not overshoot
-    the map by a whole block, and blocks begin at columns of even `stride` where there are several."""
+def _row_beats(blocks: Blocks, stride: int, words: int, x: int) -> int:
+    """Beats of the ifmap words of a block's row, from column x on."""
+    return words if one_by_one(blocks, stride) else _pairs(words, x)
+
+
+def _arrangements(machine: MachineConfig, rows: int, width: int,
+                  most_pixels: int) -> Iterator[tuple[int, int, int]]:
+    """(rows, cols, pixels) of the blocks in flight: rows divide the job's, the columns do not overshoot the map by a
+    whole block."""
     for down in range(1, min(rows, machine.cols) + 1):
         if rows % down:
             continue
         for pixels in range(1, most_pixels + 1):
             for cols in range(1, min(machine.cols // down, -(-width // pixels)) + 1):
-                if cols * pixels >= width and cols == 1 or pixels * stride % 2 == 0:
-                    yield down, cols, pixels
+                yield down, cols, pixels
 
 
-def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int, stride: int) -> Iterator[Blocks]:
-    """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions. stride: of the
-    ifmap words that come in pairs; 2 where they come one by one. Depthwise work has no inner blocks below each other:
+def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int) -> Iterator[Blocks]:
+    """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions. Depthwise work has no inner blocks below each other:
     its words are kept for all inner blocks."""
     width = group.map_shape[1]
     if group.images:  # rows of several images side by side, a row in one block
@@ -111,7 +117,7 @@ def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int, s
                         inner == 1 or rows == down):
                     yield Blocks(down, 1, width, rows // down, 1, inner, images=images)
         return
-    for down, cols, pixels in _arrangements(machine, rows, width, most_pixels, stride):
+    for down, cols, pixels in _arrangements(machine, rows, width, most_pixels):
         along = -(-width // (cols * pixels))
         for inner in {1, along}:
             if inner == 1 or rows == down:
@@ -134,7 +140,7 @@ def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
     rows, width = shape
     least = max(dealt_filters(machine, 8))  # filters of a PE
     return any((down, cols * pixels) == (rows, width) and least * pixels <= machine.psum_words
-               for down, cols, pixels in _arrangements(machine, rows, width, most_pixels(machine), 1))
+               for down, cols, pixels in _arrangements(machine, rows, width, most_pixels(machine)))
 
 
 def has_mapping(machine: MachineConfig, group: Depthwise | Separable) -> bool:
@@ -147,9 +153,9 @@ def _separables(machine: MachineConfig, group: Group, rows: int) -> Iterator[Map
     if depthwise and not in_supers(machine, group):
         return
     mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
-    groups, stride = word_groups(group.source.shape[2]), group.window.stride[0]
-    most = most_pixels(machine, stride if depthwise else None)
-    for blocks in _blocks(machine, group, rows, most, stride):
+    groups = word_groups(group.source.shape[2])
+    most = most_pixels(machine, group.window.stride[0] if depthwise else None)
+    for blocks in _blocks(machine, group, rows, most):
         if not _averages(group, blocks, rows):
             continue
         for tile in _tiles(machine, group, blocks.pixels):
@@ -172,22 +178,24 @@ def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
 
 def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile: int, tiles: int) -> int:
     slow = WORD_CHANNELS // machine.multipliers
-    halves = 2 if machine.sets == 1 else 1
+    groups = word_groups(group.source.shape[2]) * (2 if machine.sets == 1 else 1)
     stride, left = group.window.stride[0], group.window.pads[2]
     pointwise = max(dealt_filters(machine, tile)) * blocks.pixels * slow
-    drained = blocks.columns * blocks.pixels if isinstance(group, Depthwise) else 0  # depthwise words, at once
     arrival = tile // machine.filter_lanes
     if isinstance(group, Pointwise):
-        beats = blocks.columns * _pairs(blocks.pixels, left)
+        beats = blocks.columns * _row_beats(blocks, 1, blocks.pixels, left)
         first = later = max(pointwise, beats, arrival)
     else:
         depthwise = DEPTHWISE_TAPS * blocks.pixels * slow
         span = (blocks.rows - 1) * stride + SET_ROWS
-        beats = span * blocks.columns // blocks.rows * _pairs((blocks.pixels - 1) * stride + DEPTHWISE_TAPS, left)
+        words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
+        beats = span * blocks.columns // blocks.rows * _row_beats(blocks, stride, words, left)
         beats += beats // CONFLICTS
+        drained = blocks.columns * blocks.pixels if isinstance(group, Depthwise) else 0  # depthwise words, at once
         first, later = max(pointwise + depthwise, beats, arrival, drained), max(pointwise, arrival)
-    groups = word_groups(group.source.shape[2]) * halves
-    return blocks.outer * blocks.inner * groups * (first + (tiles - 1) * later)
+    sums = tile * blocks.pixels  # beats, while the next tile is worked on
+    work = max(groups * first, sums) + (tiles - 1) * max(groups * later, sums)
+    return blocks.outer * blocks.inner * work
 
 
 def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) -> list[Mapping]:
@@ -197,7 +205,7 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
     groups = channel_groups * group.window.taps * halves
     total = word_groups(len(group.filters)) * 8
     found = []
-    for blocks in _blocks(machine, group, rows, most_pixels(machine), stride=2):
+    for blocks in _blocks(machine, group, rows, most_pixels(machine)):
         if not _averages(group, blocks, rows):
             continue
         for tile in _tiles(machine, group, blocks.pixels):
@@ -221,12 +229,14 @@ def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Map
     tile = p * machine.sets
     tiles, groups = -(-len(group.filters) // tile), -(-group.source.shape[2] // WORD_CHANNELS)
     found = []
-    for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1), stride):
+    for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1)):
+        if cols * pixels < width and pixels * stride % 2:
+            continue  # pairs of words begin at even columns
         along = -(-width // (cols * pixels))
         blocks = Blocks(down, cols, pixels, rows // down, along)
         span = (down - 1) * stride + window.kernel[0]
         beats = span * cols * _pairs((pixels - 1) * stride + taps, window.pads[2])
         work = max(p * taps * pixels * slow, beats)
-        cycles = blocks.outer * tiles * groups * work
+        cycles = blocks.outer * tiles * max(groups * work, tile * pixels)
         found.append(Mapping(ArrayMode.CONVOLUTION, blocks, tile, tiles, cycles))
     return found

@@ -32,7 +32,7 @@ def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
         return *_pieces(first, machine), *_pieces(second, machine)
     group = _as_sums(group, machine)
     if group.averaged and not holds_at_once(machine, group.map_shape):
-        return _apart(group)
+        return average_apart(group)
     return (group,)
 
 
@@ -55,7 +55,7 @@ def _added(group: Convolution | Grouped) -> Convolution | Grouped:
     return replace(group, window=replace(group.window, addends=len(addends(group.filters))))
 
 
-def _apart(group: Group) -> tuple[Group, Elementwise]:
+def average_apart(group: Group) -> tuple[Group, Elementwise]:
     """A group and its average."""
     between = replace(group.output, name=f"{group.output.name}#all", shape=(*group.map_shape, group.output.shape[2]))
     operation = average_of_window(np.array([[group.averaged]]), group.averaged)

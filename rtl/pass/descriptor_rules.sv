@@ -12,7 +12,7 @@ module descriptor_rules
   parameter int unsigned COLS = 8,  // PE columns
   parameter int unsigned IFMAP_WORDS = 9,  // 32-bit words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // 32-bit words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,  // 32-bit words of a PE's pixel queue
+  parameter int unsigned PIXEL_WORDS = 14,  // 32-bit words of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,  // 32-bit sums in a half of a PE's psum buffer
   parameter int unsigned FILTER_LANES = 1  // filter words from the GLB to the array in a cycle
 ) (

@@ -14,7 +14,7 @@ from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.descriptors.taps import tap_stream
-from compiler.target.limits import dealt_filters, equal_stride, legal, most_pixels
+from compiler.target.limits import dealt_filters, equal_stride, legal, most_pixels, one_by_one
 from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
@@ -55,16 +55,18 @@ class SeparablePass:
 
 def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[Level], words: int, x: int,
                   tile_level: bool, to_pixels: bool) -> StreamDescriptor:
-    """The ifmap stream: pairs of words of a block's row, then `inner_levels`, then groups and blocks.
+    """The ifmap stream: words of a block's row, then `inner_levels`, then groups and blocks.
 
-    words: ifmap words of a row of a block, from column x on; pairs begin at even columns.
+    words: ifmap words of a row of a block, from column x on. They come in pairs, which begin at even columns, or one by
+    one.
     """
     ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride[0]
-    odd = x % 2
+    single = one_by_one(blocks, stride)
+    odd, step = (0, 1) if single else (x % 2, 2)
     split = machine.sets > 1
-    pairs = Level(-(-(words + odd) // 2), 2, Axis.COLUMN, 2)
+    beats = Level(-(-(words + odd) // step), step, Axis.COLUMN, step)
     # Depthwise work: rows and blocks go side by side, so that all PEs have their words at the same time.
-    levels = [pairs, *inner_levels] if to_pixels else [*inner_levels, pairs]
+    levels = [beats, *inner_levels] if to_pixels else [*inner_levels, beats]
     if not split:  # one set: the two halves of a word are two groups
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(Level(ifmap.groups, ifmap.group_step))
@@ -82,7 +84,7 @@ def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[L
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(ifmap)},
         {"y": y, "x": x - odd, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
-        {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
+        {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % step, "single": int(single),
          "destination": Destination.PIXELS if to_pixels else Destination.ROWS, "half_by_set": int(split),
          "pair_level": 0 if to_pixels else len(inner_levels)},
         tuple(levels),
@@ -236,6 +238,3 @@ def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
             raise ValueError("a convolution as pointwise work takes one image at a time")
         if p.pool != PoolMode.NONE and blocks.images > 1 and blocks.rows & blocks.rows - 1:
             raise ValueError(f"averages of several images over {blocks.rows} columns each: must be a power of two")
-    many = not blocks.images and not p.by_taps and blocks.outer_width * blocks.along > blocks.pixels
-    if many and blocks.pixels * stride % 2:
-        raise ValueError(f"blocks of {blocks.pixels} pixels at stride {stride} begin at odd columns")

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a network takes with its buffers at their places: what is loaded comes while its words are free.
+
+The DRAM port is followed job by job, in words, not transfer by transfer as by `emit/order.py`: the search for places
+asks this for each place that it tries.
+"""
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Words that are loaded for job `need`, as soon as `free` jobs are over, the last of them perhaps in part.
+
+    streamed  filters that come in chunks: in the order in which they are used, only
+    again     through words of their own ring, when those before them have been used
+    """
+
+    need: int
+    free: float
+    words: int
+    streamed: bool = False
+    again: bool = False
+
+
+def finished(cycles: list[int], pieces: list[Piece], bus_words: int) -> float:
+    """When the last job ends, if each takes so many cycles when all is there.
+
+    pieces: those that are streamed in the order in which they are used.
+    """
+    whole = sorted((piece for piece in pieces if not piece.streamed), key=lambda piece: piece.free)
+    stream = [piece for piece in pieces if piece.streamed]
+    left = [piece.words / bus_words for piece in stream]  # cycles of the port
+    there: list[list[float]] = []  # need and cycles of what is loaded as a whole and whose words are free
+    now, taken, at = 0.0, 0, 0
+    for job, least in enumerate(cycles):
+        while taken < len(whole) and whole[taken].free < job + 1:
+            heappush(there, [whole[taken].need, whole[taken].words / bus_words])
+            taken += 1
+        while there and there[0][0] <= job:
+            now += heappop(there)[1]
+        own, first = 0.0, at
+        while at < len(stream) and stream[at].need == job:
+            own += left[at]
+            at += 1
+        length = max(least, own)
+        spare = behind = length - own
+        if at > first and stream[at - 1].again:  # the last round begins when the others have been used
+            words = [piece.words for piece in stream[first:at]]
+            behind = min(spare, length * (1 - words[-1] / sum(words)))
+        now += length
+        while spare > 0:
+            head = stream[at] if behind > 0 and at < len(stream) else None
+            if head and not head.again and head.free < job + 1 and not (there and there[0][0] <= head.need):
+                behind = min(behind, length * (job + 1 - head.free))
+                part = min(left[at], spare, behind)
+                left[at] -= part
+                behind -= part
+                at += not left[at]
+            elif there:
+                part = min(there[0][1], spare)
+                there[0][1] -= part
+                if not there[0][1]:
+                    heappop(there)
+            else:
+                break
+            spare -= part
+    return now
