@@ -230,8 +230,8 @@ def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Map
     tiles, groups = -(-len(group.filters) // tile), -(-group.source.shape[2] // WORD_CHANNELS)
     found = []
     for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1)):
-        if cols * pixels < width and pixels * stride % 2:
-            continue  # pairs of words begin at even columns
+        if (cols > 1 or pixels < width) and pixels * stride % 2:
+            continue  # pairs of pixels begin at even columns
         along = -(-width // (cols * pixels))
         blocks = Blocks(down, cols, pixels, rows // down, along)
         span = (down - 1) * stride + window.kernel[0]

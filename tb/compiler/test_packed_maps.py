@@ -37,10 +37,11 @@ def test_where_each_channel_lies(channels: int, seed: int) -> None:
         np.testing.assert_array_equal(map_.unpack(packed, channels), values)
 
 
-def test_two_pixels_of_a_word_are_not_parted() -> None:
-    map_ = FeatureMap(1, 8, 1, 0, 1, packed=True)
-    assert columns_level(map_, 2, 6).stride == 3 and columns_level(map_, 1, 5).count == 1
-    with pytest.raises(ValueError, match="^a step of 5 columns in a packed map: must be even$"):
+@pytest.mark.parametrize(("packed", "stride"), [(False, 6), (True, 3)])
+def test_pairs_of_pixels_begin_at_even_columns(packed: bool, stride: int) -> None:
+    map_ = FeatureMap(1, 8, 1, 0, 1, packed=packed)
+    assert columns_level(map_, 2, 6).stride == stride and columns_level(map_, 1, 5).count == 1
+    with pytest.raises(ValueError, match="^a step of 5 columns: pairs of pixels begin at even ones$"):
         columns_level(map_, 2, 5)
 
 
