@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves of what moves make become moves of what those take.
+
+A tensor that a move makes, and moves alone read, need not be: each reader can take the move's own inputs by a composed
+index map. That is done where the machine then has no more to do than before (`Effort`): it has no map for every
+composition, and some would take more passes than the moves one by one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import prod
+
+from compiler.ir.elementwise import Elementwise
+from compiler.ir.feature_map import map_words, word_groups
+from compiler.ir.graph import Graph, Node
+from compiler.ir.layer import Group, Pointwise, map_of
+from compiler.ir.operators.movement import Composed
+from compiler.passes.constraints import is_view, of_operator
+from compiler.passes.index_maps import index_maps, is_move
+from compiler.passes.moves import Unmovable, move_groups
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Of moves on the machine.
+
+    copied   words that are written, twice where two are read for them
+    dealt    products of channels that are dealt
+    filters  of the largest deal
+    at_once  words of the maps that are in the GLB at once at least
+    groups   passes
+    """
+
+    copied: int = 0
+    dealt: int = 0
+    filters: int = 0
+    at_once: int = 0
+    groups: int = 0
+
+    def within(self, other: "Effort") -> bool:
+        """Whether it is no more in any respect."""
+        return (self.copied <= other.copied and self.dealt <= other.dealt and self.filters <= other.filters
+                and self.at_once <= other.at_once and self.groups <= other.groups)
+
+
+def effort(groups: Iterable[Group]) -> Effort:
+    """Of the groups of moves."""
+    copied = dealt = filters = at_once = count = 0
+    for group in groups:
+        count += 1
+        if isinstance(group, Elementwise):
+            copied += map_words(group.output.shape) * (1 + len(group.others))
+            at_once = max(at_once, map_words(group.source.shape) + map_words(group.output.shape) if group.walk else 0)
+        elif isinstance(group, Pointwise):
+            size = word_groups(group.source.shape[2]) * group.filters.shape[0]
+            dealt += prod(group.output.shape[:2]) * size
+            copied += map_words(group.output.shape) if group.others else 0
+            filters = max(filters, size)
+    return Effort(copied, dealt, filters, at_once, count)
+
+
+def compose_moves(graph: Graph) -> Graph:
+    """One move after another, until there is none to leave out."""
+    composer = _Composer(graph)
+    while composer.step():
+        pass
+    return composer.graph
+
+
+class _Composer:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._groups: dict[Node, list[Group] | None] = {}
+        self._kept: set[Node] = set()  # moves whose readers do not take it over
+
+    def step(self) -> bool:
+        """Leaves out the first move that can be."""
+        readers, ends = self.graph.readers, {tensor.name for tensor in self.graph.outputs}
+        for node in self.graph.nodes:
+            made = {tensor.name for tensor in node.outputs}
+            behind = list({reader: None for name in made for reader in readers.get(name, [])})
+            if node in self._kept or not is_move(node) or made & ends or not behind or not all(map(is_move, behind)):
+                continue
+            composed = self._composed(node, behind) if self._waits_no_longer(node, behind) else {}
+            if composed:
+                self._replace(node, composed)
+                return True
+            self._kept.add(node)
+        return False
+
+    def _waits_no_longer(self, node: Node, behind: list[Node]) -> bool:
+        """Whether no larger map than before waits for the readers."""
+        nodes, sizes = self.graph.nodes, [sum(map_words(map_of(tensor).shape) for tensor in tensors)
+                                          for tensors in (node.inputs, node.outputs)]
+        return sizes[0] <= sizes[1] or nodes[nodes.index(node) + 1 :][: len(behind)] == tuple(behind)
+
+    def _composed(self, node: Node, behind: list[Node]) -> dict[Node, list[Node]]:
+        """What each reader becomes; {} where the machine would have more to do."""
+        try:
+            inner = dict(zip((tensor.name for tensor in node.outputs), index_maps(node)))
+            found = {reader: [Node(map_.through(inner).operator, reader.where, map_.through(inner).sources, (output,))
+                              for map_, output in zip(index_maps(reader), reader.outputs, strict=True)]
+                     for reader in behind}
+        except Unmovable:
+            return {}
+        before = [self._of(each) for each in (node, *behind)]
+        after = [self._of(each) for parts in found.values() for each in parts]
+        if None in after:
+            return found if before.count(None) == len(before) else {}
+        if None in before or effort(sum(after, [])).within(effort(sum(before, []))):
+            return found
+        return {}
+
+    def _of(self, node: Node) -> list[Group] | None:
+        """The groups of a move, None of one that the machine does not run."""
+        if node not in self._groups:
+            self._groups[node] = groups_of_move(node, self.graph)
+        return self._groups[node]
+
+    def _replace(self, node: Node, composed: dict[Node, list[Node]]) -> None:
+        nodes = [part for each in self.graph.nodes if each is not node for part in composed.get(each, [each])]
+        self.graph = Graph(self.graph.inputs, tuple(nodes), self.graph.outputs)
+        read = {tensor.name for parts in composed.values() for part in parts for tensor in part.inputs}
+        self._kept -= {each for each in self._kept if read & {tensor.name for tensor in each.outputs}}
+
+
+def groups_of_move(node: Node, graph: Graph) -> list[Group] | None:
+    """The groups of a move of a graph, None of one that the machine does not run."""
+    if is_view(node):
+        return []
+    if of_operator(node, graph):
+        return None
+    return move_groups(node, {tensor.name: map_of(tensor) for tensor in (*node.inputs, *node.outputs)})
