@@ -49,9 +49,9 @@ def model(network: Wavenet, seed: int = 1) -> bytes:
     audio = net.tensor((1, network.samples, 1), 1 / 50, 0)
     x = net.conv(net.pad(_before(net, net.reshape(audio, (1, 1, network.samples, 1))), TAPS - 1), network.channels, TAPS)
     total = None
-    for dilation in network.dilations * network.stacks:
-        x, skip = _block(net, x, dilation)
-        total = skip if total is None else net.binary("ADD", total, skip, 1.2 * total.scale)
+    for number, dilation in enumerate(network.dilations * network.stacks, 1):
+        x, skip = _block(net, x, dilation, _grown(x.scale, number))
+        total = skip if total is None else net.binary("ADD", total, skip, _grown(total.scale, number))
     x = net.function("RELU", total)
     x = net.function("RELU", net.conv(x, network.channels))
     return net.builder.pack([audio.index], [half.index for half in net.split(net.conv(x, 2))])
@@ -62,12 +62,17 @@ def _before(net: "_Layers", x: "_Tensor") -> "_Tensor":
     return net.slice(net.pad(x, 1), x.shape)
 
 
-def _block(net: "_Layers", x: "_Tensor", dilation: int) -> tuple["_Tensor", "_Tensor"]:
-    """What goes on, and what goes to the output."""
+def _grown(scale: float, count: int) -> float:
+    """Of a sum of one more than so many like each other."""
+    return scale * float(np.sqrt(1 + 1 / count))
+
+
+def _block(net: "_Layers", x: "_Tensor", dilation: int, scale: float) -> tuple["_Tensor", "_Tensor"]:
+    """What goes on, in this scale, and what goes to the output."""
     channels = x.shape[3]
     filter_, gate = net.split(_dilated(net, x, dilation))
     product = net.binary("MUL", net.function("TANH", filter_), net.function("LOGISTIC", gate), 1 / 128)
-    return net.binary("ADD", x, net.conv(product, channels), 1.2 * x.scale), net.conv(product, channels)
+    return net.binary("ADD", x, net.conv(product, channels), scale), net.conv(product, channels)
 
 
 def _dilated(net: "_Layers", x: "_Tensor", dilation: int) -> "_Tensor":

@@ -16,8 +16,12 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.layer import Group, Pointwise, map_of
 from compiler.ir.operators.movement import Composed
 from compiler.passes.constraints import is_view, of_operator
-from compiler.passes.index_maps import index_maps, is_move
+from compiler.ir.tensor import Tensor
+from compiler.passes.index_maps import IndexMap, index_maps, is_move
 from compiler.passes.moves import Unmovable, move_groups
+
+
+Replaced = tuple[tuple[Node, ...], dict[Node, list[Node]]]  # moves that are left out; what others become
 
 
 @dataclass(frozen=True)
@@ -75,18 +79,23 @@ class _Composer:
 
     def step(self) -> bool:
         """Leaves out the first move that can be."""
-        readers, ends = self.graph.readers, {tensor.name for tensor in self.graph.outputs}
+        readers = self.graph.readers
         for node in self.graph.nodes:
-            made = {tensor.name for tensor in node.outputs}
-            behind = list({reader: None for name in made for reader in readers.get(name, [])})
-            if node in self._kept or not is_move(node) or made & ends or not behind or not all(map(is_move, behind)):
+            if node in self._kept or not is_move(node):
                 continue
-            composed = self._composed(node, behind) if self._waits_no_longer(node, behind) else {}
-            if composed:
-                self._replace(node, composed)
-                return True
+            behind = self._behind(node, readers)
+            if behind and self._waits_no_longer(node, behind):
+                if found := self._composed(node, behind) or self._chained(node, readers):
+                    self._replace(*found)
+                    return True
             self._kept.add(node)
         return False
+
+    def _behind(self, node: Node, readers: dict[str, list[Node]]) -> list[Node]:
+        """Those who read what a move makes, if they are all moves."""
+        found = list({reader: None for tensor in node.outputs for reader in readers.get(tensor.name, [])})
+        ends = any(tensor.name == end.name for tensor in node.outputs for end in self.graph.outputs)
+        return [] if ends or not all(map(is_move, found)) else found
 
     def _waits_no_longer(self, node: Node, behind: list[Node]) -> bool:
         """Whether no larger map than before waits for the readers."""
@@ -94,22 +103,37 @@ class _Composer:
                                           for tensors in (node.inputs, node.outputs)]
         return sizes[0] <= sizes[1] or nodes[nodes.index(node) + 1 :][: len(behind)] == tuple(behind)
 
-    def _composed(self, node: Node, behind: list[Node]) -> dict[Node, list[Node]]:
-        """What each reader becomes; {} where the machine would have more to do."""
+    def _composed(self, node: Node, behind: list[Node]) -> Replaced | None:
+        """What each reader becomes; None where the machine would have more to do."""
         try:
             inner = dict(zip((tensor.name for tensor in node.outputs), index_maps(node)))
-            found = {reader: [Node(map_.through(inner).operator, reader.where, map_.through(inner).sources, (output,))
+            found = {reader: [_node(map_.through(inner), reader.where, output)
                               for map_, output in zip(index_maps(reader), reader.outputs, strict=True)]
                      for reader in behind}
         except Unmovable:
-            return {}
+            return None
         before = [self._of(each) for each in (node, *behind)]
         after = [self._of(each) for parts in found.values() for each in parts]
-        if None in after:
-            return found if before.count(None) == len(before) else {}
-        if None in before or effort(sum(after, [])).within(effort(sum(before, []))):
-            return found
-        return {}
+        if None in after or (None not in before and not effort(sum(after, [])).within(effort(sum(before, [])))):
+            return None
+        return (node,), found
+
+    def _chained(self, node: Node, readers: dict[str, list[Node]]) -> Replaced | None:
+        """Where some of a chain of moves are none of the machine's, but all of them together are."""
+        chain, host = [node], self._of(node) is None
+        try:
+            map_ = index_maps(node)[0]
+            while len(chain[-1].outputs) == 1 and len(behind := self._behind(chain[-1], readers)) == 1:
+                (last,) = behind
+                host = host or self._of(last) is None
+                map_ = index_maps(last)[0].through({chain[-1].outputs[0].name: map_})
+                chain.append(last)
+                made = _node(map_, last.where, last.outputs[0])
+                if host and len(last.outputs) == 1 and self._of(made) is not None:
+                    return tuple(chain[:-1]), {last: [made]}
+        except Unmovable:
+            pass
+        return None
 
     def _of(self, node: Node) -> list[Group] | None:
         """The groups of a move, None of one that the machine does not run."""
@@ -117,11 +141,15 @@ class _Composer:
             self._groups[node] = groups_of_move(node, self.graph)
         return self._groups[node]
 
-    def _replace(self, node: Node, composed: dict[Node, list[Node]]) -> None:
-        nodes = [part for each in self.graph.nodes if each is not node for part in composed.get(each, [each])]
+    def _replace(self, left_out: tuple[Node, ...], composed: dict[Node, list[Node]]) -> None:
+        nodes = [part for each in self.graph.nodes if each not in left_out for part in composed.get(each, [each])]
         self.graph = Graph(self.graph.inputs, tuple(nodes), self.graph.outputs)
         read = {tensor.name for parts in composed.values() for part in parts for tensor in part.inputs}
         self._kept -= {each for each in self._kept if read & {tensor.name for tensor in each.outputs}}
+
+
+def _node(map_: IndexMap, where: str, output: Tensor) -> Node:
+    return Node(map_.operator, where, map_.sources, (output,))
 
 
 def groups_of_move(node: Node, graph: Graph) -> list[Group] | None:

@@ -91,17 +91,34 @@ def _best(graph: Graph, layer: Node, front: Front) -> tuple[list[Node], tuple[No
     return None
 
 
-def why_kept(graph: Graph, layer: Node) -> str:
-    """Why a layer does not do the move next to it; "" where it would."""
-    backs_, fronts_ = backs(graph, layer), fronts(graph, [layer])
-    for front, back in product(fronts_[:2], backs_[:2]):
-        moves = (*front.moves, *back.moves)
-        if len(moves) == 1:
-            try:
-                _check(graph, layer, list(_nodes(layer, front, back)), moves)
-            except (Unfoldable, Unmovable) as reason:
-                return str(reason)
-    return ""
+def why_kept(graph: Graph, move: Node) -> str:
+    """Why a move is still there."""
+    makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
+    readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
+    behind = [reader for tensor in move.outputs for reader in readers.get(tensor.name, [])]
+    if any(tensor.name in ends for tensor in move.outputs):
+        reasons = ["the network's output is in this order"]
+    else:
+        reasons = [_reason(graph, reader, fronts(graph, [reader])[1:2], [_nothing_behind(reader)])
+                   if isinstance(reader.operator, Weighted) else
+                   f"no one move does it and {reader.where} {reader.operator.name} with less"
+                   if is_move(reader) else
+                   f"{reader.where} {reader.operator.name} takes maps as they are" for reader in behind]
+    for tensor in move.inputs:
+        if isinstance((maker := makers.get(tensor.name, move)).operator, Weighted):
+            reasons.append(_reason(graph, maker, [Front(itself(maker.inputs[0]))], backs(graph, maker)[1:2]))
+    return "; ".join(dict.fromkeys(reasons))
+
+
+def _reason(graph: Graph, layer: Node, fronts_: list[Front], backs_: list[Back]) -> str:
+    """Why a layer does not do the moves next to it on one side; none: others read what they are of, too."""
+    try:
+        for front, back in product(fronts_, backs_):
+            _check(graph, layer, list(_nodes(layer, front, back)), (*front.moves, *back.moves))
+            return f"{layer.where} {layer.operator.name} does moves beside it already"
+    except (Unfoldable, Unmovable) as reason:
+        return f"{layer.where} {layer.operator.name}: {reason}"
+    return f"{layer.where} {layer.operator.name} is not all that reads or makes it"
 
 
 # ---- Moves around a layer ----
@@ -131,8 +148,7 @@ def fronts(graph: Graph, layers: list[Node]) -> list[Front]:
 def backs(graph: Graph, layer: Node) -> list[Back]:
     """Without moves, with those that read what the layer makes, with those behind, and so on."""
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
-    (output,) = layer.outputs
-    found = [Back(((output, itself(output)),))]
+    found = [_nothing_behind(layer)]
     while not isinstance(layer.operator, FullyConnected):
         left, moves = [], []
         for tensor, map_ in found[-1].ends:
@@ -145,6 +161,11 @@ def backs(graph: Graph, layer: Node) -> list[Back]:
             return found
         found.append(Back(tuple(left), (*found[-1].moves, *moves)))
     return found
+
+
+def _nothing_behind(layer: Node) -> Back:
+    (output,) = layer.outputs
+    return Back(((output, itself(output)),))
 
 
 def _through(move: Node, map_: IndexMap) -> Iterator[tuple[Tensor, IndexMap]]:
@@ -187,6 +208,8 @@ def _check(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]
         raise Unfoldable(reasons[0])
     if sum(node.macs for node in layers) > layer.macs:
         raise Unfoldable("there would be more multiplications")
+    if sum(node.operator.filters.size for node in layers) > layer.operator.filters.size:
+        raise Unfoldable("its filters would be loaded more than once")
     groups = [group for move in moves for group in groups_of_move(move, graph) or []]
     before = max(_room(layer), effort(groups).at_once, FITS)
     if max(map(_room, layers)) > before:

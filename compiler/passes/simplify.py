@@ -9,7 +9,8 @@ from compiler.passes.fold_pads import fold_pads
 from compiler.passes.remove_idle import remove_idle
 
 
-def simplified(graph: Graph) -> Graph:
-    """Fewer and simpler operators. Layers take over what they can of moves before the rest of them is composed; that
-    may be a PAD, or nothing."""
-    return fold_pads(remove_idle(compose_moves(fold_moves(fold_pads(remove_idle(expand(graph)))))))
+def simplified(graph: Graph, compose: bool = True) -> Graph:
+    """Fewer and simpler operators. compose: moves become one, or part of a layer. Layers take over what they can before
+    the rest is composed; that may be a PAD, or nothing."""
+    graph = fold_pads(remove_idle(expand(graph)))
+    return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
