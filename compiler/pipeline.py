@@ -133,7 +133,7 @@ def _dump_moves(work: Stages) -> str:
 def _dump_banks(work: Stages) -> str:
     from compiler import dumps
 
-    return dumps.banks(work.groups, work.machine)
+    return dumps.banks(work.folded)
 
 
 def _segments(work: Stages) -> None:
@@ -231,13 +231,13 @@ STAGES = (
     Stage("passes", "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
           "refuses what the machine does not run", _passes, lambda work: str(work.folded),
           verify=lambda work: work.folded.verified()),
-    # A study of the passes, on which nothing depends.
+    # Studies of the passes, on which nothing depends.
     Stage("moves", "what is left of the operators that only put values in other places, and why", None, _dump_moves),
+    Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
     Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
           lambda work: "\n".join(map(str, work.groups)), verify=_verify_groups),
-    # Studies of the groups, on which nothing depends.
+    # A study of the groups, on which nothing depends.
     Stage("fusion", "the best plans under the published measures of fusion", None, _dump_fusion),
-    Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
     # The plan. Which segments there can be depends on whether their buffers find places, so that
     # these three are final together.
     Stage("segments", "chooses which groups run together and which maps stay in the GLB", _segments,

@@ -157,8 +157,8 @@ class _Layers:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=file_name)
-    for name, most, about in (("stacks", 16, "of blocks"), ("layers", 12, "of a stack"), ("channels", 256, "of a block"),
-                              ("samples", 1 << 13, "of the sound")):
+    for name, most, about in (("stacks", 16, "of blocks"), ("layers", 11, "of a stack"), ("channels", 256, "of a block"),
+                              ("samples", 1 << 11, "of the sound")):
         value = getattr(Wavenet, name)
         parser.add_argument(f"--{name}", type=whole_number(1, most), default=value, metavar="N",
                             help=f"{about} ({value})")
