@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from compiler.ir.elementwise import Elementwise
-from compiler.ir.feature_map import map_words, word_groups
+from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.graph import Graph, Node
-from compiler.ir.layer import Group, Pointwise, map_of
+from compiler.ir.layer import Group, Map, Pointwise, map_of
 from compiler.ir.operators.movement import Composed
 from compiler.passes.constraints import is_view, of_operator
 from compiler.ir.tensor import Tensor
@@ -53,14 +53,20 @@ def effort(groups: Iterable[Group]) -> Effort:
     for group in groups:
         count += 1
         if isinstance(group, Elementwise):
-            copied += map_words(group.output.shape) * (1 + len(group.others))
-            at_once = max(at_once, map_words(group.source.shape) + map_words(group.output.shape) if group.walk else 0)
+            copied += layout(group.output).words * (1 + len(group.others))
+            at_once = max(at_once, layout(group.source).words + layout(group.output).words if group.walk else 0)
         elif isinstance(group, Pointwise):
             size = word_groups(group.source.shape[2]) * group.filters.shape[0]
             dealt += prod(group.output.shape[:2]) * size
-            copied += map_words(group.output.shape) if group.others else 0
+            copied += layout(group.output).words if group.others else 0
             filters = max(filters, size)
     return Effort(copied, dealt, filters, at_once, count)
+
+
+def layout(map_: Map) -> FeatureMap:
+    """As it lies row by row."""
+    rows, cols, channels = map_.shape
+    return FeatureMap(rows, cols, word_groups(channels), 0, rows)
 
 
 def compose_moves(graph: Graph) -> Graph:
@@ -99,7 +105,7 @@ class _Composer:
 
     def _waits_no_longer(self, node: Node, behind: list[Node]) -> bool:
         """Whether no larger map than before waits for the readers."""
-        nodes, sizes = self.graph.nodes, [sum(map_words(map_of(tensor).shape) for tensor in tensors)
+        nodes, sizes = self.graph.nodes, [sum(layout(map_of(tensor)).words for tensor in tensors)
                                           for tensors in (node.inputs, node.outputs)]
         return sizes[0] <= sizes[1] or nodes[nodes.index(node) + 1 :][: len(behind)] == tuple(behind)
 

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from compiler.ir.feature_map import row_words
 from compiler.ir.graph import Graph, Node
 from compiler.ir.layer import map_of, window_of
 from compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
 from compiler.ir.operators.movement import Reshape
 from compiler.ir.tensor import Tensor
-from compiler.passes.compose_moves import effort, groups_of_move
+from compiler.passes.compose_moves import effort, groups_of_move, layout
 from compiler.passes.constraints import is_view, of_operator
 from compiler.passes.folded_layers import Unfoldable, folded_connected, folded_window
 from compiler.passes.index_maps import IndexMap, index_maps, is_move, itself
@@ -220,8 +219,8 @@ def _room(node: Node) -> int:
     """Words of the rows that are in the GLB at once at least."""
     if not isinstance(node.operator, Windowed):
         return 0
-    ifmap, ofmap = (map_of(tensor).shape for tensor in (node.inputs[0], node.outputs[0]))
-    return min(window_of(node.operator).span[0], ifmap[0]) * row_words(ifmap) + row_words(ofmap)
+    ifmap, ofmap = (layout(map_of(tensor)) for tensor in (node.inputs[0], node.outputs[0]))
+    return min(window_of(node.operator).span[0], ifmap.rows) * ifmap.row_words + ofmap.row_words
 
 
 def _with(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]) -> Graph:
