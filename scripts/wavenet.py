@@ -35,7 +35,8 @@ class Wavenet:
 
     def __post_init__(self) -> None:
         if self.samples % self.dilations[-1]:
-            raise ValueError(f"{self.samples} samples, must be a multiple of the largest dilation, {self.dilations[-1]}")
+            raise ValueError(f"--samples {self.samples}: must be a multiple of {self.dilations[-1]}, the largest "
+                             "dilation")
 
     @property
     def dilations(self) -> tuple[int, ...]:
@@ -47,19 +48,19 @@ def model(network: Wavenet, seed: int = 1) -> bytes:
     """The .tflite file: int8 [1, samples, 1] to two of [1, 1, samples, 1]."""
     net = _Layers(seed)
     audio = net.tensor((1, network.samples, 1), 1 / 50, 0)
-    x = net.conv(net.pad(_before(net, net.reshape(audio, (1, 1, network.samples, 1))), TAPS - 1), network.channels, TAPS)
+    x = net.reshape(audio, (1, 1, network.samples, 1))
+    x = net.slice(net.pad(x, 1), x.shape)  # for each sample the one before it
+    x = net.conv(net.pad(x, TAPS - 1), network.channels, TAPS)
     total = None
     for number, dilation in enumerate(network.dilations * network.stacks, 1):
-        x, skip = _block(net, x, dilation, _grown(x.scale, number))
+        product = _gated(net, x, dilation)
+        skip = net.conv(product, network.channels)
+        if number < network.layers * network.stacks:
+            x = net.binary("ADD", x, net.conv(product, network.channels), _grown(x.scale, number))
         total = skip if total is None else net.binary("ADD", total, skip, _grown(total.scale, number))
     x = net.function("RELU", total)
     x = net.function("RELU", net.conv(x, network.channels))
     return net.builder.pack([audio.index], [half.index for half in net.split(net.conv(x, 2))])
-
-
-def _before(net: "_Layers", x: "_Tensor") -> "_Tensor":
-    """For each sample the one before it."""
-    return net.slice(net.pad(x, 1), x.shape)
 
 
 def _grown(scale: float, count: int) -> float:
@@ -67,12 +68,10 @@ def _grown(scale: float, count: int) -> float:
     return scale * float(np.sqrt(1 + 1 / count))
 
 
-def _block(net: "_Layers", x: "_Tensor", dilation: int, scale: float) -> tuple["_Tensor", "_Tensor"]:
-    """What goes on, in this scale, and what goes to the output."""
-    channels = x.shape[3]
+def _gated(net: "_Layers", x: "_Tensor", dilation: int) -> "_Tensor":
+    """What a block makes of what comes in."""
     filter_, gate = net.split(_dilated(net, x, dilation))
-    product = net.binary("MUL", net.function("TANH", filter_), net.function("LOGISTIC", gate), 1 / 128)
-    return net.binary("ADD", x, net.conv(product, channels), scale), net.conv(product, channels)
+    return net.binary("MUL", net.function("TANH", filter_), net.function("LOGISTIC", gate), 1 / 128)
 
 
 def _dilated(net: "_Layers", x: "_Tensor", dilation: int) -> "_Tensor":
@@ -157,8 +156,8 @@ class _Layers:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=file_name)
-    for name, most, about in (("stacks", 16, "of blocks"), ("layers", 11, "of a stack"), ("channels", 256, "of a block"),
-                              ("samples", 1 << 11, "of the sound")):
+    for name, most, about in (("stacks", 16, "of blocks"), ("layers", 11, "of a stack"),
+                              ("channels", 256, "of a block"), ("samples", 1 << 11, "of the sound")):
         value = getattr(Wavenet, name)
         parser.add_argument(f"--{name}", type=whole_number(1, most), default=value, metavar="N",
                             help=f"{about} ({value})")

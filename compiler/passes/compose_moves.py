@@ -91,7 +91,8 @@ class _Composer:
                 continue
             behind = self._behind(node, readers)
             if behind and self._waits_no_longer(node, behind):
-                if found := self._composed(node, behind) or self._chained(node, readers):
+                if found := (self._composed((node,), behind) or self._chained(node, readers)
+                             or self._joined(behind[0], readers)):
                     self._replace(*found)
                     return True
             self._kept.add(node)
@@ -109,20 +110,27 @@ class _Composer:
                                           for tensors in (node.inputs, node.outputs)]
         return sizes[0] <= sizes[1] or nodes[nodes.index(node) + 1 :][: len(behind)] == tuple(behind)
 
-    def _composed(self, node: Node, behind: list[Node]) -> Replaced | None:
-        """What each reader becomes; None where the machine would have more to do."""
+    def _joined(self, reader: Node, readers: dict[str, list[Node]]) -> Replaced | None:
+        """Where a move takes what several others make for it alone: all of those at once."""
+        taken = {tensor.name for tensor in reader.inputs}
+        makers = tuple(node for node in self.graph.nodes if taken & {tensor.name for tensor in node.outputs}
+                       and is_move(node) and self._behind(node, readers) == [reader])
+        return self._composed(makers, [reader]) if len(makers) > 1 else None
+
+    def _composed(self, left_out: tuple[Node, ...], behind: list[Node]) -> Replaced | None:
+        """What each reader becomes without some moves; None where the machine would have more to do."""
         try:
-            inner = dict(zip((tensor.name for tensor in node.outputs), index_maps(node)))
+            inner = {tensor.name: map_ for node in left_out for tensor, map_ in zip(node.outputs, index_maps(node))}
             found = {reader: [_node(map_.through(inner), reader.where, output)
                               for map_, output in zip(index_maps(reader), reader.outputs, strict=True)]
                      for reader in behind}
         except Unmovable:
             return None
-        before = [self._of(each) for each in (node, *behind)]
+        before = [self._of(each) for each in (*left_out, *behind)]
         after = [self._of(each) for parts in found.values() for each in parts]
         if None in after or (None not in before and not effort(sum(after, [])).within(effort(sum(before, [])))):
             return None
-        return (node,), found
+        return left_out, found
 
     def _chained(self, node: Node, readers: dict[str, list[Node]]) -> Replaced | None:
         """Where some of a chain of moves are none of the machine's, but all of them together are."""

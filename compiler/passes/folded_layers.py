@@ -22,7 +22,8 @@ def folded_connected(layer: Node, front: IndexMap) -> Node:
     """A fully connected layer with its filters in the order of what moves in front of it take. Raises Unfoldable."""
     (source,), operator, count = front.sources, layer.operator, layer.inputs[0].size
     places = front.places.reshape(-1)
-    if operator.keep_axes or operator.filters.shape[1] != count or not np.array_equal(np.sort(places), np.arange(count)):
+    permuted = np.array_equal(np.sort(places), np.arange(count))
+    if operator.keep_axes or operator.filters.shape[1] != count or not permuted:
         raise Unfoldable("its inputs are other values, not others' order")
     if source.shape[0] != 1 or not 2 <= len(source.shape) <= 4 or _words(source) > _words(layer.inputs[0]):
         raise Unfoldable("its inputs would be in more words")
