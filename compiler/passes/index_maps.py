@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the values of a tensor are of others, through several moves.
 
-The map of two moves is the composition of theirs (Zheng, Chen et al., arXiv:2002.12798, section 2.1), which have all
-their places written out: any moves compose, not only affine ones.
+The map of two moves is the composition of theirs (arXiv:2002.12798, section 2.1), which have all their places written
+out: any moves compose, not only affine ones.
 """
 
 from dataclasses import dataclass
