@@ -4,13 +4,28 @@
 from compiler.emit.steps import Step
 from compiler.ir.buffer import Buffer
 from compiler.ir.failure import Unsupported
+from compiler.ir.graph import Graph
 from compiler.ir.layer import Group, sliced
 from compiler.ir.plan import Plan, Segment, Way
+from compiler.passes.fold_moves import why_kept
 from compiler.plan.bounds import Bounds
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from compiler.study import fusion as plans
+from compiler.study import banks as mapping
+from compiler.study import pairs
 from model.config import GLB_WORD_BYTES, MachineConfig
+
+
+def moves(before: Graph, after: Graph) -> str:
+    """What became of each operator that only moves values, and how many bytes they store (docs/movement.md)."""
+    return pairs.describe(before, after, why_kept)
+
+
+def banks(graph: Graph) -> str:
+    """Copies under local and global mapping of tensors to banks, with two arrays (docs/movement.md)."""
+    arrays = (mapping.Array(), mapping.Array(columns=mapping.ROWS))
+    return "\n\n".join(f"{array}\n{mapping.describe(graph, array)}" for array in arrays)
 
 
 def fusion(groups: list[Group], machine: MachineConfig) -> str:

@@ -33,9 +33,9 @@ from model.messages import about
 MODEL = "model.tflite"
 
 
-def prepared(model: str | Path) -> Graph:
-    """The network whose parts are taken. Raises ValueError, which begins with the path."""
-    return simplified(load(model))
+def prepared(model: str | Path, compose: bool = True) -> Graph:
+    """The network whose parts are taken; compose: see simplified. Raises ValueError, which begins with the path."""
+    return simplified(load(model), compose)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +53,12 @@ class CompiledPart:
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A network whose machine parts are compiled."""
+    """A network whose machine parts are compiled; composed: see simplified."""
 
     graph: Graph
     model: bytes
     parts: tuple[CompiledPart, ...]
+    composed: bool = True
 
     @property
     def partition(self) -> Partition:
@@ -81,7 +82,8 @@ class Compiled:
                 save(each.stages, each.performance, folder)
                 entry |= {"folder": folder.name, "sha256": digest((folder / "map.json").read_bytes())}
             entries.append(entry)
-        description = {"sha256": digest(self.model), "host_share": self.partition.host_share, "parts": entries}
+        description = {"sha256": digest(self.model), "host_share": self.partition.host_share,
+                       "composed": self.composed, "parts": entries}
         write_all(directory, {MODEL: self.model, DESCRIPTION: json.dumps(description, indent=1).encode()})
 
     def __str__(self) -> str:
@@ -97,46 +99,75 @@ def digest(contents: bytes) -> str:
 def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
                   effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
                   failure: Failure | None = None) -> Compiled:
-    """failure: why the network is not compiled as a whole, where that is known (compile_network).
+    """failure: why the network is not compiled as a whole, where that is known (compile_network). Moves are put
+    together where the machine then has less to do, or the host.
 
     Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
     parts with weights that do not fit: of these the one that needs most."""
-    parts: list[CompiledPart] = []
-    too_large: list[tuple[Part, DoesNotFit]] = []
+    with about(model):
+        composed = _Compiling(model, machine, objective, effort, on_stage, failure)
+        as_it_is = _Compiling(model, machine, objective, effort, on_stage, compose=False)
+        if {*map(str, composed.graph.nodes)} == {*map(str, as_it_is.graph.nodes)}:
+            return composed.compiled()
+        found, failures = [], []
+        for each in (composed, as_it_is):
+            try:
+                found.append(each.compiled())
+            except DoesNotFit as refusal:
+                failures.append(refusal)
+        if not found:
+            raise failures[-1]
+        return min(found, key=_judged)
 
-    def compiled(part: Part) -> Stages | Failure:
-        if isinstance(failure, DoesNotFit) and len(part.graph.nodes) == len(graph.nodes):
-            return failure
+
+def _judged(compiled: Compiled) -> tuple[int, int]:
+    """What is to be small: how much the host has to do, then the machine's cycles."""
+    return len(compiled.partition.host_nodes), sum(each.cycles for each in compiled.performances)
+
+
+class _Compiling:
+    """The parts of a network as they are compiled."""
+
+    def __init__(self, model: str | Path, machine: MachineConfig, objective: str, effort: int,
+                 on_stage: Callable[[str], None] | None, failure: Failure | None = None, compose: bool = True) -> None:
+        self.model, self.graph, self.failure, self.compose = model, prepared(model, compose), failure, compose
+        self.options = machine, objective, effort, on_stage
+        self.parts: list[CompiledPart] = []
+        self.too_large: list[tuple[Part, DoesNotFit]] = []
+
+    def compiled(self) -> Compiled:
+        """Raises DoesNotFit."""
+        for part in partition(self.graph).parts:
+            self._take(part)
+        if self.too_large:
+            raise _largest(self.too_large)
+        return Compiled(self.graph, read_model(self.model), tuple(self.parts), self.compose)
+
+    def _compiled(self, part: Part) -> Stages | Failure:
+        if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):
+            return self.failure
         try:
-            return compile_part(_signed(part.graph), model, machine, objective, effort, on_stage,
-                                until="segments" if too_large else NAMES[-1])
+            return compile_part(_signed(part.graph), self.model, *self.options,
+                                until="segments" if self.too_large else NAMES[-1], compose=self.compose)
         except (Unsupported, DoesNotFit) as found:
             return found
 
-    def take(part: Part) -> None:
+    def _take(self, part: Part) -> None:
         """As one part, or, where that cannot be, as several."""
-        found = None if part.side == Side.HOST else compiled(part)
+        found = None if part.side == Side.HOST else self._compiled(part)
         if not isinstance(found, Failure):
-            parts.append(CompiledPart(part, found))
+            self.parts.append(CompiledPart(part, found))
             return
-        pieces = list(_pieces(part, graph))
+        pieces = list(_pieces(part, self.graph))
         if len(pieces) == 1 and isinstance(found, DoesNotFit):
-            pieces = _by_weights(part, graph)
+            pieces = _by_weights(part, self.graph)
         if len(pieces) > 1:
             for piece in pieces:
-                take(piece)
+                self._take(piece)
         elif isinstance(found, DoesNotFit) and _has_weights(part.graph.nodes[0]):
-            too_large.append((part, found))
+            self.too_large.append((part, found))
         else:  # each of several nodes would run by itself, but not together; or a map is too large
-            parts.append(CompiledPart(replace(part, side=Side.HOST, obstacles=_obstacles(part, found)), None))
-
-    with about(model):
-        graph = prepared(model)
-        for part in partition(graph).parts:
-            take(part)
-        if too_large:
-            raise _largest(too_large)
-        return Compiled(graph, read_model(model), tuple(parts))
+            self.parts.append(CompiledPart(replace(part, side=Side.HOST, obstacles=_obstacles(part, found)), None))
 
 
 def _obstacles(part: Part, failure: Failure) -> tuple[Obstacle, ...]:

@@ -28,6 +28,7 @@ class Stages:
     """A model on its way through the compiler; what a stage makes is None until it has run.
 
     ends: of the model's outputs by name, in its order, the maps that they are
+    compose: whether moves are put together (passes/simplify.py)
     planner: what is known of segments, however often they are chosen anew
     refused: keys of segments for which the GLB had no places
     stores_overlap: whether what is stored keeps its words beside the job behind it
@@ -39,6 +40,7 @@ class Stages:
     effort: int
     images: int
     graph: Graph | None = None
+    compose: bool = True
     folded: Graph | None = None
     groups: list[Group] | None = None
     ends: dict[str, str] | None = None
@@ -51,6 +53,15 @@ class Stages:
     schedule: Schedule | None = None
     image: Image | None = None
     text: str | None = None
+
+    @property
+    def composed(self) -> bool:
+        """Whether moves have been put together, as far as the passes have run."""
+        from compiler.passes.simplify import simplified
+
+        if not self.compose or self.folded is None:
+            return False
+        return {*map(str, self.folded.nodes)} != {*map(str, simplified(self.graph, compose=False).nodes)}
 
     def dump(self, stage: str) -> str:
         """What a stage that has run made, as text."""
@@ -86,7 +97,7 @@ def _passes(work: Stages) -> None:
     from compiler.passes.order_nodes import order_nodes
     from compiler.passes.simplify import simplified
 
-    work.folded = check(order_nodes(simplified(work.graph)))
+    work.folded = check(order_nodes(simplified(work.graph, work.compose)))
 
 
 def _groups(work: Stages) -> None:
@@ -112,6 +123,18 @@ def _dump_fusion(work: Stages) -> str:
     from compiler import dumps
 
     return dumps.fusion(work.groups, work.machine)
+
+
+def _dump_moves(work: Stages) -> str:
+    from compiler import dumps
+
+    return dumps.moves(work.graph, work.folded)
+
+
+def _dump_banks(work: Stages) -> str:
+    from compiler import dumps
+
+    return dumps.banks(work.folded)
 
 
 def _segments(work: Stages) -> None:
@@ -209,6 +232,9 @@ STAGES = (
     Stage("passes", "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
           "refuses what the machine does not run", _passes, lambda work: str(work.folded),
           verify=lambda work: work.folded.verified()),
+    # Studies of the passes, on which nothing depends.
+    Stage("moves", "what is left of the operators that only put values in other places, and why", None, _dump_moves),
+    Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
     Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
           lambda work: "\n".join(map(str, work.groups)), verify=_verify_groups),
     # A study of the groups, on which nothing depends.
@@ -238,9 +264,10 @@ def stage_named(name: str) -> Stage:
 
 def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
                  effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
-                 until: str = NAMES[-1]) -> Stages:
-    """compile_network for a part of a model that has been imported; until: the last stage that runs, final or not."""
-    work = Stages(model, machine, objective, effort, 1, graph=graph)
+                 until: str = NAMES[-1], compose: bool = True) -> Stages:
+    """compile_network for a part of a model that has been imported; until: the last stage that runs, final or not;
+    compose: see simplified."""
+    work = Stages(model, machine, objective, effort, 1, graph=graph, compose=compose)
     return _through(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
 
 
@@ -250,12 +277,36 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
     """Runs all stages, or so many that what stage `until` makes is final.
 
     objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run;
-    on_stage: called with the name of each stage as it begins.
+    on_stage: called with the name of each stage as it begins. Where moves can be put together, the network is compiled
+    with them as the model has them, too, and the better one is taken.
     Raises ValueError, in one line, for a model the machine does not run or that does not fit.
     """
-    work = Stages(model, machine, objective, effort, images)
+    from compiler.ir.failure import DoesNotFit, Unsupported
+
     last = stage_named(until or NAMES[-1])
-    return _through(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
+    stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
+    first, again, as_it_is = (Stages(model, machine, objective, effort, images, compose=compose)
+                              for compose in (True, True, False))
+    try:
+        _through(first, stages, on_stage)
+        if not first.composed:
+            return first
+        whole = first if first.image else _through(again, STAGES, on_stage)
+    except DoesNotFit:
+        if not first.composed:
+            raise
+        return _through(as_it_is, stages, on_stage)
+    try:
+        return min(whole, _through(as_it_is, STAGES, on_stage), key=_judged)
+    except (DoesNotFit, Unsupported):
+        return whole
+
+
+def _judged(work: Stages) -> float:
+    """What is to be small of a compiled network."""
+    from compiler.performance import performance
+
+    return getattr(performance(work), {"bytes": "dram_bytes", "energy": "energy_uJ"}.get(work.objective, "cycles"))
 
 
 def _through(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None) -> Stages:

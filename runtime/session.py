@@ -74,7 +74,7 @@ class Session:
         try:
             if description["sha256"] != digest(contents):
                 raise ValueError(f"{MODEL} is not the one that was compiled")
-            graph = prepared(directory / MODEL)
+            graph = prepared(directory / MODEL, description["composed"])
             by_text = {str(node): node for node in graph.nodes}
             parts, folders = [], []
             for entry in description["parts"]:

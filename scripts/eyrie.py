@@ -38,6 +38,8 @@ COMMANDS = {
     "machines": "scripts.machines",
     "zoo": "scripts.zoo",
     "mobilenets": "scripts.mobilenets",
+    "resnet50": "scripts.resnet50",
+    "wavenet": "scripts.wavenet",
     "cifar10": "scripts.fetch_cifar10",
     "train": "scripts.train",
     "quantize": "scripts.quantize",

@@ -53,10 +53,10 @@ FAMILY = (
 
 def model(network: Mobilenet, seed: int = 1) -> bytes:
     """The .tflite file."""
-    return (_v1 if network.version == 1 else _v2)(network, _Layers(network.name, network.size, seed))
+    return (_v1 if network.version == 1 else _v2)(network, Layers(network.name, network.size, seed))
 
 
-class _Layers:
+class Layers:
     """Convolutions with drawn constants, as TfliteBuilder has them, named in turn."""
 
     def __init__(self, description: str, size: int, seed: int) -> None:
@@ -72,10 +72,10 @@ class _Layers:
     def depthwise(self, x, stride: int):
         return self._layer(self.net.depthwise, x, (1, 3, 3, x.shape[3]), 3, stride, 6)
 
-    def add(self, a, b):
+    def add(self, a, b, relu: int = 0):
         self._count += 1
-        out = self._quant(1.2 * a.quant.scale, int(self._random.integers(-9, 10)))
-        return self.net.add(f"add{self._count}", a, b, out)
+        zero_point = -128 if relu else int(self._random.integers(-9, 10))
+        return self.net.add(f"add{self._count}", a, b, self._quant(1.2 * a.quant.scale, zero_point), relu=relu)
 
     def fully_connected(self, x):
         weight, scale, bias = self._constants((CLASSES, x.shape[1]), x.shape[1], CLASSES, x.quant.scale)
@@ -95,7 +95,7 @@ class _Layers:
         return weight, scales, np.rint(bias).astype(np.int32)
 
 
-def _v1(network: Mobilenet, layers: _Layers) -> bytes:
+def _v1(network: Mobilenet, layers: Layers) -> bytes:
     x = layers.conv(layers.input, network.channels(32), 3, 2)
     for filters, stride in V1:
         x = layers.conv(layers.depthwise(x, stride), network.channels(filters))
@@ -104,7 +104,7 @@ def _v1(network: Mobilenet, layers: _Layers) -> bytes:
     return layers.net.build([layers.net.reshape("classes", x, (1, CLASSES))])
 
 
-def _v2(network: Mobilenet, layers: _Layers) -> bytes:
+def _v2(network: Mobilenet, layers: Layers) -> bytes:
     x = layers.conv(layers.input, network.channels(32), 3, 2)
     for expansion, filters, blocks, first_stride in V2:
         for block in range(blocks):

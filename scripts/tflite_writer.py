@@ -29,6 +29,7 @@ VERSIONS = {
     "DEPTHWISE_CONV_2D": 3,
     "FULLY_CONNECTED": 4,
     "MAXIMUM": 2,
+    "MAX_POOL_2D": 2,
     "MEAN": 2,
     "MINIMUM": 2,
     "MUL": 2,
@@ -135,10 +136,16 @@ class TfliteBuilder:
 
     def average_pool(self, name, x: Tensor, size: int, stride: int, padding=VALID) -> Tensor:
         """Average pooling over size x size windows; keeps the input's scale."""
+        return self._pool("AVERAGE_POOL_2D", name, x, size, stride, padding)
+
+    def max_pool(self, name, x: Tensor, size: int, stride: int, padding=VALID) -> Tensor:
+        """Maxima of size x size windows, in the input's scale."""
+        return self._pool("MAX_POOL_2D", name, x, size, stride, padding)
+
+    def _pool(self, kind, name, x, size, stride, padding) -> Tensor:
         options = tfl.Pool2DOptionsT()
         options.filterHeight = options.filterWidth = size
-        return self._windowed("AVERAGE_POOL_2D", name, x, options, (size, size), x.shape[3],
-                              x.quant, stride, padding, False, [])
+        return self._windowed(kind, name, x, options, (size, size), x.shape[3], x.quant, stride, padding, False, [])
 
     def mean(self, name, x: Tensor, out: Quant) -> Tensor:
         """Mean over rows and columns, [N, C]."""

@@ -15,6 +15,7 @@ from compiler.ir.layer import map_of, window_of
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
 from compiler.ir.operators.movement import (
+    Composed,
     Concatenation,
     Gather,
     MirrorPad,
@@ -209,7 +210,7 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     Mean: (countable_mean,),
     **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), ()),
     **dict.fromkeys((Reshape, Transpose, Pad, MirrorPad, Tile, Slice, StridedSlice, Gather, ResizeNearestNeighbor,
-                     Concatenation, Split, Pack, Unpack), _MOVES),
+                     Concatenation, Split, Pack, Unpack, Composed), _MOVES),
 }
 
 

@@ -71,32 +71,55 @@ def moves_of(node: Node) -> list[list[Move]]:
         values = tuple(np.arange(_OUTSIDE, _OUTSIDE + tensor.size).reshape(tensor.shape) if k == n
                        else np.full(tensor.shape, fill) for k, tensor in enumerate(inputs))
         for moves, places, output in zip(found, node.run(values), node.outputs, strict=True):
-            moves.append(_move(places.reshape(map_shape(output.shape)), map_shape(inputs[n].shape)))
+            moves.append(_move(*_counted(places), map_shape(output.shape), map_shape(inputs[n].shape)))
     return found
 
 
-def _move(places: np.ndarray, source: tuple[int, int, int]) -> Move:
-    """places: int [E, F, M], values of constants below _OUTSIDE."""
+def places_of(node: Node) -> list[tuple[np.ndarray, int]]:
+    """Of each output, where its values come from: places, and the value of those that are -1 (ir/operators/movement.py,
+    Composed). Raises Unmovable."""
+    ends = np.cumsum([tensor.size for tensor in node.inputs])
+    values = (np.arange(_OUTSIDE + end - tensor.size, _OUTSIDE + end).reshape(tensor.shape)
+              for end, tensor in zip(ends, node.inputs))
+    return [_counted(places) for places in node.run(tuple(values))]
+
+
+def _counted(places: np.ndarray) -> tuple[np.ndarray, int]:
+    """Places from 0 on, -1 for constants; and the value of those."""
     inside = places >= _OUTSIDE
     constants = np.unique(places[~inside])
     if len(constants) > 1:
         raise Unmovable("constants of several values")
-    pixels, channels = np.divmod(np.where(inside, places - _OUTSIDE, 0), source[2])
+    return np.where(inside, places - _OUTSIDE, -1), int(constants[0]) if len(constants) else 0
+
+
+def by_pixel(places: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]:
+    """places: int [E, F, M] of a map of so many channels, -1 outside. Returns int [E, F], which pixel each is, and
+    int [M], which channel, -1 for none. Raises Unmovable where that depends on both."""
+    inside = places >= 0
+    pixels, channel = np.divmod(np.where(inside, places, 0), channels)
     here, there = inside.any(axis=2), inside.any(axis=(0, 1))
-    if not np.array_equal(inside, here[:, :, None] & there):
+    pixel, channel_of = (np.where(inside, part, 0).max(axis=axes)
+                         for part, axes in ((pixels, 2), (channel, (0, 1))))
+    if not np.array_equal(inside, here[:, :, None] & there) or np.any(
+            inside & ((pixels != pixel[:, :, None]) | (channel != channel_of))):
         raise Unmovable("other channels of other pixels")
-    pixel, channel = (np.where(inside, part, 0).max(axis=axes) for part, axes in ((pixels, 2), (channels, (0, 1))))
-    if np.any(inside & ((pixels != pixel[:, :, None]) | (channels != channel))):
-        raise Unmovable("other channels of other pixels")
-    rows, cols = np.divmod(pixel, source[1])
-    window, repeat, loops = _loops(here, rows, cols, source)
-    fill = int(constants[0]) if len(constants) else 0
-    return Move(source, places.shape, np.where(there, channel, -1), window, repeat, loops, fill)
+    return np.where(here, pixel, -1), np.where(there, channel_of, -1)
+
+
+def _move(places: np.ndarray, fill: int, made: tuple[int, int, int], source: tuple[int, int, int]) -> Move:
+    """places: of the source's values, -1 for the value `fill`."""
+    pixel, channels = by_pixel(places.reshape(made), source[2])
+    rows, cols = np.divmod(np.maximum(pixel, 0), source[1])
+    window, repeat, loops = _loops(pixel >= 0, rows, cols, source)
+    return Move(source, made, channels, window, repeat, loops, fill)
 
 
 def _loops(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]
            ) -> tuple[Window, tuple[int, int], tuple[Loop, ...]]:
     """here: bool [E, F], whether the pixel comes from the input; rows, cols: which one."""
+    if not here.any():
+        raise Unmovable("nothing of a map")
     if not here.all():
         return _padded(here, rows, cols, source), (1, 1), ()
     if not np.ptp(rows, axis=1).any() and not np.ptp(cols, axis=0).any():  # rows of rows, columns of columns
@@ -130,14 +153,20 @@ def _window(first_row: int, first_col: int, down: int, across: int, made: tuple[
 
 
 def _padded(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]) -> Window:
-    """A map with a margin: of the pixels that are there, neighbours are neighbours."""
+    """A map, or a part of one, with a margin: of the pixels that are there, neighbours are neighbours. What is beside
+    the part on the map cannot be margin."""
     (top, *_, bottom), (left, *_, right) = (np.flatnonzero(here.any(axis=axis))[[0, 0, -1]] for axis in (1, 0))
     part = slice(top, bottom + 1), slice(left, right + 1)
     row, col = rows[part], cols[part]
-    whole = row.shape == source[:2] and here[part].all()
-    if not whole or np.any(row != np.arange(source[0])[:, None]) or np.any(col != np.arange(source[1])):
+    first = row[0, 0], col[0, 0]
+    if not here[part].all() or np.any(row != first[0] + np.arange(len(row))[:, None]) or np.any(
+            col != first[1] + np.arange(row.shape[1])):
         raise Unmovable("a part of a map with a margin")
-    return _window(-top, -left, 1, 1, here.shape, source)
+    ends = ((top, first[0], 0), (left, first[1], 0), (bottom, row[-1, 0], -1), (right, col[0, -1], -1))
+    sizes = zip(ends, (*here.shape, *here.shape), (*source[:2], *source[:2]))
+    if any(place != end % made and at != end % size for (place, at, end), made, size in sizes):
+        raise Unmovable("a margin in place of a part of a map")
+    return _window(first[0] - top, first[1] - left, 1, 1, here.shape, source)
 
 
 def _even(places: np.ndarray) -> int:

@@ -67,10 +67,10 @@ def average_apart(group: Group) -> tuple[Group, Elementwise]:
 
 def by_taps(group: Depthwise) -> Grouped | Convolution:
     """Depthwise work as pointwise work. Where the outputs of a channel group are not whole words of the ofmap, it is a
-    convolution of all channels, most of whose filters are zero."""
+    convolution of all channels, most of whose filters are zero; of a single channel it is one anyway."""
     filters, channels = group.depthwise.transpose(2, 0, 1), group.source.shape[2]
     each, groups = len(filters) // channels, word_groups(channels)
-    if groups == 1 or word_groups(len(filters)) == groups * each:
+    if channels > 1 and (groups == 1 or word_groups(len(filters)) == groups * each):
         return Grouped(**_ends(group), filters=filters, table=group.middle)
     full = np.zeros((*filters.shape, channels), filters.dtype)
     outputs = np.arange(len(filters))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packed maps: where each channel lies, and which inputs of a network lie so."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Convolution, Group, Window
+from compiler.ir.layer import Convolution, Depthwise, Group, Window
 from compiler.plan.packed_maps import with_packed_inputs
 from compiler.target.descriptors.streams import columns_level
 from compiler.target.mapping import mappings
@@ -37,10 +37,11 @@ def test_where_each_channel_lies(channels: int, seed: int) -> None:
         np.testing.assert_array_equal(map_.unpack(packed, channels), values)
 
 
-def test_two_pixels_of_a_word_are_not_parted() -> None:
-    map_ = FeatureMap(1, 8, 1, 0, 1, packed=True)
-    assert columns_level(map_, 2, 6).stride == 3 and columns_level(map_, 1, 5).count == 1
-    with pytest.raises(ValueError, match="^a step of 5 columns in a packed map: must be even$"):
+@pytest.mark.parametrize(("packed", "stride"), [(False, 6), (True, 3)])
+def test_pairs_of_pixels_begin_at_even_columns(packed: bool, stride: int) -> None:
+    map_ = FeatureMap(1, 8, 1, 0, 1, packed=packed)
+    assert columns_level(map_, 2, 6).stride == stride and columns_level(map_, 1, 5).count == 1
+    with pytest.raises(ValueError, match="^a step of 5 columns: pairs of pixels begin at even ones$"):
         columns_level(map_, 2, 5)
 
 
@@ -66,6 +67,15 @@ def test_inputs_of_row_stationary_convolutions_are_packed(group: Convolution) ->
     assert packed([group]) == [True]
     [found] = with_packed_inputs([group], DEFAULT)
     assert {mapping.mode for mapping in mappings(DEFAULT, found, 16)} == {ArrayMode.CONVOLUTION}
+
+
+def test_depthwise_work_on_one_channel_is_a_convolution() -> None:
+    """Of several outputs, which SUPERs do not make; on more channels it is by taps."""
+    for channels, expected in ((1, True), (2, False)):
+        group = convolution(channels, filters=8)
+        taps = group.filters[..., 0].transpose(1, 2, 0)
+        ends = {field.name: getattr(group, field.name) for field in fields(Group)}
+        assert packed([Depthwise(**ends, depthwise=taps, middle=group.table)]) == [expected]
 
 
 @pytest.mark.parametrize(("group", "machine"), [

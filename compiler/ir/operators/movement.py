@@ -299,6 +299,37 @@ class Unpack(Operator):
         return tuple(movement.unpack(values[0], self.axis))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Composed(Operator):
+    """Several moves in one.
+
+    of      their names, the first one first
+    places  integers of the result's shape: which of the inputs' values, counted through one input after the other;
+            -1: `fill`
+    fill    a value
+    """
+
+    name = "MOVE"
+    of: tuple[str, ...]
+    places: np.ndarray
+    fill: int = 0
+
+    def infer(self, inputs: Tensors) -> tuple[Form, ...]:
+        if len({part.dtype for part in inputs}) != 1 or self.places.max() >= sum(part.size for part in inputs):
+            raise ValueError(f"places of other tensors than {' and '.join(str(part.form) for part in inputs)}")
+        return (Form(inputs[0].dtype, self.places.shape),)
+
+    def check(self, inputs: Tensors, outputs: Tensors) -> None:
+        check_same(*inputs, *outputs)
+
+    def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
+        flat = np.concatenate([value.reshape(-1) for value in values])
+        return (np.where(self.places < 0, np.asarray(self.fill, flat.dtype), flat[self.places]),)
+
+
+MOVES = (Move, Concatenation, Split, Pack, Unpack, Composed)
+
+
 def _places(shape: tuple[int, ...]) -> np.ndarray:
     """An array of a shape that takes no memory. Raises ValueError for one that no array can have."""
     return np.broadcast_to(np.int8(0), shape)

@@ -15,9 +15,10 @@ def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int =
 
 
 def columns_level(feature_map: FeatureMap, count: int, step: int, tag: int = 0) -> Level:
-    """A loop over columns, `step` at a time. Raises ValueError where it would part two pixels of a word."""
-    if feature_map.packed and count > 1 and step % 2:
-        raise ValueError(f"a step of {step} columns in a packed map: must be even")
+    """A loop over columns, `step` at a time, of a stream of pairs. Raises ValueError where one would begin at an odd
+    column."""
+    if count > 1 and step % 2:
+        raise ValueError(f"a step of {step} columns: pairs of pixels begin at even ones")
     return Level(count, feature_map.column_step(step), Axis.COLUMN, step, tag)
 
 

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves of what moves make become moves of what those take.
+
+A tensor that a move makes, and moves alone read, need not be: each reader can take the move's own inputs by a composed
+index map. That is done where the machine then has no more to do than before (`Effort`): it has no map for every
+composition, and some would take more passes than the moves one by one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import prod
+
+from compiler.ir.elementwise import Elementwise
+from compiler.ir.feature_map import FeatureMap, word_groups
+from compiler.ir.graph import Graph, Node
+from compiler.ir.layer import Group, Map, Pointwise, map_of
+from compiler.ir.operators.movement import Composed
+from compiler.passes.constraints import is_view, of_operator
+from compiler.ir.tensor import Tensor
+from compiler.passes.index_maps import IndexMap, index_maps, is_move
+from compiler.passes.moves import Unmovable, move_groups
+
+
+Replaced = tuple[tuple[Node, ...], dict[Node, list[Node]]]  # moves that are left out; what others become
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Of moves on the machine.
+
+    copied   words that are written, twice where two are read for them
+    dealt    products of channels that are dealt
+    filters  of the largest deal
+    at_once  words of the maps that are in the GLB at once at least
+    groups   passes
+    """
+
+    copied: int = 0
+    dealt: int = 0
+    filters: int = 0
+    at_once: int = 0
+    groups: int = 0
+
+    def within(self, other: "Effort") -> bool:
+        """Whether it is no more in any respect."""
+        return (self.copied <= other.copied and self.dealt <= other.dealt and self.filters <= other.filters
+                and self.at_once <= other.at_once and self.groups <= other.groups)
+
+
+def effort(groups: Iterable[Group]) -> Effort:
+    """Of the groups of moves."""
+    copied = dealt = filters = at_once = count = 0
+    for group in groups:
+        count += 1
+        if isinstance(group, Elementwise):
+            copied += layout(group.output).words * (1 + len(group.others))
+            at_once = max(at_once, layout(group.source).words + layout(group.output).words if group.walk else 0)
+        elif isinstance(group, Pointwise):
+            size = word_groups(group.source.shape[2]) * group.filters.shape[0]
+            dealt += prod(group.output.shape[:2]) * size
+            copied += layout(group.output).words if group.others else 0
+            filters = max(filters, size)
+    return Effort(copied, dealt, filters, at_once, count)
+
+
+def layout(map_: Map) -> FeatureMap:
+    """As it lies row by row."""
+    rows, cols, channels = map_.shape
+    return FeatureMap(rows, cols, word_groups(channels), 0, rows)
+
+
+def compose_moves(graph: Graph) -> Graph:
+    """One move after another, until there is none to leave out."""
+    composer = _Composer(graph)
+    while composer.step():
+        pass
+    return composer.graph
+
+
+class _Composer:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._groups: dict[Node, list[Group] | None] = {}
+        self._kept: set[Node] = set()  # moves whose readers do not take it over
+
+    def step(self) -> bool:
+        """Leaves out the first move that can be."""
+        readers = self.graph.readers
+        for node in self.graph.nodes:
+            if node in self._kept or not is_move(node):
+                continue
+            behind = self._behind(node, readers)
+            if behind and self._waits_no_longer(node, behind):
+                if found := (self._composed((node,), behind) or self._chained(node, readers)
+                             or self._joined(behind[0], readers)):
+                    self._replace(*found)
+                    return True
+            self._kept.add(node)
+        return False
+
+    def _behind(self, node: Node, readers: dict[str, list[Node]]) -> list[Node]:
+        """Those who read what a move makes, if they are all moves."""
+        found = list({reader: None for tensor in node.outputs for reader in readers.get(tensor.name, [])})
+        ends = any(tensor.name == end.name for tensor in node.outputs for end in self.graph.outputs)
+        return [] if ends or not all(map(is_move, found)) else found
+
+    def _waits_no_longer(self, node: Node, behind: list[Node]) -> bool:
+        """Whether no larger map than before waits for the readers."""
+        nodes, sizes = self.graph.nodes, [sum(layout(map_of(tensor)).words for tensor in tensors)
+                                          for tensors in (node.inputs, node.outputs)]
+        return sizes[0] <= sizes[1] or nodes[nodes.index(node) + 1 :][: len(behind)] == tuple(behind)
+
+    def _joined(self, reader: Node, readers: dict[str, list[Node]]) -> Replaced | None:
+        """Where a move takes what several others make for it alone: all of those at once."""
+        taken = {tensor.name for tensor in reader.inputs}
+        makers = tuple(node for node in self.graph.nodes if taken & {tensor.name for tensor in node.outputs}
+                       and is_move(node) and self._behind(node, readers) == [reader])
+        return self._composed(makers, [reader]) if len(makers) > 1 else None
+
+    def _composed(self, left_out: tuple[Node, ...], behind: list[Node]) -> Replaced | None:
+        """What each reader becomes without some moves; None where the machine would have more to do."""
+        try:
+            inner = {tensor.name: map_ for node in left_out for tensor, map_ in zip(node.outputs, index_maps(node))}
+            found = {reader: [_node(map_.through(inner), reader.where, output)
+                              for map_, output in zip(index_maps(reader), reader.outputs, strict=True)]
+                     for reader in behind}
+        except Unmovable:
+            return None
+        before = [self._of(each) for each in (*left_out, *behind)]
+        after = [self._of(each) for parts in found.values() for each in parts]
+        if None in after or (None not in before and not effort(sum(after, [])).within(effort(sum(before, [])))):
+            return None
+        return left_out, found
+
+    def _chained(self, node: Node, readers: dict[str, list[Node]]) -> Replaced | None:
+        """Where some of a chain of moves are none of the machine's, but all of them together are."""
+        chain, host = [node], self._of(node) is None
+        try:
+            map_ = index_maps(node)[0]
+            while len(chain[-1].outputs) == 1 and len(behind := self._behind(chain[-1], readers)) == 1:
+                (last,) = behind
+                host = host or self._of(last) is None
+                map_ = index_maps(last)[0].through({chain[-1].outputs[0].name: map_})
+                chain.append(last)
+                made = _node(map_, last.where, last.outputs[0])
+                if host and len(last.outputs) == 1 and self._of(made) is not None:
+                    return tuple(chain[:-1]), {last: [made]}
+        except Unmovable:
+            pass
+        return None
+
+    def _of(self, node: Node) -> list[Group] | None:
+        """The groups of a move, None of one that the machine does not run."""
+        if node not in self._groups:
+            self._groups[node] = groups_of_move(node, self.graph)
+        return self._groups[node]
+
+    def _replace(self, left_out: tuple[Node, ...], composed: dict[Node, list[Node]]) -> None:
+        nodes = [part for each in self.graph.nodes if each not in left_out for part in composed.get(each, [each])]
+        self.graph = Graph(self.graph.inputs, tuple(nodes), self.graph.outputs)
+        read = {tensor.name for parts in composed.values() for part in parts for tensor in part.inputs}
+        self._kept -= {each for each in self._kept if read & {tensor.name for tensor in each.outputs}}
+
+
+def _node(map_: IndexMap, where: str, output: Tensor) -> Node:
+    return Node(map_.operator, where, map_.sources, (output,))
+
+
+def groups_of_move(node: Node, graph: Graph) -> list[Group] | None:
+    """The groups of a move of a graph, None of one that the machine does not run."""
+    if is_view(node):
+        return []
+    if of_operator(node, graph):
+        return None
+    return move_groups(node, {tensor.name: map_of(tensor) for tensor in (*node.inputs, *node.outputs)})

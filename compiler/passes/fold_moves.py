@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves around layers with weights become part of those.
+
+Which value a convolution takes for which of its sums is an index map, too: that of its window, behind those of the
+moves in front of it, for the pixels that the moves behind it ask for. Where this is again the map of a window, the
+layer does it by strides, dilation and padding; channels go where its filters go. Rows that become images of a batch and
+back, around a convolution, are so a dilation, and a SPLIT of its channels is two layers with the filters of each.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.layer import map_of, window_of
+from compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
+from compiler.ir.operators.movement import Reshape
+from compiler.ir.tensor import Tensor
+from compiler.passes.compose_moves import effort, groups_of_move, layout
+from compiler.passes.constraints import is_view, of_operator
+from compiler.passes.folded_layers import Unfoldable, folded_connected, folded_window
+from compiler.passes.index_maps import IndexMap, index_maps, is_move, itself
+from compiler.passes.moves import Unmovable
+
+FITS = 1024  # GLB words, half of the smallest GLB
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Moves in front of layers, and what they make of one tensor for these."""
+
+    map: IndexMap
+    moves: tuple[Node, ...] = ()
+
+    @property
+    def source(self) -> Tensor:
+        return self.map.sources[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Back:
+    """Moves behind a layer, and of each tensor that is left behind them its map of what the layer makes."""
+
+    ends: tuple[tuple[Tensor, IndexMap], ...]
+    moves: tuple[Node, ...] = ()
+
+
+def fold_moves(graph: Graph) -> Graph:
+    """Layers that read one tensor together; of the moves around them as many as can be."""
+    for together in _together(graph):
+        graph = _folded(graph, together)
+    return graph
+
+
+def _together(graph: Graph) -> list[list[Node]]:
+    """Layers with weights, those that take one tensor together."""
+    found: dict[str, list[Node]] = {}
+    for node in graph.nodes:
+        if isinstance(node.operator, (Windowed, FullyConnected)):
+            found.setdefault(node.inputs[0].name, []).append(node)
+    return list(found.values())
+
+
+def _folded(graph: Graph, layers: list[Node]) -> Graph:
+    """All layers with the same moves in front of them; each with as many behind it as it can do."""
+    for front in reversed(fronts(graph, layers)):
+        found = [_best(graph, layer, front) for layer in layers]
+        if front.moves and not all(found):
+            continue
+        for layer, nodes_and_moves in zip(layers, found):
+            if nodes_and_moves:
+                graph = _with(graph, layer, *nodes_and_moves)
+        return graph
+    return graph
+
+
+def _best(graph: Graph, layer: Node, front: Front) -> tuple[list[Node], tuple[Node, ...]] | None:
+    """The nodes in place of a layer and the moves around it that are left out; None where there are none to leave
+    out."""
+    for back in reversed(backs(graph, layer)):
+        moves = (*front.moves, *back.moves)
+        if all(map(is_view, moves)):
+            continue
+        try:
+            nodes = list(_nodes(layer, front, back))
+            _check(graph, layer, nodes, moves)
+        except (Unfoldable, Unmovable):
+            continue
+        return nodes, moves
+    return None
+
+
+def why_kept(graph: Graph, move: Node) -> str:
+    """Why a move is still there."""
+    makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
+    readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
+    behind = [reader for tensor in move.outputs for reader in readers.get(tensor.name, [])]
+    if any(tensor.name in ends for tensor in move.outputs):
+        reasons = ["the network's output is in this order"]
+    else:
+        reasons = [_reason(graph, reader, fronts(graph, [reader])[1:2], [_nothing_behind(reader)])
+                   if isinstance(reader.operator, Weighted) else
+                   f"no one move does it and {reader.where} {reader.operator.name} with less"
+                   if is_move(reader) else
+                   f"{reader.where} {reader.operator.name} takes maps as they are" for reader in behind]
+    for tensor in move.inputs:
+        if isinstance((maker := makers.get(tensor.name, move)).operator, Weighted):
+            reasons.append(_reason(graph, maker, [Front(itself(maker.inputs[0]))], backs(graph, maker)[1:2]))
+    return "; ".join(dict.fromkeys(reasons))
+
+
+def _reason(graph: Graph, layer: Node, fronts_: list[Front], backs_: list[Back]) -> str:
+    """Why a layer does not do the moves next to it on one side; none: others read what they are of, too."""
+    try:
+        for front, back in product(fronts_, backs_):
+            _check(graph, layer, list(_nodes(layer, front, back)), (*front.moves, *back.moves))
+            return f"{layer.where} {layer.operator.name} does moves beside it already"
+    except (Unfoldable, Unmovable) as reason:
+        return f"{layer.where} {layer.operator.name}: {reason}"
+    return f"{layer.where} {layer.operator.name} is not all that reads or makes it"
+
+
+# ---- Moves around a layer ----
+
+
+def fronts(graph: Graph, layers: list[Node]) -> list[Front]:
+    """Without moves, with the one in front of the layers, and so on: nobody else reads what they make."""
+    makers = {tensor.name: node for node in graph.nodes for tensor in node.outputs}
+    readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
+    found, behind = [Front(itself(layers[0].inputs[0]))], set(layers)
+    while True:
+        source = found[-1].source
+        maker = makers.get(source.name)
+        if (maker is None or not is_move(maker) or len(maker.outputs) > 1 or source.name in ends
+                or not set(readers[source.name]) <= behind):
+            return found
+        try:
+            map_ = found[-1].map.through({source.name: index_maps(maker)[0]})
+        except Unmovable:
+            return found
+        if len(map_.sources) > 1:
+            return found
+        found.append(Front(map_, (*found[-1].moves, maker)))
+        behind = {maker}
+
+
+def backs(graph: Graph, layer: Node) -> list[Back]:
+    """Without moves, with those that read what the layer makes, with those behind, and so on."""
+    readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
+    found = [_nothing_behind(layer)]
+    while not isinstance(layer.operator, FullyConnected):
+        left, moves = [], []
+        for tensor, map_ in found[-1].ends:
+            behind = readers.get(tensor.name, [])
+            takes = behind and tensor.name not in ends and all(is_move(each) and len(each.inputs) == 1
+                                                               for each in behind)
+            left += [end for each in behind for end in _through(each, map_)] if takes else [(tensor, map_)]
+            moves += behind if takes else []
+        if not moves:
+            return found
+        found.append(Back(tuple(left), (*found[-1].moves, *moves)))
+    return found
+
+
+def _nothing_behind(layer: Node) -> Back:
+    (output,) = layer.outputs
+    return Back(((output, itself(output)),))
+
+
+def _through(move: Node, map_: IndexMap) -> Iterator[tuple[Tensor, IndexMap]]:
+    for tensor, each in zip(move.outputs, index_maps(move), strict=True):
+        yield tensor, each.through({move.inputs[0].name: map_})
+
+
+# ---- What a layer becomes ----
+
+
+def _nodes(layer: Node, front: Front, back: Back) -> Iterator[Node]:
+    """In place of a layer and the moves. Raises Unfoldable, Unmovable."""
+    if isinstance(layer.operator, FullyConnected):
+        yield folded_connected(layer, front.map)
+        return
+    source = front.source
+    ifmap = _as_map(source)
+    if ifmap is not source:
+        yield Node(Reshape(to=ifmap.shape), layer.where, (source,), (ifmap,))
+    for tensor, map_ in back.ends:
+        ofmap = _as_map(tensor)
+        yield Node(folded_window(layer, front.map, tensor, map_), layer.where, (ifmap,), (ofmap,))
+        if ofmap is not tensor:
+            yield Node(Reshape(to=tensor.shape), layer.where, (ofmap,), (tensor,))
+
+
+def _as_map(tensor: Tensor) -> Tensor:
+    """The tensor with four axes. Raises Unfoldable."""
+    if tensor.shape[0] != 1 or not 2 <= len(tensor.shape) <= 4:
+        raise Unfoldable(f"{tensor.name} is not one map")
+    if len(tensor.shape) == 4:
+        return tensor
+    return replace(tensor, name=f"{tensor.name}#map", shape=(1, *map_of(tensor).shape))
+
+
+def _check(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]) -> None:
+    """Raises Unfoldable where the machine has more to do than before, or does not do it."""
+    layers = [node for node in nodes if isinstance(node.operator, Weighted)]
+    if reasons := [reason for node in layers for reason in of_operator(node, graph)]:
+        raise Unfoldable(reasons[0])
+    if sum(node.macs for node in layers) > layer.macs:
+        raise Unfoldable("there would be more multiplications")
+    if sum(node.operator.filters.size for node in layers) > layer.operator.filters.size:
+        raise Unfoldable("its filters would be loaded more than once")
+    groups = [group for move in moves for group in groups_of_move(move, graph) or []]
+    before = max(_room(layer), effort(groups).at_once, FITS)
+    if max(map(_room, layers)) > before:
+        raise Unfoldable("rows would be too long to be made in turn")
+
+
+def _room(node: Node) -> int:
+    """Words of the rows that are in the GLB at once at least."""
+    if not isinstance(node.operator, Windowed):
+        return 0
+    ifmap, ofmap = (layout(map_of(tensor)) for tensor in (node.inputs[0], node.outputs[0]))
+    return min(window_of(node.operator).span[0], ifmap.rows) * ifmap.row_words + ofmap.row_words
+
+
+def _with(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]) -> Graph:
+    """The graph with nodes in place of a layer. What is a view of its input stands behind the maker of that, once."""
+    made = {tensor.name for node in graph.nodes for tensor in node.outputs}
+    views = [node for node in nodes[:1] if isinstance(node.operator, Reshape)]
+    kept: list[Node] = [] if views and views[0].inputs[0].name in made else [*_new(views, made)]
+    for each in graph.nodes:
+        if each is layer:
+            kept += nodes[len(views) :]
+        elif each not in moves:
+            kept.append(each)
+            if views and views[0].inputs[0] in each.outputs:
+                kept += _new(views, made)
+    return Graph(graph.inputs, tuple(kept), graph.outputs)
+
+
+def _new(views: list[Node], made: set[str]) -> list[Node]:
+    return [view for view in views if view.outputs[0].name not in made]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the values of a tensor are of others, through several moves.
+
+The map of two moves is the composition of theirs (arXiv:2002.12798, section 2.1), which have all their places written
+out: any moves compose, not only affine ones.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.ir.graph import Node
+from compiler.ir.operators.movement import MOVES, Composed, Pad, Reshape
+from compiler.ir.operators.operator import Operator
+from compiler.ir.tensor import Constant, Quantized, Tensor
+from compiler.passes.moves import MOST_PLACES, Unmovable, places_of
+
+
+@dataclass(frozen=True, eq=False)
+class IndexMap:
+    """Of one tensor.
+
+    sources  what its values come from
+    places   as those of Composed, whose shape is the tensor's
+    fill     the value at places -1
+    of       the moves' names, the first one first
+    """
+
+    sources: tuple[Tensor, ...]
+    places: np.ndarray
+    fill: int
+    of: tuple[str, ...] = ()
+
+    def through(self, inner: dict[str, "IndexMap"]) -> "IndexMap":
+        """With sources that are made by moves in place of those; inner: of such, by name. Raises Unmovable."""
+        sources: dict[str, int] = {}  # where their values are counted from
+        total, fills, names = 0, set(), ()
+        maps = [inner.get(source.name, itself(source)) for source in self.sources]
+        for each in maps:
+            names += each.of
+            for source in each.sources:
+                if source.name not in sources:
+                    sources[source.name] = total
+                    total += source.size
+        moved = []
+        for each in maps:
+            moved.append(_counted_from(each, sources))
+            fills |= {each.fill} if np.any(each.places < 0) else set()
+        fills |= {self.fill} if np.any(self.places < 0) else set()
+        if len(fills) > 1:
+            raise Unmovable("constants of several values")
+        places = np.where(self.places < 0, -1, np.concatenate(moved)[self.places])
+        taken = {source.name: source for each in maps for source in each.sources}
+        return IndexMap(tuple(taken.values()), places, next(iter(fills), 0), (*names, *self.of))
+
+    @property
+    def operator(self) -> Operator:
+        """The simplest that does the same."""
+        if len(self.sources) == 1:
+            source = self.sources[0]
+            if np.array_equal(self.places.reshape(-1), np.arange(source.size)):
+                return Reshape(to=self.places.shape)
+            if margins := _margins(self.places, source.shape):
+                return Pad(margins=margins, value=self.fill)
+        return Composed(of=self.of, places=self.places, fill=self.fill)
+
+
+def itself(tensor: Tensor) -> IndexMap:
+    return IndexMap((tensor,), np.arange(tensor.size).reshape(tensor.shape), 0)
+
+
+def _counted_from(inner: IndexMap, firsts: dict[str, int]) -> np.ndarray:
+    """Its places, flat, with values counted from elsewhere."""
+    counted = [np.arange(source.size) + firsts[source.name] for source in inner.sources]
+    return np.append(np.concatenate(counted), -1)[inner.places.reshape(-1)]
+
+
+def _margins(places: np.ndarray, source: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Of a map in the midst of constants; () where it is another."""
+    there = np.argwhere(places == 0)
+    if len(source) != places.ndim or len(there) != 1:
+        return ()
+    margins = tuple((int(before), int(all_ - before - size))
+                    for before, size, all_ in zip(there[0], source, places.shape))
+    if min(after for _, after in margins) < 0:
+        return ()
+    whole = np.pad(np.arange(np.prod(source)).reshape(source), margins, constant_values=-1)
+    return margins if np.array_equal(whole, places) else ()
+
+
+def is_move(node: Node) -> bool:
+    """Whether it only puts int8 values in other places."""
+    tensors = (*node.inputs, *node.outputs)
+    if not isinstance(node.operator, MOVES) or getattr(node.operator, "unsigned", False) or not all(
+            isinstance(tensor, Quantized) and not isinstance(tensor, Constant) and tensor.dtype == "int8"
+            for tensor in tensors):
+        return False
+    return len({tensor.quantization for tensor in tensors}) == 1 and max(each.size for each in tensors) <= MOST_PLACES
+
+
+def index_maps(node: Node) -> list[IndexMap]:
+    """Of each output of a move. Raises Unmovable."""
+    operator = node.operator
+    if isinstance(operator, Composed):
+        return [IndexMap(node.inputs, operator.places, operator.fill, operator.of)]
+    return [IndexMap(node.inputs, places, fill, (operator.name,)) for places, fill in places_of(node)]

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bank mapping as published (arXiv:2002.12798, section 2.2): copies in memories whose banks have addresses of their own,
+each next to a part of the array. docs/movement.md has the rules and what is assumed.
+
+Local: each operator by itself; what the next operator does not read goes through DRAM. Global: mappings of operators
+that have to have theirs are propagated through the network, and all tensors stay on chip.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from compiler.ir.graph import Graph, Node, map_shape
+from compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
+from compiler.ir.operators.pooling import Mean, Pool
+from compiler.ir.tensor import Tensor
+
+ROWS, COLUMNS = 128, 64  # of an array: banks that feed it, banks that take its results
+
+
+class Mapping(NamedTuple):
+    """Along which dimension of a map, and over how many banks."""
+
+    dimension: str
+    banks: int
+
+    def __str__(self) -> str:
+        return f"{self.dimension} over {self.banks}"
+
+
+@dataclass(frozen=True)
+class Array:
+    """Banks that it reads from, banks that it writes to."""
+
+    rows: int = ROWS
+    columns: int = COLUMNS
+
+    def __str__(self) -> str:
+        return f"an array that reads from {self.rows} banks and writes to {self.columns}"
+
+    def taken(self, node: Node, tensor: Tensor) -> Mapping | None:
+        """How an operator has to have what it reads; None: in any way, its result then being the same."""
+        if isinstance(node.operator, (Weighted, Pool, Mean)):
+            return Mapping("channels", min(_channels(node, tensor), self.rows))
+        return None
+
+    def made(self, node: Node) -> Mapping | None:
+        """How it has to leave its result."""
+        (channels,) = map_shape(node.outputs[0].shape)[2:]
+        if isinstance(node.operator, (Windowed, FullyConnected)):
+            return Mapping("channels", min(channels, self.columns))
+        return self.taken(node, node.inputs[0])
+
+    def by_itself(self, tensor: Tensor) -> Mapping:
+        """What an operator without restrictions chooses: the outer dimension."""
+        return Mapping("rows", min(map_shape(tensor.shape)[0], self.rows))
+
+
+def _channels(node: Node, tensor: Tensor) -> int:
+    """Of a fully connected layer all values are channels."""
+    return tensor.size if isinstance(node.operator, FullyConnected) else map_shape(tensor.shape)[2]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Of a tensor from one mapping to another on chip."""
+
+    tensor: Tensor
+    made: Mapping
+    taken: Mapping
+
+    def __str__(self) -> str:
+        return f"{self.tensor.name:24} {self.tensor.size:10,}  {self.made} -> {self.taken}"
+
+
+@dataclass(frozen=True)
+class Movement:
+    """copies: on chip; off_chip: bytes between DRAM and chip."""
+
+    copies: tuple[Copy, ...]
+    off_chip: int
+
+    @property
+    def on_chip(self) -> int:
+        """Bytes."""
+        return sum(copy.tensor.size for copy in self.copies)
+
+
+def compulsory(graph: Graph) -> int:
+    """Bytes of inputs, outputs and weights."""
+    weights = sum(node.operator.filters.nbytes for node in graph.nodes if isinstance(node.operator, Weighted))
+    return weights + sum(tensor.size for tensor in (*graph.inputs, *graph.outputs))
+
+
+def local(graph: Graph, array: Array) -> Movement:
+    """Each operator's mapping by itself; a tensor stays on chip for the next operator and comes from DRAM for others."""
+    copies, stored = [], 0
+    before = None
+    for node in graph.nodes:
+        made = before and (array.made(before) or array.by_itself(before.outputs[0]))
+        for tensor in node.activations:
+            taken = array.taken(node, tensor) or array.by_itself(tensor)
+            if before and tensor in before.outputs and made != taken:
+                copies.append(Copy(tensor, made, taken))
+        before = node
+    ends = {tensor.name for tensor in graph.outputs}
+    for n, node in enumerate(graph.nodes):
+        for tensor in node.outputs:
+            later = [each for each in graph.nodes[n + 2 :] if tensor in each.activations]
+            stored += tensor.size * (len(later) + bool(later and tensor.name not in ends))
+    again = sum(tensor.size * (len(graph.readers.get(tensor.name, [])) - 1) for tensor in graph.inputs)
+    return Movement(tuple(copies), compulsory(graph) + stored + again)
+
+
+def propagated(graph: Graph, array: Array) -> dict[str, Mapping]:
+    """The mapping of each tensor by name, to a fixed point: from operators that have theirs to what they make, through
+    others, then backwards to what nobody has mapped."""
+    found = {tensor.name: mapping for node in graph.nodes if (mapping := array.made(node)) for tensor in node.outputs}
+    size = -1
+    while size < len(found):
+        size = len(found)
+        for node in graph.nodes:
+            known = [found[tensor.name] for tensor in node.activations if tensor.name in found]
+            for tensor in node.outputs if known else ():
+                found.setdefault(tensor.name, known[0])
+        for node in reversed(graph.nodes):
+            for tensor in node.activations:
+                wanted = array.taken(node, tensor) or found.get(node.outputs[0].name)
+                if wanted:
+                    found.setdefault(tensor.name, wanted)
+    return found
+
+
+def everywhere(graph: Graph, array: Array) -> Movement:
+    """With the mappings that are propagated: a copy for each other one that readers of a tensor have to have."""
+    found, copies = propagated(graph, array), {}
+    for node in graph.nodes:
+        for tensor in node.activations:
+            made = found.get(tensor.name)
+            taken = array.taken(node, tensor) or found.get(node.outputs[0].name)
+            if made != taken:
+                copies[tensor.name, taken] = Copy(tensor, made, taken)
+    return Movement(tuple(copies.values()), compulsory(graph))
+
+
+def most_on_chip(graph: Graph) -> int:
+    """Bytes of the tensors that are there at the fullest moment, if all stay."""
+    last = {tensor.name: n for n, node in enumerate(graph.nodes) for tensor in node.activations}
+    there, most = {tensor.name: tensor.size for tensor in graph.inputs}, 0
+    for n, node in enumerate(graph.nodes):
+        there |= {tensor.name: tensor.size for tensor in node.outputs}
+        most = max(most, sum(there.values()))
+        there = {name: size for name, size in there.items() if last.get(name, -1) > n}
+    return most
+
+
+def describe(graph: Graph, array: Array) -> str:
+    """The copies that global mapping leaves, and bytes of both."""
+    one, all_ = local(graph, array), everywhere(graph, array)
+    lines = [str(copy) for copy in all_.copies]
+    for what, before, after in (("on chip", one.on_chip, all_.on_chip), ("off chip", one.off_chip, all_.off_chip)):
+        share = f"{100 * (1 - after / before):.1f} % less" if before else "nothing to leave out"
+        lines.append(f"{what:8} local {before:12,} bytes, global {after:12,}: {share}")
+    lines.append(f"{len(one.copies)} copies on chip by local mapping, {len(all_.copies)} by global mapping; "
+                 f"at most {most_on_chip(graph):,} bytes of tensors on chip at once")
+    return "\n".join(lines)

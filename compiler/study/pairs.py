@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Load-store pairs (arXiv:2002.12798, section 2.1): operators that load a tensor only to store it in another order.
+
+A pair is a tensor that such an operator makes; its bytes are those of the tensor.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.movement import MOVES
+from compiler.ir.tensor import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A tensor and the move that makes it."""
+
+    node: Node
+    tensor: Tensor
+
+    @property
+    def bytes(self) -> int:
+        """Of int8 values."""
+        return self.tensor.size
+
+
+def pairs(graph: Graph) -> list[Pair]:
+    return [Pair(node, tensor) for node in graph.nodes if isinstance(node.operator, MOVES) for tensor in node.outputs]
+
+
+def describe(before: Graph, after: Graph, why: Callable[[Graph, Node], str]) -> str:
+    """A line per pair, what became of it; then sums. why: a move of the graph after is still there."""
+    makers = {tensor.name: node for node in after.nodes for tensor in node.outputs}
+    lines = [f"{pair.node.where:6} {pair.node.operator.name:24} {pair.tensor.name:20} {pair.bytes:10,}  "
+             f"{_fate(pair, before, after, makers, why)}" for pair in pairs(before)]
+    return "\n".join([*lines, _sum("before", before), _sum("after", after)])
+
+
+def _fate(pair: Pair, before: Graph, after: Graph, makers: dict[str, Node], why: Callable[[Graph, Node], str]) -> str:
+    tensor, readers = pair.tensor, before.readers
+    while tensor.name not in makers:
+        behind = readers.get(tensor.name, [])
+        if not behind:
+            return "gone: nobody reads it"
+        tensor = behind[0].outputs[0]
+    node = makers[tensor.name]
+    there = tensor is pair.tensor and isinstance(node.operator, MOVES)
+    return f"left: {why(after, node)}" if there else f"gone: done by {node.where} {node.operator.name}"
+
+
+def _sum(when: str, graph: Graph) -> str:
+    found = pairs(graph)
+    return f"{when:6} {len(found):6} pairs {sum(pair.bytes for pair in found):12,} bytes"
