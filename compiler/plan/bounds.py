@@ -142,6 +142,8 @@ class Bounds:
         for before, job in zip(jobs, jobs[1:]):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
+        if not self.segment.ahead:  # each stripe's input is waited for
+            total += self.segment.groups[0].source.layout.words // self.machine.bus_words
         turns = TURN * len(jobs) if self.segment.from_dram and self.segment.to_dram else 0
         return max(total, self.dram_words // self.machine.bus_words + turns)
 

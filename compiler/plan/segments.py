@@ -204,9 +204,10 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
     """All segments that begin with group `first` and have no more than `most` groups."""
     network = flow.groups
 
-    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1) -> Segment:
+    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1,
+                ahead: bool = True) -> Segment:
         fetched, held = flow.fetched(first, last), flow.held_words(first, last)
-        planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, beside=held,
+        planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, ahead, beside=held,
                           fetched=sum(map_.layout.words for _, map_ in fetched))
         there = sum(planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words for n, map_ in fetched)
         return replace(planned, beside=held + there) if fetched else planned
@@ -217,6 +218,8 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
         for rows, slices in _refetched(group):
             if slices == 1 or to_dram:
                 yield segment(first + 1, Way.REFETCH, rows, from_dram, to_dram, slices)
+                if from_dram and rows < group.map_shape[0]:
+                    yield segment(first + 1, Way.REFETCH, rows, True, to_dram, slices, ahead=False)
         if from_dram and to_dram:
             for rows, slices in _channel_slices(group):
                 yield segment(first + 1, Way.CHANNELS, rows, True, True, slices)
