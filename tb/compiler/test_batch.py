@@ -14,9 +14,10 @@ from compiler.ir.plan import Segment, Way
 from compiler.passes.form_groups import form_groups
 from compiler.pipeline import Stages, compile_network
 from compiler.plan.batch import BatchPlanner, Network, _repeated
-from compiler.plan.bounds import segment_cost
+from compiler.plan.bounds import Bounds
 from compiler.plan.flow import Flow
-from compiler.plan.segments import SegmentPlanner, added, segments_of_images
+from compiler.plan.pieces import in_pieces
+from compiler.plan.segments import SegmentPlanner, cost_of, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
@@ -106,8 +107,8 @@ def test_weights_come_once(model: Path, seed: int) -> None:
 
 
 def alone(groups: list[Group], machine: MachineConfig) -> tuple[float, float]:
-    """Cost of the best plan for one image."""
-    return SegmentPlanner(Flow(tuple(groups)), machine).cheapest()[0]
+    """Cost of the best plan for one image, each block in the pieces that cost less."""
+    return SegmentPlanner(Flow(tuple(in_pieces(groups, machine, "cycles"))), machine).cheapest()[0]
 
 
 def test_no_worse_than_one_by_one(model: Path) -> None:
@@ -133,7 +134,7 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
         for chain in choices:
             group = replace(chain[0], images=images)
             for segment in segments_of_images(group, from_dram, last=len(chain) == 1):
-                cost = added((0, 0), segment, machine, "cycles")
+                cost = cost_of(Bounds(segment, machine), "cycles")
                 if cost is not None:
                     found = min(found, cost[0] + together(chain[1:], images, segment.to_dram))
         return found

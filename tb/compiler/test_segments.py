@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -127,13 +126,10 @@ def most_at_a_cut(flow: Flow, machine: MachineConfig, objective: str) -> int:
 
 @pytest.mark.parametrize("objective", ["cycles", "bytes", "energy"])
 def test_plan_is_the_cheapest(objective: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where few segments end at each cut, or all of them are looked at; else it is hardly dearer."""
-    pruned = exact = 0
-    number = -1
-    while (number := number + 1) < NETWORKS or not (pruned and exact):
-        assert number < 10 * NETWORKS, (pruned, exact)
-        groups = network(np.random.default_rng([seed, number]), 1 + number % 4)
-        flow = Flow(tuple(groups))
+    """Where all segments that end at a cut are looked at; where only some are, it is hardly dearer."""
+    pruned = planned = 0
+    for number in range(NETWORKS):
+        flow = Flow(tuple(network(np.random.default_rng([seed, number]), 1 + number % 4)))
         expected = cheapest(flow, SMALL, objective)
         if expected is None:
             with pytest.raises(DoesNotFit):
@@ -141,15 +137,13 @@ def test_plan_is_the_cheapest(objective: str, seed: int, monkeypatch: pytest.Mon
             continue
         cost, segments = SegmentPlanner(flow, SMALL, objective).cheapest()
         assert cost == pytest.approx(sums(segments, SMALL, objective))
-        if most_at_a_cut(flow, SMALL, objective) <= MOST_BEFORE:
-            assert cost == pytest.approx(expected)
-            exact += len(groups) > 1
-            continue
-        pruned += 1
-        assert expected <= (cost[0] * (1 + 1e-9), inf) and cost[0] <= (1 + LEFT_BY_PRUNING) * expected[0]
+        assert (1 - 1e-9) * expected[0] <= cost[0] <= (1 + 1e-9 + LEFT_BY_PRUNING) * expected[0]
+        most = most_at_a_cut(flow, SMALL, objective)
         with monkeypatch.context() as patched:
-            patched.setattr(planner_module, "MOST_BEFORE", 1 << 20)
+            patched.setattr(planner_module, "MOST_BEFORE", max(most, 1))
             assert SegmentPlanner(flow, SMALL, objective).cheapest()[0] == pytest.approx(expected)
+        planned, pruned = planned + 1, pruned + (most > MOST_BEFORE)
+    assert planned > NETWORKS // 3 and pruned
 
 
 def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
@@ -174,24 +168,22 @@ def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
 
 
 def test_a_held_map_that_costs_less_in_dram_goes_there(seed: int) -> None:
-    """Of two plans, with each held map in the GLB and in DRAM, the planner takes the cheaper one."""
+    """Of the plans with a map in the GLB and in DRAM, the planner takes the cheaper one."""
     moved = stayed = number = 0
-    while number < NETWORKS or not (moved and stayed):
+    while not (moved and stayed >= NETWORKS):
         number += 1
-        assert number < 20 * NETWORKS, (moved, stayed)
-        flow = replace(branched(np.random.default_rng([seed, 5, number]), 2 + number % 3), in_dram=frozenset())
-        if len(flow.held_names()) != 1:
+        assert number < 100 * NETWORKS, (moved, stayed)
+        rng = np.random.default_rng([seed, 5, number])
+        flow = replace(branched(rng, 3 + number % 3, (16, 24, 32)), in_dram=frozenset())
+        plans = [SegmentPlanner(replace(flow, in_dram=in_dram), SMALL)._cut(frozenset())
+                 for in_dram in (frozenset(), frozenset(flow.held_names()))]
+        if len(flow.held_names()) != 1 or None in plans:
             continue
         planner = SegmentPlanner(flow, SMALL)
-        plans = {in_dram: SegmentPlanner(replace(flow, in_dram=in_dram), SMALL)._cut(frozenset())
-                 for in_dram in (frozenset(), frozenset(flow.held_names()))}
-        costs = {in_dram: plan[0] for in_dram, plan in plans.items() if plan}
-        if not costs:
-            with pytest.raises(DoesNotFit):
-                planner.cheapest()
-            continue
-        assert planner.cheapest()[0] == min(costs.values()) == costs[planner.flow.in_dram]
-        moved, stayed = moved + (len(costs) == 2 and bool(planner.flow.in_dram)), stayed + (not planner.flow.in_dram)
+        costs = [cost for cost, _ in plans]
+        assert planner.cheapest()[0] == min(costs)
+        assert planner.flow.in_dram == frozenset(flow.held_names() if costs[1] < costs[0] else ())
+        moved, stayed = moved + (costs[1] < costs[0]), stayed + (costs[0] <= costs[1])
 
 
 def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
