@@ -48,7 +48,7 @@ class SegmentPlanner:
             words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
             fits = words <= self._machine.glb_words
             if fits and (found := self._cut(refused)):
-                return found if self._settled else self._with_maps_in_dram(found)
+                return found if self._settled else self._with_maps_in_dram(found, refused)
             for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
                 mappings_of(self._machine, group, group.map_shape[0] if group.averaged else 1)
             if fits:
@@ -60,13 +60,14 @@ class SegmentPlanner:
                 raise failure
             self._to_dram(moved)
 
-    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]]) -> tuple[Cost, list[Segment]]:
+    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]],
+                           refused: frozenset) -> tuple[Cost, list[Segment]]:
         """The plan with each held map in DRAM that costs less there, the largest tried first."""
         self._settled = True
         for name in self.flow.held_names():
             flow, least, fitting = self.flow, dict(self._least), dict(self._fitting)
             self._to_dram(name)
-            other = self._cut(frozenset())
+            other = self._cut(refused)
             if other and other[0] < found[0]:
                 found = other
             else:
