@@ -47,7 +47,7 @@ class Job:
 @dataclass(frozen=True)
 class Segment:
     """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of
-    the filters or channels; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
+    the filters or channels; ahead: the input of a stripe comes from DRAM while the one before is worked on; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
     words of those that come from DRAM, for this segment."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
@@ -58,6 +58,7 @@ class Segment:
     from_dram: bool = False
     to_dram: bool = False
     slices: int = 1
+    ahead: bool = True
     beside: int = 0
     fetched: int = 0
 
@@ -69,7 +70,7 @@ class Segment:
     def key(self) -> tuple:
         """What it is, whichever network it stands in."""
         groups = tuple((group.layer, group.images) for group in self.groups)
-        return groups, self.way, self.rows, self.from_dram, self.to_dram, self.slices, self.beside
+        return groups, self.way, self.rows, self.from_dram, self.to_dram, self.slices, self.ahead, self.beside
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -117,7 +118,7 @@ class Segment:
     def input_ring_rows(self) -> int:
         """Rows of the input, coming from DRAM, that two jobs behind each other need; one where all read padding."""
         readers = [job for job in self.jobs if job.group == self.first]
-        if self.way is Way.CHANNELS:
+        if self.way is Way.CHANNELS or not self.ahead:
             return max(1, *(job.reads[1] - job.reads[0] for job in readers))
         ends = [*readers[1:], readers[-1]]
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))

@@ -106,7 +106,7 @@ class _Composer:
 
     def _waits_no_longer(self, node: Node, behind: list[Node]) -> bool:
         """Whether no larger map than before waits for the readers."""
-        nodes, sizes = self.graph.nodes, [sum(layout(map_of(tensor)).words for tensor in tensors)
+        nodes, sizes = self.graph.nodes, [sum(tensor.size for tensor in tensors)
                                           for tensors in (node.inputs, node.outputs)]
         return sizes[0] <= sizes[1] or nodes[nodes.index(node) + 1 :][: len(behind)] == tuple(behind)
 

@@ -154,7 +154,10 @@ def backs(graph: Graph, layer: Node) -> list[Back]:
             behind = readers.get(tensor.name, [])
             takes = behind and tensor.name not in ends and all(is_move(each) and len(each.inputs) == 1
                                                                for each in behind)
-            left += [end for each in behind for end in _through(each, map_)] if takes else [(tensor, map_)]
+            try:
+                left += [end for each in behind for end in _through(each, map_)] if takes else [(tensor, map_)]
+            except Unmovable:
+                return found
             moves += behind if takes else []
         if not moves:
             return found
@@ -193,7 +196,7 @@ def _nodes(layer: Node, front: Front, back: Back) -> Iterator[Node]:
 
 def _as_map(tensor: Tensor) -> Tensor:
     """The tensor with four axes. Raises Unfoldable."""
-    if tensor.shape[0] != 1 or not 2 <= len(tensor.shape) <= 4:
+    if not 2 <= len(tensor.shape) <= 4 or tensor.shape[0] != 1:
         raise Unfoldable(f"{tensor.name} is not one map")
     if len(tensor.shape) == 4:
         return tensor

@@ -22,10 +22,10 @@ def folded_connected(layer: Node, front: IndexMap) -> Node:
     """A fully connected layer with its filters in the order of what moves in front of it take. Raises Unfoldable."""
     (source,), operator, count = front.sources, layer.operator, layer.inputs[0].size
     places = front.places.reshape(-1)
-    permuted = np.array_equal(np.sort(places), np.arange(count))
+    permuted = source.size == count and np.array_equal(np.sort(places), np.arange(count))
     if operator.keep_axes or operator.filters.shape[1] != count or not permuted:
         raise Unfoldable("its inputs are other values, not others' order")
-    if source.shape[0] != 1 or not 2 <= len(source.shape) <= 4 or _words(source) > _words(layer.inputs[0]):
+    if not 2 <= len(source.shape) <= 4 or source.shape[0] != 1 or _words(source) > _words(layer.inputs[0]):
         raise Unfoldable("its inputs would be in more words")
     filters = np.empty_like(operator.filters)
     filters[:, places] = operator.filters
@@ -33,8 +33,10 @@ def folded_connected(layer: Node, front: IndexMap) -> Node:
 
 
 def _words(tensor: Tensor) -> int:
+    if not 2 <= len(tensor.shape) <= 4 or tensor.shape[0] != 1:
+        return tensor.size
     rows, cols, channels = map_shape(tensor.shape)
-    return rows * cols * word_groups(channels) if tensor.shape[0] == 1 else tensor.size
+    return rows * cols * word_groups(channels)
 
 
 def folded_window(layer: Node, front: IndexMap, end: Tensor, back: IndexMap) -> Windowed:

@@ -20,7 +20,7 @@ LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 10  # cycles between two jobs
 TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
-MAP_SHARE = 2  # of the port's time for maps that counts once more
+AGAIN_SHARE = 2  # of the time of the port for maps and for filters that come again, which counts once more
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 
@@ -142,6 +142,8 @@ class Bounds:
         for before, job in zip(jobs, jobs[1:]):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
+        if not self.segment.ahead:  # each stripe's input is waited for
+            total += self.segment.groups[0].source.layout.words // self.machine.bus_words
         turns = TURN * len(jobs) if self.segment.from_dram and self.segment.to_dram else 0
         return max(total, self.dram_words // self.machine.bus_words + turns)
 
@@ -193,4 +195,5 @@ class Bounds:
         if objective == "energy":
             picojoules = self.dram_words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + self.cycles * LEAKAGE_PJ
             return picojoules, self.cycles
-        return self.cycles + self.map_words // (MAP_SHARE * self.machine.bus_words), self.dram_words
+        again = self.dram_words - sum(constant_words(group, self.machine) for group in self.segment.groups)
+        return self.cycles + again // (AGAIN_SHARE * self.machine.bus_words), self.dram_words

@@ -40,7 +40,7 @@ def in_pieces(groups: list[Group], machine: MachineConfig, objective: str) -> li
 def _ways(group: Group) -> Iterator[Pieces]:
     """A group in one piece, and in others."""
     yield (group,)
-    if isinstance(group, Separable) and not group.others:
+    if isinstance(group, Separable):
         first, second = halves(group)
         for pieces in _ways(second):
             yield first, *pieces

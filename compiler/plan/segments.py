@@ -27,8 +27,8 @@ Cost = tuple[float, float]  # the first entry before the second
 class SegmentPlanner:
     """Cuts groups, which each image goes through by itself, into the segments that cost least.
 
-    objective: "cycles" counts the array's or the port's, whichever are more, and the port's time for maps
-    once more, since while it carries maps it does not bring the weights of later layers; "bytes" counts
+    objective: "cycles" counts the array's or the port's, whichever are more, and a share of the port's time for maps
+    and for filters that come again once more, since meanwhile it does not bring the weights of later layers; "bytes" counts
     DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Held maps (flow.py) stay in the GLB,
     but for those that cost less in DRAM; the largest that is there while a group runs that does not fit goes there, one
     after another, until there is a plan. It may be asked again and again, each time with more segments refused: what is known of segments stays,
@@ -203,9 +203,10 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
     """All segments that begin with group `first` and have no more than `most` groups."""
     network = flow.groups
 
-    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1) -> Segment:
+    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1,
+                ahead: bool = True) -> Segment:
         fetched, held = flow.fetched(first, last), flow.held_words(first, last)
-        planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, beside=held,
+        planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, ahead, beside=held,
                           fetched=sum(map_.layout.words for _, map_ in fetched))
         there = sum(planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words for n, map_ in fetched)
         return replace(planned, beside=held + there) if fetched else planned
@@ -216,6 +217,8 @@ def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GRO
         for rows, slices in _refetched(group):
             if slices == 1 or to_dram:
                 yield segment(first + 1, Way.REFETCH, rows, from_dram, to_dram, slices)
+                if from_dram and rows < group.map_shape[0]:
+                    yield segment(first + 1, Way.REFETCH, rows, True, to_dram, slices, ahead=False)
         if from_dram and to_dram:
             for rows, slices in _channel_slices(group):
                 yield segment(first + 1, Way.CHANNELS, rows, True, True, slices)

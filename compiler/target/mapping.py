@@ -15,6 +15,7 @@ from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import ArrayMode, Operation
 
 CONVOLUTION_FILTERS = 4  # p
+DEPTHWISE_LATENCY = 12  # cycles from a group's last word to its first product, and from its last to the next word
 CONFLICTS = 8  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
 
 
@@ -192,8 +193,11 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
         beats = span * blocks.columns // blocks.rows * _row_beats(blocks, stride, words, left)
         beats += beats // CONFLICTS
-        drained = blocks.columns * blocks.pixels if isinstance(group, Depthwise) else 0  # depthwise words, at once
-        first, later = max(pointwise + depthwise, beats, arrival, drained), max(pointwise, arrival)
+        first, later = max(pointwise + depthwise, beats, arrival), max(pointwise, arrival)
+        if isinstance(group, Depthwise):
+            # A PE holds the words of one group; those of the next come when it is done.
+            in_turn = beats + max(0, depthwise - beats // 2) + DEPTHWISE_LATENCY
+            first = max(in_turn, blocks.columns * blocks.pixels)  # depthwise words, which leave at once
     sums = tile * blocks.pixels  # beats, while the next tile is worked on
     work = max(groups * first, sums) + (tiles - 1) * max(groups * later, sums)
     return blocks.outer * blocks.inner * work

@@ -285,9 +285,10 @@ def test_moves_stay_where_the_layer_would_not_fit(seed: int, tmp_path: Path) -> 
 
 # ---- Drawn ----
 
-DRAWN_MOVES = (movement.concatenation, movement.split, movement.slice_, movement.strided_slice, movement.pad,
-               movement.mirror_pad, movement.squeeze, movement.expand_dims, movement.pack, movement.unpack,
-               movement.gather, movement.reshape, movement.reshape, movement.transpose, movement.transpose)
+DRAWN_MOVES = (
+    movement.concatenation, movement.split, movement.slice_, movement.strided_slice, movement.pad, movement.pad_v2,
+    movement.mirror_pad, movement.squeeze, movement.expand_dims, movement.pack, movement.unpack, movement.gather,
+    movement.reshape, movement.reshape, movement.transpose, movement.transpose)
 OF_MAPS = (weighted.conv_2d, weighted.pointwise, weighted.depthwise_conv_2d, movement.resize_nearest_neighbor)
 
 
