@@ -97,8 +97,8 @@ def timed(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, in
 
 
 def _layers(steps: list[dict], passes: list[PassTimes], columns: int) -> list[LayerCost]:
-    """A pass has a column of PEs until its last multiplication; one that does not take part goes on to the next pass, if
-    it takes part there, as soon as that is offered."""
+    """A pass has a column of PEs until its last multiplication; one that does not take part goes on to the next pass,
+    if it takes part there, as soon as that is offered."""
     last = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
     ends, spans = [0] * columns, []
     for times, behind in zip(passes, passes[1:]):
