@@ -23,6 +23,9 @@ if TYPE_CHECKING:  # each stage imports what it needs when it runs
     from compiler.plan.search import Placed
 
 
+REPLANS = 3  # for segments whose mappings found no room
+
+
 @dataclass
 class Stages:
     """A model on its way through the compiler; what a stage makes is None until it has run.
@@ -173,15 +176,38 @@ def _segments_anew(work: Stages) -> None:
 
 def _places(work: Stages) -> None:
     from compiler.emit.steps import steps_of
+    from compiler.ir.failure import DoesNotFit
+    from compiler.plan.settle import slower_than_planned
+
+    work.placed = _placed(work)
+    for _ in range(REPLANS if work.objective == "cycles" else 0):
+        slower = slower_than_planned(work.plan, work.placed, work.machine)
+        if not slower:
+            break
+        before = work.plan, work.placed
+        work.refused |= slower
+        try:
+            _segments(work)
+            work.placed = _placed(work)
+        except DoesNotFit:
+            work.plan, work.placed = before
+            break
+        if work.placed.cost >= before[1].cost:
+            work.plan, work.placed = before
+            break
+    work.steps = steps_of(work.plan, work.placed, work.images)
+
+
+def _placed(work: Stages) -> Placed:
+    """Places for the plan; for one without the segments that find none, if need be."""
     from compiler.plan.search import Refused, place
 
-    while work.placed is None:
+    while True:
         try:
-            work.placed = place(work.plan, work.machine, work.effort)
+            return place(work.plan, work.machine, work.effort)
         except Refused as refusal:
             work.refused.add(refusal.segment.key)
             _segments_anew(work)
-    work.steps = steps_of(work.plan, work.placed, work.images)
 
 
 def _verify_places(work: Stages) -> None:

@@ -135,10 +135,15 @@ class Bounds:
         return self._mappings[job.group, job.last - job.first]
 
     @cached_property
+    def array_cycles(self) -> int:
+        """Of its jobs, if nothing but the array holds them up."""
+        return sum(self._mapping_of(job).cycles for job in self.segment.jobs)
+
+    @cached_property
     def cycles(self) -> int:
         """The array's cycles, or the transfers', whichever are more."""
         jobs = self.segment.jobs
-        total = sum(self._mapping_of(job).cycles + JOB_OVERHEAD for job in jobs)
+        total = self.array_cycles + JOB_OVERHEAD * len(jobs)
         for before, job in zip(jobs, jobs[1:]):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
