@@ -5,9 +5,9 @@ TEST    ?=#          test name (make list): sim, golden
 SEED    ?=#          seed; sim draws one, test takes one from the sources, mutate and machines 1
 CONFIG  ?=#          JSON file with machine parameters: sim, demo, zoo
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
-JOBS    ?= 2#        at a time: tests of test, machines of machines
+JOBS    ?= 2#        at a time: tests of test, machines of machines, trials of family and sizes
 COUNT   ?=#          mutants (20): mutate; machines (40): machines
-BUDGET  ?= 60#       minutes after which no part, mutant or machine begins: bench, mutate, machines
+BUDGET  ?= 60#       minutes after which nothing more begins: bench, mutate, machines, family, sizes
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
 SEEDS   ?= 1#        seeds of random layers for the cost model: bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
@@ -17,14 +17,17 @@ MODELS  ?=#          folder of .tflite models: zoo
 RTL_MACS ?=#         multiplications up to which a model runs on the RTL too (1,000,000): zoo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
-RTL     ?=#          number of images to run on the RTL too: accuracy
+RTL     ?=#          number of images to run on the RTL too: accuracy; 0: not on the RTL: family, sizes
+NETWORKS ?=#         networks, by comma, all by default: family
+MACHINES ?=#         machines, by comma, all by default: sizes
 BLOCKS  ?=#          blocks, by comma, all by default: synth
 LIBERTY ?=#          cell library to map to, yosys's own gates by default: synth
 QUIET   ?= 0#        1 says nothing of what is going on: all but test
 PYTHON  ?= python3#  interpreter that creates .venv
 
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
-export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES RTL BLOCKS LIBERTY PYTHON
+export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
+export RTL NETWORKS MACHINES BLOCKS LIBERTY PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
@@ -33,7 +36,7 @@ eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test lint golden accuracy bench mutate machines zoo synth clean help
+.PHONY: demo sim list check test lint golden accuracy bench mutate machines zoo family sizes synth clean help
 
 demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
@@ -74,6 +77,14 @@ machines: $(ready) ## Draws machines of any size: the legal ones have to work: [
 zoo: $(ready) ## Compiles and runs every model of a folder, against the reference: MODELS [RTL_MACS] [CONFIG]
 	@$(eyrie) zoo $(quiet) $${RTL_MACS:+--rtl-macs="$$RTL_MACS"} $${CONFIG:+--config="$$CONFIG"} \
 	  $${MODELS:+-- "$$MODELS"}
+
+family: $(ready) ## Cycles of 26 MobileNets against roofline and prediction; goes on: [RTL] [NETWORKS] [BUDGET] [JOBS]
+	@$(eyrie) family $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
+	  $${RTL:+--rtl="$$RTL"} $${NETWORKS:+--networks="$$NETWORKS"}
+
+sizes: $(ready) ## Cycles of the shipped network on machines of many sizes; goes on: [RTL] [MACHINES] [BUDGET] [JOBS]
+	@$(eyrie) sizes $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
+	  $${RTL:+--rtl="$$RTL"} $${MACHINES:+--machines="$$MACHINES"}
 
 synth: $(synthesis) ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
 	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}

@@ -14,7 +14,8 @@ from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 from runtime import progress
-from runtime.folders import BUILD, ROOT, locked, replacing
+from runtime.digests import COMPILER, digest_of
+from runtime.folders import BUILD, locked, replacing
 
 PROGRAMS = BUILD / "programs"
 
@@ -28,7 +29,7 @@ def compiled(model: Path, machine: MachineConfig = DEFAULT, images: int = 1, obj
     """
     contents = read_model(model)
     options = json.dumps([machine.as_dict(), images, objective, effort])
-    key = hashlib.sha256(b"\0".join([_sources(), options.encode(), contents])).hexdigest()[:16]
+    key = hashlib.sha256(b"\0".join([digest_of(*COMPILER), options.encode(), contents])).hexdigest()[:16]
     folder = PROGRAMS / f"{model.stem}-{key}"
     if not _whole(folder):
         with progress.task(f"compiling {model.name}") as task, locked(folder.with_name(f"{folder.name}.lock")):
@@ -46,11 +47,3 @@ def _whole(folder: Path) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _sources() -> bytes:
-    """A digest of everything the compiler is made of."""
-    digest = hashlib.sha256()
-    for path in sorted((*ROOT.glob("compiler/**/*.py"), *ROOT.glob("model/*.py"), ROOT / "requirements.txt")):
-        digest.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
-    return digest.digest()

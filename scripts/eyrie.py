@@ -37,6 +37,8 @@ COMMANDS = {
     "mutate": "scripts.mutate",
     "machines": "scripts.machines",
     "zoo": "scripts.zoo",
+    "family": "scripts.family",
+    "sizes": "scripts.sizes",
     "mobilenets": "scripts.mobilenets",
     "resnet50": "scripts.resnet50",
     "wavenet": "scripts.wavenet",

@@ -3,14 +3,13 @@
 
     eyrie mobilenets FOLDER
 
-writes the 26 of `FAMILY`, which are the yardstick of the machine's speed (docs/speed.md): their values mean nothing,
+writes the 26 of `FAMILY`, which are the yardstick of the machine's speed (docs/benches.md): their values mean nothing,
 but every layer makes use of its whole range, so that no error is clipped away.
 """
 
 import argparse
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 

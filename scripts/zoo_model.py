@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One model of a zoo: compiles it, runs it, compares it with the reference; leaves FOLDER/result.json.
 
-    python -m scripts.zoo_model [--rtl-macs N] [--config FILE] [--inputs N] [--seed N] MODEL FOLDER
+    python -m scripts.zoo_model [--rtl-macs N] [--config FILE] [--inputs N] [--seed N] [--input FILE] MODEL FOLDER
 
 Whatever goes wrong is in the result; what went on, with tracebacks, is on the standard streams.
 """
 
 import argparse
 import json
+import resource
 import sys
 import time
 import traceback
@@ -22,9 +23,9 @@ from compiler.parts import Compiled, compile_parts
 from model.config import DEFAULT, MachineConfig
 from model.messages import array, one_line
 from model.operators.reference import Reference
-from runtime.session import Session, drawn_inputs, on_command_level
+from runtime.session import Session, drawn_inputs, on_command_level, read_session_inputs
 from runtime.signals import clean_up_first
-from scripts.zoo import Entry
+from scripts.trials import Entry
 from tb.common.references import Refused, run_apart
 from tb.net.requests import RtlBackEnd
 
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--config", type=Path)
     parser.add_argument("--inputs", type=whole_number(1), default=1)
     parser.add_argument("--seed", type=whole_number(0), default=1)
+    parser.add_argument("--input", type=Path)
     options = parser.parse_args(arguments)
     entry = Entry(options.model.name)
     try:
@@ -52,7 +54,7 @@ def main(arguments: list[str]) -> None:
 def judge(entry: Entry, options: argparse.Namespace) -> None:
     """Fills an entry. Raises whatever goes wrong beside a refusal and wrong outputs."""
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
-    began = time.monotonic()
+    began, cpu_began = time.monotonic(), time.process_time()
     try:
         compiled = compile_parts(options.model, machine)
     except Malformed:  # a stage of the compiler made it: the importer says it otherwise
@@ -60,13 +62,17 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     except ValueError as error:
         entry.status, entry.reason = "refused", one_line(str(error).removeprefix(f"{options.model}: "))
         return
-    entry.compile_s = round(time.monotonic() - began, 3)
-    print(compiled)
     _note(entry, compiled, machine)
+    entry.compile_s = round(time.monotonic() - began, 3)
+    entry.compile_cpu_s = round(time.process_time() - cpu_began, 3)
+    entry.compile_peak_bytes = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(compiled)
     compiled.save(options.folder / "program")
     session = Session.load(options.folder / "program")
-    inputs = drawn_inputs(session.graph, options.inputs, options.seed)
-    found = {"the command-level model": session.run(inputs, on_command_level).outputs}
+    inputs = (read_session_inputs(options.input, session.graph) if options.input
+              else drawn_inputs(session.graph, options.inputs, options.seed))
+    found = {"the golden model": session.golden(inputs),
+             "the command-level model": session.run(inputs, on_command_level).outputs}
     if entry.macs <= options.rtl_macs:
         done = session.run(inputs, RtlBackEnd(options.folder))
         found["the RTL"], entry.on_rtl = done.outputs, bool(done.machine)
@@ -79,7 +85,7 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
 def _note(entry: Entry, compiled: Compiled, machine: MachineConfig) -> None:
     parts = compiled.performances
     entry.macs, entry.multipliers = sum(part.macs for part in parts), machine.total_multipliers
-    entry.cycles = sum(part.cycles for part in parts)
+    entry.cycles = entry.predicted_cycles = sum(part.cycles for part in parts)
     entry.roofline_cycles = sum(part.roofline_cycles for part in parts)
     entry.dram_bytes = sum(part.dram_bytes for part in parts)
     entry.compulsory_dram_bytes = sum(part.compulsory_dram_bytes for part in parts)

@@ -17,7 +17,6 @@ from tb.net.bench import WIDE
 from tb.net.large_layers import LARGEST_MAP, LAYERS
 from tb.net.random_layers import Layer, compile_layer
 
-
 AGAIN = [  # filters, or input and output, are larger than the GLB: each stripe has them anew
     Layer("convolution", 32, 32, 512, 8, 3, 1),
     Layer("pointwise", 4, 4, 8, 4096),

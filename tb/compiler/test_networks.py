@@ -221,8 +221,8 @@ def test_words_that_the_word_buffers_do_not_hold(seed: int, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("side", range(1, 9))
 def test_averages_in_flight(side: int, seed: int, tmp_path: Path) -> None:
-    """Up to 7 x 7 pixels are in flight on 8 columns, a row in each; an average over more is a group of its own, and so is
-    one that costs less by itself."""
+    """Up to 7 x 7 pixels are in flight on 8 columns, a row in each; an average over more is a group of its own, and so
+    is one that costs less by itself."""
     rng, path, net = np.random.default_rng(seed), tmp_path / "net.tflite", TfliteBuilder("average")
     x = layer(rng, net, "a", net.input("image", (1, side, side, 8), INPUT), "pointwise", 8)
     path.write_bytes(net.build([net.average_pool("pool", x, side, side)]))
@@ -251,8 +251,8 @@ def test_averages_in_flight_of_any_machine(seed: int) -> None:
 
 
 def test_stores_that_nothing_overlaps(seed: int, tmp_path: Path) -> None:
-    """Where the next segment leaves no room, the words of what is stored end with the job that makes them; else with the
-    job behind, which then need not wait."""
+    """Where the next segment leaves no room, the words of what is stored end with the job that makes them; else with
+    the job behind, which then need not wait."""
     rng, path, net = np.random.default_rng(seed), tmp_path / "net.tflite", TfliteBuilder("tight")
     x = net.input("image", (1, 14, 18, 40), INPUT)
     for name, size, filters in (("a", 1, 24), ("b", 3, 48), ("c", 3, 16)):

@@ -16,8 +16,8 @@ from compiler.parts import compile_parts
 from compiler.passes.partition import Side
 from model.config import DEFAULT
 from runtime.session import Session
-from tb.compiler.refusals import with_room
 from tb.common.tflite_builder import STEPS, Builder
+from tb.compiler.refusals import with_room
 
 SMALL = replace(DEFAULT, glb_bank_words=256)
 

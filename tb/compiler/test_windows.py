@@ -85,8 +85,8 @@ def test_packed_inputs(channels: int, seed: int) -> None:
 
 @pytest.mark.parametrize("width", [12, 23, 31, 39])
 def test_two_blocks_of_odd_width(width: int) -> None:
-    """Ten pixels or more a row, which two columns would share as 5, 11, 15 or 19 each: one of them would begin at an odd
-    column."""
+    """Ten pixels or more a row, which two columns would share as 5, 11, 15 or 19 each: one of them would begin at an
+    odd column."""
     rng = np.random.default_rng(width)
     chain = convolution_chain(rng, (6, width, 16), Window((3, 3)), 8)
     assert check(chain, DEFAULT, rng, f"width {width}")["CONVOLUTION"]
