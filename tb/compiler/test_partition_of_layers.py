@@ -5,7 +5,6 @@ asks for. EYRIE_LARGE: how many are drawn (40)."""
 
 import os
 from collections import Counter
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 
