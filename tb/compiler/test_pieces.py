@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks in halves, and averages by themselves, where that costs less; where nothing fits, what needs least is named."""
+"""Blocks in halves and averages by themselves where that costs less; where nothing fits, what needs least is named."""
 
 from collections import Counter
 from dataclasses import replace
