@@ -70,21 +70,26 @@ def fetched(trace: PassTrace, stream: Stream, lanes: int) -> int:
     return 8 * int(np.sum(taken))
 
 
+def check_bytes(stages: Stages, machine: Machine, traces: list[PassTrace]) -> None:
+    """What is said of each layer is what a run has moved: streams pass by pass."""
+    counters, lanes = by_layer(stages.image), stages.machine.filter_lanes
+    for of, step in zip(counters, stages.image.map["steps"], strict=True):
+        passes = [traces[number] for number in step["passes"]]
+        assert of["GLB_OFMAP_BYTES"] == sum(trace.written for trace in passes)
+        assert of["GLB_IFMAP_BYTES"] == sum(fetched(trace, Stream.IFMAP, 2) for trace in passes)
+        assert of["GLB_FILTER_BYTES"] == sum(fetched(trace, Stream.FILTER, lanes) for trace in passes)
+        assert of["GLB_TABLE_BYTES"] == sum(fetched(trace, Stream.TABLE, 1) for trace in passes)
+    for name in ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES"):
+        assert sum(of[name] for of in counters) == machine.counters[name], name
+
+
 def test_bytes_of_each_layer_are_the_machines(seed: int, tmp_path: Path) -> None:
-    """Those of streams pass by pass; on ports of two words too."""
+    """On ports of two words too."""
     for stages in drawn(seed, tmp_path / "net.tflite") + drawn(seed, tmp_path / "net.tflite", WIDE):
-        image, lanes = stages.image, stages.machine.filter_lanes
-        counters, traces = by_layer(image), []
-        machine = Machine(image.dram.copy(), stages.machine, observe=traces.append)
-        machine.run(image.program)
-        for of, step in zip(counters, image.map["steps"], strict=True):
-            passes = [traces[number] for number in step["passes"]]
-            assert of["GLB_OFMAP_BYTES"] == sum(trace.written for trace in passes)
-            assert of["GLB_IFMAP_BYTES"] == sum(fetched(trace, Stream.IFMAP, 2) for trace in passes)
-            assert of["GLB_FILTER_BYTES"] == sum(fetched(trace, Stream.FILTER, lanes) for trace in passes)
-            assert of["GLB_TABLE_BYTES"] == sum(fetched(trace, Stream.TABLE, 1) for trace in passes)
-        for name in ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES"):
-            assert sum(of[name] for of in counters) == machine.counters[name], name
+        traces: list[PassTrace] = []
+        machine = Machine(stages.image.dram.copy(), stages.machine, observe=traces.append)
+        machine.run(stages.image.program)
+        check_bytes(stages, machine, traces)
 
 
 @pytest.fixture(scope="module")

@@ -230,6 +230,24 @@ def test_jobs_find_their_rows(seed: int) -> None:
         assert made == [group.map_shape[0] for group in groups]
 
 
+@pytest.mark.parametrize(("way", "slices"), [(Way.REFETCH, 1), (Way.REFETCH, 2), (Way.CHANNELS, 2)])
+def test_jobs_of_slices_find_their_rows(way: Way, slices: int, seed: int) -> None:
+    """Each slice makes every row once; stripe by stripe, all slices of one before the next."""
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, 6, number])
+        [group] = network(rng, 1)
+        height, rows = group.map_shape[0], int(rng.choice([1, 2, 3, 4]))
+        segment = Segment((group,), 0, 1, way, rows, True, True, slices)
+        made = [(y, job.slice) for job in segment.jobs for y in range(job.first, job.last)]
+        assert len(made) == len(set(made)) == height * slices
+        assert {job.slice for job in segment.jobs} == set(range(slices))
+        assert [job.first for job in segment.jobs] == sorted(job.first for job in segment.jobs)
+        assert all(job.last - job.first <= rows and job.reads == group.input_rows(job.first, job.last)
+                   for job in segment.jobs)
+        there = max(job.reads[1] - job.reads[0] for job in segment.jobs)
+        assert there <= segment.input_ring_rows() <= group.source.shape[0]
+
+
 def test_a_map_of_which_nothing_is_read(seed: int, tmp_path: Path) -> None:
     """All that the second convolution reads is padding: the first one runs all the same."""
     net = Net(seed).conv("first", 1, padding=VALID).pad("pad", 2, 0, 0, 0).conv("second", 1, padding=VALID, stride=12)

@@ -232,6 +232,7 @@ def _machines(folder: Path) -> None:
         "large": '{"glb_bank_words": 16384}',
         "small": '{"glb_bank_words": 255}',
         "rows3": '{"rows": 3}',
+        "least": '{"rows": 3, "cols": 2, "glb_bank_words": 256}',
         "nested": "[" * 100_000,
         "digits": '{"rows": ' + 9 * "1234567890" * 100 + "}",
     }.items():
