@@ -89,8 +89,8 @@ def _saved(stages: Stages, options: argparse.Namespace) -> str:
 
 def _in_parts(options: argparse.Namespace, machine: MachineConfig,
               on_stage: Callable[[str], None] | None, failure: Failure) -> tuple[str, str]:
-    """Compiles for machine and host what is not compiled as a whole; returns the tables, and what is to be dumped of each
-    machine part."""
+    """Compiles for machine and host what is not compiled as a whole; returns the tables, and what is to be dumped of
+    each machine part."""
     from compiler.parts import compile_parts
 
     compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage, failure)

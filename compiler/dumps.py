@@ -11,8 +11,8 @@ from compiler.passes.fold_moves import why_kept
 from compiler.plan.bounds import Bounds
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
-from compiler.study import fusion as plans
 from compiler.study import banks as mapping
+from compiler.study import fusion as plans
 from compiler.study import pairs
 from model.config import GLB_WORD_BYTES, MachineConfig
 

@@ -20,7 +20,7 @@ module eyrie
   parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words in each bank
   parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,          // words of a PE's pixel queue
+  parameter int unsigned PIXEL_WORDS = 14,         // words of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE
   parameter int unsigned WORD_BUFFER_WORDS = 256,  // depthwise words that a SUPER keeps
   parameter int unsigned BUS_WORDS = 1,            // 64-bit words in a beat of the AXI port: 1 or 2

@@ -10,7 +10,6 @@ but every layer makes use of its whole range, so that no error is clipped away.
 import argparse
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 

@@ -13,7 +13,6 @@ of a batch and back. A network of the default size has 124 tensors that such mov
 import argparse
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 

@@ -70,7 +70,7 @@ def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
-    return Prediction(cycles, counters, _layers(image.map["steps"], passes), passes)
+    return Prediction(cycles, counters, _layers(image.map["steps"], passes, machine.cols), passes)
 
 
 def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
@@ -96,8 +96,15 @@ def timed(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, in
     return counters, passes, front.finish()
 
 
-def _layers(steps: list[dict], passes: list[PassTimes]) -> list[LayerCost]:
-    ends = [times.worked for times in passes]
-    ends[-1] = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
-    spans = [end - begin for begin, end in zip([0, *ends], ends)]
-    return [LayerCost(step["name"], sum(spans[n] for n in step["passes"])) for step in steps]
+def _layers(steps: list[dict], passes: list[PassTimes], columns: int) -> list[LayerCost]:
+    """A pass has a column of PEs until its last multiplication; one that does not take part goes on to the next pass,
+    if it takes part there, as soon as that is offered."""
+    last = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
+    ends, spans = [0] * columns, []
+    for times, behind in zip(passes, passes[1:]):
+        next_ends = [max(end, min(behind.offered, times.worked)) if times.columns <= column < behind.columns
+                     else max(end, times.worked) for column, end in enumerate(ends)]
+        spans.append(sum(next_ends) - sum(ends))
+        ends = next_ends
+    spans.append(columns * last - sum(ends))
+    return [LayerCost(step["name"], round(sum(spans[n] for n in step["passes"]) / columns)) for step in steps]

@@ -46,9 +46,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Segment:
-    """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of
-    the filters or channels; ahead: the input of a stripe comes from DRAM while the one before is worked on; beside: GLB words of maps that are there meanwhile, beside the segment's source and output; fetched:
-    words of those that come from DRAM, for this segment."""
+    """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of the
+    filters or channels; ahead: the input of a stripe comes from DRAM while the one before is worked on; beside: GLB
+    words of maps that are there meanwhile, beside the segment's source and output; fetched: words of those that come
+    from DRAM, for this segment."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
     first: int

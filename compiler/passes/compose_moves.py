@@ -7,19 +7,17 @@ composition, and some would take more passes than the moves one by one.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.graph import Graph, Node
 from compiler.ir.layer import Group, Map, Pointwise, map_of
-from compiler.ir.operators.movement import Composed
-from compiler.passes.constraints import is_view, of_operator
 from compiler.ir.tensor import Tensor
+from compiler.passes.constraints import is_view, of_operator
 from compiler.passes.index_maps import IndexMap, index_maps, is_move
 from compiler.passes.moves import Unmovable, move_groups
-
 
 Replaced = tuple[tuple[Node, ...], dict[Node, list[Node]]]  # moves that are left out; what others become
 

@@ -8,6 +8,7 @@ group with an average over its map has the whole map in flight, and what it read
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
@@ -49,15 +50,17 @@ def _ways(group: Group) -> Iterator[Pieces]:
 
 
 def _cheapest(ways: list[Pieces], machine: MachineConfig, objective: str) -> int:
-    """Which of these costs least; the first, if none fits."""
+    """Which of these costs least; if none fits, which needs least."""
     costs = [_cost(pieces, machine, objective) for pieces in ways]
-    fitting = [n for n, cost in enumerate(costs) if cost is not None]
-    return min(fitting, key=lambda n: costs[n][0] * (LEAST_GAIN if n == 0 else 1), default=0)
+    fitting = [n for n, cost in enumerate(costs) if not isinstance(cost, DoesNotFit)]
+    if fitting:
+        return min(fitting, key=lambda n: costs[n][0] * (LEAST_GAIN if n == 0 else 1))
+    return min(range(len(ways)), key=lambda n: costs[n].demand or inf)
 
 
-def _cost(groups: Pieces, machine: MachineConfig, objective: str) -> Cost | None:
+def _cost(groups: Pieces, machine: MachineConfig, objective: str) -> Cost | DoesNotFit:
     last = replace(groups[-1], stored=True)
     try:
         return SegmentPlanner(Flow((*groups[:-1], last)), machine, objective).cheapest()[0]
-    except DoesNotFit:
-        return None
+    except DoesNotFit as failure:
+        return failure

@@ -28,11 +28,12 @@ class SegmentPlanner:
     """Cuts groups, which each image goes through by itself, into the segments that cost least.
 
     objective: "cycles" counts the array's or the port's, whichever are more, and a share of the port's time for maps
-    and for filters that come again once more, since meanwhile it does not bring the weights of later layers; "bytes" counts
-    DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Held maps (flow.py) stay in the GLB,
-    but for those that cost less in DRAM; the largest that is there while a group runs that does not fit goes there, one
-    after another, until there is a plan. It may be asked again and again, each time with more segments refused: what is known of segments stays,
-    and so do the maps in DRAM, since what has no plan has none with fewer segments.
+    and for filters that come again once more, since meanwhile it does not bring the weights of later layers; "bytes"
+    counts DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Held maps (flow.py) stay in the
+    GLB, but for those that cost less in DRAM; the largest that is there while a group runs that does not fit goes
+    there, one after another, until there is a plan. It may be asked again and again, each time with more segments
+    refused: what is known of segments stays, and so do the maps in DRAM, since what has no plan has none with fewer
+    segments.
     """
 
     def __init__(self, flow: Flow, machine: MachineConfig, objective: str = "cycles") -> None:
@@ -48,7 +49,7 @@ class SegmentPlanner:
             words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
             fits = words <= self._machine.glb_words
             if fits and (found := self._cut(refused)):
-                return found if self._settled else self._with_maps_in_dram(found)
+                return found if self._settled else self._with_maps_in_dram(found, refused)
             for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
                 mappings_of(self._machine, group, group.map_shape[0] if group.averaged else 1)
             if fits:
@@ -60,13 +61,14 @@ class SegmentPlanner:
                 raise failure
             self._to_dram(moved)
 
-    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]]) -> tuple[Cost, list[Segment]]:
+    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]],
+                           refused: frozenset) -> tuple[Cost, list[Segment]]:
         """The plan with each held map in DRAM that costs less there, the largest tried first."""
         self._settled = True
         for name in self.flow.held_names():
             flow, least, fitting = self.flow, dict(self._least), dict(self._fitting)
             self._to_dram(name)
-            other = self._cut(frozenset())
+            other = self._cut(refused)
             if other and other[0] < found[0]:
                 found = other
             else:

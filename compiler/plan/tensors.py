@@ -126,7 +126,8 @@ def _staged(jobs: list[Job], n: int, group: Group, segment: Segment, free: int) 
 def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment],
           early_tile: dict[int, int], free: int) -> MapPlan:
     """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
-    between groups that run whole, from the tile of filters that writes them. free: words beside the job behind a store."""
+    between groups that run whole, from the tile of filters that writes them. free: words beside the job behind a
+    store."""
     group, to_dram = groups[n], segment_of[n].to_dram
     rows = group.output.shape[0]
     if to_dram:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bank mapping as published (arXiv:2002.12798, section 2.2): copies in memories whose banks have addresses of their own,
-each next to a part of the array. docs/movement.md has the rules and what is assumed.
+"""Bank mapping as published (arXiv:2002.12798, section 2.2): copies in memories whose banks have addresses of their
+own, each next to a part of the array. docs/movement.md has the rules and what is assumed.
 
 Local: each operator by itself; what the next operator does not read goes through DRAM. Global: mappings of operators
 that have to have theirs are propagated through the network, and all tensors stay on chip.
@@ -92,7 +92,8 @@ def compulsory(graph: Graph) -> int:
 
 
 def local(graph: Graph, array: Array) -> Movement:
-    """Each operator's mapping by itself; a tensor stays on chip for the next operator and comes from DRAM for others."""
+    """Each operator's mapping by itself; a tensor stays on chip for the next operator and comes from DRAM for
+    others."""
     copies, stored = [], 0
     before = None
     for node in graph.nodes:

@@ -108,8 +108,8 @@ def _arrangements(machine: MachineConfig, rows: int, width: int,
 
 
 def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int) -> Iterator[Blocks]:
-    """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions. Depthwise work has no inner blocks below each other:
-    its words are kept for all inner blocks."""
+    """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions. Depthwise work has
+    no inner blocks below each other: its words are kept for all inner blocks."""
     width = group.map_shape[1]
     if group.images:  # rows of several images side by side, a row in one block
         for images in range(1, min(group.images, machine.cols) + 1):

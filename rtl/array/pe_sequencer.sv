@@ -19,7 +19,7 @@ module pe_sequencer
 #(
   parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
+  parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
   parameter int unsigned TAP_WORDS = 6,      // words of a PE's tap queue
   parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),

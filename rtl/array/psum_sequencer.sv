@@ -13,7 +13,7 @@ module psum_sequencer
 #(
   parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
+  parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned FilterWidth = $clog2(FILTER_WORDS + 1),
   localparam int unsigned PixelWidth  = $clog2(PIXEL_WORDS + 1)

@@ -18,7 +18,7 @@ module pass_controller
   parameter int unsigned COLS = 8,           // of PEs
   parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
-  parameter int unsigned PIXEL_WORDS = 8,    // words of a PE's pixel queue
+  parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE
   parameter int unsigned FILTER_LANES = 1,   // filter words a cycle: 1 or 2
   parameter int unsigned UNITS = 4           // that take passes

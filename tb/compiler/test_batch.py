@@ -2,6 +2,7 @@
 """Batches: what all images go through together, halves of blocks, slices of filters, and what it saves."""
 
 from dataclasses import replace
+from itertools import groupby
 from math import inf
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from compiler.ir.plan import Segment, Way
 from compiler.passes.form_groups import form_groups
 from compiler.pipeline import Stages, compile_network
 from compiler.plan.batch import BatchPlanner, Network, _repeated
-from compiler.plan.bounds import segment_cost
+from compiler.plan.bounds import Bounds
 from compiler.plan.flow import Flow
-from compiler.plan.segments import SegmentPlanner, added, segments_of_images
+from compiler.plan.pieces import in_pieces
+from compiler.plan.segments import SegmentPlanner, cost_of, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
+from tb.compiler.test_segments import sums
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
 SMALL = replace(DEFAULT, glb_bank_words=256, word_buffer_words=64)  # the smallest GLB and word buffer
@@ -106,8 +109,15 @@ def test_weights_come_once(model: Path, seed: int) -> None:
 
 
 def alone(groups: list[Group], machine: MachineConfig) -> tuple[float, float]:
-    """Cost of the best plan for one image."""
-    return SegmentPlanner(Flow(tuple(groups)), machine).cheapest()[0]
+    """Cost of the best plan for one image, each block in the pieces that cost less."""
+    return SegmentPlanner(Flow(tuple(in_pieces(groups, machine, "cycles"))), machine).cheapest()[0]
+
+
+def spent(segments: list[Segment], machine: MachineConfig) -> float:
+    """Cycles as planned, with what neighbours wait for that each image goes through alone."""
+    runs = groupby(segments, lambda segment: (segment.groups[0].images, segment.groups[0].image))
+    return sum(sums(list(run), machine, "cycles")[0] if not images else
+               sum(Bounds(segment, machine).cost("cycles")[0] for segment in run) for (images, _), run in runs)
 
 
 def test_no_worse_than_one_by_one(model: Path) -> None:
@@ -115,7 +125,7 @@ def test_no_worse_than_one_by_one(model: Path) -> None:
     for machine in (SMALL, DEFAULT):
         one = alone(groups, machine)
         _, segments = BatchPlanner(groups, machine, "cycles", IMAGES).cheapest(frozenset())
-        assert sum(segment_cost(segment, machine, "cycles")[0] for segment in segments) <= IMAGES * one[0]
+        assert spent(segments, machine) <= IMAGES * one[0]
 
 
 def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
@@ -133,7 +143,7 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
         for chain in choices:
             group = replace(chain[0], images=images)
             for segment in segments_of_images(group, from_dram, last=len(chain) == 1):
-                cost = added((0, 0), segment, machine, "cycles")
+                cost = cost_of(Bounds(segment, machine), "cycles")
                 if cost is not None:
                     found = min(found, cost[0] + together(chain[1:], images, segment.to_dram))
         return found
@@ -153,14 +163,15 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
 def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path) -> None:
     groups = form_groups(tflite.load(model))
     _, segments = BatchPlanner(groups, machine, "cycles", count).cheapest(frozenset())
-    spent = sum(segment_cost(segment, machine, "cycles")[0] for segment in segments)
-    assert spent == pytest.approx(cheapest(groups, machine, count))
+    assert spent(segments, machine) == pytest.approx(cheapest(groups, machine, count))
 
 
 def test_one_image_is_no_batch(model: Path) -> None:
     groups = form_groups(tflite.load(model))
     planned, segments = BatchPlanner(groups, DEFAULT, "cycles", 1).cheapest(frozenset())
-    assert planned is groups and segments == SegmentPlanner(Flow(tuple(groups)), DEFAULT).cheapest()[1]
+    expected = in_pieces(groups, DEFAULT, "cycles")
+    assert list(map(str, planned)) == list(map(str, expected))
+    assert segments == SegmentPlanner(Flow(tuple(expected)), DEFAULT).cheapest()[1]
 
 
 def test_halves_keep_the_numbers(model: Path) -> None:

@@ -85,8 +85,8 @@ def test_packed_inputs(channels: int, seed: int) -> None:
 
 @pytest.mark.parametrize("width", [12, 23, 31, 39])
 def test_two_blocks_of_odd_width(width: int) -> None:
-    """Ten pixels or more a row, which two columns would share as 5, 11, 15 or 19 each: one of them would begin at an odd
-    column."""
+    """Ten pixels or more a row, which two columns would share as 5, 11, 15 or 19 each: one of them would begin at an
+    odd column."""
     rng = np.random.default_rng(width)
     chain = convolution_chain(rng, (6, width, 16), Window((3, 3)), 8)
     assert check(chain, DEFAULT, rng, f"width {width}")["CONVOLUTION"]
@@ -122,10 +122,11 @@ def test_addends(low: int, high: int, count: int) -> None:
 
 
 def test_filters_that_do_not_fit(seed: int) -> None:
-    """They are in the GLB one tile at a time, which all rows of blocks use."""
+    """They are in the GLB chunk by chunk: a tile for all rows of blocks, or all of them again for each stripe."""
     rng = np.random.default_rng(seed)
     rows, cols, channels = (int(rng.integers(*bounds)) for bounds in ((9, 15), (9, 15), (100, 129)))
     chain = convolution_chain(rng, (rows, cols, channels), Window((3, 3), pads=(1, 1, 1, 1)), 128)
     assert chain.groups[0].weight_bytes > DEFAULT.glb_bytes
     done = check(chain, DEFAULT, rng, "a large convolution")
-    assert done["ring"] and done["POINTWISE"] == 1, done
+    assert done["ring"] and done["whole"] + done["stripes, filters again"] == 1, done
+    assert (done["POINTWISE"] == 1) == done["whole"], done

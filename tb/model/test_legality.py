@@ -46,7 +46,7 @@ PLANTED = (
     ("fused", SHAPE, {"pixels": 0}, "a pass of no pixels"),
     ("fused", LOOPS, {"tiles": 0}, "a loop of none"),
     ("convolution", SHAPE, {"pixels": 33}, "sums of row 0 of a set do not fit a psum half"),
-    ("pointwise", SHAPE, {"pixels": 9, "filters_0": 1, "filters_1": 1, "filters_2": 1},
+    ("pointwise", SHAPE, {"pixels": 15, "filters_0": 1, "filters_1": 1, "filters_2": 1},
      "pixels do not fit the pixel queue"),
     ("fused", SHAPE, {"taps": 2}, "depthwise work has three taps"),
     ("depthwise", SHAPE, {"pixels": 8}, "a depthwise group does not fit the ifmap queue"),

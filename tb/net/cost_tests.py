@@ -97,12 +97,26 @@ async def _network(host: Host, judge: Judge, board: Scoreboard, machine: Machine
     judge.bytes("network", prediction, result)
     judge.cycles("network", prediction.cycles, result.counters["CYCLES"])
     figures = network_figures(image, result.counters, result.passes)
-    for cost, row in zip(prediction.layers, figures["layers"], strict=True):
-        judge.cycles(cost.name, cost.cycles, row["cycles"])
+    for layers in _together(image.map["steps"]):
+        predicted, measured = (sum(of[n] for n in layers) for of in (
+            [cost.cycles for cost in prediction.layers], [row["cycles"] for row in figures["layers"]]))
+        judge.cycles(" ".join(prediction.layers[n].name for n in layers), predicted, measured)
     energy = prediction.energy_uj(image.map["machine"]["clock_hz"], result.counters["GATED"])
     host.tb.dut._log.info("network: %.2f uJ predicted, %.2f measured", energy, figures["energy_uJ"])
     close = abs(energy / figures["energy_uJ"] - 1) < SHARE
     board.compare(True, close, f"network: {energy:.2f} uJ predicted")
+
+
+def _together(steps: list[dict]) -> list[list[int]]:
+    """Layers by number, those together whose passes come in turn: PEs that are done with a pass before others are go on
+    to the next, so that how two such layers share the cycles depends on each PE."""
+    found: list[list[int]] = []
+    for n, step in enumerate(steps):
+        if found and min(step["passes"]) < max(max(steps[k]["passes"]) for k in found[-1]):
+            found[-1].append(n)
+        else:
+            found.append([n])
+    return found
 
 
 async def _run(host: Host, image: Image, values: np.ndarray) -> tuple[Prediction, Result]:

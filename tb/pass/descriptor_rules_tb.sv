@@ -8,7 +8,7 @@ module descriptor_rules_tb
   parameter int unsigned COLS = 8,
   parameter int unsigned IFMAP_WORDS = 9,
   parameter int unsigned FILTER_WORDS = 24,
-  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PIXEL_WORDS = 14,
   parameter int unsigned PSUM_WORDS = 128,
   parameter int unsigned FILTER_LANES = 1
 ) (

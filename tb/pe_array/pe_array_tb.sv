@@ -10,7 +10,7 @@ module pe_array_tb
   parameter int unsigned MULTIPLIERS = 4,
   parameter int unsigned IFMAP_WORDS = 9,
   parameter int unsigned FILTER_WORDS = 24,
-  parameter int unsigned PIXEL_WORDS = 8,
+  parameter int unsigned PIXEL_WORDS = 14,
   parameter int unsigned PSUM_WORDS = 128,
   parameter int unsigned WORD_BUFFER_WORDS = 256,
   parameter int unsigned FILTER_LANES = 1,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from runtime import folders
-from scripts import trials, zoo
+from scripts import trials
 from tb.common.tflite_builder import STEPS, Builder
 from tb.scripts.commands import eyrie
 

@@ -16,7 +16,7 @@ from compiler.target.scan_ids import convolution_ids
 from model import encoding as enc
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
+from model.encoding import ArrayMode, DrainMode, PoolMode, Stream
 
 
 @dataclass(frozen=True)
