@@ -32,8 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="trials at a time (2)")
 
 
+def sources_digest() -> bytes:
+    """Of all files that decide on results."""
+    from runtime.digests import COMPILER, digest_of
+
+    return digest_of(*SOURCES, *COMPILER)
+
+
 def key(trial: Trial, sources: bytes) -> str:
-    """Of what decides on a trial's result; sources: the digest of SOURCES and of the compiler."""
+    """Of what decides on a trial's result; sources: sources_digest."""
     parts = [sources, sys.version.encode(), repr((trial.rtl_macs, trial.inputs, trial.seed)).encode()]
     for path in (trial.model, trial.config, trial.input):
         parts.append(hashlib.sha256(path.read_bytes()).digest() if path else b"-")
@@ -52,9 +59,7 @@ class Campaign:
     def run(self, trials: list[Trial], tell: Callable[[dict], None]) -> list[dict | None]:
         """The entries in order, None for trials that the budget leaves; tell: is called with each as it is done.
         Kept results are taken whatever the budget is."""
-        from runtime.digests import COMPILER, digest_of
-
-        sources, stop, speaking = digest_of(*SOURCES, *COMPILER), threading.Event(), threading.Lock()
+        sources, stop, speaking = sources_digest(), threading.Event(), threading.Lock()
 
         def result(trial: Trial) -> dict | None:
             entry = self._result(trial, sources, stop)
@@ -81,7 +86,7 @@ class Campaign:
         if stop.is_set() or time.monotonic() > self.end:
             return None
         entry = tried(trial, self.folder / f"{trial.name}-{'rtl' if trial.rtl_macs else 'model'}", stop)
-        if entry["status"] in KEPT:
+        if entry["status"] in KEPT and sources_digest() == sources:  # nobody has changed them meanwhile
             kept.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(kept) as file:
                 file.write(json.dumps(entry, indent=1).encode() + b"\n")

@@ -5,6 +5,7 @@ published prices.
 tb/net/cost_tests.py holds its cycles, and the GLB bytes of every client, to the RTL.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,16 @@ import pytest
 from compiler.cost.counters import commands_of
 from compiler.cost.predict import predict
 from compiler.cost.prices import energy_uj
+from compiler.cost.timing.banks import Banks
 from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from compiler.ir.image import Image
 from compiler.ir.program import Transfer
 from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
+from model.encoding import Stream
 from model.machine import Machine
 from tb.compiler.test_networks import network
+from tb.net.demo_net import demo_network
 from tb.net.random_layers import Layer, compile_layer
 
 NETWORKS = 20
@@ -51,6 +55,30 @@ def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path, m
         assert cost.counters["DRAM_READ_BYTES"] - cost.counters["COMMAND_BYTES"] == loaded
         assert 0 <= cost.counters["COMMAND_BYTES"] - run.counters["COMMAND_BYTES"] <= 8 * FETCH_AHEAD * FETCH_WORDS
         assert len(cost.passes) == run.counters["PASSES"]
+
+
+@pytest.mark.parametrize("bus_words", [1, 2])
+def test_loads_are_known_before_filters(bus_words: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load comes first: where a filter word is granted a bank in a cycle, none may turn up there later."""
+    fetched, late, words = {}, 0, 0
+    grant, sweep = Banks.grant, Banks.sweep
+
+    def granted(banks: Banks, cycle: int, mask: int, who: Stream, known: Callable, limit: int) -> int:
+        at = grant(banks, cycle, mask, who, known, limit)
+        if at < limit and who is Stream.FILTER:
+            fetched[at] = mask
+        return at
+
+    def swept(banks: Banks, first: int, address: int, count: int, lanes: int) -> None:
+        nonlocal late, words
+        sweep(banks, first, address, count, lanes)
+        late += sum(bool(banks.busy[cycle] & fetched.get(cycle, 0)) for cycle in range(first, first + count // lanes))
+        words += count
+
+    monkeypatch.setattr(Banks, "grant", granted)
+    monkeypatch.setattr(Banks, "sweep", swept)
+    predict(demo_network(MachineConfig(bus_words=bus_words))[1])
+    assert words > 100_000 and fetched and late < words / 1000
 
 
 @pytest.mark.parametrize("machine", [DEFAULT, MachineConfig(rows=3, cols=4)], ids=["two sets", "one set"])

@@ -99,6 +99,17 @@ def test_changed_sources_run_again(tmp_path: Path) -> None:
     assert campaign.key(trial, b"1") == campaign.key(trial, b"1") != campaign.key(trial, b"2")
 
 
+def test_sources_that_change_on_the_way(build: Path, begun: list[str], tmp_path: Path,
+                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows which of them made the result: it is not kept."""
+    trial, _ = two(tmp_path)
+    digests = iter([b"before", b"after", b"before"])
+    monkeypatch.setattr(campaign, "sources_digest", lambda: next(digests, b"before"))
+    run(tmp_path, [trial])
+    run(tmp_path, [trial])
+    assert begun == ["one", "one"]
+
+
 def test_sizes_of_one_machine(build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The smallest, model only; then its result is taken again: its process would die."""
     ended = eyrie("sizes", "--machines", "3x4", "--rtl", 0)

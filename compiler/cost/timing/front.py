@@ -91,6 +91,7 @@ class Front:
     def __init__(self, commands: list[Command], ids: range, banks: Banks, bus_words: int) -> None:
         """ids: indices of the descriptor's ID words; bus_words: in a beat of the DRAM port."""
         self._port, self._banks, self._bus_words = ReadPort(), banks, bus_words
+        self._loads_known = 0  # what loads do to the banks is known before this cycle
         self._taken: list[int] = []  # cycle in which the decoder takes each word
         self._fetched: list[int] = []  # cycle in which each word is at its input
         self._asked = 0  # chunks
@@ -158,6 +159,13 @@ class Front:
             if not known or min(known) >= cycle:
                 return
             self._go(*times)
+
+    def know_loads(self, cycle: int) -> None:
+        """Makes sure that the banks that loads take before a cycle are known: those that begin later take them after
+        the memory's latency."""
+        if cycle >= self._loads_known:
+            self.catch_up(cycle)
+            self._loads_known = cycle + DRAM_LATENCY
 
     def finish(self) -> int:
         """Cycles of the run, when all passes have been told."""

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
-from compiler.cost.timing.front import DRAM_LATENCY, Front
+from compiler.cost.timing.front import Front
 from compiler.cost.timing.shape import PassShape
 from model.config import SET_ROWS, MachineConfig
 from model.encoding import ArrayMode, Stream
@@ -120,7 +120,6 @@ class Ifmap:
         self.pixels: list[list[int]] = []
         self._beats: list[tuple[tuple[int, ...], int]] = []
         self._left = 0  # beats
-        self._loads_known = 0  # what loads do to the banks is known before this cycle
 
     def take(self, shape: PassShape, first: int) -> None:
         """A pass whose first beat may be sent in cycle `first`. A pointwise pass fills the pixel queues."""
@@ -200,9 +199,7 @@ class Ifmap:
             position, granted = reader.position(), None
             if mask:
                 granted = reader.ask(position)
-                if granted >= self._loads_known:
-                    self._front.catch_up(granted)
-                    self._loads_known = granted + DRAM_LATENCY
+                self._front.know_loads(granted)
                 granted = banks.grant(granted, mask, Stream.IFMAP, known, NEVER)
             fetched.append(reader.fetch(position, granted))
         self._is_fetching = False

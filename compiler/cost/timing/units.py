@@ -41,7 +41,9 @@ class Units:
         self.slow = 4 // machine.multipliers
 
     def _ifmap_known(self, cycle: int) -> None:
-        """Ofmap and ifmap stream are worked out up to a cycle, as far as is known."""
+        """Loads, ofmap and ifmap stream are worked out up to a cycle, as far as is known: filters may come while the
+        ifmap stream, which knows loads too, rests."""
+        self.front.know_loads(cycle)
         self.drain.run_until(cycle)
         self.ifmap.catch_up(cycle)
 
