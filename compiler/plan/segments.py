@@ -19,7 +19,7 @@ from model.encoding import Operation
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)
 MOST_GROUPS = 4  # of a segment
-MOST_BEFORE = 12  # segments that one is tried behind
+MOST_BEFORE = 32  # segments that one is tried behind
 
 Cost = tuple[float, float]  # the first entry before the second
 

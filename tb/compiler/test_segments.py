@@ -31,7 +31,7 @@ from tb.compiler.test_groups import Net
 from tb.scripts.small_nets import VALID
 
 NETWORKS = 12
-LEFT_BY_PRUNING = 0.02  # of the cost of the cheapest plan
+LEFT_BY_PRUNING = 0.01  # of the cost of the cheapest plan
 SMALL = replace(DEFAULT, glb_bank_words=256)
 
 
