@@ -2,5 +2,5 @@
 """What a compilation can be asked for. Imports nothing, so that a command line is quick to refuse."""
 
 OBJECTIVES = ("cycles", "bytes", "energy")  # that a plan can minimise
-EFFORT = 1500  # arrangements of the maps in the GLB that are tried
+EFFORT = 800  # arrangements of the maps in the GLB that are tried
 MOST_IMAGES = 16  # of a run

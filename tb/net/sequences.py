@@ -27,7 +27,8 @@ from tb.tiling.registers import (
     START,
 )
 
-CYCLE_LIMIT = 3_000_000
+# Of a run; and more for each byte of its memory: 8 bytes take up to 12 cycles, and some come several times.
+CYCLE_LIMIT, CYCLES_A_BYTE = 3_000_000, 8
 IDLE_LIMIT = 200  # reads of STATUS until a machine that was reset is idle
 
 
@@ -88,15 +89,16 @@ class ProgramSequence(uvm_sequence):
     async def end(self) -> tuple[int, ErrorCode, int]:
         """Waits until the machine stops; status, error code and address. The bus may still have to end what has
         begun."""
-        env, limit = self.env, self.env.tb.cycles + CYCLE_LIMIT
+        env, most = self.env, CYCLE_LIMIT + CYCLES_A_BYTE * len(self.program.contents)
+        limit = env.tb.cycles + most
         if self.pace.polled:
             while await self.read(Register.STATUS) & BUSY:
                 await ClockCycles(env.tb.clock, 50)
-                assert env.tb.cycles < limit, f"{env.about}: busy after {CYCLE_LIMIT} cycles"
+                assert env.tb.cycles < limit, f"{env.about}: busy after {most} cycles"
         else:
             env.interrupts.board.expect(1, f"{env.about}: end")
-            await First(env.interrupt.raised.wait(), Timer(CYCLE_LIMIT * PERIOD_NS, "ns"))
-            assert env.interrupt.raised.is_set(), f"{env.about}: no interrupt after {CYCLE_LIMIT} cycles"
+            await First(env.interrupt.raised.wait(), Timer(most * PERIOD_NS, "ns"))
+            assert env.interrupt.raised.is_set(), f"{env.about}: no interrupt after {most} cycles"
         status, code = await self.read(Register.STATUS), await self.read(Register.ERROR_CODE)
         return status & ~BUS_WAITS, ErrorCode(code), await self.read(Register.ERROR_ADDRESS)
 
