@@ -255,10 +255,12 @@ STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap
 # chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes
 # through inner blocks, which use the same chunks again: its first iteration waits for each chunk, its last
 # one frees them.
-# trim_first / trim_last: the first word of the first pair and the last word of the last pair of a row are not sent;
-# level pair_level steps through the pairs. destination: of ifmap words. half_by_set: even sets take the low half of
-# each word, odd sets the high half; else the tag's half bit says which.
-# single: a beat is the word of lane 0 alone, at any address; pairs begin at even ones. So it is with destination PPU.
+# Two lanes hand on pairs of words, each from an even column on; level pair_level steps through those of a row, two
+# columns at a time. A row begins at any column x: where x is odd the first word of the first pair is not sent, and the
+# second of the last pair where the row ends with the first: odd_words says whether rows are an odd number of words.
+# destination: of ifmap words. half_by_set: even sets take the low half of each word, odd sets the high half; else the
+# tag's half bit says which.
+# single: a beat is the word of lane 0 alone, at any column. So it is with destination PPU.
 # packed_pixels: two lanes hand on the halves of one word, at any address, lane 0 the low one, with zeros above.
 # level_pairs: pairs of loop levels in use, less one; levels beyond run once, and their words are not looked at.
 # last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
@@ -266,7 +268,7 @@ STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap
 STREAM_OPTIONS = Word(
     "StreamOptions",
     _fields(
-        "enable:1 chunk:1 chunk_level:3 pad:s8 trim_first:1 trim_last:1 destination:2 "
+        "enable:1 chunk:1 chunk_level:3 pad:s8 odd_words:1 destination:2 "
         "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3 packed_pixels:1"
     ),
 )

@@ -73,8 +73,8 @@ def _turns(descriptor: Descriptor) -> int:
 
 def _pieces(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> list[Piece]:
     program, loops = descriptor.stream(stream), descriptor.loops
-    at = streams.positions(program)
     lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}.get(stream, 1)
+    at = streams.positions(program, lanes)
     words = at.address[:, None] + np.arange(lanes)
     there = streams.fetched(program, at, lanes)
     turns = list(range(_turns(descriptor)))

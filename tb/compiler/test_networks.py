@@ -86,7 +86,7 @@ def read_too_late(descriptor: Descriptor) -> int:
         return 0
     loops = descriptor.loops
     turns = loops["outer"], loops["tiles"], loops["inner"]
-    reads, writes = positions(ifmap), positions(ofmap)
+    reads, writes = positions(ifmap, 2), positions(ofmap)
     # A fused or depthwise pass reads its ifmap with the first tile only.
     once = descriptor.shape["mode"] in (ArrayMode.FUSED, ArrayMode.DEPTHWISE)
     read_turns = turns[0] * turns[2] if once else np.prod(turns)

@@ -63,7 +63,7 @@ def fetched(trace: PassTrace, stream: Stream, lanes: int) -> int:
     program = trace.descriptor.stream(stream)
     if not program.options["enable"]:
         return 0
-    at, beats = positions(program), read(program, np.zeros(1 << 16, np.uint64), lanes)
+    at, beats = positions(program, lanes), read(program, np.zeros(1 << 16, np.uint64), lanes)
     taken = [inside(program, at, lane) & beats.lanes[:, lane] for lane in range(lanes)]
     if lanes == 2 and program.options["packed_pixels"]:  # a word for two pixels
         return 8 * int((taken[0] | taken[1]).sum())

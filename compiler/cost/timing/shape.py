@@ -89,7 +89,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     if filters.options["enable"] and filters.options["chunk"]:
         chunk_groups = loops["groups"] // filters.levels[filters.options["chunk_level"]].count
     ifmap = descriptor.stream(Stream.IFMAP)
-    at = positions(ifmap)
+    at = positions(ifmap, PAIR)
     turns = loops["outer"] * loops["inner"] * loops["groups"]
     turns *= 1 if mode == ArrayMode.FUSED else loops["tiles"]
     return PassShape(
@@ -134,7 +134,7 @@ def _pair_banks(machine: MachineConfig, stream: StreamDescriptor, at: Positions)
 def _word_banks(machine: MachineConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:
     if not stream.options["enable"]:
         return []
-    at = positions(stream)
+    at = positions(stream, lanes)
     if lanes == 2:
         return _pair_banks(machine, stream, at)
     return np.where(inside(stream, at), bank_masks(machine, at.address), 0).tolist()
