@@ -6,7 +6,7 @@ from model import encoding as enc
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import Axis, Stream
-from model.streams import single
+from model.streams import packed, single
 
 FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
 FETCH_AHEAD = 4  # chunks that have place in its queue: DEPTH / CHUNK
@@ -71,8 +71,10 @@ def read_words(stream: StreamDescriptor, lanes: int) -> int:
         return 0
     rows = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
     others = _others(stream)
-    if lanes == 1 or single(stream):
-        return rows * others * _inside(stream, Axis.COLUMN, stream.range["x"], stream.range["cols"])
+    start, cols = stream.range["x"], stream.range["cols"]
+    lanes = 1 if single(stream) else lanes
+    if lanes == 1 or not (start % 2 or stream.options["odd_words"] or packed(stream, lanes)):
+        return rows * others * sum(_inside(stream, Axis.COLUMN, start + lane, cols) for lane in range(lanes))
     level = stream.levels[stream.options["pair_level"]]
     if level.axis != Axis.COLUMN:
         others //= level.count  # counted with the pairs
