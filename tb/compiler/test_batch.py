@@ -12,8 +12,9 @@ import pytest
 from compiler.frontend import tflite
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment, Way
+from compiler.network import compile_network
 from compiler.passes.form_groups import form_groups
-from compiler.pipeline import Stages, compile_network
+from compiler.pipeline import Stages
 from compiler.plan.batch import BatchPlanner, Network, _repeated
 from compiler.plan.bounds import Bounds
 from compiler.plan.estimates import Estimates

@@ -13,7 +13,8 @@ import pytest
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Average, Map, Pointwise
-from compiler.pipeline import Stages, compile_network
+from compiler.network import compile_network
+from compiler.pipeline import Stages
 from compiler.target.mapping import holds_at_once, mappings
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor

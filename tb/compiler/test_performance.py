@@ -13,8 +13,9 @@ import pytest
 from compiler.cost.counters import by_layer
 from compiler.cost.predict import predict
 from compiler.cost.roofline import compulsory_bytes, roofline_cycles
+from compiler.network import compile_network
 from compiler.performance import Layer, Performance, performance
-from compiler.pipeline import Stages, compile_network
+from compiler.pipeline import Stages
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from model.machine import Machine

@@ -14,7 +14,7 @@ import pytest
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Map, Separable, Window, input_rows
 from compiler.ir.plan import Segment, Way
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from compiler.plan import segments as planner_module
 from compiler.plan.bounds import LEAKAGE_PJ, Bounds
 from compiler.plan.estimates import Estimates
