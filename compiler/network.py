@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network compiled as a whole, and the better of two ways to compile one: where its moves can be put together, with
-that and with them as the model has them."""
+"""A network compiled as a whole, in the best of several ways: where its moves can be put together, with that and with
+them as the model has them; for a large GLB also as for a smaller one, whose programs run on it as they are, so that
+more memory never costs cycles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,16 +36,17 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
     last = stage_named(until or NAMES[-1])
     stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
     first = run_stages(Stages(model, machine, objective, effort, images), stages[:2], on_stage)
-    if not first.folded or not composes(first.graph):
+    both = first.folded is not None and composes(first.graph)
+    machines = planned_for(machine)
+    if not both and len(machines) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
 
-    def compiled(compose: bool) -> Stages:
-        if compose:
-            return run_stages(first, STAGES[2:], on_stage)
-        as_it_is = Stages(model, machine, objective, effort, images, graph=first.graph, compose=False)
-        return run_stages(as_it_is, STAGES[1:], on_stage)
+    def compiled(machine: MachineConfig, compose: bool) -> Stages:
+        work = Stages(model, machine, objective, effort, images, graph=first.graph, compose=compose)
+        return run_stages(work, STAGES[1:], on_stage)
 
-    return better(compiled, _judged)
+    ways = product(machines, (True, False) if both else (True,))
+    return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)
 
 
 def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
@@ -49,23 +54,43 @@ def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAU
                  until: str = NAMES[-1], compose: bool = True) -> Stages:
     """A part of a model that has been imported; until: the last stage that runs, final or not; compose: whether moves
     are put together."""
-    work = Stages(model, machine, objective, effort, 1, graph=graph, compose=compose)
-    return run_stages(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
+    stages = STAGES[1 : NAMES.index(until) + 1]
+
+    def compiled(machine: MachineConfig) -> Stages:
+        return run_stages(Stages(model, machine, objective, effort, 1, graph=graph, compose=compose), stages, on_stage)
+
+    if until != NAMES[-1]:
+        return compiled(machine)
+    return labelled(best([partial(compiled, each) for each in planned_for(machine)], _judged), machine)
 
 
-def better(attempt: Callable[[bool], T], judged: Callable[[T], object]) -> T:
-    """What an attempt makes with moves put together, or without that, whichever is judged to be less; the one that
-    there is where the other does not fit. Raises DoesNotFit if neither does."""
+def planned_for(machine: MachineConfig) -> list[MachineConfig]:
+    """The machine, behind those of half its GLB, of a quarter and so on, where it is larger than the default one's."""
+    if machine.glb_words <= DEFAULT.glb_words:
+        return [machine]
+    return [*planned_for(replace(machine, glb_bank_words=machine.glb_bank_words // 2)), machine]
+
+
+def labelled(work: Stages, machine: MachineConfig) -> Stages:
+    """The image says which machine it is for, whichever it was planned for."""
+    if work.image.machine != machine:
+        work.image = replace(work.image, map=work.image.map | {"machine": machine.as_dict()})
+    return work
+
+
+def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tuple]) -> T:
+    """What is judged to be least of what the attempts make. Raises the last one's failure where all fail."""
     from compiler.ir.failure import DoesNotFit, Unsupported
 
-    try:
-        composed = attempt(True)
-    except DoesNotFit:
-        return attempt(False)
-    try:
-        return min(composed, attempt(False), key=judged)
-    except (DoesNotFit, Unsupported):
-        return composed
+    found, failure = [], None
+    for attempt in attempts:
+        try:
+            found.append(attempt())
+        except (DoesNotFit, Unsupported) as error:
+            failure = error
+    if not found:
+        raise failure
+    return found[0] if len(found) == 1 else min(found, key=judged)
 
 
 def _judged(work: Stages) -> float:

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from compiler.files import unlink, write_all
@@ -21,7 +21,7 @@ from compiler.ir.failure import DoesNotFit, Failure, Unsupported
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operators.convolution import Weighted
 from compiler.ir.tensor import Quantized, Tensor
-from compiler.network import better, compile_part
+from compiler.network import best, compile_part
 from compiler.options import EFFORT, OBJECTIVES
 from compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from compiler.passes.partition import Part, Partition, Side, part_of, partition
@@ -110,7 +110,8 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
             known = failure if compose else None
             return _Compiling(model, machine, objective, effort, on_stage, known, compose).compiled()
 
-        return better(compiled, _judged) if composes(load(model)) else compiled(True)
+        ways = (True, False) if composes(load(model)) else (True,)
+        return best([partial(compiled, compose) for compose in ways], _judged)
 
 
 def _judged(compiled: Compiled) -> tuple[int, int]:

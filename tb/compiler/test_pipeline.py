@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of stages: their order, how far they run, what they leave."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from compiler.cost.predict import predict
 from compiler.emit import image
 from compiler.network import compile_network
 from compiler.pipeline import NAMES, STAGES
@@ -73,3 +75,14 @@ def test_more_than_addresses_can_name(model: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(image, "ADDRESS_SPACE", 640)
     with pytest.raises(ValueError, match="^the network takes [0-9]+ bytes of DRAM, addresses go to 640: "):
         compile_network(model, effort=8)
+
+
+def test_more_memory_never_costs_cycles(model: Path) -> None:
+    """Nor does a program planned for less say that it is for another machine."""
+    cycles = []
+    for words in (DEFAULT.glb_bank_words, 2 * DEFAULT.glb_bank_words, 4 * DEFAULT.glb_bank_words):
+        machine = replace(DEFAULT, glb_bank_words=words)
+        image = compile_network(model, machine, effort=8).image
+        assert image.machine == machine
+        cycles.append(predict(image).cycles)
+    assert cycles == sorted(cycles, reverse=True)
