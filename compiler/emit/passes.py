@@ -68,6 +68,8 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
                       turn: int) -> Descriptor:
     group, blocks = constants.group, constants.blocks(job)
     zero_point, filters = group.source.zero_point, constants.filters_of(job, turn)
+    if blocks.flat:
+        source, made = source.flat, made.flat
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
         halves = row_stationary_groups(group) // source.groups
         return convolution_descriptor(machine, ConvolutionPass(

@@ -120,16 +120,22 @@ class _Emitter:
         return self._areas[map_.name]
 
     def _fetch(self, n: int, source: FeatureMap, last: int) -> None:
-        """Loads the rows of an input that are not there yet; the maps of several images at once."""
+        """Loads the rows of an input that are not there yet; planes, and the maps of several images, at once."""
         group = self.plan.groups[n]
-        if group.images:
-            self.timeline.load(self._base(group, group.source), source.address, source.words)
+        if group.images or group.source.planar:
+            if not self._fetched.get(n):
+                self.timeline.load(self._base(group, group.source), source.address, source.words)
+            self._fetched[n] = last
             return
         self._load_rows(self._base(group, group.source), source, self._fetched.get(n, 0), last)
         self._fetched[n] = max(self._fetched.get(n, 0), last)
 
     def _load_slice(self, group: Group, source: FeatureMap, job: Job) -> None:
         """Loads the channels of an input that a job reads."""
+        if source.planar:
+            base = self._base(group, group.source) + job.slice * source.words * GLB_WORD_BYTES
+            self.timeline.load(base, source.address, source.words)
+            return
         row = group.source.layout.row_words
         base = self._base(group, group.source) + job.slice * source.row_words * GLB_WORD_BYTES
         for y in range(*job.reads):
@@ -158,17 +164,17 @@ class _Emitter:
     def _wait_for(self, region: Region) -> None:
         """A pass is held by transfers, where its ifmap stream alone is by passes: so a word or two of what the last
         pass has written are stored, nowhere in particular, before another operand of the next one is read."""
-        if fresh := self.timeline.fresh(region):
-            address, words = fresh[0][0], min(fresh[0][1], 2)
+        fresh = self.timeline.fresh(region)
+        if fresh is not None:
             if "wait" not in self._areas:
                 self._areas["wait"] = self.dram.area("wait", 2)
-            self.timeline.store(self._areas["wait"], address, words)
+            self.timeline.store(self._areas["wait"], fresh - fresh % 2, 2)
 
     def _store(self, group: Group, made: FeatureMap, job: Job) -> None:
-        """Stores the rows that a job has made, or a slice; the maps of several images at once."""
+        """Stores the rows that a job has made, or a slice; planes, and the maps of several images, at once."""
         base = self._area(group.output, f"{'output' if group.stored else 'spill'}.{group.output.name}")
         base += group.image * group.output.layout.words * GLB_WORD_BYTES
-        if group.images:
+        if group.images or group.output.planar:
             self.timeline.store(base + job.slice * made.words * GLB_WORD_BYTES, made.address, made.words)
             return
         first, last = (0, made.rows) if group.averaged else (job.first, job.last)

@@ -72,10 +72,11 @@ class Timeline:
         self.moves.append(Move(transfer, tuple(after)))
         self._moved[where] = len(self.moves)
 
-    def fresh(self, region: Region) -> Region:
-        """The part of a region that the last pass has written, which only an ifmap stream can wait for."""
+    def fresh(self, region: Region) -> int | None:
+        """The first word of a region that the last pass has written, which only an ifmap stream can wait for."""
         last = len(self.works)
-        return [(a, n) for a, n in region if n and last and self._written[a : a + n].max() == last]
+        return next((a + int(self._written[a : a + n].argmax()) for a, n in region
+                     if n and last and self._written[a : a + n].max() == last), None)
 
     def run(self, descriptor: Descriptor, ifmap: Region, resident: Region, written: Region, ring: Region,
             cycles: int = 0) -> None:

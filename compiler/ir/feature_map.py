@@ -6,7 +6,7 @@ zero): word g of a pixel holds channels 2qg to 2qg + q - 1 in its low half, the 
 has at most 4 channels, and two neighbouring pixels in a word: columns 2k in its low half, 2k + 1 in its high half.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,6 +94,14 @@ class FeatureMap:
     def group_step(self) -> int:
         """Words from one group to the next."""
         return self.images * self.image_step if self.planar else self.pitch
+
+    @property
+    def flat(self) -> "FeatureMap":
+        """The same words as a map of one row, to whose pixels belong those between the rows, which are nobody's. Raises
+        ValueError unless the rows of each group lie behind each other, from the first to the last."""
+        if not self.planar or self.packed or self.images > 1 or self.ring_rows != self.rows or self.shift:
+            raise ValueError("a map that is one row lies whole, in planes")
+        return replace(self, rows=1, cols=self.rows * self.pitch, ring_rows=1)
 
     def row_address(self, y: int) -> int:
         return self.address + (y + self.shift) % self.ring_rows * self.row_step

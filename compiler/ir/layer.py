@@ -21,18 +21,20 @@ OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 
 @dataclass(frozen=True)
 class Map:
-    """An activation as the machine has it: int8 [H, W, C] of one image; packed: two pixels share a word."""
+    """An activation as the machine has it: int8 [H, W, C] of one image; packed: two pixels share a word; planar: as a
+    whole it lies in planes, one for each 8 channels."""
 
     name: str
     shape: tuple[int, int, int]
     quantization: Quantization
     packed: bool = False
+    planar: bool = False
 
     @property
     def layout(self) -> FeatureMap:
-        """As it lies in DRAM, row by row."""
+        """As it lies in DRAM."""
         rows, cols, channels = self.shape
-        return FeatureMap(rows, cols, word_groups(channels), 0, rows, packed=self.packed)
+        return FeatureMap(rows, cols, word_groups(channels), 0, rows, planar=self.planar, packed=self.packed)
 
     @property
     def zero_point(self) -> int:
@@ -174,7 +176,8 @@ class Group:
     def geometry(self) -> tuple:
         """All but names, places in a batch and values: groups of one geometry have the same mappings."""
         shapes = tuple(weights.shape for weights in self.weights)
-        return type(self), self.source.shape, self.source.packed, self.window, shapes, self.averaged, self.images
+        return (type(self), self.source.shape, self.source.packed, self.window, shapes, self.averaged, self.images,
+                self.flat)
 
     @property
     def layer(self) -> str:
@@ -202,6 +205,11 @@ class Group:
     @property
     def at_once(self) -> bool:
         """Whether its rows cannot be made in turn."""
+        return False
+
+    @property
+    def flat(self) -> bool:
+        """Whether all of its maps, where they are whole, can be taken as maps of one row (FeatureMap.flat)."""
         return False
 
     @property
@@ -301,6 +309,16 @@ class Pointwise(Filtered):
     @property
     def operators(self) -> str:
         return "pointwise"
+
+    @property
+    def flat(self) -> bool:
+        return self.row_by_row and all(map_.planar for map_ in (self.source, self.output, *self.others))
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether each pixel is made of those in its place alone, whatever the rows are."""
+        alike = all(other.shape[:2] == self.output.shape[:2] for other in self.others)
+        return alike and self.window == Window() and not self.averaged and not self.images and self.map_shape[1] > 1
 
 
 @dataclass(frozen=True, kw_only=True)

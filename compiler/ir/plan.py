@@ -117,7 +117,10 @@ class Segment:
         return most
 
     def input_ring_rows(self) -> int:
-        """Rows of the input, coming from DRAM, that two jobs behind each other need; one where all read padding."""
+        """Rows of the input, coming from DRAM, that two jobs behind each other need, one where all read padding; in
+        planes it comes as a whole."""
+        if self.groups[0].source.planar:
+            return self.groups[0].source.shape[0]
         readers = [job for job in self.jobs if job.group == self.first]
         if self.way is Way.CHANNELS or not self.ahead:
             return max(1, *(job.reads[1] - job.reads[0] for job in readers))
@@ -133,9 +136,10 @@ class Segment:
 
     @property
     def slack(self) -> int:
-        """Rows that a map needs beside its own, if this segment works on it in place."""
+        """Rows that a map needs beside its own, if this segment works on it in place; in planes one job does it all."""
         group = self.groups[0]
-        return group.window.pads[0] if self.way is Way.IN_PLACE and not group.images else 0
+        at_once = group.images or group.source.planar
+        return group.window.pads[0] if self.way is Way.IN_PLACE and not at_once else 0
 
 
 @dataclass

@@ -15,9 +15,9 @@ from dataclasses import replace
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment
-from compiler.plan.estimates import Estimates
+from compiler.plan.estimates import Cost, Estimates
 from compiler.plan.flow import Flow
-from compiler.plan.pieces import in_pieces
+from compiler.plan.pieces import planners
 from compiler.plan.segments import SegmentPlanner, segments_of_images
 from model.config import MachineConfig
 
@@ -35,31 +35,43 @@ class BatchPlanner:
     def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
         self._estimates, self._images = Estimates(machine, objective), images
         cuts = _cuts(groups) if images > 1 and Flow(tuple(groups)).is_chain else [(groups, [])]
-        cuts = [(in_pieces(alone, self._estimates), together) for alone, together in cuts]
-        self._cuts = [(alone, SegmentPlanner(Flow(tuple(alone)), self._estimates), together)
-                      for alone, together in cuts]
+        self._cuts = [(planners(alone, self._estimates), together) for alone, together in cuts]
 
     def cheapest(self, refused: frozenset) -> Network:
         """refused: keys of segments that could not be placed. Raises DoesNotFit."""
         best, reason = None, None
-        for alone, planner, together in self._cuts:
+        for ways, together in self._cuts:
             try:
-                one, first = planner.cheapest(refused) if alone else ((0, 0), [])
+                one, first = _alone(ways, refused)
             except DoesNotFit as error:
                 reason = reason or error
                 continue
             if self._images == 1:
-                return alone, first
+                return first
             for count in (n for n in range(1 if not together else 2, self._images + 1) if self._images % n == 0):
                 found = _together(together, count, self._estimates, refused)
                 if found is None:
                     continue
                 cost = tuple(self._images * each + self._images // count * all_ for each, all_ in zip(one, found[0]))
                 if best is None or cost < best[0]:
-                    best = cost, count, [(alone, first), found[1]]
+                    best = cost, count, [first, found[1]]
         if best is None:
             raise reason
         return _repeated(self._images, *best[1:])
+
+
+def _alone(ways: list[SegmentPlanner], refused: frozenset) -> tuple[Cost, Network]:
+    """Groups that each image goes through by itself and their cost, by the first planner that finds a plan. Raises
+    DoesNotFit."""
+    planner, *others = ways
+    groups = list(planner.flow.groups)
+    try:
+        cost, segments = planner.cheapest(refused) if groups else ((0, 0), [])
+    except DoesNotFit:
+        if not others:
+            raise
+        return _alone(others, refused)
+    return cost, (groups, segments)
 
 
 def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:

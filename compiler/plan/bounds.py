@@ -96,18 +96,19 @@ class Bounds:
                 *((ring, places[n][0], places[n + 1][-1]) for n, ring in enumerate(rings))):
             steps[first] += words
             steps[last + 1] -= words
-        there = made = 0
+        there, height = 0, groups[-1].map_shape[0]
+        made = height if groups[-1].output.planar and not segment.to_dram else 0
         for step, job, unread in zip(steps, jobs, self._unread_rows()):
             there += step
             if job.group == segment.last - 1:
-                made = 2 * segment.rows if segment.slices > 1 else job.last
+                made = 2 * segment.rows if segment.slices > 1 else max(made, job.last)
             rows = min(2 * segment.rows, made) if segment.to_dram else made
             yield there + unread * source_row + rows * made_row // segment.slices
 
     def _unread_rows(self) -> list[int]:
         """For each job of a segment that goes stripe by stripe, the rows of its source that are there."""
-        segment = self.segment
-        height, ring = segment.groups[0].source.shape[0], segment.input_ring_rows() if segment.from_dram else 0
+        segment, source = self.segment, self.segment.groups[0].source
+        height, ring = source.shape[0], segment.input_ring_rows() if segment.from_dram or source.planar else 0
         rows, found = 0, []
         for job in reversed(segment.jobs):
             if job.group == segment.first:

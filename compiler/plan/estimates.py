@@ -81,6 +81,7 @@ class Estimates:
         """The same of groups of which segments cost the same."""
         if id(group) not in self._kind_of:
             constants = tuple(operation.constant_words for operation in group.operations)
-            kind = group.geometry, group.output.shape, constants
+            planar = group.source.planar, group.output.planar
+            kind = group.geometry, group.output.shape, planar, constants
             self._kind_of[id(group)] = group, self._kinds.setdefault(kind, len(self._kinds))
         return self._kind_of[id(group)][1]

@@ -31,7 +31,12 @@ def remembered(known: dict[tuple, T], key: tuple, make: Callable[[], T]) -> T:
 
 def job_key(machine: MachineConfig, group: Group, rows: int, way: Way) -> tuple:
     """Of jobs that have the same mappings."""
-    return machine, group.geometry, rows, way if way in (Way.IN_PLACE, Way.REFETCH) else None
+    return machine, group.geometry, rows, way if way in (Way.IN_PLACE, Way.REFETCH) else None, _whole(group, rows, way)
+
+
+def _whole(group: Group, rows: int, way: Way) -> bool:
+    """Whether all maps of a group with such jobs lie in the GLB as a whole."""
+    return way in (Way.WHOLE, Way.REFETCH) and rows == group.map_shape[0]
 
 
 def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.WHOLE) -> list[Mapping]:
@@ -43,7 +48,7 @@ def mappings_of(machine: MachineConfig, group: Group, rows: int, way: Way = Way.
     """
 
     def suitable() -> list[Mapping]:
-        found = mappings(machine, group, rows)
+        found = mappings(machine, group, rows, _whole(group, rows, way))
         if way is Way.IN_PLACE:
             return [m for m in found if _reads_once(group, m)]
         return [m for m in found if not stays(m)] if way is Way.REFETCH else found

@@ -6,7 +6,7 @@ input and output: where maps are small and channels many, the halves by themselv
 group with an average over its map has the whole map in flight, and what it reads in the GLB.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -14,27 +14,28 @@ from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
 from compiler.plan.estimates import Cost, Estimates
 from compiler.plan.flow import Flow
+from compiler.plan.planar_maps import Sizes, gaining_sizes, in_planes, in_planes_alone
 from compiler.plan.segments import SegmentPlanner
 from compiler.target.suit import average_apart
 
 ABOUT = 1.1  # times the least cost: which is less depends on the groups around
 
-Pieces = tuple[Group, ...]
+Pieces = Sequence[Group]
 
 
-def in_pieces(groups: list[Group], estimates: Estimates) -> list[Group]:
+def in_pieces(groups: list[Group], estimates: Estimates, sizes: Sizes = frozenset()) -> list[Group]:
     """The groups, each in the pieces that cost least by themselves, from DRAM to DRAM; where others cost about as much,
-    in those with which all groups cost least."""
+    in those with which all groups cost least. sizes: of maps in planes."""
     ways = [list(_ways(group)) for group in groups]
     kinds = [(group.geometry, group.output.shape) for group in groups]
     ranked: dict[tuple, list[int]] = {}
     for kind, of in zip(kinds, ways):
         if kind not in ranked:
-            ranked[kind] = _ranked(of, estimates)
+            ranked[kind] = _ranked([in_planes_alone(way, sizes) for way in of], estimates)
     chosen = {kind: ranks[0] for kind, ranks in ranked.items()}
 
-    def pieces(chosen: dict[tuple, int]) -> Pieces:
-        return tuple(piece for kind, of in zip(kinds, ways) for piece in of[chosen[kind]])
+    def pieces(chosen: dict[tuple, int]) -> list[Group]:
+        return in_planes([piece for kind, of in zip(kinds, ways) for piece in of[chosen[kind]]], sizes)
 
     least = None
     for other in ({kind: n} for kind, ranks in ranked.items() for n in ranks[1:]):
@@ -42,7 +43,30 @@ def in_pieces(groups: list[Group], estimates: Estimates) -> list[Group]:
         cost = _cost(pieces(chosen | other), estimates)
         if isinstance(least, DoesNotFit) or not isinstance(cost, DoesNotFit) and cost < least:
             least, chosen = cost, chosen | other
-    return list(pieces(chosen))
+    return pieces(chosen)
+
+
+def planners(groups: list[Group], estimates: Estimates) -> list[SegmentPlanner]:
+    """Planners of the groups in pieces, each with maps of one size more in planes, and cheaper for it, than the next;
+    the last one with all maps row by row, which leaves most to choose from."""
+
+    def plan(sizes: Sizes) -> SegmentPlanner:
+        return SegmentPlanner(Flow(tuple(in_pieces(groups, estimates, sizes))), estimates)
+
+    found, sizes = [plan(frozenset())], frozenset()
+    for size in gaining_sizes(groups, estimates.machine):
+        tried = plan(sizes | {size})
+        if any(group.flat for group in tried.flow.groups) and _spent(tried) < _spent(found[0]):
+            found, sizes = [tried, *found], sizes | {size}
+    return found
+
+
+def _spent(planner: SegmentPlanner) -> Cost:
+    """Infinite where nothing fits."""
+    try:
+        return planner.cheapest()[0]
+    except DoesNotFit:
+        return inf, inf
 
 
 def _ways(group: Group) -> Iterator[Pieces]:

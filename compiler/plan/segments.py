@@ -168,6 +168,22 @@ def _next_from_dram(flow: Flow, segment: Segment) -> bool:
 
 def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GROUPS) -> Iterator[Segment]:
     """All segments that begin with group `first` and have no more than `most` groups."""
+    return (segment for segment in _segments(flow, first, from_dram, most) if _keeps_planes(flow, segment))
+
+
+def _keeps_planes(flow: Flow, segment: Segment) -> bool:
+    """Whether maps that lie in planes go through DRAM as a whole, or in whole planes, and whether the output of work in
+    place lies as its input."""
+    one_stripe = len(segment.groups) == 1 and (not segment.rows or segment.rows >= segment.groups[0].map_shape[0])
+    source, made = segment.groups[0].source, segment.groups[-1].output
+    if segment.way is Way.IN_PLACE and (source.planar or made.planar):
+        return one_stripe and source.planar == made.planar
+    fetched = [map_ for _, map_ in flow.fetched(segment.first, segment.last)]
+    through_dram = [*fetched, *[source] * segment.from_dram, *[made] * segment.to_dram]
+    return one_stripe or not any(map_.planar for map_ in through_dram)
+
+
+def _segments(flow: Flow, first: int, from_dram: bool, most: int) -> Iterator[Segment]:
     network = flow.groups
 
     def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1,

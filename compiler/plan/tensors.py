@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from compiler.ir.buffer import Buffer, LiveRange, whole
 from compiler.ir.feature_map import FeatureMap, word_groups
-from compiler.ir.layer import Group, sliced
+from compiler.ir.layer import Group, Map, sliced
 from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
 from compiler.plan.bounds import Bounds
 from compiler.plan.flow import OUTSIDE, Flow
@@ -58,9 +58,13 @@ def _until(jobs: list[Job], n: int, words: int, free: int) -> int:
     return min(span(jobs, n)[1] + (2 if words <= free else 0), 2 * len(jobs) - 1)
 
 
-def _draft(shape: tuple[int, int, int], ring_rows: int, images: int = 0) -> FeatureMap:
-    rows, cols, channels = shape
-    return FeatureMap(rows, cols, word_groups(channels), 0, ring_rows, images=max(images, 1))
+def _draft(map_: Map, ring_rows: int, images: int = 0) -> FeatureMap:
+    return replace(map_.layout, ring_rows=ring_rows, images=max(images, 1))
+
+
+def _whole(group: Group) -> FeatureMap:
+    """A group's output as a whole."""
+    return _draft(group.output, group.output.shape[0], group.images)
 
 
 def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
@@ -75,10 +79,10 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
     turn, each for a job."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
     if segment.way is Way.CHANNELS:
-        layout = _draft(sliced(group, segment.slices).source.shape, rows)
+        layout = _draft(sliced(group, segment.slices).source, rows)
         return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))
-    layout = replace(_draft(group.source.shape, rows, group.images), planar=in_planes,
-                     packed=group.source.packed)
+    layout = _draft(group.source, rows, group.images)
+    layout = replace(layout, planar=in_planes or layout.planar)
     first, last = span(jobs, n)
     return MapPlan(layout, whole(group.name, "input", layout.words, first, last - early, loaded=True))
 
@@ -88,21 +92,21 @@ def _beside(jobs: list[Job], n: int, k: int, maker: int, segment_of: list[Segmen
     if maker != OUTSIDE and not segment_of[maker].to_dram:
         return made[maker]
     group = segment_of[n].network[n]
-    shape = group.others[k].shape
-    layout = _draft(shape, segment_of[n].operand_rows(n, shape[0]), group.images)
+    other = group.others[k]
+    layout = _draft(other, segment_of[n].operand_rows(n, other.shape[0]), group.images)
     return MapPlan(layout, whole(group.name, f"operand {k + 2}", layout.words, *span(jobs, n), loaded=True))
 
 
 def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
     """A whole map that stays until the last of its readers is done."""
     group = flow.groups[n]
-    layout = _draft(group.output.shape, group.output.shape[0], group.images)
+    layout = _whole(group)
     life = span(jobs, n)[0], span(jobs, flow.readers[n][-1])[1]
     return MapPlan(layout, whole(group.name, "output", layout.words, *life))
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    layout = _draft(group.output.shape, segment.ring_rows(n - segment.first))
+    layout = replace(_draft(group.output, segment.ring_rows(n - segment.first)), planar=False)
     return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
 
 
@@ -111,14 +115,14 @@ def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
     slice's. Who reads the output gets it behind the last store, so that it may take the space."""
     part, whole_map = sliced(group, segment.slices), segment.way is Way.SLICES
     rows = part.output.shape[0]
-    layout = replace(_draft(part.output.shape, rows if whole_map else min(segment.rows, rows), group.images),
-                     planar=whole_map)
+    layout = _draft(part.output, rows if whole_map else min(segment.rows, rows), group.images)
+    layout = replace(layout, planar=whole_map or layout.planar)
     return MapPlan(layout, whole(group.name, "output slices", 2 * layout.words, *span(jobs, n)))
 
 
 def _staged(jobs: list[Job], n: int, group: Group, segment: Segment, free: int) -> MapPlan:
     """An output on its way to DRAM: two stripes, one of them being stored. free: words beside the job behind it."""
-    layout = _draft(group.output.shape, min(group.output.shape[0], 2 * segment.rows))
+    layout = _draft(group.output, min(group.output.shape[0], 2 * segment.rows))
     end = _until(jobs, n, layout.words, free)
     return MapPlan(layout, whole(group.name, "output stripes", layout.words, span(jobs, n)[0], end))
 
@@ -131,26 +135,27 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     group, to_dram = groups[n], segment_of[n].to_dram
     rows = group.output.shape[0]
     if to_dram:
-        layout = _draft(group.output.shape, rows, group.images)
+        layout = _whole(group)
         if n + 1 < len(groups) and group.output in (groups[n + 1].source, *groups[n + 1].others):
             free = 0  # its reader gets it behind the store
         end = _until(jobs, n, layout.words, free)
         return MapPlan(layout, whole(group.name, "output", layout.words, span(jobs, n)[0], end))
     following = segment_of[n + 1]
     death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in early_tile else span(jobs, n + 1)[1]
-    if segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE:
-        layout = replace(_draft(group.output.shape, rows, group.images), planar=True)
+    if following.way is not Way.IN_PLACE and (
+            group.output.planar or segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE):
+        layout = replace(_whole(group), planar=True)
         birth = span(jobs, n)[0]
         early = min(early_tile[n] // 8, layout.groups) * layout.group_step if n in early_tile else layout.words
         parts = [LiveRange(0, early, birth, death)]
         if early < layout.words:
             parts.append(LiveRange(early, layout.words - early, birth + 1, death))
         return MapPlan(layout, Buffer(group.name, "output", parts))
-    if group.images:
-        layout = _draft(group.output.shape, rows, group.images)
+    if group.images or group.output.planar:
+        layout = _whole(group)
         life = span(jobs, n)[0], span(jobs, _reader(n, segment_of))[1]
         return MapPlan(layout, whole(group.name, "output", layout.words, *life))
-    layout = _draft(group.output.shape, rows + following.slack)
+    layout = _draft(group.output, rows + following.slack)
     lives = []
     for y in range(rows):
         birth = min(p for p, job in enumerate(jobs)

@@ -4,6 +4,7 @@
 import numpy as np
 
 from compiler.ir.failure import Inconsistent
+from compiler.ir.feature_map import FeatureMap
 from compiler.ir.plan import Job, Plan
 from compiler.plan.flow import OUTSIDE, Flow
 from compiler.plan.search import Placed
@@ -12,10 +13,11 @@ from model.config import MachineConfig
 
 def verify_plan(plan: Plan) -> None:
     """Raises Inconsistent unless the segments are all groups in their order, the jobs of a group make all of its rows
-    once, in order, and all slices of its filters, and what a job reads has been made before. Within a segment the last
-    rows are left out where the next group reads none of them.
+    once, in order, and all slices of its filters, what a job reads has been made before, and maps that go through DRAM
+    lie in the GLB as they do there. Within a segment the last rows are left out where the next group reads none.
     """
     _verify_segments(plan)
+    _verify_planes(plan)
     makers = Flow(tuple(plan.groups)).makers
     heights = [group.map_shape[0] for group in plan.groups]
     rows, slices = [0] * len(heights), [0] * len(heights)  # rows made in all slices, and slices of the next ones
@@ -54,6 +56,23 @@ def _verify_segments(plan: Plan) -> None:
         raise Inconsistent(f"no segment has group {plan.groups[place].name}")
     if [id(segment) for segment in plan.segment_of] != [id(s) for s in plan.segments for _ in s.groups]:
         raise Inconsistent("a group is said to be of another segment")
+
+
+def _verify_planes(plan: Plan) -> None:
+    """Slices of several images lie in planes, whatever their map says."""
+    for n, (group, segment) in enumerate(zip(plan.groups, plan.segment_of)):
+        ends = [(plan.read[n], group.source)] if n == segment.first and segment.from_dram else []
+        ends += [(plan.made[n], group.output)] if n == segment.last - 1 and segment.to_dram else []
+        ends += [(made, map_) for made, map_ in zip(plan.others[n], group.others) if made.buffer.loaded]
+        for layout, map_ in ((end.layout, map_) for end, map_ in ends if not group.images):
+            if layout.planar != map_.planar or layout.planar and layout.ring_rows != layout.rows:
+                raise Inconsistent(f"group {group.name}: {map_.name} lies in the GLB in {_kind(layout)}, in DRAM in "
+                                   f"{_kind(map_.layout)}")
+
+
+def _kind(layout: FeatureMap) -> str:
+    whole = "" if layout.ring_rows == layout.rows else "parts of "
+    return whole + ("planes" if layout.planar else "rows")
 
 
 def _verify_reads(plan: Plan, job: Job) -> None:

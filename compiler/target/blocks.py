@@ -14,6 +14,7 @@ class Blocks:
     inner        neighbouring blocks done in turn within a filter tile: side by side, or, with `below`, row blocks of
                  whole rows
     first_row    first output row of the pass
+    flat         pixels of maps as one row (FeatureMap.flat)
     images       0: one image; else n, rows x images being columns of the array: so many images have all the
                  pixels of `rows` rows in flight side by side, and `inner` counts such runs of images
     """
@@ -27,6 +28,7 @@ class Blocks:
     first_row: int = 0
     images: int = 0
     below: bool = False
+    flat: bool = False
 
     @property
     def columns(self) -> int:

@@ -2,7 +2,7 @@
 """How a group's rows are laid on the array: every legal mapping, and what it costs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise,
 from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_pixels, pairs, slides, walks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.encoding import ArrayMode, Operation
+from model.encoding import STREAM_RANGE, ArrayMode, Operation
 
 CONVOLUTION_FILTERS = 4  # p
 DEPTHWISE_LATENCY = 12  # cycles from a group's last word to its first product, and from its last to the next word
@@ -47,21 +47,22 @@ class Mapping:
 
     def __str__(self) -> str:
         b = self.blocks
-        below = " below" if b.below else ""
-        return (f"{self.mode.name.lower()}, {b.rows} rows x {b.cols} blocks x {b.pixels} pixels,"
+        below, flat = " below" if b.below else "", "flat, " if b.flat else ""
+        return (f"{self.mode.name.lower()}, {flat}{b.rows} rows x {b.cols} blocks x {b.pixels} pixels,"
                 f" inner {b.inner}{below}, outer {b.outer}, {self.tiles} tiles of {self.tile}")
 
 
-def mappings(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
+def mappings(machine: MachineConfig, group: Group, rows: int, whole: bool = False) -> list[Mapping]:
     """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
-    images at once, none by taps of a packed map: single words are no pixels."""
+    images at once, none by taps of a packed map: single words are no pixels. whole: all maps of the group lie in the
+    GLB as a whole, and all rows are made."""
     if isinstance(group, Elementwise):
         return [_elementwise(group, rows)]
     if isinstance(group, (Convolution, Grouped)):
         found = [] if group.images or group.source.packed else _by_taps(machine, group, rows)
         found += [] if group.images else _row_stationary(machine, group, rows)
     else:
-        found = _separables(machine, group, rows)
+        found = [*_separables(machine, group, rows), *(_flat(machine, group) if whole and group.flat else ())]
     # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what
     # reads the ofmap waits for the sums of the last.
     kept = -1 if isinstance(group, Separable) else 1
@@ -156,6 +157,16 @@ def _separables(machine: MachineConfig, group: Group, rows: int) -> Iterator[Map
             if mode == ArrayMode.FUSED and tiles > 1 and words > machine.word_buffer_words:
                 continue
             yield Mapping(mode, blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles))
+
+
+def _flat(machine: MachineConfig, group: Pointwise) -> Iterator[Mapping]:
+    """Of all rows as one, if that has no more columns than a stream counts."""
+    cols, channels = group.source.layout.flat.cols, group.source.shape[2]
+    if cols > STREAM_RANGE.largest("cols"):
+        return
+    one_row = replace(group, source=replace(group.source, shape=(1, cols, channels)))
+    for mapping in _separables(machine, one_row, 1):
+        yield replace(mapping, blocks=replace(mapping.blocks, flat=True))
 
 
 def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:

@@ -142,7 +142,7 @@ def test_waits_for_a_residual(seed: int, tmp_path: Path) -> None:
 def test_compiler_refuses_a_residual_without_a_wait(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "net.tflite"
     path.write_bytes(residual(np.random.default_rng(seed)))
-    monkeypatch.setattr(Timeline, "fresh", lambda self, region: [])
+    monkeypatch.setattr(Timeline, "fresh", lambda self, region: None)
     with pytest.raises(ScheduleError, match=r"\(pass, ofmap\) and command [0-9]+ \(pass, residual\)"):
         compile_network(path, effort=8)
 

@@ -213,6 +213,12 @@ def segment(n: int, **fields: int) -> Callable[[Plan], Plan]:
                                                 for place, each in enumerate(plan.segments)])
 
 
+def in_planes(plan: Plan) -> Plan:
+    """What the first group reads, from DRAM."""
+    first = plan.read[0]
+    return replace(plan, read=[replace(first, layout=replace(first.layout, planar=True)), *plan.read[1:]])
+
+
 PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
     "a job is missing": (jobs(lambda jobs: jobs[:-1]), "group .*: its jobs make [0-9]+ of 40 rows, [0-9]+ slices"),
     "the first job is missing": (
@@ -237,6 +243,7 @@ PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
                         "a segment from group block0 on is of another network"),
     "another segment's": (lambda plan: replace(plan, segment_of=[replace(plan.segments[0])] * len(plan.groups)),
                           "a group is said to be of another segment"),
+    "other planes than in DRAM": (in_planes, "group .*: image lies in the GLB in parts of planes, in DRAM in rows"),
 }
 
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which maps lie in planes wherever they are as a whole: those of pointwise groups that keep more columns of the array
+busy with a map of one row than with rows that do not divide well."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from compiler.ir.layer import Group, Map, Pointwise, Separable, halves
+from compiler.target.mapping import mappings
+from model.config import MachineConfig
+
+LEAST_GAIN = 0.97  # of the cycles row by row: below that it is worth a plan of its own
+
+Sizes = frozenset[tuple[int, int]]  # of maps, (rows, columns)
+
+
+def gaining_sizes(groups: list[Group], machine: MachineConfig) -> list[tuple[int, int]]:
+    """Sizes of maps on which a group, or a half of one, takes fewer cycles if they are one row, smallest first."""
+    found = set()
+    for group in groups:
+        second = halves(group)[1] if isinstance(group, Separable) else group
+        size = group.map_shape
+        if size not in found and isinstance(second, Pointwise) and _gains(second, machine):
+            found.add(size)
+    return sorted(found)
+
+
+def _gains(group: Pointwise, machine: MachineConfig) -> bool:
+    source, output = (replace(map_, planar=True) for map_ in (group.source, group.output))
+    planar = replace(group, source=source, output=output, others=(), epilogue=())
+    if not planar.row_by_row or planar.source.layout.words > machine.glb_words:
+        return False
+    by_row, any_way = (mappings(machine, planar, group.map_shape[0], whole)[0].cycles for whole in (False, True))
+    return any_way < LEAST_GAIN * by_row
+
+
+def in_planes(groups: list[Group], sizes: Sizes) -> list[Group]:
+    """The groups, with those maps in planes that lie between them and that groups of these sizes take as one row."""
+    inner = {group.output.name for group in groups if not group.stored}
+    return _with(groups, {name for names in _rows(groups, sizes) if names <= inner for name in names})
+
+
+def in_planes_alone(groups: list[Group], sizes: Sizes) -> list[Group]:
+    """Likewise with the maps at their ends, which lie as the groups beside them say."""
+    return _with(groups, {name for names in _rows(groups, sizes) for name in names})
+
+
+def _rows(groups: list[Group], sizes: Sizes) -> Iterator[set[str]]:
+    """Names of the maps of each group that may take them as one row."""
+    for group in groups:
+        if isinstance(group, Pointwise) and group.row_by_row and group.map_shape in sizes:
+            yield {group.source.name, group.output.name, *(other.name for other in group.others)}
+
+
+def _with(groups: list[Group], names: set[str]) -> list[Group]:
+    def laid(map_: Map) -> Map:
+        return replace(map_, planar=True) if map_.name in names else map_
+
+    return [replace(group, source=laid(group.source), output=laid(group.output), others=tuple(map(laid, group.others)))
+            for group in groups] if names else groups
