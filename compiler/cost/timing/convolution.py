@@ -105,8 +105,10 @@ class Convolution:
         at = units.filters.stream.next(limit)
         if at is None:
             return False
-        if used >= 0:
-            at = max(at, *(self._ends[pe][used] for pe in self._rows[row]))
+        if used >= 0:  # the words of a group leave one by one with its last pixel
+            behind = (n * self._run + last - units.machine.filter_words) % self._run
+            later = (self._run - 1 - behind) * units.slow
+            at = max(at, *(self._ends[pe][used] - later for pe in self._rows[row]))
         if at >= limit:
             return False
         units.filters.stream.send(at)

@@ -43,7 +43,8 @@ class Drain:
         self._unit = 0  # of the first of these: units done
         self._is_running = False
         self._told = 0  # tiles of all passes
-        self._freed = [(0, 0)] * 2  # of the tiles two before each: first cycles in which row 0's psum half is free, by set
+        # Of the tiles two before each: by set, the first cycle in which row 0's psum half is free.
+        self._freed = [(0, 0)] * 2
         self.left = 0  # cycle in which the drain sequencer finds the array empty
         self.written = 0  # cycle of the last ofmap word
         self._words = self._come = 0  # ofmap words and words of tables of the pass, so far
