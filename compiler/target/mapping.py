@@ -14,8 +14,10 @@ from compiler.target.limits import dealt_filters, most_pixels, one_by_one, slide
 from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import ArrayMode, Operation
 
+FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
+FIRST_SUM = 4  # cycles from a depthwise group's begin to that
 DEPTHWISE_LATENCY = 12  # cycles from a group's last word to its first product, and from its last to the next word
-CONFLICTS = 8  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
+CONFLICTS = 6  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,8 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
         beats = span * blocks.columns // blocks.rows * _row_beats(blocks, stride, words, left)
         beats += beats // CONFLICTS
-        first, later = max(pointwise + depthwise, beats, arrival), max(pointwise, arrival)
+        finished = FINISHED_PIXEL * blocks.pixels + FIRST_SUM
+        first, later = max(pointwise + depthwise, beats, arrival, finished), max(pointwise, arrival)
         if isinstance(group, Depthwise):
             # A PE holds the words of one group; those of the next come when it is done.
             in_turn = beats + max(0, depthwise - beats // 2) + DEPTHWISE_LATENCY
