@@ -23,7 +23,7 @@ from compiler.target.limits import most_filters, most_pixels
 from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, pad_runs
 from model import encoding as enc
 from model.array import drain_beats
-from model.config import DEFAULT, MachineConfig
+from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import Operation, PoolMode, Stream
 from model.operators.elementwise import AddParameters
@@ -138,9 +138,10 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
         ipsum_address = memory.place(_pack_ipsum(ipsum, places, convolution_descriptor(machine, final)))
         final = replace(final, ipsum_address=ipsum_address)
     if output is not None:
-        table_address = memory.place(pack_table(output, tiles))
-        final = replace(final, table_address=table_address, ofmap=place_ofmap(memory, height, width, tiles),
-                        output=output.output, last_channels=(m - 1) % 8 + 1)
+        groups = tiles * -(-p * sets.down // GLB_WORD_BYTES)
+        table_address = memory.place(pack_table(output, groups))
+        final = replace(final, table_address=table_address, ofmap=place_ofmap(memory, height, width, groups),
+                        output=output.output, last_channels=_last_channels(m, groups))
     descriptor = convolution_descriptor(machine, final)
     if addition is not None:
         _set_addition(descriptor, memory, final.ofmap, addition)
@@ -215,9 +216,10 @@ def _convolution_places(machine: MachineConfig, c: ConvolutionPass, shape: tuple
     width = blocks.rows // sets.folds
     per_tile = c.p * c.t
     across = col // width
-    y = down * blocks.rows + (chain * machine.cols if sets.folds > 1 else 0) + col % width
+    rows, filters = (width, 0) if sets.folds > 1 else (0, c.p)  # from chain to chain, where they come in turn
+    y = down * blocks.rows + chain * rows + col % width
     x = along * blocks.pixels + pixel
-    m = tile * per_tile + across * c.p * sets.down + slot
+    m = tile * per_tile + across * c.p * sets.down + chain * filters + slot
     used = (across < sets.across) & (m < shape[0]) & (y < shape[1]) & (x < shape[2])
     places = np.where(used[..., None], np.stack([m, y, x], axis=-1), -1)
     return places.reshape(blocks.outer * c.tiles, -1, machine.cols, 3)
@@ -273,8 +275,12 @@ def place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, t
     packed, count = pack_pointwise(filters, tile), len(filters)
     address = memory.place(packed)
     tables = memory.place(pack_table(table, len(packed) * tile // 8)) if table else 0
-    full = len(packed) * tile == -(-count // 8) * 8
-    return Filters(tile, len(packed), address, tables, last_channels=(count - 1) % 8 + 1 if full else 8)
+    return Filters(tile, len(packed), address, tables, last_channels=_last_channels(count, len(packed) * tile // 8))
+
+
+def _last_channels(count: int, groups: int) -> int:
+    """Channels of the last of so many groups, which padding may fill, of so many filters."""
+    return (count - 1) % 8 + 1 if groups == -(-count // 8) else 8
 
 
 def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: np.ndarray | None,

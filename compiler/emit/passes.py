@@ -18,7 +18,6 @@ from compiler.target.descriptors.elementwise import (
 )
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.descriptors.streams import linear_stream
-from compiler.target.mapping import CONVOLUTION_FILTERS
 from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import DEPTHWISE_GROUP_WORDS, LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
@@ -73,7 +72,7 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
         halves = row_stationary_groups(group) // source.groups
         return convolution_descriptor(machine, ConvolutionPass(
-            source, group.window, blocks, zero_point, CONVOLUTION_FILTERS, 4, 1, machine.sets,
+            source, group.window, blocks, zero_point, constants.packing.tile // machine.sets, 4, 1, machine.sets,
             filters.tiles, filters.address, None, filters.table_address, made,
             group.table.output, filters.last_channels, halves))
     pool = PoolMode.AVERAGE if group.averaged else PoolMode.NONE

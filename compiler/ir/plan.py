@@ -47,9 +47,9 @@ class Job:
 @dataclass(frozen=True)
 class Segment:
     """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of the
-    filters or channels; ahead: the input of a stripe comes from DRAM while the one before is worked on; beside: GLB
-    words of maps that are there meanwhile, beside the segment's source and output; fetched: words of those that come
-    from DRAM, for this segment."""
+    filters or channels; ahead: the input of a stripe comes from DRAM while the one before is worked on; lead: stripes
+    that each group is ahead of the one behind it; beside: GLB words of maps that are there meanwhile, beside the
+    segment's source and output; fetched: words of those that come from DRAM, for this segment."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
     first: int
@@ -60,6 +60,7 @@ class Segment:
     to_dram: bool = False
     slices: int = 1
     ahead: bool = True
+    lead: int = 1
     beside: int = 0
     fetched: int = 0
 
@@ -71,21 +72,22 @@ class Segment:
     def key(self) -> tuple:
         """What it is, whichever network it stands in."""
         groups = tuple((group.layer, group.images) for group in self.groups)
-        return groups, self.way, self.rows, self.from_dram, self.to_dram, self.slices, self.ahead, self.beside
+        order = self.rows, self.slices, self.ahead, self.lead
+        return groups, self.way, order, self.from_dram, self.to_dram, self.beside
 
     @cached_property
     def jobs(self) -> list[Job]:
-        """In an order in which no job reads what the one just before it wrote, where that can be: each
-        group is a stripe ahead of the one behind it."""
+        """In an order in which no job reads what the one just before it wrote, where that can be: of several
+        groups, a stripe of each in turn, the last group's first."""
         heights = [group.map_shape[0] for group in self.groups]
         if self.way in (Way.WHOLE, Way.SLICES):
             return [replace(self._job(0, 0, heights[0]), slice=n) for n in range(self.slices)]
         targets = self._targets(heights)
         stripes, depth = len(targets[-1]), len(targets)
         made, jobs = [0] * depth, []
-        for turn in range(stripes + depth - 1):
+        for turn in range(stripes + (depth - 1) * self.lead):
             for n in reversed(range(depth)):
-                stripe = turn - n
+                stripe = turn - n * self.lead
                 if 0 <= stripe < stripes and targets[n][stripe] > made[n]:
                     job = self._job(n, made[n], targets[n][stripe])
                     jobs += [replace(job, slice=k) for k in range(self.slices)]

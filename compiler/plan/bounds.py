@@ -17,7 +17,7 @@ from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way
-JOB_OVERHEAD = 10  # cycles between two jobs
+JOB_OVERHEAD = 40  # cycles between two jobs
 TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
 AGAIN_SHARE = 8  # of the time of the port for maps and for filters that come again, which counts once more

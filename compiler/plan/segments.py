@@ -220,7 +220,10 @@ def _segments(flow: Flow, first: int, from_dram: bool, most: int) -> Iterator[Se
             for to_dram in flow.exits(last - 1):
                 if in_place and last == first + 1 and not to_dram:
                     continue  # the same with more words
-                yield segment(last, Way.STRIPES, rows, from_dram, to_dram)
+                stripes = segment(last, Way.STRIPES, rows, from_dram, to_dram)
+                yield stripes
+                if last == first + 2:  # with one stripe, a job reads what the one just before it wrote
+                    yield replace(stripes, lead=2)
 
 
 def _refetched(group: Group) -> Iterator[tuple[int, int]]:

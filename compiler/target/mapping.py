@@ -11,12 +11,13 @@ from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
 from compiler.target.limits import dealt_filters, most_pixels, pairs, slides, walks
-from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
+from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import STREAM_RANGE, ArrayMode, Operation
 
-CONVOLUTION_FILTERS = 4  # p
+FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
+FIRST_SUM = 4  # cycles from a depthwise group's begin to that
 DEPTHWISE_LATENCY = 12  # cycles from a group's last word to its first product, and from its last to the next word
-CONFLICTS = 8  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
+CONFLICTS = 6  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,8 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
         beats = span * blocks.columns // blocks.rows * pairs(words, left)
         beats += beats // CONFLICTS
-        first, later = max(pointwise + depthwise, beats, arrival), max(pointwise, arrival)
+        finished = FINISHED_PIXEL * blocks.pixels + FIRST_SUM
+        first, later = max(pointwise + depthwise, beats, arrival, finished), max(pointwise, arrival)
         if isinstance(group, Depthwise):
             # A PE holds the words of one group; those of the next come when it is done.
             in_turn = beats + max(0, depthwise - beats // 2) + DEPTHWISE_LATENCY
@@ -225,24 +227,25 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
 
 
 def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
-    """On two sets, which share the channels of a word or the filters of a tile."""
-    window, p = group.window, CONVOLUTION_FILTERS
+    """On two sets, which share the filters of a tile: words of 8 channels are made of p filters of each, or of one."""
+    window, total = group.window, word_groups(len(group.filters)) * GLB_WORD_BYTES
     taps, slow = window.kernel[1], WORD_CHANNELS // machine.multipliers
-    if (not isinstance(group, Convolution) or machine.sets != 2 or not slides(window) or group.averaged
-            or p * taps > machine.filter_words):
+    if not isinstance(group, Convolution) or machine.sets != 2 or not slides(window) or group.averaged:
         return []
     width, stride = group.map_shape[1], window.stride[0]
-    tile = p * machine.sets
-    tiles, groups = -(-len(group.filters) // tile), -(-group.source.shape[2] // WORD_CHANNELS)
+    groups = -(-group.source.shape[2] // WORD_CHANNELS)
     found = []
-    for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1)):
-        if pixels * stride % 2 and pixels < width:
-            continue  # pairs of words begin at even columns
-        along = -(-width // (cols * pixels))
-        blocks = Blocks(down, cols, pixels, rows // down, along)
-        span = (down - 1) * stride + window.kernel[0]
-        beats = span * cols * pairs((pixels - 1) * stride + taps, window.pads[2])
-        work = max(p * taps * pixels * slow, beats)
-        cycles = blocks.outer * tiles * max(groups * work, tile * pixels)
-        found.append(Mapping(ArrayMode.CONVOLUTION, blocks, tile, tiles, cycles))
+    for p in (GLB_WORD_BYTES // machine.sets, GLB_WORD_BYTES):
+        tile = p * machine.sets
+        if p * taps > machine.filter_words or total % tile:
+            continue
+        for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1)):
+            if pixels * stride % 2 and pixels < width:
+                continue  # pairs of words begin at even columns
+            blocks = Blocks(down, cols, pixels, rows // down, -(-width // (cols * pixels)))
+            span = (down - 1) * stride + window.kernel[0]
+            beats = span * cols * pairs((pixels - 1) * stride + taps, window.pads[2])
+            work = max(p * taps * pixels * slow, beats)
+            cycles = blocks.outer * (total // tile) * max(groups * work, tile * pixels)
+            found.append(Mapping(ArrayMode.CONVOLUTION, blocks, tile, total // tile, cycles))
     return found

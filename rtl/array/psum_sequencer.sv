@@ -74,18 +74,18 @@ module psum_sequencer
   assign ready_o        = convolution || 9'(pixel_count_i) >= shape_i.pixels;
 
   assign ifmap_offset_o  = IfmapWidth'(tap_q);
-  assign filter_offset_o = convolution ? filter_offset_q : '0;
+  // With the last pixel each filter word leaves as it is used, and those behind it move up.
+  assign filter_offset_o = (convolution && !pixel_last) ? filter_offset_q : '0;
   assign pixel_offset_o  = PixelWidth'(pixel_q);
 
   always_comb begin : use_up
     ifmap_pop_o  = '0;
     filter_pop_o = '0;
     pixel_pop_o  = '0;
+    if (step_i && pixel_last) filter_pop_o = FilterWidth'(1);
     if (step_i && convolution) begin
       if (filter_last && tap_last) ifmap_pop_o = pixel_last ? window : stride;
-      if (group_last_o) filter_pop_o = filter_offset_q + FilterWidth'(1);
     end else if (step_i) begin
-      if (pixel_last) filter_pop_o = FilterWidth'(1);
       if (group_last_o) pixel_pop_o = PixelWidth'(shape_i.pixels);
     end
   end

@@ -99,7 +99,7 @@ module drain_sequencer
   logic [10:0] block_q;
   logic [8:0] pixel_q;
   logic [3:0] slot_q;           // filter, or set, within the block
-  logic [2:0] chain_q;          // outer loop where chains hold different pixels
+  logic [2:0] chain_q;          // outer loop where chains drain in turn
   logic       slot_last, pixel_last, block_last, chain_last, tile_end;
   logic       group_first, group_last, replay_last, tile_last, outer_last;
 

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -165,20 +166,18 @@ def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, sc
 
 def _block_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int,
                    finish: str) -> dict[str, int] | None:
-    """A mapping whose filters are a block of an int8 ofmap, in one set or in two; None: there is none."""
-    ways = [(p, MOST_BLOCK // p) for p in (8, 4) if p * kernel <= machine.filter_words]
-    found = []
-    for p, t in [way for way in ways if finish != "fold" or way[1] == 1]:
-        folds = range(2, machine.sets + 1) if finish == "fold" else [1]
-        for fold in folds:
-            e = fold * machine.cols if finish == "fold" else _up_to(rng, machine.cols)
-            r = 1 if finish == "fold" else _up_to(rng, min(2, machine.sets // t)) if machine.sets >= t else 0
-            try:
-                convolution_ids(machine, e, r or 1, t, kernel, stride)
-            except ValueError:  # an arrangement that there is not
-                continue
-            if r and machine.psum_words >= p * 2:
-                found.append(dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t))
+    """A mapping whose filters are blocks of an int8 ofmap, each in a set of its own or in two; None: there is none."""
+    found, sets = [], range(1, machine.sets + 1)
+    for p, t, r, folds in product((4, MOST_BLOCK), sets, (1, 2), sets):
+        e = folds * machine.cols if folds > 1 else _up_to(rng, machine.cols)
+        if (MOST_BLOCK not in (p, p * t) or t * r > machine.sets or p * kernel > machine.filter_words
+                or machine.psum_words < p * 2 or finish == "fold" and folds == 1 and p * t == MOST_BLOCK):
+            continue
+        try:
+            convolution_ids(machine, e, r, t, kernel, stride)
+        except ValueError:  # an arrangement that there is not
+            continue
+        found.append(dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t))
     return found[rng.integers(len(found))] if found else None
 
 
@@ -207,15 +206,14 @@ def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: 
 
 def draw_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int) -> dict[str, int]:
     """A mapping e, p, q, r, t of a convolution that the array takes."""
-    p = _up_to(rng, min(7, machine.filter_words // kernel))
+    p = _up_to(rng, min(MOST_BLOCK, machine.filter_words // kernel))
     for _ in range(ATTEMPTS):
         e = _up_to(rng, machine.cols * (machine.sets if rng.random() < 0.3 else 1))
         r = _up_to(rng, min(2, machine.sets))
         t = _up_to(rng, machine.sets // r * (1 if rng.random() < 0.5 else machine.cols // min(e, machine.cols)))
-        down = min(t, machine.sets // r) if e <= machine.cols else 1
         try:
             convolution_ids(machine, e, r, t, kernel, stride)
         except ValueError:  # an arrangement that there is not
             continue
-        return dict(e=e, p=min(p, MOST_BLOCK // down, 7), q=_up_to(rng, WORD_CHANNELS), r=r, t=t)
+        return dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t)
     raise AssertionError(f"no mapping of a {kernel} x {kernel} kernel fits {machine}")

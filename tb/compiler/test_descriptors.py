@@ -23,6 +23,8 @@ MAPPINGS = [
     dict(e=4, p=4, q=4, r=2, t=2),
     dict(e=4, p=4, q=4, r=1, t=4),
     dict(e=16, p=4, q=4, r=1, t=1),
+    dict(e=8, p=8, q=4, r=1, t=2),
+    dict(e=4, p=6, q=4, r=1, t=4),
     dict(e=5, p=3, q=2, r=1, t=1),
     dict(e=3, p=2, q=1, r=2, t=2),
     dict(e=2, p=1, q=4, r=1, t=6),
@@ -58,6 +60,7 @@ def check(layer: layers.Layer, machine: MachineConfig, about: str) -> None:
 )
 def test_convolutions(mapping: dict[str, int], packed: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
+    makes_words = mapping["p"] == 8 or mapping["p"] * mapping["t"] == 8 and mapping["r"] * mapping["t"] <= DEFAULT.sets
     for _ in range(6):
         kernel, stride, extra, width = (int(v) for v in rng.integers((1, 1, 0, 1), (4, 3, 3, 20)))
         pads = tuple(int(v) for v in rng.integers(0, kernel, 4))
@@ -71,7 +74,8 @@ def test_convolutions(mapping: dict[str, int], packed: bool, seed: int) -> None:
         ):
             continue
         layer = layers.convolution(
-            rng, mapping, width, kernel, stride, pads, extra=extra, with_ipsum=bool(rng.integers(2)), packed=packed
+            rng, mapping, width, kernel, stride, pads, extra=extra, with_ipsum=bool(rng.integers(2)), packed=packed,
+            with_ofmap=makes_words and bool(rng.integers(2)),
         )
         check(
             layer, DEFAULT, f"{mapping} F={width} R={kernel} U={stride} pads={pads} extra={extra}"

@@ -68,21 +68,23 @@ class Convolution:
         while self._drained + self._shape.groups <= groups:
             self._drained += self._shape.groups
             # A beat, to which all rows add, takes a cycle from row to row.
-            ends = (self._first_ends[pe][self._drained - 1] - self._row_of[pe] for pe in self._pes)
-            self._units.drain.tile(self._shape, max(ends))
+            sets = (self._first_ends, self._ends)[: self._shape.chains]
+            self._units.drain.tile(self._shape, *(
+                max(ends[pe][self._drained - 1] - self._row_of[pe] for pe in self._pes) for ends in sets))
 
     def _begin_group(self) -> None:
         """The next group's filters; a row takes them when it is done with words so many before."""
-        n, half, held = len(self._begins), 0, self._units.machine.filter_words // self._run
+        n, halves, held = len(self._begins), (0, 0), self._units.machine.filter_words // self._run
         if n % self._shape.groups == 0:
             self._finish(n)
-            half = self._units.drain.half
+            halves = self._units.drain.halves
         elif n >= held:
             self._finish(n - held + 1)
         while self._beat < (n + 1) * self._beats:
             self._send(NEVER)
-        later = half + self._shape.second_set
-        self._begins.append({row: (max(half + row, at), max(later + row, at)) for row, at in self._filters[n].items()})
+        first, second = halves
+        self._begins.append({row: (max(first + row, at), max(second + row, at))
+                             for row, at in self._filters[n].items()})
 
     def send_filters(self, limit: int) -> None:
         """Sends the filters that are known to have room before a cycle."""
@@ -103,8 +105,10 @@ class Convolution:
         at = units.filters.stream.next(limit)
         if at is None:
             return False
-        if used >= 0:
-            at = max(at, *(self._ends[pe][used] for pe in self._rows[row]))
+        if used >= 0:  # the words of a group leave one by one with its last pixel
+            behind = (n * self._run + last - units.machine.filter_words) % self._run
+            later = (self._run - 1 - behind) * units.slow
+            at = max(at, *(self._ends[pe][used] - later for pe in self._rows[row]))
         if at >= limit:
             return False
         units.filters.stream.send(at)

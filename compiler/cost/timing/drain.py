@@ -39,11 +39,12 @@ class Drain:
         self._banks = banks
         self.tables = Words(banks, Stream.TABLE, known)
         self._ready = 0  # first cycle in which a beat can enter the array
-        self._tiles: deque[tuple[PassShape, int]] = deque()  # not done: their ends
+        self._tiles: deque[tuple[PassShape, tuple[int, ...]]] = deque()  # not done: the ends of their chains
         self._unit = 0  # of the first of these: units done
         self._is_running = False
         self._told = 0  # tiles of all passes
-        self._freed = [0, 0]  # of the tiles two before each: first cycle in which row 0's psum half is free
+        # Of the tiles two before each: by set, the first cycle in which row 0's psum half is free.
+        self._freed = [(0, 0)] * 2
         self.left = 0  # cycle in which the drain sequencer finds the array empty
         self.written = 0  # cycle of the last ofmap word
         self._words = self._come = 0  # ofmap words and words of tables of the pass, so far
@@ -59,14 +60,15 @@ class Drain:
         self._popped.clear()
 
     @property
-    def half(self) -> int:
-        """The first cycle in which the PE of row 0 has a psum half for another tile; that of row r, r cycles later."""
+    def halves(self) -> tuple[int, int]:
+        """By set, the first cycle in which the PE of row 0 has a psum half for another tile; that of row r, r cycles
+        later."""
         while len(self._freed) <= self._told:
             self._next_unit(NEVER)
         return self._freed[self._told]
 
-    def tile(self, shape: PassShape, full: int) -> None:
-        """A tile whose last multiplication ends before cycle `full`."""
+    def tile(self, shape: PassShape, *full: int) -> None:
+        """A tile whose last multiplication ends before cycle `full`, of each chain that drains by itself."""
         self._told += 1
         self._tiles.append((shape, full))
 
@@ -88,8 +90,9 @@ class Drain:
         pixel, chain = self._unit % shape.pixels, CHAIN * (2 if shape.joined else 1)
         latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average + OPERATION_LATENCY * shape.operated
         at = max(self._ready, self._out[0] + 2 - latency)
-        if self._unit == 0:
-            at = max(at, full + SUMS_FULL - SKIPPED)
+        turn, begun = divmod(self._unit, shape.chain_beats // UNIT)
+        if begun == 0:
+            at = max(at, full[turn] + SUMS_FULL - SKIPPED)
         if pixel == 0 and at + UNIT - 1 + latency < limit:
             if not self._table(limit):
                 return False
@@ -104,7 +107,7 @@ class Drain:
         count = shape.columns if not shape.average else int(pixel == shape.pixels - 1)
         self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
         self._unit += 1
-        if self._unit == shape.tile_beats // UNIT:
+        if self._unit == shape.chains * shape.chain_beats // UNIT:
             self._end_tile(at, chain)
         return True
 
@@ -112,7 +115,8 @@ class Drain:
         shape, _ = self._tiles.popleft()
         self._unit = 0
         self.left = at - 1 + chain + EMPTY
-        self._freed.append(at - 1 + FREED - shape.second_set)
+        free = at - 1 + FREED
+        self._freed.append((free - shape.second_set, free))
         self.written = self._out[1]
 
     def words(self, shape: PassShape, ready: int) -> int:

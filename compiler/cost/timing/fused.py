@@ -151,7 +151,7 @@ class _Pointwise:
             return False
         room = self._ends[n - self._ahead] if n >= self._ahead else 0
         sent = max(self.words[job], self._sent + shape.pixels, room + 1 + shape.pixels)
-        half = self._drain.half if group == 0 else 0
+        half = max(self._drain.halves) if group == 0 else 0
         if max(self._free[0], sent, half) >= limit:
             return False
         self._sent, self._free = sent, [max(free, sent, half + row) for row, free in enumerate(self._free)]

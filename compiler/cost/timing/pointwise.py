@@ -20,7 +20,7 @@ class Pointwise:
         last = [self._begin.work] * SET_ROWS  # the same by row, of the column that begins last
         ifmap.taken = self._begin.work  # only a PE that runs a pointwise pass takes pixels
         for n in range(shape.turns):
-            half = units.drain.half if n % shape.groups == 0 else 0
+            half = max(units.drain.halves) if n % shape.groups == 0 else 0
             word = (n + 1) * shape.pixels - 1
             starts = {column: max(free[column], ifmap.arrival(column, word) + 1, half) for column in self._columns}
             last = [max(end, half + row, *starts.values()) for row, end in enumerate(last)]

@@ -33,8 +33,8 @@ class PassShape:
     tiles: int
     outer: int
     columns: int
-    tile_beats: int
-    second_set: int  # beats at the end of a tile that only the second set adds to, so that the first is free before
+    chain_beats: int  # of a tile, before the next chain's
+    chains: int  # whose beats come one after the other
     joined: bool  # the two sets make one sum chain
     average: bool
     chunk_groups: int  # groups of the pass in a filter chunk, 0: no chunks
@@ -53,6 +53,14 @@ class PassShape:
     def tile(self) -> int:
         """Filters of a tile that a set does."""
         return sum(self.filters)
+
+    @property
+    def second_set(self) -> int:
+        """Beats at the end of a convolution's tile to which only the second set adds: the first is free before."""
+        if self.mode != ArrayMode.CONVOLUTION:
+            return 0
+        in_block = self.chain_beats // self.pixels - self.filters[0]
+        return in_block if self.chains == 1 else self.chain_beats
 
     @property
     def operated(self) -> bool:
@@ -96,8 +104,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"],
-        drain["block"] * drain["blocks"] * shape["pixels"],
-        drain["block"] - shape["filters_0"] if mode == ArrayMode.CONVOLUTION else 0,
+        drain["block"] * drain["blocks"] * shape["pixels"], drain["heads"] if drain["fold"] else 1,
         bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},

@@ -54,17 +54,22 @@ class Sets:
     across: int  # sets over filters, side by side
     split: bool  # the sets of a pair split channels
     by_set: bool  # filter words hold a half for each set of a pair
+    in_turn: bool  # chains drain one after the other: they hold different rows, or more filters than fit a GLB word
 
     @property
     def pairs(self) -> int:
         """Pairs of sets with filters of their own; of an odd number of stacked sets the last has no partner."""
         return -(-self.down // (1 if self.split else 2))
 
+    @property
+    def chains(self) -> int:
+        return max(self.folds, self.down)
+
 
 def convolution_sets(machine: MachineConfig, c: ConvolutionPass) -> Sets:
     folds = -(-c.blocks.rows // machine.cols)
     down = max(1, min(c.t, machine.sets // c.r)) if folds == 1 else 1
-    return Sets(folds, down, c.t // down, c.r > 1, c.r * down > 1)
+    return Sets(folds, down, c.t // down, c.r > 1, c.r * down > 1, folds > 1 or c.p * down > GLB_WORD_BYTES)
 
 
 def convolution_groups(c: ConvolutionPass) -> tuple[int, int]:
@@ -145,19 +150,17 @@ def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: 
 
 
 def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Sets) -> None:
-    blocks, fold = c.blocks, sets.folds > 1
-    heads = sets.folds if fold else sets.down
-    block = c.p if fold else c.p * sets.down
+    blocks, chains = c.blocks, sets.chains
+    block = c.p if sets.in_turn else c.p * chains
     if block > GLB_WORD_BYTES:
-        raise ValueError(f"{block} filters are drained at a time, p = {c.p} in each of the sets stacked: at most "
-                         f"{GLB_WORD_BYTES}")
+        raise ValueError(f"p = {c.p} filters are drained at a time: at most {GLB_WORD_BYTES}")
     columns = blocks.rows * blocks.cols // sets.folds * sets.across
     descriptor.set(
         enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
-        heads=heads, head_sets=c.r, fold=int(fold), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
+        heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
         ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), ln=descriptor.drain["ln"],
     )
-    beats = blocks.outer * c.tiles * (heads if fold else 1) * blocks.pixels * block
+    beats = blocks.outer * c.tiles * (chains if sets.in_turn else 1) * blocks.pixels * block
     if c.ipsum_address is not None:
         pairs = -(-columns // 2)
         descriptor.set_stream(Stream.IPSUM, linear_stream(
@@ -165,15 +168,16 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
             Level(beats // (blocks.pixels * block), blocks.pixels * block * pairs)))
     if c.ofmap is None:
         return
-    if sets.across > 1 or block != 8:
-        raise ValueError("an int8 ofmap needs p * t = 8 filters, stacked, in one block of columns")
+    if sets.across > 1 or block != GLB_WORD_BYTES:
+        raise ValueError("an int8 ofmap needs p = 8 filters or p * t = 8, stacked, in one block of columns")
+    groups = c.p * sets.down // GLB_WORD_BYTES  # of channels, that a tile makes
     descriptor.set_stream(Stream.TABLE, linear_stream(
-        c.table_address, Level(enc.TABLE_WORDS, 1), *([Level(sets.folds)] if fold else []),
-        Level(c.tiles, enc.TABLE_WORDS), Level(blocks.outer)))
+        c.table_address, Level(enc.TABLE_WORDS, 1), *([Level(sets.folds)] if sets.folds > 1 else []),
+        Level(c.tiles * groups, enc.TABLE_WORDS), Level(blocks.outer)))
     chain = replace(blocks, rows=blocks.rows // sets.folds)
-    words = ofmap_stream(c.ofmap, chain, PoolMode.NONE, 1, c.tiles, c.last_channels)
-    if fold:  # chains that hold different rows drain one after the other, in place of inner blocks
-        chains, down = rows_level(c.ofmap, sets.folds, chain.rows), rows_level(c.ofmap, blocks.down, blocks.rows)
-        words = replace(words, levels=(*words.levels[:4], chains, *words.levels[5:7], down))
+    words = ofmap_stream(c.ofmap, chain, PoolMode.NONE, groups, c.tiles, c.last_channels)
+    if sets.folds > 1:  # the rows of the chains come in place of inner blocks
+        folds, down = rows_level(c.ofmap, sets.folds, chain.rows), rows_level(c.ofmap, blocks.down, blocks.rows)
+        words = replace(words, levels=(*words.levels[:4], folds, *words.levels[5:7], down))
     descriptor.set_stream(Stream.OFMAP, words)
     descriptor.set(enc.PPU_INDEX, enc.PPU, **vars(c.output))
