@@ -386,15 +386,4 @@ package eyrie_pkg;
     logic reading;
   } pass_status_t;
 
-  // What the tiling controller does in a cycle, for the counters.
-  typedef struct packed {
-    logic transfer_done;
-    logic read_beat;
-    logic write_beat;
-    logic command_beat;  // also a read beat
-    logic dma_busy;
-    logic dma_wait;
-    logic pass_wait;
-  } tiling_activity_t;
-
 endpackage
