@@ -167,16 +167,16 @@ ARRAY_SHAPE = Word(
 # A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups.
 ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:14 inner:14 tiles:14 outer:14"))
 DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
-# block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words:
-# channel groups); set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per
-# chain; fold: chains hold different pixels, not filters;
-# columns: in use, from column 0; rows: of a set, that take part; pairs: pointwise filters are dealt over the
-# rows of a set two at a time; ln: bit i joins the sum chain of row i to row i + 1.
+# block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words: channel groups);
+# set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains hold
+# different pixels, not filters; columns: in use, from column 0; rows: of a set, that take part; pairs: pointwise
+# filters are dealt over the rows of a set two at a time; two_pixels: a beat has the sums of two pixels side by side,
+# the last of an odd number those of one; ln: bit i joins the sum chain of row i to row i + 1.
 DRAIN = Word(
     "Drain",
     _fields(
         "mode:2 block:4 blocks:11 set_filters:4 heads:3 head_sets:3 fold:1 "
-        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 ln:14"
+        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 two_pixels:1 ln:14"
     ),
 )
 # pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is

@@ -5,7 +5,7 @@ from compiler.ir.layer import Window
 from compiler.target.blocks import Blocks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor
-from model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL
+from model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
 from model.legality import broken_rule
 from model.messages import times
 
@@ -23,6 +23,11 @@ def one_by_one(blocks: Blocks, stride: int) -> bool:
     """Whether ifmap words of depthwise or pointwise work come one by one, since blocks begin at odd columns, where no
     pair of words does. Several images have a row in one block."""
     return blocks.outer_width * blocks.along > blocks.pixels and blocks.pixels * stride % 2 > 0 and not blocks.images
+
+
+def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:
+    """Whether the sums of a block leave for two pixels at a time; one_pixel: they must not."""
+    return blocks.pixels > 1 and pool == PoolMode.NONE and not one_pixel
 
 
 def slides(window: Window) -> bool:
