@@ -13,8 +13,9 @@ from compiler.files import check_folder
 from compiler.folder import save
 from compiler.frontend.file import read_model
 from compiler.ir.failure import DoesNotFit, Failure, Unsupported
+from compiler.network import compile_network
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
-from compiler.pipeline import NAMES, STAGES, Stages, compile_network
+from compiler.pipeline import NAMES, STAGES, Stages
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 

@@ -21,12 +21,13 @@ from compiler.ir.failure import DoesNotFit, Failure, Unsupported
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operators.convolution import Weighted
 from compiler.ir.tensor import Quantized, Tensor
+from compiler.network import better, compile_part
 from compiler.options import EFFORT, OBJECTIVES
 from compiler.passes.constraints import Obstacle, Obstacles, is_view, said
 from compiler.passes.partition import Part, Partition, Side, part_of, partition
-from compiler.passes.simplify import simplified
+from compiler.passes.simplify import composes, simplified
 from compiler.performance import Performance, performance
-from compiler.pipeline import NAMES, Stages, compile_part
+from compiler.pipeline import NAMES, Stages
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 
@@ -105,19 +106,11 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
     Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
     parts with weights that do not fit: of these the one that needs most."""
     with about(model):
-        composed = _Compiling(model, machine, objective, effort, on_stage, failure)
-        as_it_is = _Compiling(model, machine, objective, effort, on_stage, compose=False)
-        if {*map(str, composed.graph.nodes)} == {*map(str, as_it_is.graph.nodes)}:
-            return composed.compiled()
-        found, failures = [], []
-        for each in (composed, as_it_is):
-            try:
-                found.append(each.compiled())
-            except DoesNotFit as refusal:
-                failures.append(refusal)
-        if not found:
-            raise failures[-1]
-        return min(found, key=_judged)
+        def compiled(compose: bool) -> Compiled:
+            known = failure if compose else None
+            return _Compiling(model, machine, objective, effort, on_stage, known, compose).compiled()
+
+        return better(compiled, _judged) if composes(load(model)) else compiled(True)
 
 
 def _judged(compiled: Compiled) -> tuple[int, int]:

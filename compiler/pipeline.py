@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.options import EFFORT, OBJECTIVES
-from model.config import DEFAULT, MachineConfig
+from model.config import MachineConfig
 from model.messages import unknown
 
 if TYPE_CHECKING:  # each stage imports what it needs when it runs
@@ -19,11 +18,8 @@ if TYPE_CHECKING:  # each stage imports what it needs when it runs
     from compiler.ir.image import Image
     from compiler.ir.layer import Group
     from compiler.ir.plan import Plan
-    from compiler.plan.batch import BatchPlanner
     from compiler.plan.search import Placed
-
-
-REPLANS = 3  # for segments whose mappings found no room
+    from compiler.plan.settle import Planning
 
 
 @dataclass
@@ -32,9 +28,7 @@ class Stages:
 
     ends: of the model's outputs by name, in its order, the maps that they are
     compose: whether moves are put together (passes/simplify.py)
-    planner: what is known of segments, however often they are chosen anew
-    refused: keys of segments for which the GLB had no places
-    stores_overlap: whether what is stored keeps its words beside the job behind it
+    planning: what is known of segments, however often they are chosen anew
     """
 
     model: str | Path
@@ -47,24 +41,13 @@ class Stages:
     folded: Graph | None = None
     groups: list[Group] | None = None
     ends: dict[str, str] | None = None
-    planner: BatchPlanner | None = None
-    refused: set[tuple] = field(default_factory=set)
-    stores_overlap: bool = True
+    planning: Planning | None = None
     plan: Plan | None = None
     placed: Placed | None = None
     steps: list[Step] | None = None
     schedule: Schedule | None = None
     image: Image | None = None
     text: str | None = None
-
-    @property
-    def composed(self) -> bool:
-        """Whether moves have been put together, as far as the passes have run."""
-        from compiler.passes.simplify import simplified
-
-        if not self.compose or self.folded is None:
-            return False
-        return {*map(str, self.folded.nodes)} != {*map(str, simplified(self.graph, compose=False).nodes)}
 
     def dump(self, stage: str) -> str:
         """What a stage that has run made, as text."""
@@ -141,11 +124,10 @@ def _dump_banks(work: Stages) -> str:
 
 
 def _segments(work: Stages) -> None:
-    from compiler.plan.batch import BatchPlanner
-    from compiler.plan.tensors import plan_maps
+    from compiler.plan.settle import Planning
 
-    work.planner = work.planner or BatchPlanner(work.groups, work.machine, work.objective, work.images)
-    work.plan = plan_maps(*work.planner.cheapest(frozenset(work.refused)), work.machine, work.stores_overlap)
+    work.planning = Planning(work.groups, work.machine, work.objective, work.images)
+    work.plan = work.planning.plan()
 
 
 def _dump_segments(work: Stages) -> str:
@@ -160,54 +142,11 @@ def _dump_map(work: Stages) -> str:
     return dumps.mappings(work.steps, work.plan, work.machine)
 
 
-def _segments_anew(work: Stages) -> None:
-    """Without the refused segments; where that leaves none, with all of them, but stores that nothing overlaps."""
-    from compiler.ir.failure import DoesNotFit
-
-    try:
-        _segments(work)
-    except DoesNotFit:
-        if not work.stores_overlap:
-            raise
-        work.stores_overlap, work.planner = False, None
-        work.refused.clear()
-        _segments(work)
-
-
 def _places(work: Stages) -> None:
     from compiler.emit.steps import steps_of
-    from compiler.ir.failure import DoesNotFit
-    from compiler.plan.settle import slower_than_planned
 
-    work.placed = _placed(work)
-    for _ in range(REPLANS if work.objective == "cycles" else 0):
-        slower = slower_than_planned(work.plan, work.placed, work.machine)
-        if not slower:
-            break
-        before = work.plan, work.placed
-        work.refused |= slower
-        try:
-            _segments(work)
-            work.placed = _placed(work)
-        except DoesNotFit:
-            work.plan, work.placed = before
-            break
-        if work.placed.cost >= before[1].cost:
-            work.plan, work.placed = before
-            break
+    work.plan, work.placed = work.planning.places(work.plan, work.effort)
     work.steps = steps_of(work.plan, work.placed, work.images)
-
-
-def _placed(work: Stages) -> Placed:
-    """Places for the plan; for one without the segments that find none, if need be."""
-    from compiler.plan.search import Refused, place
-
-    while True:
-        try:
-            return place(work.plan, work.machine, work.effort)
-        except Refused as refusal:
-            work.refused.add(refusal.segment.key)
-            _segments_anew(work)
 
 
 def _verify_places(work: Stages) -> None:
@@ -288,54 +227,8 @@ def stage_named(name: str) -> Stage:
     return STAGES[NAMES.index(name)]
 
 
-def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                 effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
-                 until: str = NAMES[-1], compose: bool = True) -> Stages:
-    """compile_network for a part of a model that has been imported; until: the last stage that runs, final or not;
-    compose: see simplified."""
-    work = Stages(model, machine, objective, effort, 1, graph=graph, compose=compose)
-    return _through(work, STAGES[1 : NAMES.index(until) + 1], on_stage)
-
-
-def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                    effort: int = EFFORT, images: int = 1, until: str | None = None,
-                    on_stage: Callable[[str], None] | None = None) -> Stages:
-    """Runs all stages, or so many that what stage `until` makes is final.
-
-    objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run;
-    on_stage: called with the name of each stage as it begins. Where moves can be put together, the network is compiled
-    with them as the model has them, too, and the better one is taken.
-    Raises ValueError, in one line, for a model the machine does not run or that does not fit.
-    """
-    from compiler.ir.failure import DoesNotFit, Unsupported
-
-    last = stage_named(until or NAMES[-1])
-    stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
-    first, again, as_it_is = (Stages(model, machine, objective, effort, images, compose=compose)
-                              for compose in (True, True, False))
-    try:
-        _through(first, stages, on_stage)
-        if not first.composed:
-            return first
-        whole = first if first.image else _through(again, STAGES, on_stage)
-    except DoesNotFit:
-        if not first.composed:
-            raise
-        return _through(as_it_is, stages, on_stage)
-    try:
-        return min(whole, _through(as_it_is, STAGES, on_stage), key=_judged)
-    except (DoesNotFit, Unsupported):
-        return whole
-
-
-def _judged(work: Stages) -> float:
-    """What is to be small of a compiled network."""
-    from compiler.performance import performance
-
-    return getattr(performance(work), {"bytes": "dram_bytes", "energy": "energy_uJ"}.get(work.objective, "cycles"))
-
-
-def _through(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None) -> Stages:
+def run_stages(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None = None) -> Stages:
+    """Raises ValueError, in one line, for a model the machine does not run or that does not fit."""
     try:
         for stage in stages:
             if stage.run:

@@ -179,9 +179,8 @@ DRAIN = Word(
         "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 two_pixels:1 ln:14"
     ),
 )
-# pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is
-# pool_reciprocal / 2^(17 + pool_shift) (model.arithmetic.average_reciprocal); 2^pool_columns columns side by
-# side make an average of their own.
+# pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is pool_reciprocal / 2^(17 +
+# pool_shift) (model.arithmetic.average_reciprocal); 2^pool_columns columns side by side make an average of their own.
 PPU = Word(
     "PpuConfig",
     _fields(
@@ -246,19 +245,20 @@ class Axis(IntEnum):
     COLUMN = 2  # adds `step` to x and `stride` to the offset
 
 
-# A GLB word address is row_address + offset, modulo 2**16. The row address wraps: beyond ring_last, the last
-# word of the ring, ring_size is subtracted (ring_size 0: no ring).
+# A GLB word address is row_address + offset, modulo 2**16. The row address wraps: beyond ring_last, the last word of
+# the ring, ring_size is subtracted (ring_size 0: none).
 STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_last:16 ring_size:16"))
 # (y, x) is inside where 0 <= y < rows and 0 <= x < cols; both count modulo 2**13. A tag whose row and column bits, as
 # one number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
 STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:11"))
-# chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes
-# through inner blocks, which use the same chunks again: its first iteration waits for each chunk, its last
-# one frees them.
-# trim_first / trim_last: the first word of the first pair and the last word of the last pair of a row are not sent;
-# level pair_level steps through the pairs. destination: of ifmap words. half_by_set: even sets take the low half of
-# each word, odd sets the high half; else the tag's half bit says which.
-# single: a beat is the word of lane 0 alone, at any address; pairs begin at even ones. So it is with destination PPU.
+# chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes through inner
+# blocks, which use the same chunks again: its first iteration waits for each chunk, its last one frees them.
+# Two lanes hand on pairs of words, each from an even column on; level pair_level steps through those of a row, two
+# columns at a time. A row begins at any column x: where x is odd the first word of the first pair is not sent, nor the
+# second of the last pair where the row ends before: odd_words says that rows are an odd number of words. destination:
+# of ifmap words. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's half bit
+# says which.
+# single: a beat is the word of lane 0 alone, at any column. So it is with destination PPU.
 # packed_pixels: two lanes hand on the halves of one word, at any address, lane 0 the low one, with zeros above.
 # level_pairs: pairs of loop levels in use, less one; levels beyond run once, and their words are not looked at.
 # last_strobe: valid bytes of the ofmap words of the last block of the last tile (for the ofmap, level
@@ -266,7 +266,7 @@ STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap
 STREAM_OPTIONS = Word(
     "StreamOptions",
     _fields(
-        "enable:1 chunk:1 chunk_level:3 pad:s8 trim_first:1 trim_last:1 destination:2 "
+        "enable:1 chunk:1 chunk_level:3 pad:s8 odd_words:1 destination:2 "
         "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3 packed_pixels:1"
     ),
 )

@@ -198,7 +198,7 @@ class Machine:
         """The filter beats of a pass whose filters come in chunks; yields for those not there."""
         if not (program.options["enable"] and program.options["chunk"]):
             return None
-        at = streams.positions(program)
+        at = streams.positions(program, self.config.filter_lanes)
         level = program.options["chunk_level"]
         size = int(np.prod([v.count for v in program.levels[:level]]))
         reuses = program.levels[level + 1].count  # by inner blocks

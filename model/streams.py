@@ -23,12 +23,14 @@ _SHIFTS = np.array([0, 32], np.uint64)  # to its halves
 class Positions:
     """All positions of a generator, in order; every array has one entry per position.
 
+    address, x: of the first word of a pair, where beats are pairs; odd: rows that begin with its second one.
     first_pair / last_pair: first or last pair of a row. digits: iteration of each level,
     innermost first, [positions, levels].
     """
 
     address: np.ndarray
     x: np.ndarray
+    odd: np.ndarray
     y: np.ndarray
     tag: np.ndarray
     first_pair: np.ndarray
@@ -42,8 +44,8 @@ def coordinate(value: np.ndarray) -> np.ndarray:
     return (value + size // 2) % size - size // 2
 
 
-def positions(stream: StreamDescriptor) -> Positions:
-    """Walks through the loops of a descriptor."""
+def positions(stream: StreamDescriptor, lanes: int = 1) -> Positions:
+    """Walks through the loops of a descriptor; lanes: of its stream."""
     counts = [level.count for level in stream.levels]
     pair = stream.options["pair_level"]
     index = np.arange(stream.length, dtype=np.int64)
@@ -67,9 +69,12 @@ def positions(stream: StreamDescriptor) -> Positions:
     if wrap := stream.range["tag_wrap"]:
         place %= wrap
     half = walk(0, [v.tag & _HALF for v in stream.levels])
+    x = coordinate(walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels]))
+    odd = x & (lanes == 2 and not single(stream))
     return Positions(
-        address=(row + offset) & 0xFFFF,
-        x=coordinate(walk(stream.range["x"], [v.step * (v.axis == Axis.COLUMN) for v in stream.levels])),
+        address=(row + offset) & 0xFFFF ^ odd * (not packed(stream, lanes)),
+        x=coordinate(x - odd),
+        odd=odd == 1,
         y=coordinate(walk(stream.range["y"], [v.step * on for v, on in zip(stream.levels, on_row)])),
         tag=(place & _PLACE) | (half & _HALF),
         first_pair=digits[:, pair] == 0,
@@ -109,13 +114,14 @@ def single(stream: StreamDescriptor) -> bool:
 
 
 def sent(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
-    """bool [positions, lanes]: whether a lane's word is handed on; at the ends of a row one of a pair may not be."""
+    """bool [positions, lanes]: whether a lane's word is handed on; at the ends of a row one of a pair may not be.
+    at: of as many lanes."""
     kept = np.ones((len(at.address), lanes), bool)
     if lanes == 2 and single(stream):
         kept[:, 1] = False
     elif lanes == 2:
-        kept[:, 0] = ~(at.first_pair & bool(stream.options["trim_first"]))
-        kept[:, 1] = ~(at.last_pair & bool(stream.options["trim_last"]))
+        kept[:, 0] = ~(at.first_pair & at.odd)
+        kept[:, 1] = ~(at.last_pair & (at.odd ^ bool(stream.options["odd_words"])))
     return kept
 
 
@@ -134,7 +140,7 @@ def fetched(stream: StreamDescriptor, at: Positions, lanes: int) -> np.ndarray:
 
 def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Positions | None = None) -> Beats:
     """Reads a stream from the GLB (uint64 words). Out of range is the pad value."""
-    at = where or positions(stream)
+    at = where or positions(stream, lanes)
     data = np.empty((len(at.address), lanes), np.uint64)
     kept, asked = sent(stream, at, lanes), fetched(stream, at, lanes)
     if (odd := asked[:, 1:].any(axis=1) & (at.address % 2 == 1)).any():

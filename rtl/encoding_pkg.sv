@@ -328,7 +328,7 @@ package encoding_pkg;
     logic signed [12:0] y;
   } stream_range_t;
 
-  localparam int unsigned StreamOptionsWidth = 33;
+  localparam int unsigned StreamOptionsWidth = 32;
   typedef struct packed {
     logic packed_pixels;
     logic [2:0] level_pairs;
@@ -337,8 +337,7 @@ package encoding_pkg;
     logic [7:0] last_strobe;
     logic half_by_set;
     logic [1:0] destination;
-    logic trim_last;
-    logic trim_first;
+    logic odd_words;
     logic signed [7:0] pad;
     logic [2:0] chunk_level;
     logic chunk;

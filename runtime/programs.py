@@ -8,9 +8,9 @@ from pathlib import Path
 from compiler.folder import save
 from compiler.frontend.file import read_model
 from compiler.ir.image import Image
+from compiler.network import compile_network
 from compiler.options import EFFORT
 from compiler.performance import performance
-from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 from runtime import progress

@@ -46,8 +46,8 @@ def _others(stream: StreamDescriptor) -> int:
 
 
 def _pairs_inside(stream: StreamDescriptor) -> int:
-    """Words inside along the columns, of both lanes of all pairs, less those that are trimmed; of packed pixels one for
-    each pair of which any is."""
+    """Words inside along the columns, of both lanes of all pairs, less those beyond the ends of rows; of packed pixels
+    one for each pair of which any is."""
     options, pair = stream.options, stream.options["pair_level"]
     places = [(stream.range["x"], True, True)]  # column, in the first pair, in the last
     for n, level in enumerate(stream.levels):
@@ -58,9 +58,10 @@ def _pairs_inside(stream: StreamDescriptor) -> int:
                   for x, first, last in places for k in range(level.count)]
     found = 0
     for x, first, last in places:
-        even = 0 <= x < stream.range["cols"] and not (first and options["trim_first"])
-        odd = 0 <= x + 1 < stream.range["cols"] and not (last and options["trim_last"])
-        found += even or odd if options["packed_pixels"] else even + odd
+        odd = x % 2
+        low = 0 <= x - odd < stream.range["cols"] and not (first and odd)
+        high = 0 <= x - odd + 1 < stream.range["cols"] and not (last and odd != options["odd_words"])
+        found += low or high if options["packed_pixels"] else low + high
     return found
 
 
@@ -70,11 +71,10 @@ def read_words(stream: StreamDescriptor, lanes: int) -> int:
         return 0
     rows = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
     others = _others(stream)
+    start, cols = stream.range["x"], stream.range["cols"]
     lanes = 1 if single(stream) else lanes
-    if lanes == 1 or not (stream.options["trim_first"] or stream.options["trim_last"] or packed(stream, lanes)):
-        start, cols = stream.range["x"], stream.range["cols"]
-        columns = sum(_inside(stream, Axis.COLUMN, start + lane, cols) for lane in range(lanes))
-        return rows * others * columns
+    if lanes == 1 or not (start % 2 or stream.options["odd_words"] or packed(stream, lanes)):
+        return rows * others * sum(_inside(stream, Axis.COLUMN, start + lane, cols) for lane in range(lanes))
     level = stream.levels[stream.options["pair_level"]]
     if level.axis != Axis.COLUMN:
         others //= level.count  # counted with the pairs

@@ -112,7 +112,7 @@ def _key(descriptor: Descriptor, stream: Stream) -> tuple[int, ...]:
 
 def _touched(program: StreamDescriptor, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Addresses of the words of lane 0; whether each lane's word is accessed, bool [positions, lanes]."""
-    at = streams.positions(program)
+    at = streams.positions(program, count)
     return at.address, streams.fetched(program, at, count)
 
 

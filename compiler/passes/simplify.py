@@ -14,3 +14,9 @@ def simplified(graph: Graph, compose: bool = True) -> Graph:
     the rest is composed; that may be a PAD, or nothing."""
     graph = fold_pads(remove_idle(expand(graph)))
     return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
+
+
+def composes(graph: Graph) -> bool:
+    """Whether a network has moves that can be put together, or in a layer."""
+    composed, as_it_is = ([*map(str, simplified(graph, compose).nodes)] for compose in (True, False))
+    return sorted(composed) != sorted(as_it_is)

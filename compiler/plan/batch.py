@@ -15,10 +15,10 @@ from dataclasses import replace
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment
-from compiler.plan.bounds import Bounds
+from compiler.plan.estimates import Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.pieces import in_pieces
-from compiler.plan.segments import SegmentPlanner, cost_of, segments_of_images
+from compiler.plan.segments import SegmentPlanner, segments_of_images
 from model.config import MachineConfig
 
 Network = tuple[list[Group], list[Segment]]
@@ -33,10 +33,10 @@ class BatchPlanner:
     """
 
     def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
-        self._machine, self._objective, self._images = machine, objective, images
+        self._estimates, self._images = Estimates(machine, objective), images
         cuts = _cuts(groups) if images > 1 and Flow(tuple(groups)).is_chain else [(groups, [])]
-        cuts = [(in_pieces(alone, machine, objective), together) for alone, together in cuts]
-        self._cuts = [(alone, SegmentPlanner(Flow(tuple(alone)), machine, objective), together)
+        cuts = [(in_pieces(alone, self._estimates), together) for alone, together in cuts]
+        self._cuts = [(alone, SegmentPlanner(Flow(tuple(alone)), self._estimates), together)
                       for alone, together in cuts]
 
     def cheapest(self, refused: frozenset) -> Network:
@@ -51,7 +51,7 @@ class BatchPlanner:
             if self._images == 1:
                 return alone, first
             for count in (n for n in range(1 if not together else 2, self._images + 1) if self._images % n == 0):
-                found = _together(together, count, self._machine, self._objective, refused)
+                found = _together(together, count, self._estimates, refused)
                 if found is None:
                     continue
                 cost = tuple(self._images * each + self._images // count * all_ for each, all_ in zip(one, found[0]))
@@ -72,7 +72,7 @@ def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:
             yield [*groups[:cut], first], [second, *groups[cut + 1 :]]
 
 
-def _together(groups: list[Group], images: int, machine: MachineConfig, objective: str,
+def _together(groups: list[Group], images: int, estimates: Estimates,
               refused: frozenset) -> tuple[tuple[float, float], Network] | None:
     """The cheapest plan of groups that several images go through at once, blocks in one piece or in halves;
     None if there is none. A dynamic programme over the groups and whether the map behind each stays."""
@@ -83,7 +83,7 @@ def _together(groups: list[Group], images: int, machine: MachineConfig, objectiv
             paths = best
             for k, piece in enumerate(pieces):
                 last = n == len(groups) - 1 and k == len(pieces) - 1
-                paths = _longer(paths, replace(piece, images=images), last, machine, objective, refused)
+                paths = _longer(paths, replace(piece, images=images), last, estimates, refused)
             for to_dram, path in paths.items():
                 if to_dram not in behind or path[0] < behind[to_dram][0]:
                     behind[to_dram] = path
@@ -94,15 +94,15 @@ def _together(groups: list[Group], images: int, machine: MachineConfig, objectiv
     return cost, ([group for group, _ in steps], [replace(s, first=n, last=n + 1) for n, (_, s) in enumerate(steps)])
 
 
-def _longer(paths: dict[bool, Path], group: Group, last: bool, machine: MachineConfig, objective: str,
+def _longer(paths: dict[bool, Path], group: Group, last: bool, estimates: Estimates,
             refused: frozenset) -> dict[bool, Path]:
     """The cheapest paths with one more group, by whether its map goes to DRAM."""
     found: dict[bool, Path] = {}
     for from_dram, (spent, steps) in paths.items():
         for segment in segments_of_images(group, from_dram, last):
-            if segment.key in refused or (more := cost_of(Bounds(segment, machine), objective)) is None:
+            if segment.key in refused or (estimate := estimates.of(segment)) is None:
                 continue
-            cost = spent[0] + more[0], spent[1] + more[1]
+            cost = spent[0] + estimate.cost[0], spent[1] + estimate.cost[1]
             if segment.to_dram not in found or cost < found[segment.to_dram][0]:
                 found[segment.to_dram] = cost, [*steps, (group, segment)]
     return found

@@ -20,7 +20,7 @@ LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 10  # cycles between two jobs
 TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
-AGAIN_SHARE = 2  # of the time of the port for maps and for filters that come again, which counts once more
+AGAIN_SHARE = 8  # of the time of the port for maps and for filters that come again, which counts once more
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from compiler.ir.layer import Group, Map
-from compiler.ir.plan import Segment
 
 OUTSIDE = -1  # the maker of a map that none of the groups makes
 
@@ -19,12 +18,10 @@ class Flow:
     for each reader, as inputs and outputs of the network are.
 
     in_dram: names of the held maps that go through DRAM
-    needs: words that segments of these groups need without what is there beside them, as far as they are known
     """
 
     groups: tuple[Group, ...] = field(repr=False)
     in_dram: frozenset[str] = frozenset()
-    needs: dict[Segment, float] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def makers(self) -> list[tuple[int, ...]]:

@@ -12,30 +12,37 @@ from math import inf
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
+from compiler.plan.estimates import Cost, Estimates
 from compiler.plan.flow import Flow
-from compiler.plan.segments import Cost, SegmentPlanner
+from compiler.plan.segments import SegmentPlanner
 from compiler.target.suit import average_apart
-from model.config import MachineConfig
 
-LEAST_GAIN = 0.97  # of the cost in one: between neighbours a group in one piece leaves more to choose from
+ABOUT = 1.1  # times the least cost: which is less depends on the groups around
 
 Pieces = tuple[Group, ...]
 
 
-def in_pieces(groups: list[Group], machine: MachineConfig, objective: str) -> list[Group]:
-    """The groups, each in the pieces that cost least by themselves, from DRAM to DRAM."""
-    known: dict[tuple, int] = {}
+def in_pieces(groups: list[Group], estimates: Estimates) -> list[Group]:
+    """The groups, each in the pieces that cost least by themselves, from DRAM to DRAM; where others cost about as much,
+    in those with which all groups cost least."""
+    ways = [list(_ways(group)) for group in groups]
+    kinds = [(group.geometry, group.output.shape) for group in groups]
+    ranked: dict[tuple, list[int]] = {}
+    for kind, of in zip(kinds, ways):
+        if kind not in ranked:
+            ranked[kind] = _ranked(of, estimates)
+    chosen = {kind: ranks[0] for kind, ranks in ranked.items()}
 
-    def pieces(group: Group) -> Pieces:
-        ways = list(_ways(group))
-        if len(ways) == 1:
-            return ways[0]
-        key = group.geometry, group.output.shape
-        if key not in known:
-            known[key] = _cheapest(ways, machine, objective)
-        return ways[known[key]]
+    def pieces(chosen: dict[tuple, int]) -> Pieces:
+        return tuple(piece for kind, of in zip(kinds, ways) for piece in of[chosen[kind]])
 
-    return [piece for group in groups for piece in pieces(group)]
+    least = None
+    for other in ({kind: n} for kind, ranks in ranked.items() for n in ranks[1:]):
+        least = least or _cost(pieces(chosen), estimates)
+        cost = _cost(pieces(chosen | other), estimates)
+        if isinstance(least, DoesNotFit) or not isinstance(cost, DoesNotFit) and cost < least:
+            least, chosen = cost, chosen | other
+    return list(pieces(chosen))
 
 
 def _ways(group: Group) -> Iterator[Pieces]:
@@ -49,18 +56,20 @@ def _ways(group: Group) -> Iterator[Pieces]:
         yield average_apart(group)
 
 
-def _cheapest(ways: list[Pieces], machine: MachineConfig, objective: str) -> int:
-    """Which of these costs least; if none fits, which needs least."""
-    costs = [_cost(pieces, machine, objective) for pieces in ways]
-    fitting = [n for n, cost in enumerate(costs) if not isinstance(cost, DoesNotFit)]
+def _ranked(ways: list[Pieces], estimates: Estimates) -> list[int]:
+    """Which of these costs least, and which about as much; if none fits, which needs least."""
+    if len(ways) == 1:
+        return [0]
+    costs = [_cost(pieces, estimates) for pieces in ways]
+    fitting = sorted((cost, n) for n, cost in enumerate(costs) if not isinstance(cost, DoesNotFit))
     if fitting:
-        return min(fitting, key=lambda n: costs[n][0] * (LEAST_GAIN if n == 0 else 1))
-    return min(range(len(ways)), key=lambda n: costs[n].demand or inf)
+        return [n for cost, n in fitting if cost[0] <= ABOUT * fitting[0][0][0]]
+    return [min(range(len(ways)), key=lambda n: costs[n].demand or inf)]
 
 
-def _cost(groups: Pieces, machine: MachineConfig, objective: str) -> Cost | DoesNotFit:
+def _cost(groups: Pieces, estimates: Estimates) -> Cost | DoesNotFit:
     last = replace(groups[-1], stored=True)
     try:
-        return SegmentPlanner(Flow((*groups[:-1], last)), machine, objective).cheapest()[0]
+        return SegmentPlanner(Flow((*groups[:-1], last)), estimates).cheapest()[0]
     except DoesNotFit as failure:
         return failure

@@ -3,14 +3,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import NARROW_GROUPS, word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
 from compiler.ir.plan import Segment, Way
-from compiler.plan.bounds import LEAKAGE_PJ, Bounds
+from compiler.plan.bounds import LEAKAGE_PJ
+from compiler.plan.estimates import Cost, Estimate, Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.mappings import mappings_of
 from model.config import GLB_WORD_BYTES, MachineConfig
@@ -20,8 +20,6 @@ STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)
 MOST_GROUPS = 4  # of a segment
 MOST_BEFORE = 32  # segments that one is tried behind
-
-Cost = tuple[float, float]  # the first entry before the second
 
 
 class SegmentPlanner:
@@ -36,9 +34,9 @@ class SegmentPlanner:
     segments.
     """
 
-    def __init__(self, flow: Flow, machine: MachineConfig, objective: str = "cycles") -> None:
+    def __init__(self, flow: Flow, estimates: Estimates) -> None:
         self.flow = flow
-        self._machine, self._objective = machine, objective
+        self._estimates, self._machine, self._objective = estimates, estimates.machine, estimates.objective
         self._settled = False  # whether all held maps have been tried in DRAM
         self._least: dict[int, float] = {}  # words that a group needs at least, with the maps that are there meanwhile
         self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
@@ -88,7 +86,7 @@ class SegmentPlanner:
         """Of group n by itself."""
         if n not in self._least:
             alone = _segments_from(self.flow, n, True, 1)
-            self._least[n] = min(_needed_words(self.flow, Bounds(segment, self._machine)) for segment in alone)
+            self._least[n] = min(map(self._estimates.needed_words, alone))
         return self._least[n]
 
     def _cut(self, refused: frozenset) -> tuple[Cost, list[Segment]] | None:
@@ -115,8 +113,9 @@ class SegmentPlanner:
         return best.cost, segments[::-1]
 
     def _sum(self, path: "_Path", fitting: "_Fitting") -> Cost:
-        link = path.fitting.link(fitting, self._machine.bus_words) if path.fitting else 0
-        first, second = path.cost[0] + fitting.cost[0], path.cost[1] + fitting.cost[1]
+        link = path.fitting.link(fitting, self._machine) if path.fitting else 0
+        cost = fitting.estimate.cost
+        first, second = path.cost[0] + cost[0], path.cost[1] + cost[1]
         return {"cycles": (first + link, second), "bytes": (first, second + link),
                 "energy": (first + LEAKAGE_PJ * link, second + link)}[self._objective]
 
@@ -125,39 +124,26 @@ class SegmentPlanner:
         if (first, from_dram) not in self._fitting:
             found = self._fitting[first, from_dram] = []
             for segment in _segments_from(self.flow, first, from_dram):
-                bounds = Bounds(segment, self._machine)
-                needed = _needed_words(self.flow, bounds)
-                cost = cost_of(bounds, self._objective, needed)
-                if cost is not None:
+                if estimate := self._estimates.of(segment):
                     behind = segment.last, _next_from_dram(self.flow, segment)
-                    found.append(_Fitting(
-                        replace(segment), cost, behind, self._machine.glb_words - int(needed), bounds.head_words,
-                        bounds.tail_cycles, segment.jobs[0].reads[1], segment.jobs[-1].first))  # a copy: without jobs
+                    found.append(_Fitting(replace(segment), estimate, behind))  # a copy: without jobs
         return self._fitting[first, from_dram]
 
 
 @dataclass(frozen=True)
 class _Fitting:
-    """A segment that fits the GLB, its cost, and where the next one begins: group, and whether its source comes from
-    DRAM. free: GLB words beside it; head: words that its first job waits for; tail: cycles from its last
-    multiplication until the last rows are there; reads: rows that its first job needs; makes: first row that its last
-    job makes."""
+    """A segment that fits the GLB, and where the next one begins: group, and whether its source comes from DRAM."""
 
     segment: Segment
-    cost: Cost
+    estimate: Estimate
     behind: tuple[int, bool]
-    free: int
-    head: int
-    tail: int
-    reads: int
-    makes: int
 
-    def link(self, behind: "_Fitting", bus_words: int) -> int:
+    def link(self, behind: "_Fitting", machine: MachineConfig) -> int:
         """Cycles between this segment and the one behind: what cannot be loaded meanwhile, and rows that are waited
         for."""
-        exposed = max(0, behind.head - self.free) // bus_words
-        late = self.makes < behind.reads
-        return exposed + (self.tail if late else 0)
+        before, after = self.estimate, behind.estimate
+        exposed = max(0, after.head - (machine.glb_words - before.needed)) // machine.bus_words
+        return exposed + (before.tail if before.makes < after.reads else 0)
 
 
 @dataclass(frozen=True)
@@ -178,27 +164,6 @@ def _next_from_dram(flow: Flow, segment: Segment) -> bool:
     if segment.last == len(flow.groups) or flow.passed_on(segment.last - 1):
         return segment.to_dram
     return flow.from_dram(flow.makers[segment.last][0])
-
-
-def cost_of(bounds: Bounds, objective: str, needed: float | None = None) -> Cost | None:
-    """What a segment costs, None if it does not fit; needed: its words, if they are known."""
-    try:
-        if (bounds.peak_words if needed is None else needed) > bounds.machine.glb_words:
-            return None
-        return bounds.cost(objective)
-    except DoesNotFit:
-        return None
-
-
-def _needed_words(flow: Flow, bounds: Bounds) -> float:
-    """Of a segment's peak_words, found once, however the held maps lie; infinite where there is no mapping."""
-    alone = replace(bounds.segment, beside=0, fetched=0)
-    if alone not in flow.needs:
-        try:
-            flow.needs[alone] = bounds.peak_words - bounds.segment.beside
-        except DoesNotFit:
-            flow.needs[alone] = inf
-    return bounds.segment.beside + flow.needs[alone]
 
 
 def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GROUPS) -> Iterator[Segment]:

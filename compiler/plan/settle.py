@@ -1,12 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan has become when it has its places."""
+"""Segments and their places, which depend on each other: what finds no place, or runs slower in its place than was
+planned, is planned anew."""
 
+from functools import partial
+
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.layer import Group
 from compiler.ir.plan import Plan
+from compiler.plan import search
+from compiler.plan.batch import BatchPlanner
 from compiler.plan.bounds import Bounds
 from compiler.plan.search import Placed
+from compiler.plan.tensors import plan_maps
 from model.config import MachineConfig
 
 MOST = 1.05  # times the array's cycles that were planned
+REPLANS = 3  # for segments whose mappings found no room
+
+
+class Planning:
+    """Of the groups of a network, for a run of so many images.
+
+    refused: keys of segments for which the GLB had no places, or none for what was planned
+    """
+
+    def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
+        self.refused: set[tuple] = set()
+        self._machine, self._objective = machine, objective
+        self._new_planner = partial(BatchPlanner, groups, machine, objective, images)
+        self._planner = self._new_planner()
+        self._stores_overlap = True  # what is stored keeps its words beside the job behind it
+
+    def plan(self) -> Plan:
+        """Without the refused segments. Raises DoesNotFit."""
+        return plan_maps(*self._planner.cheapest(frozenset(self.refused)), self._machine, self._stores_overlap)
+
+    def places(self, plan: Plan, effort: int) -> tuple[Plan, Placed]:
+        """Places for a plan, or for the one that it had to give way to. Raises DoesNotFit."""
+        best = self._placed(plan, effort)
+        for _ in range(REPLANS if self._objective == "cycles" else 0):
+            slower = slower_than_planned(*best, self._machine)
+            if not slower:
+                break
+            self.refused |= slower
+            try:
+                other = self._placed(self.plan(), effort)
+            except DoesNotFit:
+                break
+            if other[1].cost >= best[1].cost:
+                break
+            best = other
+        return best
+
+    def _placed(self, plan: Plan, effort: int) -> tuple[Plan, Placed]:
+        while True:
+            try:
+                return plan, search.place(plan, self._machine, effort)
+            except search.Refused as refusal:
+                self.refused.add(refusal.segment.key)
+                plan = self._plan_anew()
+
+    def _plan_anew(self) -> Plan:
+        """Where that leaves no plan, with all segments, but stores that nothing overlaps."""
+        try:
+            return self.plan()
+        except DoesNotFit:
+            if not self._stores_overlap:
+                raise
+            self._stores_overlap, self._planner = False, self._new_planner()
+            self.refused.clear()
+            return self.plan()
 
 
 def slower_than_planned(plan: Plan, placed: Placed, machine: MachineConfig) -> set[tuple]:

@@ -19,10 +19,10 @@ def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:
     return min(pointwise, (machine.ifmap_words - DEPTHWISE_TAPS) // stride + 1)
 
 
-def one_by_one(blocks: Blocks, stride: int) -> bool:
-    """Whether ifmap words of depthwise or pointwise work come one by one, since blocks begin at odd columns, where no
-    pair of words does. Several images have a row in one block."""
-    return blocks.outer_width * blocks.along > blocks.pixels and blocks.pixels * stride % 2 > 0 and not blocks.images
+def pairs(words: int, x: int) -> int:
+    """Pairs of adjacent words, beginning at even columns, that cover `words` words from column x on. Where they are odd
+    in number, x may be any column: they are as many."""
+    return -(-(words + x % 2) // 2)
 
 
 def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:

@@ -10,7 +10,7 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import dealt_filters, drains_two_pixels, most_pixels, one_by_one, slides, walks
+from compiler.target.limits import dealt_filters, drains_two_pixels, most_pixels, pairs, slides, walks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import TABLE_WORDS, ArrayMode, Operation, PoolMode
 
@@ -83,16 +83,6 @@ def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:
     alone = isinstance(group, Depthwise)
     return (slides(group.window) and group.depthwise.dtype == np.int8
             and group.depthwise.shape[-1] == group.source.shape[2] and not (alone and machine.sets < 2))
-
-
-def _pairs(words: int, x: int) -> int:
-    """Pairs of adjacent words, beginning at even columns, that cover `words` words from column x on."""
-    return -(-(words + x % 2) // 2)
-
-
-def _row_beats(blocks: Blocks, stride: int, words: int, x: int) -> int:
-    """Beats of the ifmap words of a block's row, from column x on."""
-    return words if one_by_one(blocks, stride) else _pairs(words, x)
 
 
 def _arrangements(machine: MachineConfig, rows: int, width: int,
@@ -202,13 +192,13 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
     pointwise = max(dealt_filters(machine, tile)) * blocks.pixels * slow
     arrival = tile // machine.filter_lanes
     if isinstance(group, Pointwise):
-        beats = blocks.columns * _row_beats(blocks, 1, blocks.pixels, left)
+        beats = blocks.columns * pairs(blocks.pixels, left)
         first = later = max(pointwise, beats, arrival)
     else:
         depthwise = DEPTHWISE_TAPS * blocks.pixels * slow
         span = (blocks.rows - 1) * stride + SET_ROWS
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
-        beats = span * blocks.columns // blocks.rows * _row_beats(blocks, stride, words, left)
+        beats = span * blocks.columns // blocks.rows * pairs(words, left)
         beats += beats // CONFLICTS
         first, later = max(pointwise + depthwise, beats, arrival), max(pointwise, arrival)
         if isinstance(group, Depthwise):
@@ -257,7 +247,7 @@ def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Map
         along = -(-width // (cols * pixels))
         blocks = Blocks(down, cols, pixels, rows // down, along)
         span = (down - 1) * stride + window.kernel[0]
-        beats = span * cols * _pairs((pixels - 1) * stride + taps, window.pads[2])
+        beats = span * cols * pairs((pixels - 1) * stride + taps, window.pads[2])
         work = max(p * taps * pixels * slow, beats)
         cycles = blocks.outer * tiles * max(groups * work, _drain_cycles(group, blocks, tile))
         found.append(Mapping(ArrayMode.CONVOLUTION, blocks, tile, tiles, cycles))

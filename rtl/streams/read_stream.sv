@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a tensor from the GLB in the order of its descriptor and hands it on, word by word (LANES =
 // 1) or in pairs of adjacent pixels (LANES = 2), each with its tag; with options.single, and to the
-// PPU, always one word a beat, at any address, in lane 0. With options.packed_pixels a pair is the
-// two halves of one word, at any address; each is handed on as a word whose upper half is zero.
+// PPU, always one word a beat, at any column, in lane 0. With options.packed_pixels a pair is the
+// two halves of one word; each is handed on as a word whose upper half is zero.
+//
+// A pair begins at an even column: at an odd one the stream takes the word before as its first. At
+// the ends of a row that word, and the one behind the row's last, are not handed on.
 //
 // Words outside of the tensor (y or x out of range) are the pad value, without a GLB access.
 // Reading runs ahead of the consumer by DEPTH beats.
@@ -110,33 +113,38 @@ module read_stream
   localparam int unsigned RequestWidth = $bits(glb_address_t) + LANES;
 
   beat_t            beat, head;
-  logic             beat_ready, active, ready_to_ask, single, halved;
+  logic             beat_ready, active, ready_to_ask, single, halved, odd;
   level_t           pair_level;
-  logic [LANES-1:0] x_inside, words, ask;
+  logic [LANES-1:0] x_inside, x_sent, words, ask;
+  logic             below;                      // x is
   logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
 
-  // x + 1 is not formed: it lies inside where x does, but for the ends.
-  assign beyond      = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
-  assign x_inside[0] = !at.x[$high(at.x)] && beyond[$high(beyond)];
-  if (LANES > 1) begin : gen_second
-    assign x_inside[1] = (!at.x[$high(at.x)] || &at.x) &&
-                         beyond[$high(beyond)] && !(&beyond);
+  assign single = cfg.options.single || cfg.options.destination == ToPpu;
+  assign halved = LANES == 2 && cfg.options.packed_pixels;
+  assign odd    = LANES == 2 && !single && at.x[0];
+
+  // x + 1, or x - 1 where x is odd, is not formed: it lies inside where x does, but for the ends.
+  assign below  = at.x[$high(at.x)];
+  assign beyond = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
+  if (LANES > 1) begin : gen_pair
+    assign x_inside[0] = !below && (beyond[$high(beyond)] || (odd && beyond == '0));
+    assign x_inside[1] = !below && beyond[$high(beyond)] && (odd || !(&beyond));
+    assign x_sent[0]   = !(odd && at.at_first[pair_level]);
+    assign x_sent[1]   = !single && !((odd ^ cfg.options.odd_words) && at.at_last[pair_level]);
+  end else begin : gen_single
+    assign x_inside = !below && beyond[$high(beyond)];
+    assign x_sent   = 1'b1;
   end
 
   assign pair_level = level_t'(cfg.options.pair_level);
-  assign single     = cfg.options.single || cfg.options.destination == ToPpu;
-  assign halved     = LANES == 2 && cfg.options.packed_pixels;
   assign words      = halved ? LANES'(beat.fetched != '0) : beat.fetched;
 
   always_comb begin : place_lanes
     beat.last = last;
     beat.tag  = at.tag;
     for (int signed lane = 0; lane < LANES; lane++) begin
-      beat.lanes[lane]   = single ? lane == 0 :
-                           !(lane == 0 && LANES == 2 && cfg.options.trim_first &&
-                             at.at_first[pair_level]) &&
-                           !(lane == 1 && cfg.options.trim_last && at.at_last[pair_level]);
-      beat.fetched[lane] = beat.lanes[lane] && at.y_inside && x_inside[lane];
+      beat.lanes[lane]   = x_sent[lane];
+      beat.fetched[lane] = x_sent[lane] && at.y_inside && x_inside[lane];
     end
   end
 
@@ -148,7 +156,7 @@ module read_stream
     .clk_i, .rst_ni,
     .in_valid_i (active && beat_ready && beat.fetched != '0),
     .in_ready_o (ready_to_ask),
-    .in_data_i  ({at.address, words}),
+    .in_data_i  ({at.address ^ glb_address_t'(odd && !halved), words}),
     .out_valid_o(request_valid_o),
     .out_ready_i(request_ready_i),
     .out_data_o ({request_o.address, ask})

@@ -73,10 +73,10 @@ def _turns(descriptor: Descriptor) -> int:
 
 def _pieces(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> list[Piece]:
     program, loops = descriptor.stream(stream), descriptor.loops
-    at = streams.positions(program)
-    lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes, Stream.OFMAP: 2}.get(stream, 1)
-    words = at.address[:, None] + np.arange(lanes)
+    lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}.get(stream, 1)
+    at = streams.positions(program, lanes)
     there = streams.written(descriptor, at) if stream == Stream.OFMAP else streams.fetched(program, at, lanes)
+    words = at.address[:, None] + np.arange(there.shape[1])
     turns = list(range(_turns(descriptor)))
     if descriptor.shape["mode"] == ArrayMode.FUSED and stream in (Stream.IFMAP, Stream.DEPTHWISE):
         turns = [turn for turn in turns if turn // loops["inner"] % loops["tiles"] == 0]  # the first tile's

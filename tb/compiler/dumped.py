@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from compiler.pipeline import NAMES, compile_network
+from compiler.network import compile_network
+from compiler.pipeline import NAMES
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, separable, weights
 
 FOLDER = Path(__file__).parent / "dumps"

@@ -12,16 +12,18 @@ import pytest
 from compiler.frontend import tflite
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment, Way
+from compiler.network import compile_network
 from compiler.passes.form_groups import form_groups
-from compiler.pipeline import Stages, compile_network
+from compiler.pipeline import Stages
 from compiler.plan.batch import BatchPlanner, Network, _repeated
 from compiler.plan.bounds import Bounds
+from compiler.plan.estimates import Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.pieces import in_pieces
-from compiler.plan.segments import SegmentPlanner, cost_of, segments_of_images
+from compiler.plan.segments import SegmentPlanner, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
-from tb.compiler.test_segments import sums
+from tb.compiler.test_segments import cost_of, sums
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
 SMALL = replace(DEFAULT, glb_bank_words=256, word_buffer_words=64)  # the smallest GLB and word buffer
@@ -110,7 +112,7 @@ def test_weights_come_once(model: Path, seed: int) -> None:
 
 def alone(groups: list[Group], machine: MachineConfig) -> tuple[float, float]:
     """Cost of the best plan for one image, each block in the pieces that cost less."""
-    return SegmentPlanner(Flow(tuple(in_pieces(groups, machine, "cycles"))), machine).cheapest()[0]
+    return SegmentPlanner(Flow(tuple(in_pieces(groups, Estimates(machine)))), Estimates(machine)).cheapest()[0]
 
 
 def spent(segments: list[Segment], machine: MachineConfig) -> float:
@@ -169,9 +171,9 @@ def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path) -
 def test_one_image_is_no_batch(model: Path) -> None:
     groups = form_groups(tflite.load(model))
     planned, segments = BatchPlanner(groups, DEFAULT, "cycles", 1).cheapest(frozenset())
-    expected = in_pieces(groups, DEFAULT, "cycles")
+    expected = in_pieces(groups, Estimates(DEFAULT))
     assert list(map(str, planned)) == list(map(str, expected))
-    assert segments == SegmentPlanner(Flow(tuple(expected)), DEFAULT).cheapest()[1]
+    assert segments == SegmentPlanner(Flow(tuple(expected)), Estimates(DEFAULT)).cheapest()[1]
 
 
 def test_halves_keep_the_numbers(model: Path) -> None:

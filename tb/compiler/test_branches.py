@@ -20,9 +20,10 @@ from compiler.ir.image import Image
 from compiler.ir.operators.elementwise import Add
 from compiler.ir.program import Run, Transfer
 from compiler.ir.tensor import Quantized
+from compiler.network import compile_network
 from compiler.passes.order_nodes import most_waiting, order_nodes
 from compiler.passes.remove_idle import remove_idle
-from compiler.pipeline import Stages, compile_network
+from compiler.pipeline import Stages
 from model.config import DEFAULT
 from model.machine import Machine
 from model.operators.quantization import Quantization

@@ -98,7 +98,7 @@ def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path
                             ("quantize nosuch.pt out.tflite --cifar10 nosuch", "torch"), ("profile nosuch", "numpy"),
                             ("run nosuch --input x.npy --output nosuch/y.npy", "numpy"),
                             ("demo --image nosuch", "torch"))],
-    (f"from compiler.pipeline import compile_network; compile_network({str(MODEL)!r}, until='groups')",
+    (f"from compiler.network import compile_network; compile_network({str(MODEL)!r}, until='groups')",
      "compiler.plan.segments"),
 ])
 def test_imports_what_it_needs(lines: str, slow: str) -> None:

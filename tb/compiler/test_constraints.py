@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
+from compiler.network import compile_network
 from compiler.parts import compile_parts
 from compiler.passes import constraints
 from compiler.passes.constraints import Obstacles, check
 from compiler.passes.fold_pads import fold_pads
 from compiler.passes.partition import Side
 from compiler.passes.remove_idle import remove_idle
-from compiler.pipeline import compile_network
 from model.operators.reference import Reference
 from runtime.session import Session
 from tb.common.random_graphs import draw_graph

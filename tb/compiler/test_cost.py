@@ -18,7 +18,7 @@ from compiler.cost.timing.banks import Banks
 from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from compiler.ir.image import Image
 from compiler.ir.program import Transfer
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from model.machine import Machine

@@ -13,7 +13,7 @@ from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Map, Window, output_size
 from compiler.ir.plan import Way
 from compiler.ir.word_operation import AS_IS, INT8, WordOperation, copy, lookup
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from compiler.plan.mappings import mappings_of
 from compiler.target.descriptors.elementwise import elementwise_descriptor, in_turn, words_in, words_out
 from compiler.target.descriptors.streams import linear_stream

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
+from compiler.network import compile_network
 from compiler.passes.fold_pads import fold_pads
 from compiler.passes.form_groups import form_groups
-from compiler.pipeline import compile_network
 from model.machine import Machine
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 

@@ -6,7 +6,8 @@ from itertools import combinations
 import pytest
 
 from compiler.ir.image import Image
-from compiler.pipeline import Stages, compile_network
+from compiler.network import compile_network
+from compiler.pipeline import Stages
 from runtime.shipped import MODEL
 
 

@@ -18,9 +18,9 @@ from compiler.frontend import tflite
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.graph import Graph
 from compiler.ir.layer import Group, Pointwise
+from compiler.network import compile_network
 from compiler.parts import compile_parts
 from compiler.passes.simplify import simplified
-from compiler.pipeline import compile_network
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Operation
 from model.machine import Machine

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from model.operators.reference import Reference
 from runtime.networks import named_on_model
 from tb.common.references import RUN

@@ -13,7 +13,8 @@ import pytest
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Average, Map, Pointwise
-from compiler.pipeline import Stages, compile_network
+from compiler.network import compile_network
+from compiler.pipeline import Stages
 from compiler.target.mapping import holds_at_once, mappings
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
@@ -86,7 +87,7 @@ def read_too_late(descriptor: Descriptor) -> int:
         return 0
     loops = descriptor.loops
     turns = loops["outer"], loops["tiles"], loops["inner"]
-    reads, writes = positions(ifmap), positions(ofmap)
+    reads, writes = positions(ifmap, 2), positions(ofmap)
     # A fused or depthwise pass reads its ifmap with the first tile only.
     once = descriptor.shape["mode"] in (ArrayMode.FUSED, ArrayMode.DEPTHWISE)
     read_turns = turns[0] * turns[2] if once else np.prod(turns)

@@ -14,8 +14,8 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Separable
 from compiler.ir.plan import Way
-from compiler.pipeline import Stages, compile_network
-from compiler.target.limits import one_by_one
+from compiler.network import compile_network
+from compiler.pipeline import Stages
 from model.config import MAX_GLB_WORDS, MachineConfig
 from model.encoding import ArrayMode
 from model.machine import Machine
@@ -91,7 +91,8 @@ def seen(stages: Stages) -> set[str]:
         "halves": sum(isinstance(group, Separable) for group in stages.groups)
         > sum(isinstance(group, Separable) for group in groups),
         "odd blocks": any(
-            one_by_one(step.mapping.blocks, step.group.window.stride[1]) for step in stages.steps
+            step.mapping.blocks.pixels * step.group.window.stride[1] % 2 and step.mapping.blocks.columns > 1
+            for step in stages.steps
             if not isinstance(step.group, Elementwise) and step.mapping.mode != ArrayMode.CONVOLUTION),
         "packed": any(group.source.packed for group in groups),
         "stripes": any(segment.way is Way.STRIPES and len(segment.groups) > 1 for segment in segments),

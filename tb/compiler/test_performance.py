@@ -13,8 +13,9 @@ import pytest
 from compiler.cost.counters import by_layer
 from compiler.cost.predict import predict
 from compiler.cost.roofline import compulsory_bytes, roofline_cycles
+from compiler.network import compile_network
 from compiler.performance import Layer, Performance, performance
-from compiler.pipeline import Stages, compile_network
+from compiler.pipeline import Stages
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Stream
 from model.machine import Machine
@@ -63,7 +64,7 @@ def fetched(trace: PassTrace, stream: Stream, lanes: int) -> int:
     program = trace.descriptor.stream(stream)
     if not program.options["enable"]:
         return 0
-    at, beats = positions(program), read(program, np.zeros(1 << 16, np.uint64), lanes)
+    at, beats = positions(program, lanes), read(program, np.zeros(1 << 16, np.uint64), lanes)
     taken = [inside(program, at, lane) & beats.lanes[:, lane] for lane in range(lanes)]
     if lanes == 2 and program.options["packed_pixels"]:  # a word for two pixels
         return 8 * int((taken[0] | taken[1]).sum())

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from compiler.emit import image
-from compiler.pipeline import NAMES, STAGES, compile_network
+from compiler.network import compile_network
+from compiler.pipeline import NAMES, STAGES
 from compiler.plan import search
 from model.config import DEFAULT
 from tb.scripts.small_nets import separable
@@ -58,7 +59,7 @@ def test_segments_are_chosen_anew(model: Path, monkeypatch: pytest.MonkeyPatch) 
     first = compile_network(model, DEFAULT, effort=8).dump("segments")
     monkeypatch.setattr(search, "place", refuse_once)
     stages = compile_network(model, DEFAULT, effort=8, until="segments")
-    assert stages.refused == {refused[0].key}
+    assert stages.planning.refused == {refused[0].key}
     assert refused[0].key not in {segment.key for segment in stages.plan.segments}
     assert stages.dump("segments") != first
 

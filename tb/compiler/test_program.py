@@ -6,7 +6,7 @@ import pytest
 
 from compiler.ir.image import Image
 from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from runtime.shipped import MODEL
 
 

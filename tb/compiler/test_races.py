@@ -19,7 +19,7 @@ from compiler.emit.timeline import Timeline
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Output, Window
 from compiler.ir.program import Block, Command, Config, End, Run, Transfer
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from model.config import DEFAULT, MachineConfig

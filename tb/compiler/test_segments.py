@@ -14,9 +14,10 @@ import pytest
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Map, Separable, Window, input_rows
 from compiler.ir.plan import Segment, Way
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from compiler.plan import segments as planner_module
 from compiler.plan.bounds import LEAKAGE_PJ, Bounds
+from compiler.plan.estimates import Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.segments import (
     MOST_BEFORE,
@@ -24,7 +25,6 @@ from compiler.plan.segments import (
     _needs_slack_too_late,
     _next_from_dram,
     _segments_from,
-    cost_of,
 )
 from model.config import DEFAULT, MachineConfig
 from tb.compiler.test_groups import Net
@@ -60,6 +60,14 @@ def branched(rng: np.random.Generator, count: int, sides: tuple[int, ...] = (8, 
             other = groups[rng.integers(n)]
             groups[n] = replace(groups[n], others=(rng.choice([other.source, other.output]),))
     return Flow(tuple(groups), frozenset(group.output.name for group in groups if rng.random() < 0.3))
+
+
+def cost_of(bounds: Bounds, objective: str) -> tuple[float, float] | None:
+    """None for a segment that does not fit."""
+    try:
+        return bounds.cost(objective) if bounds.peak_words <= bounds.machine.glb_words else None
+    except DoesNotFit:
+        return None
 
 
 class Measured:
@@ -133,15 +141,15 @@ def test_plan_is_the_cheapest(objective: str, seed: int, monkeypatch: pytest.Mon
         expected = cheapest(flow, SMALL, objective)
         if expected is None:
             with pytest.raises(DoesNotFit):
-                SegmentPlanner(flow, SMALL, objective).cheapest()
+                SegmentPlanner(flow, Estimates(SMALL, objective)).cheapest()
             continue
-        cost, segments = SegmentPlanner(flow, SMALL, objective).cheapest()
+        cost, segments = SegmentPlanner(flow, Estimates(SMALL, objective)).cheapest()
         assert cost == pytest.approx(sums(segments, SMALL, objective))
         assert (1 - 1e-9) * expected[0] <= cost[0] <= (1 + 1e-9 + LEFT_BY_PRUNING) * expected[0]
         most = most_at_a_cut(flow, SMALL, objective)
         with monkeypatch.context() as patched:
             patched.setattr(planner_module, "MOST_BEFORE", max(most, 1))
-            assert SegmentPlanner(flow, SMALL, objective).cheapest()[0] == pytest.approx(expected)
+            assert SegmentPlanner(flow, Estimates(SMALL, objective)).cheapest()[0] == pytest.approx(expected)
         planned, pruned = planned + 1, pruned + (most > MOST_BEFORE)
     assert planned > NETWORKS // 3 and pruned
 
@@ -154,9 +162,9 @@ def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
         flow = branched(np.random.default_rng([seed, 3, number]), 2 + number % 3)
         expected = cheapest(flow, SMALL, "cycles")
         if expected is None:
-            assert SegmentPlanner(flow, SMALL)._cut(frozenset()) is None
+            assert SegmentPlanner(flow, Estimates(SMALL))._cut(frozenset()) is None
             continue
-        cost, segments = SegmentPlanner(flow, SMALL)._cut(frozenset())
+        cost, segments = SegmentPlanner(flow, Estimates(SMALL))._cut(frozenset())
         within = 0 if most_at_a_cut(flow, SMALL, "cycles") <= MOST_BEFORE else LEFT_BY_PRUNING
         assert (1 - 1e-9) * expected[0] <= cost[0] <= (1 + 1e-9 + within) * expected[0]
         for before, segment in zip([None, *segments], segments):
@@ -175,11 +183,11 @@ def test_a_held_map_that_costs_less_in_dram_goes_there(seed: int) -> None:
         assert number < 100 * NETWORKS, (moved, stayed)
         rng = np.random.default_rng([seed, 5, number])
         flow = replace(branched(rng, 3 + number % 3, (16, 24, 32)), in_dram=frozenset())
-        plans = [SegmentPlanner(replace(flow, in_dram=in_dram), SMALL)._cut(frozenset())
+        plans = [SegmentPlanner(replace(flow, in_dram=in_dram), Estimates(SMALL))._cut(frozenset())
                  for in_dram in (frozenset(), frozenset(flow.held_names()))]
         if len(flow.held_names()) != 1 or None in plans:
             continue
-        planner = SegmentPlanner(flow, SMALL)
+        planner = SegmentPlanner(flow, Estimates(SMALL))
         costs = [cost for cost, _ in plans]
         assert planner.cheapest()[0] == min(costs)
         assert planner.flow.in_dram == frozenset(flow.held_names() if costs[1] < costs[0] else ())
@@ -194,11 +202,11 @@ def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
         assert number < 20 * NETWORKS
         rng = np.random.default_rng([seed, 4, number])
         flow, refused = replace(branched(rng, 3 + number % 4), in_dram=frozenset()), set()
-        planner = SegmentPlanner(flow, SMALL)
+        planner = SegmentPlanner(flow, Estimates(SMALL))
         with suppress(DoesNotFit):
             while True:
                 cost, segments = planner.cheapest(frozenset(refused))
-                again = SegmentPlanner(planner.flow, SMALL)._cut(frozenset(refused))
+                again = SegmentPlanner(planner.flow, Estimates(SMALL))._cut(frozenset(refused))
                 assert (cost, segments) == again and not refused & {segment.key for segment in segments}
                 assert cost == pytest.approx(sums(segments, SMALL, "cycles"))
                 replanned, moved = replanned + bool(refused), moved + bool(planner.flow.in_dram)

@@ -17,8 +17,9 @@ from compiler.ir.failure import Inconsistent, Unsupported
 from compiler.ir.layer import Average, Group, Map, Pointwise, Separable
 from compiler.ir.plan import Plan, Way
 from compiler.ir.verify import verify_groups
+from compiler.network import compile_network
 from compiler.passes.form_groups import _Forming
-from compiler.pipeline import STAGES, Stages, compile_network
+from compiler.pipeline import STAGES, Stages
 from compiler.plan.search import Placed
 from compiler.plan.verify import verify_places, verify_plan
 from compiler.target.descriptors import separable

@@ -8,7 +8,7 @@ import cocotb
 
 from compiler.cost.predict import predict
 from compiler.ir.failure import DoesNotFit
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import DRAM_BYTES

@@ -8,7 +8,7 @@ from PIL import Image as Picture
 
 from compiler.ir.graph import Graph
 from compiler.ir.image import Image
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from model.config import DEFAULT, MachineConfig
 from runtime.shipped import MODEL, PHOTO
 

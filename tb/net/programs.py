@@ -12,7 +12,7 @@ from compiler.ir.failure import DoesNotFit
 from compiler.ir.graph import Graph
 from compiler.ir.image import Image
 from compiler.ir.program import Command, Transfer, assemble, disassemble
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from tb.compiler.test_networks import draw_images, late_network
 from tb.compiler.test_networks import network as random_model

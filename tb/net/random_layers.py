@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from compiler.ir.image import Image
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from model.config import DEFAULT, MachineConfig
 from tb.compiler.windows import Chain, compile_groups, draw_chain
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights

@@ -49,12 +49,14 @@ def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
         return 0
     at = streams.positions(program)
     rows, columns = program.range["rows"], program.range["cols"]
-    trimmed = [np.zeros(len(at.x), bool)]
-    if stream == Stream.IFMAP and not streams.single(program):  # two words a position
-        trimmed = [at.first_pair & bool(program.options["trim_first"]),
-                   at.last_pair & bool(program.options["trim_last"])]
+    places = [(at.x, np.ones(len(at.x), bool))]  # columns, and whether their words are sent
+    if stream == Stream.IFMAP and not streams.single(program):  # two words a position, from an even column on
+        first = at.x // 2 * 2
+        begins = at.first_pair & (first < at.x)
+        ends = at.last_pair & (first == at.x if program.options["odd_words"] else first < at.x)
+        places = [(first, ~begins), (first + 1, ~ends)]
     row_inside = (at.y >= 0) & (at.y < rows)
-    taken = [row_inside & (at.x + lane >= 0) & (at.x + lane < columns) & ~skip for lane, skip in enumerate(trimmed)]
+    taken = [row_inside & (x >= 0) & (x < columns) & kept for x, kept in places]
     if stream == Stream.IFMAP and program.options["packed_pixels"]:  # one word for both
         taken = [taken[0] | taken[1]]
     return GLB_WORD_BYTES * int(np.sum(taken))

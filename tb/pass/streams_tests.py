@@ -40,10 +40,10 @@ def small_case(rng: np.random.Generator, machine: MachineConfig, number: int) ->
 
 
 def change_stream(rng: np.random.Generator, program: StreamDescriptor, loop: bool) -> tuple[StreamDescriptor, str]:
-    """A stream with one more or one less iteration of a loop, or, unless `loop`, other tags, trimmed ends or pixels
+    """A stream with one more or one less iteration of a loop, or, unless `loop`, other tags, ends of rows or pixels
     packed or not."""
     levels, n = list(program.levels), int(rng.integers(enc.LEVELS))
-    kind = "count" if loop else str(rng.choice(["count", "count", "tag", "trim_first", "trim_last", "packed_pixels"]))
+    kind = "count" if loop else str(rng.choice(["count", "count", "tag", "odd_words", "packed_pixels"]))
     if kind == "count":
         count = max(1, levels[n].count + int(rng.choice([-1, 1, 1, 2])))
         levels[n] = replace(levels[n], count=count)

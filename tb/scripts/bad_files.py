@@ -16,8 +16,8 @@ import torch
 from PIL import Image as Picture
 
 from compiler.folder import save
+from compiler.network import compile_network
 from compiler.performance import performance
-from compiler.pipeline import compile_network
 from runtime.shipped import MODEL, PHOTO
 from scripts import cifar10
 from tb.common.tflite_builder import STEPS, Builder

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from compiler.frontend import tflite
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from model.machine import Machine
 from runtime.shipped import FLOAT_WEIGHTS
 from scripts import cifar10, quantization, tflite_reference

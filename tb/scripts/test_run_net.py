@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compiler.frontend import tflite
-from compiler.pipeline import compile_network
+from compiler.network import compile_network
 from runtime import progress
 from tb.net.requests import on_rtl
 from tb.scripts.commands import assert_refused, eyrie, files, python

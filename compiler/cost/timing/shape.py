@@ -92,7 +92,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     if filters.options["enable"] and filters.options["chunk"]:
         chunk_groups = loops["groups"] // filters.levels[filters.options["chunk_level"]].count
     ifmap = descriptor.stream(Stream.IFMAP)
-    at = positions(ifmap)
+    at = positions(ifmap, PAIR)
     turns = loops["outer"] * loops["inner"] * loops["groups"]
     turns *= 1 if mode == ArrayMode.FUSED else loops["tiles"]
     pairs = -(-shape["pixels"] // 2) if drain["two_pixels"] else shape["pixels"]
@@ -151,7 +151,7 @@ def _ofmap_banks(machine: MachineConfig, descriptor: Descriptor) -> list[tuple[i
 def _word_banks(machine: MachineConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:
     if not stream.options["enable"]:
         return []
-    at = positions(stream)
+    at = positions(stream, lanes)
     if lanes == 2:
         return _pair_banks(machine, stream, at)
     return np.where(inside(stream, at), bank_masks(machine, at.address), 0).tolist()

@@ -11,7 +11,7 @@ from compiler.ir.layer import Output, Window
 from compiler.target.blocks import Blocks
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import columns_level, linear_stream, ofmap_stream, ring_of, rows_level
-from compiler.target.limits import drains_two_pixels, equal_stride, legal
+from compiler.target.limits import drains_two_pixels, equal_stride, legal, pairs
 from compiler.target.scan_ids import convolution_ids
 from model import encoding as enc
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -99,19 +99,19 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
     set_array(descriptor, ids, ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points,
               tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
 
-    x, odd = -c.window.pads[2], c.window.pads[2] % 2
+    x = -c.window.pads[2]
     words, y = (blocks.pixels - 1) * stride + taps, blocks.first_row * stride - c.window.pads[0]
     span = (blocks.rows - 1) * stride + rows
     step = blocks.pixels * stride
     descriptor.set_stream(Stream.IFMAP, StreamDescriptor(
-        {"row_address": c.ifmap.row_address(y), "offset": c.ifmap.column_step(x - odd) & 0xFFFF, **ring_of(c.ifmap)},
-        {"y": y, "x": x - odd, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
-        {"pad": c.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % 2,
+        {"row_address": c.ifmap.row_address(y), "offset": c.ifmap.column_step(x) & 0xFFFF, **ring_of(c.ifmap)},
+        {"y": y, "x": x, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
+        {"pad": c.ifmap_zero_point, "odd_words": words % 2,
          "half_by_set": int(sets.split), "pair_level": 2, "packed_pixels": int(c.ifmap.packed)},
         (  # rows and blocks go side by side: a PE holds only a few words of its own
             rows_level(c.ifmap, span, 1, column_tag=1),
             columns_level(c.ifmap, blocks.cols, step, enc.TAG.pack(column=span)),
-            columns_level(c.ifmap, -(-(words + odd) // 2), 2),
+            columns_level(c.ifmap, pairs(words, x), 2),
             Level(halves, tag=enc.TAG.pack(half=1)),
             Level(c.ifmap.groups, c.ifmap.group_step),
             Level(c.tiles),
@@ -146,7 +146,7 @@ def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: 
         Level(stored, group_words),
         Level(c.tiles, stored * group_words),
         Level(c.blocks.outer),
-        half_by_set=int(sets.by_set), trim_last=run % lanes,
+        half_by_set=int(sets.by_set), odd_words=run % lanes,
     )
     descriptor.set_stream(Stream.FILTER, replace(stream, range={"rows": 1, "cols": lanes}))
 

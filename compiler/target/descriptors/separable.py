@@ -14,7 +14,7 @@ from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.descriptors.taps import tap_stream
-from compiler.target.limits import dealt_filters, drains_two_pixels, equal_stride, legal, most_pixels, one_by_one
+from compiler.target.limits import dealt_filters, drains_two_pixels, equal_stride, legal, most_pixels, pairs
 from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
@@ -63,14 +63,11 @@ def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[L
                   tile_level: bool, to_pixels: bool) -> StreamDescriptor:
     """The ifmap stream: words of a block's row, then `inner_levels`, then groups and blocks.
 
-    words: ifmap words of a row of a block, from column x on. They come in pairs, which begin at even columns, or one by
-    one.
+    words: ifmap words of a row of a block, from column x on.
     """
     ifmap, blocks, stride = p.ifmap, p.blocks, p.window.stride[0]
-    single = one_by_one(blocks, stride)
-    odd, step = (0, 1) if single else (x % 2, 2)
     split = machine.sets > 1
-    beats = Level(-(-(words + odd) // step), step, Axis.COLUMN, step)
+    beats = Level(pairs(words, x), 2, Axis.COLUMN, 2)
     # Depthwise work: rows and blocks go side by side, so that all PEs have their words at the same time.
     levels = [beats, *inner_levels] if to_pixels else [*inner_levels, beats]
     if not split:  # one set: the two halves of a word are two groups
@@ -88,9 +85,9 @@ def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[L
     # Depthwise work takes three rows: those that a smaller kernel does not have are not there yet, or not any more.
     reached = y + (blocks.outer_rows * blocks.down - 1) * stride + p.window.kernel[0]
     return StreamDescriptor(
-        {"row_address": ifmap.row_address(y), "offset": (x - odd) & 0xFFFF, **ring_of(ifmap)},
-        {"y": y, "x": x - odd, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
-        {"pad": p.ifmap_zero_point, "trim_first": odd, "trim_last": (words + odd) % step, "single": int(single),
+        {"row_address": ifmap.row_address(y), "offset": x & 0xFFFF, **ring_of(ifmap)},
+        {"y": y, "x": x, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
+        {"pad": p.ifmap_zero_point, "odd_words": words % 2,
          "destination": Destination.PIXELS if to_pixels else Destination.ROWS, "half_by_set": int(split),
          "pair_level": 0 if to_pixels else len(inner_levels)},
         tuple(levels),

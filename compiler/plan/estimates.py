@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the planner reckons of segments, each worked out once, whichever network it stands in."""
+
+from dataclasses import dataclass, replace
+from math import inf
+
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.layer import Group
+from compiler.ir.plan import Segment
+from compiler.plan.bounds import Bounds
+from model.config import MachineConfig
+
+Cost = tuple[float, float]  # the first entry before the second
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of a segment that fits the GLB.
+
+    needed  GLB words at least
+    cost    of Bounds
+    head    words that its first job waits for
+    tail    cycles from its last multiplication until the last rows are there
+    reads   rows that its first job needs
+    makes   first row that its last job makes
+    """
+
+    needed: int
+    cost: Cost
+    head: int
+    tail: int
+    reads: int
+    makes: int
+
+
+class Estimates:
+    """Of all segments that are asked for, on a machine, for an objective."""
+
+    def __init__(self, machine: MachineConfig, objective: str = "cycles") -> None:
+        self.machine, self.objective = machine, objective
+        self._kinds: dict[tuple, int] = {}
+        self._kind_of: dict[int, tuple[Group, int]] = {}  # by the group's identity
+        self._needed: dict[tuple, float] = {}
+        self._found: dict[tuple, Estimate | None] = {}
+
+    def needed_words(self, segment: Segment) -> float:
+        """Of the GLB, at least; infinite where there is no mapping."""
+        key = self._key(segment)
+        if key not in self._needed:
+            try:
+                self._needed[key] = Bounds(replace(segment, beside=0, fetched=0), self.machine).peak_words
+            except DoesNotFit:
+                self._needed[key] = inf
+        return segment.beside + self._needed[key]
+
+    def of(self, segment: Segment) -> Estimate | None:
+        """None if it does not fit."""
+        key = *self._key(segment), segment.beside, segment.fetched
+        if key not in self._found:
+            self._found[key] = self._estimate(segment)
+        return self._found[key]
+
+    def _estimate(self, segment: Segment) -> Estimate | None:
+        needed = self.needed_words(segment)
+        if needed > self.machine.glb_words:
+            return None
+        bounds = Bounds(segment, self.machine)
+        try:
+            cost = bounds.cost(self.objective)
+        except DoesNotFit:
+            return None
+        first, last = segment.jobs[0], segment.jobs[-1]
+        return Estimate(int(needed), cost, bounds.head_words, bounds.tail_cycles, first.reads[1], last.first)
+
+    def _key(self, segment: Segment) -> tuple:
+        """Without what is there beside it."""
+        groups = tuple(map(self._kind, segment.groups))
+        return groups, segment.way, segment.rows, segment.from_dram, segment.to_dram, segment.slices, segment.ahead
+
+    def _kind(self, group: Group) -> int:
+        """The same of groups of which segments cost the same."""
+        if id(group) not in self._kind_of:
+            constants = tuple(operation.constant_words for operation in group.operations)
+            kind = group.geometry, group.output.shape, constants
+            self._kind_of[id(group)] = group, self._kinds.setdefault(kind, len(self._kinds))
+        return self._kind_of[id(group)][1]
