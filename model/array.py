@@ -15,34 +15,50 @@ from model.streams import Beats
 
 @dataclass(frozen=True)
 class DrainBeats:
-    """The beats of one tile, in order: for each, the set its chain starts at, the set rows that add,
-    the psum index, whether it takes a depthwise word. Shape of the order: [chains, blocks, pixels,
-    block]."""
+    """The sums of one tile that leave a column, in order; of a beat of two pixels the first one's comes first.
+
+    For each, the set its chain starts at, the set rows that add (bool [sums, SET_ROWS]), the psum index, whether it is
+    the second of its beat, and its place in `loops`, (chains, blocks, pixels, filters of a block).
+    """
 
     set: np.ndarray
-    rows: np.ndarray  # bool [beats, SET_ROWS]
+    rows: np.ndarray
     index: np.ndarray
-    order: tuple[int, int, int, int]
+    second: np.ndarray
+    place: np.ndarray
+    loops: tuple[int, int, int, int]
+
+
+def in_pixel_pairs(blocks: int, pixels: int, each: int) -> np.ndarray:
+    """Places in [blocks, pixels, each], in the order in which they leave where pixels do two at a time: of each block
+    and pair of pixels, the first of both, the second of both, and so on; the last of an odd number by itself."""
+    places = np.arange(blocks * pixels * each).reshape(blocks, pixels, each)
+    paired = pixels // 2 * 2
+    pairs = places[:, :paired].reshape(blocks, pixels // 2, 2, each).swapaxes(2, 3).reshape(blocks, -1)
+    return np.concatenate([pairs, places[:, paired:].reshape(blocks, -1)], axis=1).ravel()
 
 
 def drain_beats(descriptor: Descriptor) -> DrainBeats:
     """The beats of a tile; see docs/machine.md, "Drain order"."""
     drain, pixels = descriptor.drain, descriptor.shape["pixels"]
-    order = (drain["heads"] if drain["fold"] else 1, drain["blocks"], pixels, drain["block"])
-    chain, block, pixel, slot = (axis.ravel() for axis in np.indices(order))
+    loops = (drain["heads"] if drain["fold"] else 1, drain["blocks"], pixels, drain["block"])
+    place, step = np.arange(np.prod(loops)), 1
+    if drain["two_pixels"]:
+        place, step = in_pixel_pairs(loops[0] * loops[1], pixels, drain["block"]), 2
+    chain, block, pixel, slot = np.unravel_index(place, loops)
     rows = np.zeros((chain.size, SET_ROWS), bool)
     if drain["mode"] == DrainMode.POINTWISE:
         filter_ = block * drain["block"] + slot
         dealt = 2 if drain["pairs"] else 1
-        turn, place = filter_ // dealt, filter_ % dealt
+        turn, of_turn = filter_ // dealt, filter_ % dealt
         rows[np.arange(chain.size), turn % SET_ROWS] = True
-        head, index = chain, (turn // SET_ROWS * dealt + place) * pixels + pixel
+        head, index = chain, (turn // SET_ROWS * dealt + of_turn) * pixels + pixel
     else:
         head = chain if drain["fold"] else slot // drain["set_filters"]
         index = slot % drain["set_filters"] * pixels + pixel
         if drain["mode"] == DrainMode.CONVOLUTION:
             rows[:] = [drain["rows"] >> row & 1 for row in range(SET_ROWS)]
-    return DrainBeats(head * drain["head_sets"], rows, index, order)
+    return DrainBeats(head * drain["head_sets"], rows, index, pixel % step == 1, place, loops)
 
 
 def _channels(words: np.ndarray, offset: int) -> np.ndarray:
@@ -164,7 +180,7 @@ class ArrayModel:
         return result
 
     def drain(self, psums: np.ndarray, ipsum: np.ndarray | None = None) -> np.ndarray:
-        """Sums in the order in which they leave: int32 [tiles of the pass, beats, cols].
+        """Sums in the order in which they leave: int32 [tiles of the pass, sums of a column, cols].
 
         ipsum: int32 of the same shape, where the chains start with one.
         """
@@ -186,7 +202,7 @@ class ArrayModel:
         return start
 
     def drain_words(self, words: np.ndarray) -> np.ndarray:
-        """Depthwise words in the order in which they leave: int32 [outer * inner, beats, cols]."""
+        """Depthwise words in the order in which they leave: int32 [outer * inner, words of a column, cols]."""
         sets = self.descriptor.drain["block"]
         raw = np.ascontiguousarray(words[:sets]).view(np.int32)[..., 0]  # [set, col, o, i, g, f]
         ordered = raw.transpose(2, 3, 4, 5, 0, 1)  # [o, i, g, f, set, col]

@@ -67,7 +67,7 @@ def _judge(demands: list[Demand]) -> None:
 def _check_places(descriptor: Descriptor, words: int) -> None:
     places = descriptor.stream(Stream.OFMAP).length
     if words != places:
-        raise SurplusWords(f"ofmap: the pass makes {words} words, for {places} places")
+        raise SurplusWords(f"ofmap: the pass writes {words} times, for {places} places")
 
 
 def _counts(beats: Beats | None, column_bits: int) -> np.ndarray:
@@ -103,23 +103,23 @@ def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
                 yield Demand(f"tables of {where}", set_rows[SET_ROWS:].sum(), dw_groups * enc.TABLE_WORDS)
 
 
-def _order(array: ArrayModel) -> tuple[int, tuple[int, int, int, int]]:
-    """Tiles of sums of the pass, and the order of a tile's beats."""
+def _loops(array: ArrayModel) -> tuple[int, tuple[int, int, int, int]]:
+    """Tiles of sums of the pass, and the loops of a tile's."""
     tiles = 1 if array.mode == ArrayMode.DEPTHWISE else array.tiles
-    return array.outer * tiles * array.inner, drain_beats(array.descriptor).order
+    return array.outer * tiles * array.inner, drain_beats(array.descriptor).loops
 
 
 def _ppu_words(array: ArrayModel) -> int:
-    tiles, order = _order(array)
-    return tiles * ppu.words_of_tile(array.descriptor, order)
+    tiles, loops = _loops(array)
+    return tiles * ppu.words_of_tile(array.descriptor, loops)
 
 
 def _sums(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
     """Of the drain and of the PPU."""
-    tiles, order = _order(array)
+    tiles, loops = _loops(array)
     taken = {
-        Stream.IPSUM: tiles * int(np.prod(order)) * -(-array.descriptor.drain["columns"] // 2),
-        Stream.TABLE: tiles * order[0] * order[1] * enc.TABLE_WORDS,
+        Stream.IPSUM: tiles * int(np.prod(loops)) * -(-array.descriptor.drain["columns"] // 2),
+        Stream.TABLE: tiles * loops[0] * loops[1] * enc.TABLE_WORDS,
         Stream.RESIDUAL: ppu.others_taken(array.descriptor, _ppu_words(array)),
     }
     for stream, words in taken.items():

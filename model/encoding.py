@@ -167,21 +167,21 @@ ARRAY_SHAPE = Word(
 # A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups.
 ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:14 inner:14 tiles:14 outer:14"))
 DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
-# block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words:
-# channel groups); set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per
-# chain; fold: chains drain one after the other, a block each: they hold different pixels, or more than 8 filters;
-# columns: in use, from column 0; rows: of a set, that take part; pairs: pointwise filters are dealt over the
-# rows of a set two at a time; ln: bit i joins the sum chain of row i to row i + 1.
+# block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words: channel groups);
+# set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains drain one
+# after the other, a block each: they hold different pixels, or more than 8 filters; columns: in use, from column 0;
+# rows: of a set, that take part; pairs: pointwise filters are dealt over the rows of a set two at a time; two_pixels: a
+# beat has the sums of two pixels side by side, the last of an odd number those of one; ln: bit i joins the sum chain of
+# row i to row i + 1.
 DRAIN = Word(
     "Drain",
     _fields(
         "mode:2 block:4 blocks:11 set_filters:4 heads:3 head_sets:3 fold:1 "
-        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 ln:14"
+        "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 two_pixels:1 ln:14"
     ),
 )
-# pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is
-# pool_reciprocal / 2^(17 + pool_shift) (model.arithmetic.average_reciprocal); 2^pool_columns columns side by
-# side make an average of their own.
+# pool_count: pixels averaged, at most 1024; pool_reciprocal, pool_shift: its reciprocal is pool_reciprocal / 2^(17 +
+# pool_shift) (model.arithmetic.average_reciprocal); 2^pool_columns columns side by side make an average of their own.
 PPU = Word(
     "PpuConfig",
     _fields(
@@ -246,20 +246,19 @@ class Axis(IntEnum):
     COLUMN = 2  # adds `step` to x and `stride` to the offset
 
 
-# A GLB word address is row_address + offset, modulo 2**16. The row address wraps: beyond ring_last, the last
-# word of the ring, ring_size is subtracted (ring_size 0: no ring).
+# A GLB word address is row_address + offset, modulo 2**16. The row address wraps: beyond ring_last, the last word of
+# the ring, ring_size is subtracted (ring_size 0: none).
 STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_last:16 ring_size:16"))
 # (y, x) is inside where 0 <= y < rows and 0 <= x < cols; both count modulo 2**13. A tag whose row and column bits, as
 # one number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
 STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:11"))
-# chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes
-# through inner blocks, which use the same chunks again: its first iteration waits for each chunk, its last
-# one frees them.
+# chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes through inner
+# blocks, which use the same chunks again: its first iteration waits for each chunk, its last one frees them.
 # Two lanes hand on pairs of words, each from an even column on; level pair_level steps through those of a row, two
-# columns at a time. A row begins at any column x: where x is odd the first word of the first pair is not sent, and the
-# second of the last pair where the row ends with the first: odd_words says whether rows are an odd number of words.
-# destination: of ifmap words. half_by_set: even sets take the low half of each word, odd sets the high half; else the
-# tag's half bit says which.
+# columns at a time. A row begins at any column x: where x is odd the first word of the first pair is not sent, nor the
+# second of the last pair where the row ends before: odd_words says that rows are an odd number of words. destination:
+# of ifmap words. half_by_set: even sets take the low half of each word, odd sets the high half; else the tag's half bit
+# says which.
 # single: a beat is the word of lane 0 alone, at any column. So it is with destination PPU.
 # packed_pixels: two lanes hand on the halves of one word, at any address, lane 0 the low one, with zeros above.
 # level_pairs: pairs of loop levels in use, less one; levels beyond run once, and their words are not looked at.

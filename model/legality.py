@@ -111,6 +111,11 @@ RULES = (
     Rule("used.OFMAP == drain.to_ppu", "an ofmap without words, or none"),
     Rule(f"used.RESIDUAL == (drain.to_ppu and ({_OPERANDS} or result.operation == Operation.TABLE))",
          "a residual without use, or none"),
+    # The drain and what takes its sums.
+    Rule("not drain.two_pixels or ((drain.mode == DrainMode.CONVOLUTION or drain.mode == DrainMode.POINTWISE) and "
+         "not drain.ipsum and (not drain.to_ppu or ppu.pool == PoolMode.NONE and "
+         "result.operation == Operation.NONE))",
+         "two pixels at a time of what leaves one by one"),
 )
 
 

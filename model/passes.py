@@ -16,8 +16,8 @@ from model.encoding import ArrayMode, Stream
 class PassTrace:
     """What one pass did, for comparison.
 
-    sums    int32 [tiles, beats, cols]: what left the array, in drain order (words of a depthwise pass); none of an
-            elementwise pass
+    sums    int32 [tiles, sums of a column, cols]: what left the array, in drain order (words of a depthwise pass);
+            none of an elementwise pass
     words   uint64: what the PPU gave to the ofmap stream, or None
     written ofmap bytes written into the GLB; signature of those writes (`streams.write`)
     """
@@ -64,13 +64,13 @@ def run_pass(config: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
             sums = sums + _ipsums(data(Stream.IPSUM), sums.shape, descriptor.drain["columns"])
     if not descriptor.drain["to_ppu"]:
         return PassTrace(descriptor, sums, None, 0, 0)
-    order = drain_beats(descriptor).order
-    out = ppu.words(descriptor, sums, order, data(Stream.TABLE), data(Stream.RESIDUAL))
-    return PassTrace(descriptor, sums, out, *streams.write(descriptor.stream(Stream.OFMAP), glb, out))
+    out = ppu.words(descriptor, sums, drain_beats(descriptor), data(Stream.TABLE), data(Stream.RESIDUAL))
+    ofmap = descriptor.stream(Stream.OFMAP)
+    return PassTrace(descriptor, sums, out, *streams.write(ofmap, glb, out, streams.written_lanes(descriptor)))
 
 
 def _ipsums(words: np.ndarray, shape: tuple[int, ...], columns: int) -> np.ndarray:
-    """Sums the chains start with: int32 of `shape` [tiles, beats, cols], two columns a GLB word."""
+    """Sums the chains start with: int32 of `shape` [tiles, sums of a column, cols], two columns a GLB word."""
     result = np.zeros(shape, np.int32)
     values = words.reshape(shape[0], shape[1], (columns + 1) // 2).view(np.int32)
     result[:, :, :columns] = values[:, :, :columns]

@@ -5,7 +5,7 @@ import numpy as np
 
 from model import encoding as enc
 from model.arithmetic import multiply_by_quantized_multiplier, rounding_average, table_entries, wrap_int32
-from model.array import unpack_tables
+from model.array import DrainBeats, in_pixel_pairs, unpack_tables
 from model.descriptor import Descriptor
 from model.encoding import Operation, PoolMode
 from model.operators.elementwise import ADD_LEFT_SHIFT
@@ -14,36 +14,40 @@ BLOCK_CHANNELS = 8
 BYTES = 256  # values of an int8
 
 
-def words(descriptor: Descriptor, sums: np.ndarray, order: tuple[int, int, int, int],
+def words(descriptor: Descriptor, sums: np.ndarray, beats: DrainBeats,
           tables: np.ndarray | None, residual: np.ndarray | None = None) -> np.ndarray:
-    """GLB words (uint64), in the order in which the PPU emits them.
+    """GLB words (uint64), in the order in which the PPU emits them, of two pixels the first one's first.
 
-    sums      int32 [tiles of the pass, beats, cols], beats ordered as `order`
-    order     (chains, blocks, pixels, channels of a block), see `array.drain_beats`
+    sums      int32 [tiles of the pass, sums of a column, cols], in the order of `beats`
     tables    uint64 [tiles of the pass * chains * blocks * 9], none for raw words
     residual  uint64: words B, or the table of the operation
     """
     columns = descriptor.drain["columns"]
-    beats = sums[:, :, :columns].reshape(-1, *order[2:], columns)  # [block, pixel, channel, column]
+    ordered = np.empty_like(sums[:, :, :columns])
+    ordered[:, beats.place] = sums[:, :, :columns]
+    blocks = ordered.reshape(-1, *beats.loops[2:], columns)  # [block, pixel, channel, column]
     if descriptor.ppu["raw"]:
-        low_high = np.ascontiguousarray(beats.transpose(0, 1, 3, 2))
+        low_high = np.ascontiguousarray(blocks.transpose(0, 1, 3, 2))
         values = low_high.view(np.int8).reshape(*low_high.shape[:3], -1)
     else:
-        values = _pool(descriptor, _requantize(descriptor, beats, unpack_tables(tables.reshape(-1, enc.TABLE_WORDS))))
+        values = _pool(descriptor, _requantize(descriptor, blocks, unpack_tables(tables.reshape(-1, enc.TABLE_WORDS))))
     packed = np.zeros((*values.shape[:-1], BLOCK_CHANNELS), np.int8)
     packed[..., : values.shape[-1]] = values
-    return operate(descriptor, packed.reshape(-1, BLOCK_CHANNELS).view(np.uint64)[:, 0], residual)
+    made = packed.reshape(-1, BLOCK_CHANNELS).view(np.uint64)[:, 0]
+    if descriptor.drain["two_pixels"]:
+        made = made[in_pixel_pairs(*values.shape[:3])]
+    return operate(descriptor, made, residual)
 
 
-def words_of_tile(descriptor: Descriptor, order: tuple[int, int, int, int]) -> int:
-    """GLB words that a tile of sums, its beats ordered as `order`, comes out as."""
-    chains, blocks, pixels, _ = order
+def words_of_tile(descriptor: Descriptor, loops: tuple[int, int, int, int]) -> int:
+    """Times that GLB words, one or those of two pixels, leave for a tile of sums; loops: of `DrainBeats`."""
+    chains, blocks, pixels, _ = loops
     columns, mode = descriptor.drain["columns"], descriptor.ppu["pool"]
     if mode == PoolMode.AVERAGE:
         return chains * blocks * (((columns - 1) >> descriptor.ppu["pool_columns"]) + 1)
     if mode == PoolMode.MAX:
         return chains * blocks * (pixels // 2) * (columns // 2)
-    return chains * blocks * pixels * columns
+    return chains * blocks * (-(-pixels // 2) if descriptor.drain["two_pixels"] else pixels) * columns
 
 
 def _requantize(descriptor: Descriptor, beats: np.ndarray, tables: np.ndarray) -> np.ndarray:

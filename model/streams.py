@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from model import encoding as enc
-from model.descriptor import StreamDescriptor
-from model.encoding import Axis, Destination
+from model.config import MAX_GLB_WORDS
+from model.descriptor import Descriptor, StreamDescriptor
+from model.encoding import Axis, Destination, Stream
 
 _HALF = enc.TAG.pack(half=1)
 _PLACE = _HALF - 1  # the tag's row and column
@@ -153,32 +154,53 @@ def read(stream: StreamDescriptor, memory: np.ndarray, lanes: int = 1, where: Po
     return Beats(data, kept, at.tag, bool(stream.options["half_by_set"]))
 
 
+def written_lanes(descriptor: Descriptor) -> np.ndarray:
+    """bool [positions of the ofmap stream, 2]: the words that come for a position, for it and for the pixel behind."""
+    drain, count = descriptor.drain, descriptor.stream(Stream.OFMAP).length
+    there = np.ones((count, 2), bool)
+    pixels = descriptor.shape["pixels"]
+    pair = np.arange(count) // max(drain["columns"], 1) % max(-(-pixels // 2), 1)
+    there[:, 1] = bool(drain["two_pixels"]) & (pair < pixels // 2)
+    return there
+
+
+def written(descriptor: Descriptor, at: Positions) -> np.ndarray:
+    """bool [positions of the ofmap stream, 2]: whether the GLB word at the address, and the one behind, are written."""
+    ofmap = descriptor.stream(Stream.OFMAP)
+    return np.stack([inside(ofmap, at, lane) for lane in range(2)], axis=1) & written_lanes(descriptor)
+
+
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray) -> tuple[int, int]:
-    """Writes ofmap words (uint64, one per position) into the GLB.
+def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray,
+          lanes: np.ndarray | None = None) -> tuple[int, int]:
+    """Writes ofmap words (uint64) into the GLB: one per position, or as `written_lanes` says.
 
     Returns the bytes written and the signature of what was written: the sum over the words of
     (data ^ address * SPREAD) * SPREAD modulo 2**64, bytes without strobe counting as zero.
     """
     at = positions(stream)
-    if len(words) != len(at.address):
-        raise ValueError(f"{len(words)} ofmap words for {len(at.address)} positions")
-    there = inside(stream, at)
+    lanes = np.ones((len(at.address), 1), bool) if lanes is None else lanes
+    if len(words) != lanes.sum():
+        raise ValueError(f"{len(words)} ofmap words for {lanes.sum()} places")
+    place, lane = np.nonzero(lanes)
+    address = (at.address[place] + lane) % MAX_GLB_WORDS
+    there = np.stack([inside(stream, at, n) for n in range(lanes.shape[1])], axis=1)[place, lane]
     last = np.ones(len(words), bool)
     for level in (enc.OFMAP_BLOCK_LEVEL, enc.OFMAP_TILE_LEVEL):
-        last &= at.digits[:, level] == stream.levels[level].count - 1
+        last &= at.digits[place, level] == stream.levels[level].count - 1
     strobe = np.where(last, stream.options["last_strobe"], 0xFF)
+    there &= strobe != 0
     target = memory.view(np.uint8).reshape(-1, 8)
     source = np.ascontiguousarray(words, np.uint64).view(np.uint8).reshape(-1, 8)
     kept = source * (strobe[:, None] >> np.arange(8) & 1).astype(np.uint8)
     data = np.ascontiguousarray(kept[there]).view(np.uint64)[:, 0]
     with np.errstate(over="ignore"):
-        signature = ((data ^ at.address[there].astype(np.uint64) * SPREAD) * SPREAD).sum(dtype=np.uint64)
-    written = 0
+        signature = ((data ^ address[there].astype(np.uint64) * SPREAD) * SPREAD).sum(dtype=np.uint64)
+    count = 0
     for byte in range(8):
         use = there & ((strobe >> byte) & 1 == 1)
-        target[at.address[use], byte] = source[use, byte]
-        written += int(use.sum())
-    return written, int(signature)
+        target[address[use], byte] = source[use, byte]
+        count += int(use.sum())
+    return count, int(signature)

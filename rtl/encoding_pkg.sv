@@ -236,9 +236,10 @@ package encoding_pkg;
     logic signed [7:0] zero_point;
   } depthwise_output_t;
 
-  localparam int unsigned DrainWidth = 53;
+  localparam int unsigned DrainWidth = 54;
   typedef struct packed {
     logic [13:0] ln;
+    logic two_pixels;
     logic pairs;
     logic to_ppu;
     logic ipsum;

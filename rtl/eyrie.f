@@ -5,10 +5,10 @@ rtl/bus/bus_pkg.sv
 rtl/encoding_pkg.sv
 rtl/eyrie_pkg.sv
 rtl/machine_check.sv
+rtl/tiling/tiling_pkg.sv
 rtl/common/delay_line.sv
 rtl/host/performance_counters.sv
 rtl/host/register_file.sv
-rtl/tiling/tiling_pkg.sv
 rtl/common/fifo.sv
 rtl/tech/ram_1r1w.sv
 rtl/common/ram_fifo.sv

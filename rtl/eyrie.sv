@@ -136,7 +136,7 @@ module eyrie
   machine_status_t  status;
   pass_control_t    pass_control;
   pass_status_t     pass_status;
-  tiling_activity_t tiling;
+  tiling_pkg::tiling_activity_t tiling;
   activity_t        activity;
 
   logic [Counters-1:0][IncrementWidth-1:0] increment;

@@ -84,7 +84,8 @@ module eyrie_core
   ifmap_feed_t                  ifmap;
   filter_feed_t                 filter, depthwise;
   word_feed_t                   tables, residual, ipsum;
-  ofmap_feed_t                  words, ofmap;
+  elementwise_feed_t            words;
+  ofmap_feed_t                  ofmap;
   logic                         ifmap_ready, words_ready, filter_ready, depthwise_ready;
   logic                         table_ready, residual_ready, ipsum_ready, ofmap_ready;
   logic                         ofmap_unequal, reading;
@@ -152,7 +153,8 @@ module eyrie_core
   // ---- Products and sums ----
 
   drain_feed_t     drain;
-  sum_t [COLS-1:0] drain_sums, sums;
+  sum_t [COLS-1:0] drain_sums;
+  sum_t [1:0][COLS-1:0] sums;
   drain_beat_t     sums_beat;
   logic            drain_ready, drain_empty, sums_valid, sums_ready;
   logic            array_surplus, drain_surplus, ppu_surplus;

@@ -51,18 +51,20 @@ package eyrie_pkg;
 
   // A beat of the sum chain: which rows of the set add the sum at `index`, and which are drained
   // with it. `word`: the SUPER at the end of the chain replaces the sum by a depthwise word.
+  // `two_pixels`: a sum of the next pixel goes beside, that at `index` + 1.
   typedef struct packed {
     logic [SetRows-1:0] add;
     logic [SetRows-1:0] free;
     psum_index_t        index;
     logic               word;
+    logic               two_pixels;
   } chain_phase_t;
 
-  // A beat on its way down a sum chain.
+  // A beat on its way down a sum chain. sums[1] means nothing but in a beat of two pixels.
   typedef struct packed {
     logic         valid;
     chain_phase_t phase;
-    sum_t         sum;
+    sum_t [1:0]   sums;
   } chain_beat_t;
 
   // What the networks offer to a PE: one or two adjacent ifmap words, filter words, a depthwise
@@ -124,10 +126,11 @@ package eyrie_pkg;
     return sums;
   endfunction
 
-  // What the PPU has to know of a beat of sums: its channel within the block of at most 8, and
-  // whether it ends the block (a pixel of 8 channels), the block's pixels, the tile, the pass.
-  // to_ppu: else the sums are only looked at, by a test bench.
+  // What the PPU has to know of a beat of sums: whether it has those of two pixels, its channel
+  // within the block of at most 8, and whether it ends the block (8 channels of its pixels), the
+  // block's pixels, the tile, the pass. to_ppu: else the sums are only looked at, by a test bench.
   typedef struct packed {
+    logic       two_pixels;
     logic       to_ppu;
     logic [2:0] channel;
     logic       block_last;
@@ -195,11 +198,19 @@ package eyrie_pkg;
     glb_word_t word;
   } word_feed_t;
 
-  // Words of the PPU, and words A of an elementwise pass.
+  // Words A of an elementwise pass.
   typedef struct packed {
     logic      valid;
     logic      last;  // of a pass
     glb_word_t word;
+  } elementwise_feed_t;
+
+  // Words of the PPU: of a pixel, and with two_pixels of the one on its right.
+  typedef struct packed {
+    logic            valid;
+    logic            last;  // of a pass
+    logic            two_pixels;
+    glb_word_t [1:0] words;
   } ofmap_feed_t;
 
   // Whether a word on offer is one too many, of a pass that its unit is done with: by the epochs of
@@ -385,16 +396,5 @@ package eyrie_pkg;
     logic surplus;
     logic reading;
   } pass_status_t;
-
-  // What the tiling controller does in a cycle, for the counters.
-  typedef struct packed {
-    logic transfer_done;
-    logic read_beat;
-    logic write_beat;
-    logic command_beat;  // also a read beat
-    logic dma_busy;
-    logic dma_wait;
-    logic pass_wait;
-  } tiling_activity_t;
 
 endpackage

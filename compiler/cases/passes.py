@@ -36,7 +36,7 @@ class Case:
 
     glb         uint64, from word 0 on
     descriptor  of the pass
-    places      int [tiles of the pass, beats, cols, 3]: (m, y, x) of each sum that leaves; -1: none
+    places      int [tiles of the pass, sums of a column, cols, 3]: (m, y, x) of each sum that leaves; -1: none
     shape       (M, E, F) of the sums
     ofmap       where the int8 ofmap is written, if it is
     """
@@ -48,7 +48,7 @@ class Case:
     ofmap: FeatureMap | None = None
 
     def gather(self, sums: np.ndarray) -> np.ndarray:
-        """Sums in drain order, int32 [tiles, beats, cols] -> int32 [M, E, F]."""
+        """Sums in drain order, int32 [tiles, sums of a column, cols] -> int32 [M, E, F]."""
         out = np.zeros(self.shape, np.int32)
         used = self.places[..., 0] >= 0
         m, y, x = self.places[used].T
@@ -126,7 +126,8 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     memory = Allocator(limit or machine.glb_words)
     placed = place_map(memory, ifmap.transpose(1, 2, 0), q, packed)
     tiles = -(-m // (p * t))
-    draft = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, 0)
+    draft = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, 0,
+                            one_pixel=ipsum is not None or addition is not None)
     sets = convolution_sets(machine, draft)
     words = pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
     if sets.by_set and not sets.split:
@@ -210,9 +211,9 @@ def _convolution_places(machine: MachineConfig, c: ConvolutionPass, shape: tuple
     """(m, y, x) of every sum, in drain order."""
     sets, blocks = convolution_sets(machine, c), c.blocks
     descriptor = convolution_descriptor(machine, c)
-    order = drain_beats(descriptor).order
+    beats = drain_beats(descriptor)
     down, along, tile, chain, _, pixel, slot, col = np.indices(
-        (blocks.down, blocks.along, c.tiles, *order, machine.cols))
+        (blocks.down, blocks.along, c.tiles, *beats.loops, machine.cols))
     width = blocks.rows // sets.folds
     per_tile = c.p * c.t
     across = col // width
@@ -222,7 +223,7 @@ def _convolution_places(machine: MachineConfig, c: ConvolutionPass, shape: tuple
     m = tile * per_tile + across * c.p * sets.down + chain * filters + slot
     used = (across < sets.across) & (m < shape[0]) & (y < shape[1]) & (x < shape[2])
     places = np.where(used[..., None], np.stack([m, y, x], axis=-1), -1)
-    return places.reshape(blocks.outer * c.tiles, -1, machine.cols, 3)
+    return places.reshape(blocks.outer * c.tiles, -1, machine.cols, 3)[:, beats.place]
 
 
 def _pack_ipsum(ipsum: np.ndarray, places: np.ndarray, descriptor: Descriptor) -> np.ndarray:
@@ -313,7 +314,8 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
         ofmap = place_ofmap(memory, height // pool, width // pool, groups)
     final = output.output if pointwise is not None and output else Output()
     p = SeparablePass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
-                      middle.output if middle else Output(), PoolMode.MAX if maxima else PoolMode.NONE)
+                      middle.output if middle else Output(), PoolMode.MAX if maxima else PoolMode.NONE,
+                      one_pixel=ipsum is not None or addition is not None)
     descriptor = separable_descriptor(machine, p)
     places = block_places(machine, p, descriptor, (channels, height, width))
     if ipsum is not None:
@@ -369,18 +371,18 @@ def block_places(machine: MachineConfig, p: SeparablePass, descriptor: Descripto
                   shape: tuple[int, int, int]) -> np.ndarray:
     """(m, y, x) of every sum of a pass with pixel blocks; words of a depthwise pass count as their
     first channel."""
-    blocks, order = p.blocks, drain_beats(descriptor).order
+    blocks, beats = p.blocks, drain_beats(descriptor)
     tiles = p.filters.tiles if p.filters else 1
     down, along, tile, inner, _, block, pixel, slot, col = np.indices(
-        (blocks.down, blocks.along, tiles, blocks.inner, *order, machine.cols))
+        (blocks.down, blocks.along, tiles, blocks.inner, *beats.loops, machine.cols))
     y = down * blocks.outer_rows + col // blocks.cols
     x = along * blocks.outer_width + col % blocks.cols * blocks.pixels + pixel
     if blocks.below:
         y = y + inner * blocks.rows
     else:
         x = x + inner * blocks.width
-    per_block = 8 if p.filters is None else order[3]
-    m = (tile * order[1] + block) * per_block + (slot * 4 if p.filters is None else slot)
+    per_block = 8 if p.filters is None else beats.loops[3]
+    m = (tile * beats.loops[1] + block) * per_block + (slot * 4 if p.filters is None else slot)
     used = (col < blocks.rows * blocks.cols) & (m < shape[0]) & (y < shape[1]) & (x < shape[2])
     places = np.where(used[..., None], np.stack([m, y, x], axis=-1), -1)
-    return places.reshape(-1, int(np.prod(order)), machine.cols, 3)
+    return places.reshape(-1, len(beats.place), machine.cols, 3)[:, beats.place]

@@ -6,7 +6,7 @@ from model import encoding as enc
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import Axis, Stream
-from model.streams import packed, single
+from model.streams import packed, positions, single, written
 
 FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
 FETCH_AHEAD = 4  # chunks that have place in its queue: DEPTH / CHUNK
@@ -81,13 +81,17 @@ def read_words(stream: StreamDescriptor, lanes: int) -> int:
     return rows * others * _pairs_inside(stream)
 
 
-def written_bytes(stream: StreamDescriptor) -> int:
-    """Bytes that an ofmap stream writes: words outside are dropped, the last block's may be partial."""
+def written_bytes(descriptor: Descriptor) -> int:
+    """Bytes that the ofmap stream of a pass writes: words outside are dropped, the last block's may be partial."""
+    stream = descriptor.stream(Stream.OFMAP)
     if not stream.options["enable"]:
         return 0
-    words = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
-    words *= _inside(stream, Axis.COLUMN, stream.range["x"], stream.range["cols"])
-    words *= _others(stream)
+    if descriptor.drain["two_pixels"]:
+        words = int(written(descriptor, positions(stream)).sum())
+    else:
+        words = _inside(stream, Axis.ROW, stream.range["y"], stream.range["rows"])
+        words *= _inside(stream, Axis.COLUMN, stream.range["x"], stream.range["cols"])
+        words *= _others(stream)
     blocks = stream.levels[enc.OFMAP_BLOCK_LEVEL].count * stream.levels[enc.OFMAP_TILE_LEVEL].count
     last = stream.options["last_strobe"].bit_count()
     return words // blocks * ((blocks - 1) * GLB_WORD_BYTES + last)
@@ -106,4 +110,4 @@ def pass_bytes(machine: MachineConfig, descriptor: Descriptor) -> dict[str, int]
     lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}
     found = {name: read_words(descriptor.stream(stream), lanes.get(stream, 1)) * GLB_WORD_BYTES
              for stream, name in READ_CLIENTS.items()}
-    return found | {"GLB_OFMAP_BYTES": written_bytes(descriptor.stream(Stream.OFMAP))}
+    return found | {"GLB_OFMAP_BYTES": written_bytes(descriptor)}

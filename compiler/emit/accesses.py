@@ -39,7 +39,11 @@ class StreamWords:
     def words(self, descriptor: Descriptor, stream: Stream) -> np.ndarray:
         """Addresses of all words that a stream reads or writes, rising."""
         key = _key(descriptor, stream)
-        if key not in self._words:
+        if stream == Stream.OFMAP:
+            key += tuple(descriptor.words[n] for n in (enc.ARRAY_SHAPE_INDEX, enc.DRAIN_INDEX))
+            if key not in self._words:
+                self._words[key] = _rising(*_written(descriptor))
+        elif key not in self._words:
             program = self.program(descriptor, stream)
             # Loops that stay where they are add nothing.
             once = replace(program, levels=tuple(
@@ -90,13 +94,14 @@ def read_too_late(descriptor: Descriptor, stream: Stream, machine: MachineConfig
     addresses, fetched = _touched(reader, lanes(stream, machine))
     for lane, there in enumerate(fetched.T):
         np.maximum.at(last, addresses[there] + lane, read_at[there])
-    addresses, fetched = _touched(ofmap, 1)
-    np.minimum.at(first, addresses[fetched[:, 0]], written_at[fetched[:, 0]])
+    addresses, written = _written(descriptor)
+    for lane, there in enumerate(written.T):
+        np.minimum.at(first, addresses[there] + lane, written_at[there])
     return np.flatnonzero(last > first)
 
 
 def lanes(stream: Stream, machine: MachineConfig) -> int:
-    """Words at a time."""
+    """Words at a time, of a stream that reads."""
     return {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}.get(stream, 1)
 
 
@@ -109,6 +114,12 @@ def _touched(program: StreamDescriptor, count: int) -> tuple[np.ndarray, np.ndar
     """Addresses of the words of lane 0; whether each lane's word is accessed, bool [positions, lanes]."""
     at = streams.positions(program, count)
     return at.address, streams.fetched(program, at, count)
+
+
+def _written(descriptor: Descriptor) -> tuple[np.ndarray, np.ndarray]:
+    """Likewise of the ofmap stream, with the two pixels of a position as lanes."""
+    at = streams.positions(descriptor.stream(Stream.OFMAP))
+    return at.address, streams.written(descriptor, at)
 
 
 def _rising(addresses: np.ndarray, fetched: np.ndarray) -> np.ndarray:

@@ -69,12 +69,13 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
     zero_point, filters = group.source.zero_point, constants.filters_of(job, turn)
     if blocks.flat:
         source, made = source.flat, made.flat
+    one_pixel = bool(group.operations)  # which take a word at a time
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
         halves = row_stationary_groups(group) // source.groups
         return convolution_descriptor(machine, ConvolutionPass(
             source, group.window, blocks, zero_point, constants.packing.tile // machine.sets, 4, 1, machine.sets,
             filters.tiles, filters.address, None, filters.table_address, made,
-            group.table.output, filters.last_channels, halves))
+            group.table.output, filters.last_channels, halves, one_pixel))
     pool = PoolMode.AVERAGE if group.averaged else PoolMode.NONE
     depthwise = constants.depthwise_address
     if constants.way is Way.CHANNELS:
@@ -84,4 +85,4 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
     return separable_descriptor(machine, SeparablePass(
         source, made, group.window, blocks, zero_point, output, filters, depthwise, middle, pool,
         max(group.averaged, 1), isinstance(group, (Convolution, Grouped)),
-        group.own_blocks if isinstance(group, Grouped) else 0))
+        group.own_blocks if isinstance(group, Grouped) else 0, one_pixel))

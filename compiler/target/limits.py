@@ -5,7 +5,7 @@ from compiler.ir.layer import Window
 from compiler.target.blocks import Blocks
 from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor
-from model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL
+from model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
 from model.legality import broken_rule
 from model.messages import times
 
@@ -23,6 +23,11 @@ def pairs(words: int, x: int) -> int:
     """Pairs of adjacent words, beginning at even columns, that cover `words` words from column x on. Where they are odd
     in number, x may be any column: they are as many."""
     return -(-(words + x % 2) // 2)
+
+
+def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:
+    """Whether the sums of a block leave for two pixels at a time; one_pixel: they must not."""
+    return blocks.pixels > 1 and pool == PoolMode.NONE and not one_pixel
 
 
 def slides(window: Window) -> bool:

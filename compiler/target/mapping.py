@@ -10,9 +10,9 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import dealt_filters, most_pixels, pairs, slides, walks
+from compiler.target.limits import dealt_filters, drains_two_pixels, most_pixels, pairs, slides, walks
 from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.encoding import STREAM_RANGE, ArrayMode, Operation
+from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation, PoolMode
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that
@@ -180,6 +180,23 @@ def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
             if shared % tile == 0 and max(dealt_filters(machine, tile)) * pixels <= machine.psum_words]
 
 
+def _drain_cycles(group: Group, blocks: Blocks, tile: int) -> int:
+    """Until the sums of a tile have left, while the next tile is worked on: of each block of filters a beat of each
+    filter and pixel or two, the words that they make, or those of its table, whichever are more."""
+    pixels, columns = blocks.pixels, blocks.columns
+    beats = pixels
+    if group.averaged:  # words leave with the last pixel only
+        words = columns
+    elif drains_two_pixels(blocks, PoolMode.NONE, bool(group.operations)):
+        beats = -(-pixels // 2)
+        # Pairs of words that begin at odd columns are written one by one.
+        odd = pixels % 2 and blocks.outer_width * blocks.along > pixels and not blocks.images
+        words = columns * (beats + pixels) // 2 if odd else columns * beats
+    else:
+        words = columns * pixels * (2 if group.operations else 1)
+    return tile // 8 * max(8 * beats, words, TABLE_WORDS)
+
+
 def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile: int, tiles: int) -> int:
     slow = WORD_CHANNELS // machine.multipliers
     groups = word_groups(group.source.shape[2]) * (2 if machine.sets == 1 else 1)
@@ -201,7 +218,7 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
             # A PE holds the words of one group; those of the next come when it is done.
             in_turn = beats + max(0, depthwise - beats // 2) + DEPTHWISE_LATENCY
             first = max(in_turn, blocks.columns * blocks.pixels)  # depthwise words, which leave at once
-    sums = tile * blocks.pixels  # beats, while the next tile is worked on
+    sums = _drain_cycles(group, blocks, tile)
     work = max(groups * first, sums) + (tiles - 1) * max(groups * later, sums)
     return blocks.outer * blocks.inner * work
 
@@ -220,7 +237,7 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
             tiles, pointwise = total // tile, max(dealt_filters(machine, tile)) * blocks.pixels * slow
             work = max(pointwise, blocks.columns * blocks.pixels, tile // machine.filter_lanes)
             if walks(group.window, blocks, groups, tiles):
-                drained = tile * blocks.pixels  # beats, while the next tile is worked on
+                drained = _drain_cycles(group, blocks, tile)
                 cycles = blocks.outer * blocks.inner * tiles * max(groups * work, drained)
                 found.append(Mapping(ArrayMode.POINTWISE, blocks, tile, tiles, cycles))
     return found
@@ -246,6 +263,6 @@ def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Map
             span = (down - 1) * stride + window.kernel[0]
             beats = span * cols * pairs((pixels - 1) * stride + taps, window.pads[2])
             work = max(p * taps * pixels * slow, beats)
-            cycles = blocks.outer * (total // tile) * max(groups * work, tile * pixels)
+            cycles = blocks.outer * (total // tile) * max(groups * work, _drain_cycles(group, blocks, tile))
             found.append(Mapping(ArrayMode.CONVOLUTION, blocks, tile, total // tile, cycles))
     return found

@@ -13,7 +13,8 @@
 // behind them. surplus_o: more came for a pass than it takes.
 //
 // Sum chain: a beat from above moves on in the next cycle; where its phase names this PE's row, the
-// PE adds its sum, after waiting for the psum half to be complete. free: the half is drained.
+// PE adds its sum, or two of pixels side by side, after waiting for the psum half to be complete.
+// free: the half is drained.
 
 `include "assertions.svh"
 
@@ -232,7 +233,7 @@ module pe
 
   logic chain_take, chain_free, mine, frees;
   logic half_full;
-  sum_t own_sum;
+  sum_t [1:0] own_sums;
 
   psum_buffer #(.WORDS(SIZES.psum_words)) u_psum_buffer (
     .clk_i, .rst_ni,
@@ -245,7 +246,8 @@ module pe
     .full_o        (half_full),
     .read_i        (chain_take && mine),
     .read_index_i  (chain_i.phase.index),
-    .sum_o         (own_sum),
+    .read_two_i    (chain_i.phase.two_pixels),
+    .sums_o        (own_sums),
     .drained_i     (chain_take && frees),
     .free_i        (chain_free)
   );
@@ -265,11 +267,11 @@ module pe
     .ready_i    (dw_ready_i)
   );
 
-  // ---- Sum chain: the PE's own sum is there a cycle after its beat has been taken ----
+  // ---- Sum chain: the PE's own sums are there a cycle after their beat has been taken ----
 
   logic         chain_valid_q;
   chain_phase_t chain_phase_q;
-  sum_t         chain_sum_q;
+  sum_t [1:0]   chain_sums_q;
 
   assign mine          = chain_i.phase.add[ROW];
   assign frees         = chain_i.phase.free[ROW];
@@ -286,15 +288,16 @@ module pe
   always_ff @(posedge clk_i) begin
     if (chain_take) begin
       chain_phase_q <= chain_i.phase;
-      chain_sum_q   <= chain_i.sum;
+      chain_sums_q  <= chain_i.sums;
     end
   end
 
-  assign chain_o = '{
-    valid: chain_valid_q,
-    phase: chain_phase_q,
-    sum:   chain_sum_q + (chain_phase_q.add[ROW] ? own_sum : '0)
-  };
+  always_comb begin : add_own
+    chain_o = '{valid: chain_valid_q, phase: chain_phase_q, sums: chain_sums_q};
+    if (chain_phase_q.add[ROW]) begin
+      for (int unsigned n = 0; n < 2; n++) chain_o.sums[n] = chain_sums_q[n] + own_sums[n];
+    end
+  end
 
   // ---- Activity, a cycle later ----
 
@@ -317,6 +320,6 @@ module pe
   logic unused_lanes;  // beyond those of the machine
   assign unused_lanes = ^operands_i.filter;
 
-  `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sum})
+  `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sums})
 
 endmodule

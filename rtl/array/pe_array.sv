@@ -44,7 +44,7 @@ module pe_array
 
   output logic                  sums_valid_o,
   input  logic                  sums_ready_i,
-  output sum_t [COLS-1:0]       sums_o,
+  output sum_t [1:0][COLS-1:0]  sums_o,         // of a pixel, or of two
   output drain_beat_t           sums_beat_o,
 
   // Activity of some cycles before (see activity_totals).

@@ -47,14 +47,14 @@ module pe_set
   logic        [Super:0]     chain_ready;
 
   // Readiness goes no further up than the set: a column may be many sets long.
-  skid_buffer #(.WIDTH($bits(chain_phase_t) + $bits(sum_t))) u_chain_in (
+  skid_buffer #(.WIDTH($bits(chain_phase_t) + 2 * $bits(sum_t))) u_chain_in (
     .clk_i, .rst_ni,
     .in_valid_i (chain_i.valid),
     .in_ready_o (chain_ready_o),
-    .in_data_i  ({chain_i.phase, chain_i.sum}),
+    .in_data_i  ({chain_i.phase, chain_i.sums}),
     .out_valid_o(chain[0].valid),
     .out_ready_i(chain_ready[0]),
-    .out_data_o ({chain[0].phase, chain[0].sum})
+    .out_data_o ({chain[0].phase, chain[0].sums})
   );
 
   // The rows above the SUPER give their sums together.

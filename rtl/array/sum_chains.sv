@@ -21,7 +21,8 @@ module sum_chains
   input  logic                              rst_ni,
 
   input  drain_feed_t                       drain_i,
-  input  sum_t         [COLS-1:0]           drain_sums_i,   // where the chain starts: ipsum or 0
+  input  sum_t         [COLS-1:0]           drain_sums_i,   // where the chain starts: ipsum or 0;
+                                                            // that of a second pixel: 0
   output logic                              drain_ready_o,
   output logic                              drain_empty_o,
 
@@ -32,14 +33,14 @@ module sum_chains
 
   output logic                              sums_valid_o,
   input  logic                              sums_ready_i,
-  output sum_t         [COLS-1:0]           sums_o,
+  output sum_t    [1:0][COLS-1:0]           sums_o,         // of a pixel, or of two
   output drain_beat_t                       sums_beat_o
 );
 
   localparam int unsigned SetWidth = (Sets > 1) ? $clog2(Sets) : 1;
 
   logic [Sets-1:0][COLS-1:0] head_valid, head_ready, end_valid, end_ready;
-  sum_t [Sets-1:0][COLS-1:0] end_sum;
+  sum_t [Sets-1:0][1:0][COLS-1:0] end_sums;
   logic [COLS-1:0]           fork_valid, fork_ready;
   logic                      fork_done, note_ready, beat_valid;
   logic [SetWidth-1:0]       head_set, end_set;
@@ -82,7 +83,8 @@ module sum_chains
   for (genvar col = 0; col < COLS; col++) begin : gen_chain
     for (genvar set = 0; set < Sets; set++) begin : gen_link
       chain_beat_t head;
-      assign head = '{valid: head_valid[set][col], phase: drain_i.phase, sum: drain_sums_i[col]};
+      assign head = '{valid: head_valid[set][col], phase: drain_i.phase,
+                      sums: {sum_t'(0), drain_sums_i[col]}};
 
       // Into the set: from the set above, or at the head of a stretch.
       if (set == 0) begin : gen_first
@@ -101,7 +103,9 @@ module sum_chains
             joined[set+1] ? set_in_ready_i[set+1][col] : end_ready[set][col];
         assign end_valid[set][col]       = set_out_i[set][col].valid && !joined[set+1];
       end
-      assign end_sum[set][col] = set_out_i[set][col].sum;
+      for (genvar pixel = 0; pixel < 2; pixel++) begin : gen_pixel
+        assign end_sums[set][pixel][col] = set_out_i[set][col].sums[pixel];
+      end
     end
   end
 
@@ -118,7 +122,7 @@ module sum_chains
     .columns_i    (drain_i.columns[COLS-1:0]),
     .chain_valid_i(end_valid),
     .chain_ready_o(end_ready),
-    .chain_sum_i  (end_sum),
+    .chain_sums_i (end_sums),
     .sums_valid_o, .sums_ready_i, .sums_o,
     .beat_o       (sums_beat_o)
   );

@@ -194,10 +194,10 @@ module super_pe
   always_comb begin : insert_word
     chain_o       = chain;
     chain_o.valid = chain.valid && (!takes_word || chain_word_valid);
-    if (takes_word) chain_o.sum = sum_t'(word);
+    if (takes_word) chain_o.sums[0] = sum_t'(word);
   end
 
-  `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sum})
+  `EYRIE_STABLE(Chain, chain_o.valid, chain_ready_i, {chain_o.phase, chain_o.sums})
   `EYRIE_ASSERT_WHEN(WordsOfDepthwise, chain.valid && takes_word, !sending || to_chain,
       "a beat asks for a word of a fused pass")
   `EYRIE_ASSERT_WHEN(IssuingSends, issuing_q, sending, "words are made that nobody takes out")

@@ -30,7 +30,7 @@ module descriptor_rules
   endfunction
   localparam int unsigned LN_WITHIN = joints_within();
 
-  logic [48:0] broken;
+  logic [49:0] broken;
 
   // a mode that there is not
   assign broken[0] = !(32'(pass_i.array.shape.mode) <= 32'(ArrayElementwise));
@@ -207,6 +207,12 @@ module descriptor_rules
       ((32'(pass_i.post.result.operation) == 32'(OperationMaximum)) ||
       (32'(pass_i.post.result.operation) == 32'(OperationMinimum))))) ||
       (32'(pass_i.post.result.operation) == 32'(OperationTable))))));
+  // two pixels at a time of what leaves one by one
+  assign broken[49] = !(!(32'(pass_i.drain.two_pixels) != 32'd0) || (((32'(pass_i.drain.mode) ==
+      32'(DrainConvolution)) || (32'(pass_i.drain.mode) == 32'(DrainPointwise))) &&
+      !(32'(pass_i.drain.ipsum) != 32'd0) && (!(32'(pass_i.drain.to_ppu) != 32'd0) ||
+      ((32'(pass_i.post.finish.pool) == 32'(PoolNone)) && (32'(pass_i.post.result.operation) ==
+      32'(OperationNone))))));
 
   assign illegal_o = broken != '0;
 

@@ -2,8 +2,9 @@
 // Sends beats into the sum chains in the order in which finished sums leave the array
 // (docs/machine.md, "Drain order"): for each tile and block of pixels, for each block of up to 8
 // filters, for each pixel, each filter. A beat names the rows that add and the psum they add, and
-// carries along what the PPU has to know. Where there is an ipsum, a beat waits for its GLB words
-// (two columns each). surplus_o: more of those came for a pass than it takes.
+// carries along what the PPU has to know. With two_pixels pixels go two at a time, but for the last
+// of an odd number. Where there is an ipsum, a beat waits for its GLB words (two columns each).
+// surplus_o: more of those came for a pass than it takes.
 //
 // A pass is taken when the beats of the one before have left the array, since the joints of the
 // chain may change. done_o: the last beat of a pass has been taken out of the array; an elementwise
@@ -100,11 +101,14 @@ module drain_sequencer
   logic [8:0] pixel_q;
   logic [3:0] slot_q;           // filter, or set, within the block
   logic [2:0] chain_q;          // outer loop where chains drain in turn
-  logic       slot_last, pixel_last, block_last, chain_last, tile_end;
+  logic       slot_last, pixel_last, block_last, chain_last, tile_end, two_pixels;
+  logic [8:0] next_pixel;
   logic       group_first, group_last, replay_last, tile_last, outer_last;
 
   assign slot_last  = slot_q == cfg_q.block - 4'd1;
-  assign pixel_last = pixel_q == pixels_q - 9'd1;
+  assign two_pixels = cfg_q.two_pixels && pixel_q != pixels_q - 9'd1;
+  assign next_pixel = pixel_q + (two_pixels ? 9'd2 : 9'd1);
+  assign pixel_last = next_pixel == pixels_q;
   assign block_last = block_q == cfg_q.blocks - 11'd1;
   assign chain_last = !cfg_q.fold || chain_q == cfg_q.heads - 3'd1;
   assign tile_end   = slot_last && pixel_last && block_last && chain_last;
@@ -132,7 +136,7 @@ module drain_sequencer
       {chain_q, block_q, pixel_q, slot_q} <= '0;
     end else if (sent) begin
       slot_q <= slot_last ? '0 : slot_q + 4'd1;
-      if (slot_last) pixel_q <= pixel_last ? '0 : pixel_q + 9'd1;
+      if (slot_last) pixel_q <= pixel_last ? '0 : next_pixel;
       if (slot_last && pixel_last) block_q <= block_last ? '0 : block_q + 11'd1;
       if (slot_last && pixel_last && block_last) chain_q <= chain_last ? '0 : chain_q + 3'd1;
     end
@@ -200,8 +204,9 @@ module drain_sequencer
   assign head = cfg_q.fold ? chain_q : head_q;
 
   always_comb begin : build_phase
-    phase       = '0;
-    phase.index = base_q + pixel_q[7:0];
+    phase            = '0;
+    phase.index      = base_q + pixel_q[7:0];
+    phase.two_pixels = two_pixels;
     unique case (cfg_q.mode)
       DrainPointwise: begin
         phase.add[row_q] = 1'b1;
@@ -217,6 +222,7 @@ module drain_sequencer
 
   assign set = head * cfg_q.head_sets;
   assign beat = '{
+    two_pixels: two_pixels,
     to_ppu:     cfg_q.to_ppu,
     channel:    slot_q[2:0],
     block_last: slot_last,
@@ -272,6 +278,9 @@ module drain_sequencer
   `EYRIE_ASSERT_WHEN(WithinBlock, valid,
       slot_q < cfg_q.block && block_q < cfg_q.blocks && pixel_q < pixels_q,
       "a beat beyond its block of filters or pixels")
+  `EYRIE_ASSERT_WHEN(PairsOfSums, valid && two_pixels,
+      !cfg_q.ipsum && !phase.word && next_pixel <= pixels_q,
+      "two pixels of what leaves one by one, or beyond the last")
   `EYRIE_ASSERT_WHEN(SetExists, valid, 8'(head) * 8'(cfg_q.head_sets) < 8'(Sets),
       "a beat for a chain that there is not")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Post-processing unit: sums of one channel of every column in, int8 GLB words out.
 //
-//   sums -> bias, requantise, clamp (one lane per column) -> max or average pooling
+//   sums -> bias, requantise, clamp (two lanes per column) -> max or average pooling
 //        -> transposer (a block of up to 8 channels becomes a word per column) -> operation
 //
 // Sums come in drain order: for each block of filters, each pixel, each filter a beat. beat_i:
@@ -12,6 +12,8 @@
 //   tile_last   on the very last beat of a tile (not used here)
 //   pass_last   on the very last beat of a pass
 //   to_ppu      else the beat is taken at once, whatever the PPU is doing, and dropped
+//   two_pixels  the beat has the sums of two pixels side by side, with all beats of its channels;
+//               only where words are neither raw nor pooled nor operated on
 // Every block of filters uses one table of 9 words (table_buffer) for each time it comes by.
 // Raw passes (cfg_i.finish.raw) bring 32-bit words of 4 channels instead, as channel 0 (low half of
 // the GLB word) and 1 (high half), and no table.
@@ -19,9 +21,9 @@
 // An elementwise pass (cfg_i.elementwise) brings words_i to the operation instead of sums; the last
 // of them is marked.
 //
-// Words per (block, pixel): column 0 to columns - 1. Average pooling: one per block and run of
-// columns. Max pooling: columns / 2 per pair of pixels. word_o.last is set on the last word of
-// a pass.
+// Words per (block, pixel or two): column 0 to columns - 1. Average pooling: one per block and run
+// of columns. Max pooling: columns / 2 per pair of pixels. word_o.last is set on the last word of a
+// pass.
 //
 // Passes: a pass is offered by toggling cfg_epoch_i with cfg_i stable until cfg_epoch_o equals
 // cfg_epoch_i. It is taken when the last word of the pass before has left; a pass that does not use
@@ -47,9 +49,9 @@ module ppu
 
   input  logic                 sums_valid_i,
   output logic                 sums_ready_o,
-  input  sum_t [COLS-1:0]      sums_i,
+  input  sum_t [1:0][COLS-1:0] sums_i,
   input  drain_beat_t          beat_i,
-  input  ofmap_feed_t          words_i,
+  input  elementwise_feed_t    words_i,
   output logic                 words_ready_o,
 
   input  word_feed_t           table_i,
@@ -83,12 +85,12 @@ module ppu
   logic signed [31:0] multiplier;
   logic signed [7:0]  shift;
   logic               entered_q;
-  sum_t [COLS-1:0]    sums_q;
-  drain_beat_t        beat_q;
+  sum_t [1:0][COLS-1:0] sums_q;
+  drain_beat_t          beat_q;
 
   logic                   lanes_valid;
   drain_beat_t            lanes_beat;
-  logic [COLS-1:0][7:0]   lane_value;
+  logic [1:0][COLS-1:0][7:0] lane_value;
 
   logic                   max_valid, average_valid;
   logic [COLS/2-1:0][7:0] max_values;
@@ -96,12 +98,11 @@ module ppu
   drain_beat_t            average_beat;
 
   logic             pack_valid, pack_ready;
-  word_t [COLS-1:0] pack_values;
-  logic [2:0]       pack_channel;
-  logic             pack_block_last, pack_pass_last;
+  word_t [1:0][COLS-1:0] pack_values;
+  drain_beat_t      pack_beat;
   logic [4:0]       pack_columns;
-  logic             packed_valid, packed_ready, packed_last;
-  glb_word_t        packed_word;
+  logic             packed_valid, packed_ready, packed_two, packed_last;
+  glb_word_t [1:0]  packed_words;
 
   // --- Passes ------------------------------------------------------------------------------------
 
@@ -139,8 +140,8 @@ module ppu
     end
   end
 
-  logic unused_used;  // a matter of whether a pass is run
-  assign unused_used = cfg_q.used;
+  logic unused_fields;  // whether a pass is run; what beats say that are packed
+  assign unused_fields = ^{cfg_q.used, pack_beat};
 
   assign running       = state_q != StIdle;
   assign elementwise   = cfg_q.elementwise;
@@ -196,7 +197,8 @@ module ppu
 
   always_ff @(posedge clk_i) begin
     if (push) begin
-      sums_q <= sums_i;
+      sums_q[0] <= sums_i[0];
+      if (beat_i.two_pixels) sums_q[1] <= sums_i[1];
       beat_q <= beat_i;
     end
   end
@@ -204,7 +206,7 @@ module ppu
   // --- Requantisation and pooling ----------------------------------------------------------------
 
   requantizer #(
-    .LANES    (COLS),
+    .LANES    (2 * COLS),
     .TAG_WIDTH($bits(drain_beat_t))
   ) u_requantizer (
     .clk_i,
@@ -216,7 +218,7 @@ module ppu
     .valid_i     (entered_q && !cfg_q.finish.raw),
     .tag_i       (beat_q),
     .sums_i      (sums_q),
-    .biases_i    ({COLS{bias}}),
+    .biases_i    ({2 * COLS{bias}}),
     .multiplier_i(multiplier),
     .shift_i     (shift),
     .valid_o     (lanes_valid),
@@ -231,7 +233,7 @@ module ppu
     .rst_ni,
     .enable_i    (advance),
     .valid_i     (lanes_valid && maximum),
-    .values_i    (lane_value),
+    .values_i    (lane_value[0]),
     .channel_i   (lanes_beat.channel),
     .block_last_i(lanes_beat.block_last),
     .pixel_last_i(lanes_beat.pixel_last),
@@ -251,7 +253,7 @@ module ppu
     .reciprocal_i(cfg_q.finish.pool_reciprocal),
     .shift_i     (cfg_q.finish.pool_shift),
     .valid_i     (lanes_valid && average),
-    .values_i    (lane_value),
+    .values_i    (lane_value[0]),
     .beat_i      (lanes_beat),
     .valid_o     (average_valid),
     .values_o    (average_values),
@@ -262,31 +264,27 @@ module ppu
 
   // The averages are a column for each run of columns, the maxima the lower half of the columns.
   always_comb begin : select_packed
-    pack_valid      = lanes_valid;
-    pack_channel    = lanes_beat.channel;
-    pack_block_last = lanes_beat.block_last;
-    pack_pass_last  = lanes_beat.pass_last;
-    pack_columns    = cfg_q.columns;
-    for (int unsigned column = 0; column < COLS; column++) begin
-      pack_values[column] = word_t'(lane_value[column]);
+    pack_valid   = lanes_valid;
+    pack_beat    = lanes_beat;
+    pack_columns = cfg_q.columns;
+    for (int unsigned pixel = 0; pixel < 2; pixel++) begin
+      for (int unsigned column = 0; column < COLS; column++) begin
+        pack_values[pixel][column] = word_t'(lane_value[pixel][column]);
+      end
     end
     if (cfg_q.finish.raw) begin
-      pack_valid      = entered_q;
-      pack_channel    = beat_q.channel;
-      pack_block_last = beat_q.block_last;
-      pack_pass_last  = beat_q.pass_last;
-      pack_values     = sums_q;
+      pack_valid     = entered_q;
+      pack_beat      = beat_q;
+      pack_values[0] = sums_q[0];
     end else if (average) begin
-      pack_valid      = average_valid;
-      pack_channel    = average_beat.channel;
-      pack_block_last = average_beat.block_last;
-      pack_pass_last  = average_beat.pass_last;
-      pack_columns    = ((cfg_q.columns - 1'b1) >> cfg_q.finish.pool_columns) + 1'b1;
-      for (int unsigned run = 0; run < COLS; run++) pack_values[run] = word_t'(average_values[run]);
+      pack_valid   = average_valid;
+      pack_beat    = average_beat;
+      pack_columns = ((cfg_q.columns - 1'b1) >> cfg_q.finish.pool_columns) + 1'b1;
+      for (int unsigned n = 0; n < COLS; n++) pack_values[0][n] = word_t'(average_values[n]);
     end else if (maximum) begin
       pack_valid   = max_valid;
       pack_columns = cfg_q.columns >> 1;
-      for (int unsigned j = 0; j < COLS / 2; j++) pack_values[j] = word_t'(max_values[j]);
+      for (int unsigned n = 0; n < COLS / 2; n++) pack_values[0][n] = word_t'(max_values[n]);
     end
   end
 
@@ -302,12 +300,14 @@ module ppu
     .beat_valid_i(pack_valid),
     .beat_ready_o(pack_ready),
     .beat_i      (pack_values),
-    .channel_i   (pack_channel),
-    .last_i      (pack_block_last),
-    .pass_last_i (pack_pass_last),
+    .two_pixels_i(pack_beat.two_pixels),
+    .channel_i   (pack_beat.channel),
+    .last_i      (pack_beat.block_last),
+    .pass_last_i (pack_beat.pass_last),
     .word_valid_o(packed_valid),
     .word_ready_i(packed_ready),
-    .word_o      (packed_word),
+    .words_o     (packed_words),
+    .words_two_o (packed_two),
     .word_last_o (packed_last)
   );
 
@@ -335,7 +335,7 @@ module ppu
     .result_i      (cfg_q.result),
     .word_valid_i  (a_valid),
     .word_ready_o  (a_ready),
-    .word_i        (elementwise ? words_i.word : packed_word),
+    .word_i        (elementwise ? words_i.word : packed_words[0]),
     .word_last_i   (elementwise ? words_i.last : packed_last),
     .other_valid_i (residual_i.valid && residual_own),
     .other_ready_o (residual_ready),
@@ -345,17 +345,26 @@ module ppu
     .window_i      (table_i.word),
     .word_valid_o  (word_o.valid),
     .word_ready_i,
-    .word_o        (word_o.word),
+    .word_o        (word_o.words[0]),
     .word_last_o   (word_o.last)
   );
+
+  // The second of two pixels passes by.
+  assign word_o.two_pixels = !elementwise && packed_two;
+  assign word_o.words[1]   = packed_words[1];
 
   `EYRIE_STATIC(ColsLegal, COLS >= 2 && COLS <= 16, "COLS is not 2 to 16")
   `EYRIE_STABLE(BeatStable, sums_valid_i, sums_ready_o, beat_i)
   for (genvar column = 0; column < int'(COLS); column++) begin : gen_sums_check
     `EYRIE_STABLE(SumStable, sums_valid_i && state_q == StRun && 5'(column) < cfg_q.columns,
-        sums_ready_o, sums_i[column])
+        sums_ready_o, {sums_i[0][column], beat_i.two_pixels ? sums_i[1][column] : '0})
   end
-  `EYRIE_STABLE(WordStable, word_o.valid, word_ready_i, word_o)
+  `EYRIE_STABLE(WordStable, word_o.valid, word_ready_i,
+      {word_o.last, word_o.two_pixels, word_o.words[0], word_o.two_pixels ? word_o.words[1] : '0})
+  `EYRIE_ASSERT_WHEN(TwoPixelsLegal, push && beat_i.two_pixels,
+      !cfg_q.finish.raw && !average && !maximum &&
+      cfg_q.result.operation == encoding_pkg::OperationNone,
+      "two pixels of words that are raw, pooled or operated on")
   `EYRIE_ASSERT_NEXT(OfferStable, cfg_epoch_i != epoch_q,
       $stable(cfg_epoch_i), "a pass was offered before the one before was taken")
   `EYRIE_ASSERT_WHEN(PassEndsBlock, push && (beat_i.tile_last || beat_i.pass_last),

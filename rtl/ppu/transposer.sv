@@ -4,7 +4,8 @@
 // A block of beats, channels 0, 1, ... up to the one with last_i, fills a bank; then the words of
 // columns 0 to columns_i - 1 leave it while the next block fills the other bank. So 8 channels and
 // 8 columns go through at one beat and one word per cycle. Bytes of channels that did not come are
-// 0.
+// 0. With two_pixels_i a beat has the values of two pixels side by side, and a column's words of
+// both leave together; all beats of a block are alike.
 //
 // raw_i: a beat carries 32 bits per column, half a word (channel 0: the low half, 1: the high);
 // else the low byte of each column counts. word_last_o marks the last word of a block that ended
@@ -24,21 +25,23 @@ module transposer
 
   input  logic             beat_valid_i,
   output logic             beat_ready_o,
-  input  word_t [COLS-1:0] beat_i,
+  input  word_t [1:0][COLS-1:0] beat_i,    // of a pixel, or of two
+  input  logic             two_pixels_i,
   input  logic [2:0]       channel_i,
   input  logic             last_i,
   input  logic             pass_last_i,
 
   output logic             word_valid_o,
   input  logic             word_ready_i,
-  output glb_word_t        word_o,
+  output glb_word_t [1:0]  words_o,
+  output logic             words_two_o,    // of two pixels
   output logic             word_last_o
 );
 
   localparam int unsigned ColumnWidth = $clog2(COLS);
 
-  glb_word_t [COLS-1:0]   bank_d [2], bank_q [2];
-  logic [1:0]             full_d, full_q, pass_last_d, pass_last_q;
+  glb_word_t [COLS-1:0][1:0] bank_d [2], bank_q [2];
+  logic [1:0]             full_d, full_q, pass_last_d, pass_last_q, two_d, two_q;
   logic                   write_d, write_q, read_d, read_q;
   logic [ColumnWidth-1:0] column_d, column_q;
   logic                   push, pop, last_column;
@@ -47,7 +50,8 @@ module transposer
   assign push         = beat_valid_i && beat_ready_o;
 
   assign word_valid_o = full_q[read_q];
-  assign word_o       = bank_q[read_q][column_q];
+  assign words_o      = bank_q[read_q][column_q];
+  assign words_two_o  = two_q[read_q];
   assign last_column  = 5'(column_q) == columns_i - 1'b1;
   assign word_last_o  = pass_last_q[read_q] && last_column;
   assign pop          = word_valid_o && word_ready_i;
@@ -57,8 +61,12 @@ module transposer
     if (push) begin
       for (int unsigned column = 0; column < COLS; column++) begin
         if (channel_i == '0) bank_d[write_q][column] = '0;
-        if (raw_i) bank_d[write_q][column][32*channel_i[0] +: 32] = beat_i[column];
-        else bank_d[write_q][column][8*channel_i +: 8] = beat_i[column][7:0];
+        for (int unsigned pixel = 0; pixel < 2; pixel++) begin
+          if (!raw_i && (pixel == 0 || two_pixels_i)) begin
+            bank_d[write_q][column][pixel][8*channel_i +: 8] = beat_i[pixel][column][7:0];
+          end
+        end
+        if (raw_i) bank_d[write_q][column][0][32*channel_i[0] +: 32] = beat_i[0][column];
       end
     end
   end
@@ -66,12 +74,14 @@ module transposer
   always_comb begin : next_state
     full_d      = full_q;
     pass_last_d = pass_last_q;
+    two_d       = two_q;
     write_d     = write_q;
     read_d      = read_q;
     column_d    = column_q;
     if (push && last_i) begin
       full_d[write_q]      = 1'b1;
       pass_last_d[write_q] = pass_last_i;
+      two_d[write_q]       = two_pixels_i;
       write_d              = !write_q;
     end
     if (pop) begin
@@ -88,12 +98,14 @@ module transposer
     if (!rst_ni) begin
       full_q      <= '0;
       pass_last_q <= '0;
+      two_q       <= '0;
       write_q     <= 1'b0;
       read_q      <= 1'b0;
       column_q    <= '0;
     end else begin
       full_q      <= full_d;
       pass_last_q <= pass_last_d;
+      two_q       <= two_d;
       write_q     <= write_d;
       read_q      <= read_d;
       column_q    <= column_d;
@@ -104,18 +116,27 @@ module transposer
 
   `ifndef SYNTHESIS
   logic [2:0] expected_q;  // channel of the next beat
+  logic       begun_two_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) expected_q <= '0;
-    else if (push) expected_q <= last_i ? '0 : channel_i + 1'b1;
+    if (!rst_ni) begin
+      expected_q  <= '0;
+      begun_two_q <= 1'b0;
+    end else if (push) begin
+      expected_q  <= last_i ? '0 : channel_i + 1'b1;
+      begun_two_q <= two_pixels_i;
+    end
   end
   `endif
 
   `EYRIE_ASSERT_WHEN(ChannelsInTurn, push, channel_i == expected_q, "channel out of turn")
+  `EYRIE_ASSERT_WHEN(AllTwo, push && channel_i != '0, two_pixels_i == begun_two_q,
+      "a block with beats of one pixel and of two")
+  `EYRIE_ASSERT_WHEN(RawOfOne, push && raw_i, !two_pixels_i, "raw words of two pixels")
   `EYRIE_ASSERT_WHEN(RawHalves, push && raw_i, channel_i < 3'd2, "a raw word has two halves")
   `EYRIE_ASSERT_WHEN(ColumnsInRange, push || word_valid_o,
       (columns_i != '0) && (columns_i <= 5'(COLS)), "number of columns in use")
-  `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {word_o, word_last_o})
+  `EYRIE_STABLE(WordStable, word_valid_o, word_ready_i, {words_o, words_two_o, word_last_o})
   `EYRIE_COVER(BothFull, &full_q)
 
 endmodule

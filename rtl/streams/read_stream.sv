@@ -114,7 +114,6 @@ module read_stream
 
   beat_t            beat, head;
   logic             beat_ready, active, ready_to_ask, single, halved, odd;
-  level_t           pair_level;
   logic [LANES-1:0] x_inside, x_sent, words, ask;
   logic             below;                      // x is
   logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
@@ -127,6 +126,8 @@ module read_stream
   assign below  = at.x[$high(at.x)];
   assign beyond = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
   if (LANES > 1) begin : gen_pair
+    level_t pair_level;
+    assign pair_level  = level_t'(cfg.options.pair_level);
     assign x_inside[0] = !below && (beyond[$high(beyond)] || (odd && beyond == '0));
     assign x_inside[1] = !below && beyond[$high(beyond)] && (odd || !(&beyond));
     assign x_sent[0]   = !(odd && at.at_first[pair_level]);
@@ -136,7 +137,6 @@ module read_stream
     assign x_sent   = 1'b1;
   end
 
-  assign pair_level = level_t'(cfg.options.pair_level);
   assign words      = halved ? LANES'(beat.fetched != '0) : beat.fetched;
 
   always_comb begin : place_lanes

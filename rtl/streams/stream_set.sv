@@ -43,7 +43,7 @@ module stream_set
   // To the array, the drain and the PPU, and back.
   output ifmap_feed_t                  ifmap_o,
   input  logic                         ifmap_ready_i,
-  output ofmap_feed_t                  words_o,         // of an elementwise pass
+  output elementwise_feed_t            words_o,         // of an elementwise pass
   input  logic                         words_ready_i,
   output filter_feed_t                 filter_o,
   input  logic                         filter_ready_i,

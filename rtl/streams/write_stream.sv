@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the PPU's words into the GLB, each where the descriptor says; words outside of the ofmap
-// (ragged edges) are dropped.
+// (ragged edges) are dropped. Of two pixels the second goes behind the first: both are written at
+// once where they begin at an even address, else one after the other.
 //
 // done_o: the last word of a pass has been written; a pass without ofmap is done when those before
 // it are. unequal_o: the PPU's last word of a pass is not that of the descriptor's loops.
@@ -36,17 +37,21 @@ module write_stream
 );
 
   typedef struct packed {
-    logic         last;     // of its pass
-    logic         dropped;
-    glb_address_t address;
-    logic [7:0]   strobe;
-    glb_word_t    data;
+    logic            last;   // of its pass
+    logic [1:0]      lanes;  // that are written; none: it is dropped
+    glb_address_t    address;
+    logic [7:0]      strobe;
+    glb_word_t [1:0] data;
   } write_t;
 
   stream_config_t   cfg;
   stream_position_t at;
   write_t           into, out;
   logic             running, take, step, last, skip, into_ready, out_valid, out_ready;
+  logic [1:0]       there;          // words that lie inside
+  logic             apart;          // two words in two turns
+  logic             second_q;       // it is the second one
+  logic signed [$bits(coordinate_t):0] beyond;  // the map's columns
 
   stream_walker u_walker (
     .clk_i, .rst_ni, .offer_epoch_i, .offer_used_i, .epoch_o, .wanted_o,
@@ -60,24 +65,37 @@ module write_stream
     .position_o(at)
   );
 
+  // x + 1 is not formed: it lies inside where x does, but for the ends.
+  assign beyond   = ($bits(beyond))'(at.x) - ($bits(beyond))'({1'b0, cfg.range.cols});
+  assign there[0] = at.y_inside && !at.x[$high(at.x)] && beyond[$high(beyond)];
+  assign there[1] = word_i.two_pixels && at.y_inside && (!at.x[$high(at.x)] || &at.x) &&
+                    beyond[$high(beyond)] && !(&beyond);
+
+  // Whether they lie inside or not: readiness comes from registers.
+  assign apart = word_i.two_pixels && at.address[0];
+
   assign skip         = take && !offer_used_i;
-  assign word_ready_o = running && into_ready;
+  assign word_ready_o = running && into_ready && (!apart || second_q);
   assign step         = word_i.valid && word_ready_o;
   assign unequal_o    = step && word_i.last != last;
 
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) second_q <= 1'b0;
+    else if (word_i.valid && running && into_ready) second_q <= apart && !second_q;
+  end
+
   assign into = '{
-    last:    skip || last,
-    dropped: skip || !(at.y_inside && !at.x[$high(at.x)] &&
-                       at.x < coordinate_t'({1'b0, cfg.range.cols})),
-    address: at.address,
+    last:    skip || (step && last),
+    lanes:   skip ? '0 : second_q ? {1'b0, there[1]} : {there[1] && !apart, there[0]},
+    address: at.address + glb_address_t'(second_q),
     strobe:  (at.at_last[OfmapBlockLevel] && at.at_last[OfmapTileLevel])
                  ? cfg.options.last_strobe : '1,
-    data:    word_i.word
+    data:    {word_i.words[1], word_i.words[second_q]}
   };
 
   skid_buffer #(.WIDTH($bits(write_t))) u_request (
     .clk_i, .rst_ni,
-    .in_valid_i (skip || step),
+    .in_valid_i (skip || (word_i.valid && running)),
     .in_ready_o (into_ready),
     .in_data_i  (into),
     .out_valid_o(out_valid),
@@ -85,22 +103,27 @@ module write_stream
     .out_data_o (out)
   );
 
-  assign request_valid_o = out_valid && !out.dropped;
-  assign out_ready       = out.dropped || request_ready_i;
+  assign request_valid_o = out_valid && out.lanes != '0;
+  assign out_ready       = out.lanes == '0 || request_ready_i;
   assign done_o          = out_valid && out_ready && out.last;
 
   always_comb begin : build_request
-    request_o           = '0;
-    request_o.write     = 1'b1;
-    request_o.address   = out.address;
-    request_o.data[0]   = out.data;
-    request_o.strobe[0] = out.strobe;
+    request_o         = '0;
+    request_o.write   = 1'b1;
+    request_o.address = out.address;
+    request_o.data    = out.data;
+    for (int unsigned lane = 0; lane < 2; lane++) begin
+      request_o.strobe[lane] = out.strobe & {8{out.lanes[lane]}};
+    end
   end
 
   logic unused_signals;
-  assign unused_signals = ^{cfg, at};
+  assign unused_signals = ^{cfg, at, beyond};
 
   `EYRIE_STABLE(Request, request_valid_o, request_ready_i, request_o)
+  `EYRIE_ASSERT_WHEN(PairsEven, request_valid_o && out.lanes[1], !out.address[0],
+      "two words at once from an odd address on")
+  `EYRIE_COVER(Apart, step && second_q)
   `EYRIE_ASSERT_WHEN(SkipFits, skip, into_ready, "the end of a pass is lost")
   `EYRIE_ASSERT(SkipOrStep, !(skip && step), "a pass ends and goes on in one cycle")
 

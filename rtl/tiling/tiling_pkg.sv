@@ -47,4 +47,15 @@ package tiling_pkg;
     logic [31:0] command;
   } pending_t;
 
+  // What the tiling controller does in a cycle, for the counters.
+  typedef struct packed {
+    logic transfer_done;
+    logic read_beat;
+    logic write_beat;
+    logic command_beat;  // also a read beat
+    logic dma_busy;
+    logic dma_wait;
+    logic pass_wait;
+  } tiling_activity_t;
+
 endpackage

@@ -99,6 +99,13 @@ def _turned(rng: np.random.Generator, blocks: Blocks) -> Blocks:
     return replace(blocks, down=1, inner=blocks.down, below=blocks.down > 1)
 
 
+def _odd(rng: np.random.Generator, blocks: Blocks, width: int) -> Blocks:
+    """Now and then blocks of an odd number of pixels, so that others begin at odd columns."""
+    if blocks.pixels % 2 or rng.random() < 0.7:
+        return blocks
+    return replace(blocks, pixels=blocks.pixels - 1, along=-(-width // (blocks.cols * (blocks.pixels - 1))))
+
+
 def _finish(rng: np.random.Generator, finish: str, *names: str) -> dict[str, bool]:
     """Which of these finishes a layer has: the one that is wanted, others at random."""
     return {name: bool(name == finish or rng.random() < SHARE) for name in names}
@@ -116,7 +123,7 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     most = most_pixels(machine, None if kind == "pointwise" else stride)
     most = min(most, machine.psum_words // max(dealt_filters(machine, 8)))  # a tile has at least 8 filters
     size, pixels = output_size((rows, cols), window), 4 if rng.random() < 0.6 else _up_to(rng, most, 2)
-    blocks = pointwise_blocks(*size, machine, None if kind == "pointwise" else stride, pixels)
+    blocks = _odd(rng, pointwise_blocks(*size, machine, None if kind == "pointwise" else stride, pixels), size[1])
     if has.get("maxima"):  # columns are rows of the map, and pairs of rows and of pixels whole
         down, along = 2 * _up_to(rng, min(size[0] + 1, machine.cols) // 2), 2 * max(1, min(pixels, most) // 2)
         blocks = Blocks(down, 1, along, -(-size[0] // down), -(-size[1] // along))
@@ -196,7 +203,8 @@ def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: 
                   for span, pads in zip(window.span, (window.pads[:2], window.pads[2:])))
     height, width = output_size(shape, window)
     most = min(most_pixels(machine), machine.psum_words // max(dealt_filters(machine, 8)))
-    blocks = _turned(rng, pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2)))
+    blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))
+    blocks = _turned(rng, _odd(rng, blocks, width))
     channels = _up_to(rng, 24 * scale)
     products = height * width * channels * window.taps
     filters = _up_to(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))

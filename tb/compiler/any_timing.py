@@ -75,8 +75,8 @@ def _pieces(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> l
     program, loops = descriptor.stream(stream), descriptor.loops
     lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}.get(stream, 1)
     at = streams.positions(program, lanes)
-    words = at.address[:, None] + np.arange(lanes)
-    there = streams.fetched(program, at, lanes)
+    there = streams.written(descriptor, at) if stream == Stream.OFMAP else streams.fetched(program, at, lanes)
+    words = at.address[:, None] + np.arange(there.shape[1])
     turns = list(range(_turns(descriptor)))
     if descriptor.shape["mode"] == ArrayMode.FUSED and stream in (Stream.IFMAP, Stream.DEPTHWISE):
         turns = [turn for turn in turns if turn // loops["inner"] % loops["tiles"] == 0]  # the first tile's

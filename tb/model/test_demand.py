@@ -47,7 +47,7 @@ def test_all_words_are_taken() -> None:
     (Stream.FILTER, 0, 7, "MissingWords: filters of PE 1, 0: 2 words come, 3 are taken"),
     (Stream.TABLE, 0, 10, "SurplusWords: table: 10 words come, 9 are taken"),
     (Stream.TABLE, 0, 8, "MissingWords: table: 8 words come, 9 are taken"),
-    (Stream.OFMAP, 7, 2, "SurplusWords: ofmap: the pass makes 8 words, for 16 places"),
+    (Stream.OFMAP, 7, 2, "SurplusWords: ofmap: the pass writes 4 times, for 8 places"),
 ])
 def test_says_which_words_and_how_many(stream: Stream, level: int, count: int, says: str) -> None:
     assert verdict(stream, level, count) == says

@@ -24,9 +24,9 @@ def descriptor(kind: str) -> Descriptor:
     if kind == "convolution":
         layer = layers.convolution(rng, dict(e=8, p=4, q=4, r=1, t=2), 8)
     else:
-        layer = layers.separable(rng, "fused" if kind == "maxima" else kind, 20, 30, 6, 7)
-    found = layer.parts[0][0].descriptor
-    return with_fields(found, PPU, pool=enc.PoolMode.MAX) if kind == "maxima" else found
+        maxima = kind == "maxima"
+        layer = layers.separable(rng, "fused" if maxima else kind, 20, 30, 6, 8 if maxima else 7, maxima=maxima)
+    return layer.parts[0][0].descriptor
 
 
 def with_fields(descriptor: Descriptor, word: tuple[int, enc.Word], **fields: int) -> Descriptor:
@@ -98,6 +98,9 @@ PLANTED = (
     ("pointwise", IFMAP, {"destination": Destination.ROWS}, "ifmap words to where they are not taken"),
     ("fused", IFMAP, {"destination": Destination.PIXELS}, "ifmap words to where they are not taken"),
     ("elementwise", IFMAP, {"destination": Destination.ROWS}, "ifmap words to where they are not taken"),
+    ("fused", PPU, {"pool": enc.PoolMode.AVERAGE}, "two pixels at a time of what leaves one by one"),
+    ("depthwise", DRAIN, {"two_pixels": 1}, "two pixels at a time of what leaves one by one"),
+    ("maxima", DRAIN, {"two_pixels": 1}, "two pixels at a time of what leaves one by one"),
     ("convolution", IFMAP, {"packed_pixels": 1, "single": 1}, "packed pixels that come one by one"),
     ("elementwise", IFMAP, {"packed_pixels": 1}, "packed pixels that come one by one"),
 )

@@ -2,7 +2,7 @@
 """Passes from a file on the RTL: what scripts/run_case.py runs.
 
 cases.npz holds, for pass n, the GLB image glb_<n> and the descriptor words descriptor_<n>;
-result.npz receives sums_<n>, int32 [beats, cols], as they left the array, and cycles_<n>. The sums
+result.npz receives sums_<n>, int32 [sums of a column, cols], as they left the array, and cycles_<n>. The sums
 are compared with those of the pass model.
 """
 

@@ -110,8 +110,10 @@ module pass_tb
         default: if (!start_i) state_q <= StIdle;
       endcase
       if (u_core.sums_valid && u_core.sums_ready) begin
-        for (int col = 0; col < COLS; col++) $fwrite(sums_file, "%h ", u_core.sums[col]);
-        $fwrite(sums_file, "\n");
+        for (int pixel = 0; pixel < (u_core.sums_beat.two_pixels ? 2 : 1); pixel++) begin
+          for (int col = 0; col < COLS; col++) $fwrite(sums_file, "%h ", u_core.sums[pixel][col]);
+          $fwrite(sums_file, "\n");
+        end
       end
     end
   end

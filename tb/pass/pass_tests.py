@@ -22,7 +22,7 @@ FULL_WORDS = 8192  # a GLB of up to so many words is looked at as a whole
 
 
 async def run_on_rtl(tb: Testbench, case: Case) -> tuple[np.ndarray, np.ndarray, int]:
-    """One pass: sums that left (int32 [beats, cols]), the GLB afterwards, as far as it is looked at, cycles."""
+    """One pass: sums that left (int32 [of a column, cols]), the GLB afterwards, as far as it is looked at, cycles."""
     glb = image_of(tb.machine, case)
     write_hex("image.hex", glb)
     tb.dut.words_i.value = len(glb)

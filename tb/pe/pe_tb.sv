@@ -47,12 +47,12 @@ module pe_tb
   // Sum chain.
   input  logic        chain_valid_i,
   output logic        chain_ready_o,
-  input  logic [14:0] chain_phase_i,
-  input  logic [31:0] chain_sum_i,
+  input  logic [15:0] chain_phase_i,
+  input  logic [63:0] chain_sums_i,
   output logic        out_valid_o,
   input  logic        out_ready_i,
-  output logic [14:0] out_phase_o,
-  output logic [31:0] out_sum_o,
+  output logic [15:0] out_phase_o,
+  output logic [63:0] out_sums_o,  // of one pixel: the second is 0
 
   output logic        surplus_o,  // has come
 
@@ -84,7 +84,7 @@ module pe_tb
   assign sums_sums_o     = dw.sums;
   assign out_valid_o     = chain.valid;
   assign out_phase_o     = chain.phase;
-  assign out_sum_o       = chain.sum;
+  assign out_sums_o      = {chain.phase.two_pixels ? chain.sums[1] : 32'd0, chain.sums[0]};
 
   array_passes u_passes (.clk_i, .rst_ni, .cfg_i(cfg), .cfg_epoch_i, .passes_o(passes));
 
@@ -104,7 +104,7 @@ module pe_tb
     .word_ready_o,
     .dw_o            (dw),
     .dw_ready_i      (sums_ready_i),
-    .chain_i         ('{valid: chain_valid_i, phase: chain_phase_t'(chain_phase_i), sum: chain_sum_i}),
+    .chain_i         ('{valid: chain_valid_i, phase: chain_phase_t'(chain_phase_i), sums: chain_sums_i}),
     .chain_ready_o,
     .chain_o         (chain),
     .chain_ready_i   (out_ready_i),

@@ -18,7 +18,7 @@ FIELDS = {
     "filter": ("epoch", "lanes", "data"),
     "tap": ("epoch", "data"),
     "word": ("data",),
-    "chain": ("phase", "sum"),
+    "chain": ("phase", "sums"),
 }
 
 
@@ -31,7 +31,7 @@ class PeBench:
         self.sinks = [ReadySink(tb, "sums"), ReadySink(tb, "out")]
         self.sums, self.chain = Scoreboard("depthwise sums"), Scoreboard("sum chain")
         StreamMonitor(tb, "sums", ("sums",), callback=self.sums.observe)
-        StreamMonitor(tb, "out", ("phase", "sum"), callback=self.chain.observe)
+        StreamMonitor(tb, "out", ("phase", "sums"), callback=self.chain.observe)
         self.activity = ref.Activity()
         self.epoch = 0
         tb.dut.cfg_epoch_i.value = 0

@@ -185,31 +185,42 @@ class Chain:
     beats: list[dict[str, int]] = field(default_factory=list)
     results: list[dict[str, int]] = field(default_factory=list)
 
-    def beat(self, rng: np.random.Generator, row: int, own: int | None, index: int, free: bool,
-             word: int | None = None) -> None:
-        """A beat that takes the row's sum `own`, or passes by (None); word: what a SUPER puts in the
-        sum's place. The bits of the other rows are random."""
-        mine = 1 << row
-        add = int(rng.integers(8)) & ~mine | (mine if own is not None else 0)
+    def beat(self, rng: np.random.Generator, row: int, own: list[int], index: int, free: bool,
+             word: int | None = None, two: bool | None = None) -> None:
+        """A beat that takes the row's sums `own`, of one pixel or of two, or passes by (none), then of two pixels if
+        `two` or chance says so; word: what a SUPER puts in the first sum's place. The bits of the other rows are
+        random."""
+        mine, two = 1 << row, len(own) == 2 if own else rng.random() < 0.5 if two is None else two
+        add = int(rng.integers(8)) & ~mine | (mine if own else 0)
         frees = int(rng.integers(8)) & ~mine | (mine if free else 0)
-        phase = add << 12 | frees << 9 | index << 1 | int(word is not None)
-        start = int(rng.integers(1 << 32))
-        total = word if word is not None else start + (own or 0)
-        self.beats.append({"phase": phase, "sum": start})
-        self.results.append({"phase": phase, "sum": total & 0xFFFFFFFF})
+        phase = add << 13 | frees << 10 | index << 2 | int(word is not None) << 1 | int(two)
+        starts = [int(start) for start in rng.integers(1 << 32, size=2)]
+        totals = [start + sum(own[n : n + 1]) for n, start in enumerate(starts[: 1 + two])]
+        if word is not None:
+            totals[0] = word
+        self.beats.append({"phase": phase, "sums": _side_by_side(starts)})
+        self.results.append({"phase": phase, "sums": _side_by_side(totals)})
 
     def tiles(self, rng: np.random.Generator, row: int, sums: np.ndarray) -> None:
-        """All sums of each tile in any order, other beats between them; the last gives the half back."""
+        """All sums of each tile, one by one or two side by side, in any order, other beats between them; the last gives
+        the half back."""
         for tile in sums:
-            order = rng.permutation(tile.size).tolist()
-            for n, index in enumerate(order):
+            values, places = tile.ravel().tolist(), []
+            while (at := sum(len(place) for place in places)) < len(values):
+                places.append(range(at, min(at + int(rng.integers(1, 3)), len(values))))
+            order = rng.permutation(len(places)).tolist()
+            for n in order:
                 while rng.random() < 0.2:
-                    self.beat(rng, row, None, int(rng.integers(INDICES)), False)
-                last = n == len(order) - 1
+                    self.beat(rng, row, [], int(rng.integers(INDICES)), False)
+                last = n == order[-1]
                 apart = last and rng.random() < 0.5  # the half goes back with a beat that adds nothing
-                self.beat(rng, row, int(tile.ravel()[index]), index, last and not apart)
+                self.beat(rng, row, [values[m] for m in places[n]], places[n][0], last and not apart)
                 if apart:
-                    self.beat(rng, row, None, int(rng.integers(INDICES)), True)
+                    self.beat(rng, row, [], int(rng.integers(INDICES)), True)
+
+
+def _side_by_side(sums: list[int]) -> int:
+    return sum((value & 0xFFFFFFFF) << 32 * n for n, value in enumerate(sums))
 
 
 def filter_beats(rng: np.random.Generator, values: np.ndarray, lanes: int) -> list[dict[str, int]]:

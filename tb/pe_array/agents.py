@@ -28,7 +28,7 @@ from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 IFMAP = ("data", "lanes", "to_pixels", "half_by_set", "tag")
 FILTER = ("data", "lanes", "half_by_set", "tag")
 DEPTHWISE = ("data", "half_by_set", "tag")
-DRAIN = ("set", "add", "free", "index", "word", "note", "sums")
+DRAIN = ("set", "add", "free", "index", "word", "two", "note", "sums")
 
 
 class StreamItem(uvm_sequence_item):

@@ -15,14 +15,16 @@ from model.encoding import ArrayMode, Destination, DrainMode, Stream
 from model.passes import run_pass
 
 Beat = dict[str, int]
+TWO = 8  # bit of a note
 
 
 @dataclass(frozen=True)
 class PassBeats:
     """The beats of one pass on each stream, in order, and its results.
 
-    sums     int32 [tiles, beats, cols]; columns that are not in use mean nothing
-    notes    uint8 [tiles, beats]: what a drain beat carries along
+    sums     int32 [tiles, sums of a column, cols]; columns that are not in use mean nothing
+    second   bool [sums of a column]: the second one of its beat
+    notes    int [tiles, beats]: what a drain beat carries along; bit TWO says of two pixels
     used     columns in use
     macs     multiplications
     """
@@ -33,6 +35,7 @@ class PassBeats:
     depthwise: list[Beat]
     drain: list[Beat]
     sums: np.ndarray
+    second: np.ndarray
     notes: np.ndarray
     used: int
     macs: int
@@ -53,10 +56,12 @@ def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> 
         for stream, lanes in ((Stream.IFMAP, 2), (Stream.FILTER, machine.filter_lanes), (Stream.DEPTHWISE, 1))
     }
     starts = _start_sums(descriptor, glb, case.places.shape[:3], rng)
-    notes = rng.integers(0, 256, starts.shape[:2])
+    order = drain_beats(descriptor)
+    two = np.append(order.second[1:], False)[~order.second]  # beats
+    notes = rng.integers(0, 1 << TWO, (len(starts), len(two))) | two << TWO
     drain = _drain_beats(descriptor, starts, notes)
     trace = run_pass(machine, descriptor, glb)
-    return PassBeats(case, *read.values(), drain, trace.sums.reshape(starts.shape), notes,
+    return PassBeats(case, *read.values(), drain, trace.sums.reshape(starts.shape), order.second, notes,
                      descriptor.drain["columns"], multiplications(machine, descriptor))
 
 
@@ -77,7 +82,7 @@ def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray, lanes
 
 def _start_sums(descriptor: Descriptor, glb: np.ndarray, shape: tuple[int, int, int],
                 rng: np.random.Generator) -> np.ndarray:
-    """What each chain starts with: int32 [tiles, beats, cols]."""
+    """What each chain starts with: int32 [tiles, sums of a column, cols]."""
     starts = rng.integers(-(2**31), 2**31, shape).astype(np.int32)
     drain = descriptor.drain
     if drain["mode"] == DrainMode.WORDS:  # a word takes the sum's place
@@ -94,24 +99,25 @@ def _start_sums(descriptor: Descriptor, glb: np.ndarray, shape: tuple[int, int, 
 def _drain_beats(descriptor: Descriptor, starts: np.ndarray, notes: np.ndarray) -> list[Beat]:
     order = drain_beats(descriptor)
     drain, words = descriptor.drain, descriptor.drain["mode"] == DrainMode.WORDS
-    last = {set_: n for n, set_ in enumerate(order.set.tolist())}
-    packed = np.ascontiguousarray(starts).view(np.uint8).reshape(*starts.shape[:2], -1)
+    firsts = np.flatnonzero(~order.second).tolist()
+    last = {set_: n for n, set_ in enumerate(order.set[firsts].tolist())}
+    packed = np.ascontiguousarray(starts[:, firsts]).view(np.uint8).reshape(len(starts), len(firsts), -1)
     beat = [
         {
             "set": set_,
-            "add": sum(1 << row for row in np.flatnonzero(order.rows[n]).tolist()),
+            "add": sum(1 << row for row in np.flatnonzero(order.rows[first]).tolist()),
             # A chain's last beat of a tile gives its psum half back.
             "free": drain["rows"] if n == last[set_] and not words else 0,
-            "index": 0 if words else int(order.index[n]),
+            "index": 0 if words else int(order.index[first]),
             "word": int(words),
         }
-        for n, set_ in enumerate(order.set.tolist())
+        for n, (first, set_) in enumerate(zip(firsts, order.set[firsts].tolist()))
     ]
     return [
-        {**beat[n % len(beat)], "note": int(notes[tile, n]),
+        {**beat[n], "note": note, "two": note >> TWO,
          "sums": int.from_bytes(packed[tile, n].tobytes(), "little")}
-        for tile in range(starts.shape[0])
-        for n in range(starts.shape[1])
+        for tile, own in enumerate(notes.tolist())
+        for n, note in enumerate(own)
     ]
 
 

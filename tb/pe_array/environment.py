@@ -18,7 +18,7 @@ from tb.pe_array.agents import (
     StreamItem,
     SumsMonitor,
 )
-from tb.pe_array.beats import PassBeats
+from tb.pe_array.beats import TWO, PassBeats
 
 STREAMS = ("ifmap", "filter", "depthwise", "drain")
 
@@ -31,20 +31,23 @@ class SumsBoard(uvm_subscriber):
         self.machine: MachineConfig = ConfigDB().get(self, "", "machine")
         self.board = Scoreboard("sums")
         self.got: list[np.ndarray] = []
-        self._used: list[int] = []  # columns of each expected beat
+        self._used: list[int] = []  # columns of each expected sum
 
     def expect(self, about: str, beats: PassBeats) -> None:
         sums, used = beats.sums, beats.used
+        firsts = np.flatnonzero(~beats.second).tolist()
         for tile, (values, notes) in enumerate(zip(sums[:, :, :used].tolist(), beats.notes.tolist())):
-            for n, (value, note) in enumerate(zip(values, notes)):
-                self.board.expect((value, note), f"{about}, tile {tile}, beat {n}")
+            for n, (first, note) in enumerate(zip(firsts, notes)):
+                self.board.expect((values[first : first + 1 + (note >> TWO)], note),
+                                  f"{about}, tile {tile}, beat {n}")
         self._used += [used] * (sums.shape[0] * sums.shape[1])
 
     def write(self, beat: dict[str, int]) -> None:
-        sums = np.frombuffer(beat["sums"].to_bytes(4 * self.machine.cols, "little"), np.int32)
+        sums = np.frombuffer(beat["sums"].to_bytes(8 * self.machine.cols, "little"), np.int32)
+        sums = sums.reshape(2, -1)[: 1 + (beat["note"] >> TWO)]
         used = self._used[len(self.got)] if len(self.got) < len(self._used) else self.machine.cols
-        self.got.append(sums)
-        self.board.observe((sums[:used].tolist(), beat["note"]))
+        self.got.extend(sums)
+        self.board.observe((sums[:, :used].tolist(), beat["note"]))
 
 
 class ArrayEnvironment(uvm_env):

@@ -65,13 +65,14 @@ module pe_array_tb
   input  logic [SetRows-1:0]  drain_free_i,
   input  logic [7:0]          drain_index_i,
   input  logic                drain_word_i,
-  input  logic [7:0]          drain_note_i,
+  input  logic                drain_two_i,
+  input  logic [8:0]          drain_note_i,
   input  logic [COLS*32-1:0]  drain_sums_i,
 
   output logic                sums_valid_o,
   input  logic                sums_ready_i,
-  output logic [COLS*32-1:0]  sums_sums_o,
-  output logic [7:0]          sums_note_o,
+  output logic [COLS*64-1:0]  sums_sums_o,  // of a pixel, then of the next one
+  output logic [8:0]          sums_note_o,
 
   output logic                surplus_o,  // has come
   output logic [47:0]         macs_o,
@@ -107,7 +108,8 @@ module pe_array_tb
   assign drain = '{
     valid:   drain_valid_i,
     set:     3'(drain_set_i),
-    phase:   '{add: drain_add_i, free: drain_free_i, index: drain_index_i, word: drain_word_i},
+    phase:   '{add: drain_add_i, free: drain_free_i, index: drain_index_i, word: drain_word_i,
+               two_pixels: drain_two_i},
     beat:    drain_beat_t'(drain_note_i),
     ln:      (MaxRows - 1)'(drain_ln_i),
     columns: MaxCols'(drain_columns_i)

@@ -61,7 +61,7 @@ class LayersTest(uvm_test):
             expected = layer.ofmap.transpose(2, 0, 1) if layer.sums is None else layer.sums
             gathered = np.zeros_like(expected)
             for (case, filters, rows), part in zip(layer.parts, beats):
-                count = part.notes.size
+                count = part.sums.shape[0] * part.sums.shape[1]
                 sums = got[start : start + count].reshape(part.sums.shape)
                 gathered[filters, rows] = case.gather(sums) if layer.sums is not None else unpack_words(part, sums)
                 start += count

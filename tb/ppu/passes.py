@@ -23,12 +23,12 @@ CHANNELS = 8  # of a block
 KINDS = ("plain", "average", "raw", "max", "operation", "elementwise", "dropped")
 POOLS = {"average": PoolMode.AVERAGE, "max": PoolMode.MAX}
 # drain_beat_t, from bit 0 upwards
-PASS_LAST, TILE_LAST, PIXEL_LAST, BLOCK_LAST, CHANNEL, TO_PPU = 0, 1, 2, 3, 4, 7
+PASS_LAST, TILE_LAST, PIXEL_LAST, BLOCK_LAST, CHANNEL, TO_PPU, TWO_PIXELS = 0, 1, 2, 3, 4, 7, 8
 
 
 @dataclass
 class Pass:
-    """The stimulus of one pass, and its words (word, last) with where they come from."""
+    """The stimulus of one pass, and its words (one or two, last) with where they come from."""
 
     ports: dict[str, int]  # configuration ports
     beats: list[dict[str, int]] = field(default_factory=list)
@@ -50,11 +50,12 @@ def draw_pass(
     pool: str | None = None,
     operation: str | None = None,
     window: int = 0,
+    two_pixels: bool | None = None,
 ) -> Pass:
     """A pass of one of KINDS on a machine of `cols` columns; sizes not given are random.
 
     `pool` is the kind of the pass on whose words an operation is done (random if not given); `operation` one of
-    operations.ALL, random if not given, of windows of `window` words.
+    operations.ALL, random if not given, of windows of `window` words; two_pixels: at a time, where the kind has it.
     """
     if kind == "elementwise":
         return _elementwise(rng, name, operation or str(rng.choice(operations.ALL)), pixels, window)
@@ -63,6 +64,9 @@ def draw_pass(
         operation = operation or str(rng.choice(operations.RIDING))
     else:
         pool, operation = kind, "NONE"
+    if two_pixels is None:
+        two_pixels = rng.random() < 0.6
+    at_a_time = 2 if two_pixels and kind in ("plain", "dropped") else 1
     columns = columns or int(rng.integers(1, cols + 1))
     if pool == "average" and not pixels and rng.random() < 0.2:  # as many as can be averaged
         pixels, blocks, channels = MAX_AVERAGE_COUNT // columns, 1, int(rng.integers(1, 3))
@@ -75,7 +79,7 @@ def draw_pass(
     nothing = operations.draw_operation(rng, "NONE", np.zeros((0, CHANNELS), np.int8))
     drawn = Pass({"cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling), **nothing.ports,
                   "columns": columns, "to_ppu": kind != "dropped", "elementwise": 0})
-    made, places = [], []
+    made, places, together = [], [], []
     for block in range(blocks):
         count = channels or int(rng.choice([1, 3, 5, 7, 8, 8, 8]))
         last = block == blocks - 1
@@ -87,24 +91,32 @@ def draw_pass(
         else:
             sums, values = _requantized(rng, drawn, pixels, count, cols, output)
             words = _pooled_words(values[:, :columns], pool, span)
-        _append_beats(drawn, sums, ends, kind != "dropped")
+        _append_beats(drawn, sums, ends, kind != "dropped", at_a_time)
         if kind == "dropped":
             del drawn.table[:]
             continue
         where = f"{name} ({kind}, {pool}, {operation}, {columns} columns, {pixels} pixels), block {block}"
+        begin = len(places)
+        together += [(begin + n,) for n in range(len(words))] if at_a_time == 1 else [
+            tuple(begin + pixel * columns + column for pixel in range(first, min(first + 2, pixels)))
+            for first in range(0, pixels, 2) for column in range(columns)]
         places += [f"{where} of {count} channels, word {n}" for n in range(len(words))]
         made.append(words)
     if made:
-        _finish(drawn, operations.draw_operation(rng, operation, np.concatenate(made)), places)
+        _finish(drawn, operations.draw_operation(rng, operation, np.concatenate(made)), places, together)
     return drawn
 
 
-def _finish(drawn: Pass, operated: operations.Operated, places: list[str]) -> None:
+def _finish(drawn: Pass, operated: operations.Operated, places: list[str],
+            together: list[tuple[int, ...]] | None = None) -> None:
+    """together: the words that leave at a time."""
     drawn.ports |= operated.ports
     drawn.residual, drawn.table = operated.residual, drawn.table + operated.table
     words = words_of(operated.words)
-    drawn.words = [({"data": word, "last": int(n == len(words) - 1)}, place)
-                   for n, (word, place) in enumerate(zip(words, places, strict=True))]
+    together = [(n,) for n in range(len(words))] if together is None else together
+    assert sorted(n for now in together for n in now) == list(range(len(places))) and len(words) == len(places)
+    drawn.words = [({"data": sum(words[n] << 64 * k for k, n in enumerate(now)), "two": len(now) - 1,
+                     "last": int(now == together[-1])}, places[now[0]]) for now in together]
 
 
 def _draw_output(rng: np.random.Generator) -> dict[str, int]:
@@ -182,14 +194,16 @@ def _raw_words(sums):
     return halves.view(np.int8).reshape(-1, CHANNELS)
 
 
-def _append_beats(drawn, sums, ends, to_ppu):
+def _append_beats(drawn, sums, ends, to_ppu, at_a_time):
     pixels, count, cols = sums.shape
     bits = sums.astype("<i4")
-    for f in range(pixels):
+    for f in range(0, pixels, at_a_time):
+        own = bits[f : f + at_a_time]
+        last = f + len(own) == pixels
         for channel in range(count):
-            beat = channel << CHANNEL | to_ppu << TO_PPU
-            beat |= (channel == count - 1) << BLOCK_LAST | (f == pixels - 1) << PIXEL_LAST
-            if f == pixels - 1 and channel == count - 1:
+            beat = channel << CHANNEL | to_ppu << TO_PPU | (len(own) - 1) << TWO_PIXELS
+            beat |= (channel == count - 1) << BLOCK_LAST | last << PIXEL_LAST
+            if last and channel == count - 1:
                 beat |= ends
-            data = int.from_bytes(bits[f, channel].tobytes(), "little")
+            data = int.from_bytes(own[:, channel].tobytes(), "little")
             drawn.beats.append({"data": data, "beat": beat})

@@ -30,7 +30,7 @@ class PpuBench:
         others = (StreamDriver(self.tb, name, ("data", "epoch")) for name in ("table", "residual"))
         self.streams = [self.sums, *others, StreamDriver(self.tb, "words", ("data", "last"))]
         self.sink = ReadySink(self.tb, "word")
-        StreamMonitor(self.tb, "word", ("data", "last"), callback=self.board.observe)
+        StreamMonitor(self.tb, "word", ("data", "two", "last"), callback=self.board.observe)
         self._ports = {
             name: getattr(dut, f"{name}_i")
             for name in ("cfg", "first", "second", "result", "columns", "to_ppu", "elementwise")
@@ -40,7 +40,7 @@ class PpuBench:
 
     @property
     def cols(self) -> int:
-        return len(self.tb.dut.sums_data_i) // 32
+        return len(self.tb.dut.sums_data_i) // 64
 
     def pace(self, idle: list[float], stall: float) -> None:
         """Sets the idle rates of sums, table, residual and words A and the stall rate of the words."""
@@ -115,12 +115,16 @@ async def throughput(dut):
         return int(dut.tail_o.value)
 
     size = {"columns": cols, "blocks": 16, "channels": 8, "pixels": 4}
-    item = draw_pass(tb.rng, "plain", cols, "full speed", **size)
-    tail = await run(item)
-    beats, span = int(dut.beats_o.value), int(dut.span_o.value)
-    board.compare(len(item.beats), beats, "beats")
-    board.compare(beats, span, "cycles in which they entered")
-    board.compare(LATENCIES["plain"] + cols - 1, tail, "cycles from the last beat to the last word")
+    begin = 0
+    for two_pixels in (False, True):
+        about = f"two pixels: {two_pixels}"
+        item = draw_pass(tb.rng, "plain", cols, about, **size, two_pixels=two_pixels)
+        tail = await run(item)
+        beats = int(dut.beats_o.value) - begin
+        begin += beats
+        board.compare(len(item.beats), beats, f"beats, {about}")
+        board.compare(beats - 1, int(dut.last_o.value), f"cycles from the first to the last, {about}")
+        board.compare(LATENCIES["plain"] + cols - 1, tail, f"cycles from the last beat to the last word, {about}")
 
     for kind, latency in LATENCIES.items():
         size = {"columns": cols, "blocks": 1, "channels": 2, "pixels": 2 if kind == "max" else 1}
@@ -128,7 +132,7 @@ async def throughput(dut):
         words = {"average": len(item.words), "max": cols // 2}.get(kind, cols)  # that leave after the last beat
         tail = latency + PERIODS.get(kind, 1) * (words - 1)
         board.compare(tail, await run(item), f"cycles to the last word, {kind}")
-    await tb.finish(board, beats=beats, span=span)
+    await tb.finish(board, beats=begin)
 
 
 @cocotb.test()

@@ -18,7 +18,7 @@ module tb_ppu #(
 
   input  logic                                       sums_valid_i,
   output logic                                       sums_ready_o,
-  input  logic [32*COLS-1:0]                         sums_data_i,
+  input  logic [64*COLS-1:0]                         sums_data_i,  // of a pixel, then of the next one
   input  logic [$bits(eyrie_pkg::drain_beat_t)-1:0]  sums_beat_i,
 
   input  logic                                       words_valid_i,
@@ -38,7 +38,8 @@ module tb_ppu #(
 
   output logic                                       word_valid_o,
   input  logic                                       word_ready_i,
-  output logic [63:0]                                word_data_o,
+  output logic [127:0]                               word_data_o,  // of one pixel: the high half is 0
+  output logic                                       word_two_o,
   output logic                                       word_last_o,
 
   output logic                                       surplus_o,  // has come
@@ -54,6 +55,7 @@ module tb_ppu #(
 );
 
   eyrie_pkg::ppu_pass_t cfg;
+  eyrie_pkg::ofmap_feed_t word;
   logic                 surplus;
 
   assign cfg = '{finish: cfg_i, first: first_i, second: second_i, result: result_i,
@@ -77,13 +79,18 @@ module tb_ppu #(
     .table_ready_o,
     .residual_i      ({residual_valid_i, residual_epoch_i, residual_data_i}),
     .residual_ready_o,
-    .word_o          ({word_valid_o, word_last_o, word_data_o}),
+    .word_o          (word),
     .word_ready_i,
     .surplus_o       (surplus),
     .elementwise_o   (),
     .busy_o,
     .stall_o
   );
+
+  assign word_valid_o = word.valid;
+  assign word_last_o  = word.last;
+  assign word_two_o   = word.two_pixels;
+  assign word_data_o  = {word.two_pixels ? word.words[1] : 64'd0, word.words[0]};
 
   logic [31:0] cycle_q, first_q, begin_q;
   logic        fresh_q;  // nothing of the pass has entered

@@ -166,16 +166,18 @@ module tb_top
 
   always_comb begin : sign
     logic [63:0] data;
-    data = '0;
-    for (int b = 0; b < 8; b++) begin
-      if (write.strobe[0][b]) data[8*b +: 8] = write.data[0][8*b +: 8];
-    end
     signature = signature_q;
     written   = written_q;
-    if (u_eyrie.u_core.request_valid[StreamOfmap] &&
-        u_eyrie.u_core.request_ready[StreamOfmap]) begin
-      signature += (data ^ (64'(write.address) * Spread)) * Spread;
-      written   += 32'($countones(write.strobe[0]));
+    for (int lane = 0; lane < 2; lane++) begin
+      data = '0;
+      for (int b = 0; b < 8; b++) begin
+        if (write.strobe[lane][b]) data[8*b +: 8] = write.data[lane][8*b +: 8];
+      end
+      if (u_eyrie.u_core.request_valid[StreamOfmap] &&
+          u_eyrie.u_core.request_ready[StreamOfmap] && write.strobe[lane] != '0) begin
+        signature += (data ^ (64'(write.address + 16'(lane)) * Spread)) * Spread;
+        written   += 32'($countones(write.strobe[lane]));
+      end
     end
   end
 

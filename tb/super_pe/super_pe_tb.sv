@@ -59,12 +59,12 @@ module super_pe_tb
   // Sum chain.
   input  logic        chain_valid_i,
   output logic        chain_ready_o,
-  input  logic [14:0] chain_phase_i,
-  input  logic [31:0] chain_sum_i,
+  input  logic [15:0] chain_phase_i,
+  input  logic [63:0] chain_sums_i,
   output logic        out_valid_o,
   input  logic        out_ready_i,
-  output logic [14:0] out_phase_o,
-  output logic [31:0] out_sum_o,
+  output logic [15:0] out_phase_o,
+  output logic [63:0] out_sums_o,  // of one pixel: the second is 0
 
   output logic        surplus_o,  // has come
 
@@ -98,7 +98,7 @@ module super_pe_tb
   assign middle_data_o   = words[1].data;
   assign out_valid_o     = chain.valid;
   assign out_phase_o     = chain.phase;
-  assign out_sum_o       = chain.sum;
+  assign out_sums_o      = {chain.phase.two_pixels ? chain.sums[1] : 32'd0, chain.sums[0]};
 
   array_passes u_passes (.clk_i, .rst_ni, .cfg_i(cfg), .cfg_epoch_i, .passes_o(passes));
 
@@ -121,7 +121,7 @@ module super_pe_tb
     .words_ready_i   ({middle_ready_i, top_ready_i}),
     .dw_i            ('{valid: above_valid_i, sums: above_sums_i}),
     .dw_ready_o      (above_ready_o),
-    .chain_i         ('{valid: chain_valid_i, phase: chain_phase_t'(chain_phase_i), sum: chain_sum_i}),
+    .chain_i         ('{valid: chain_valid_i, phase: chain_phase_t'(chain_phase_i), sums: chain_sums_i}),
     .chain_ready_o,
     .chain_o         (chain),
     .chain_ready_i   (out_ready_i),

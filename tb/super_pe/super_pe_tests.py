@@ -24,7 +24,7 @@ FIELDS = {
     "tap": ("epoch", "data"),
     "table": ("epoch", "data", "half"),
     "above": ("sums",),
-    "chain": ("phase", "sum"),
+    "chain": ("phase", "sums"),
 }
 
 
@@ -73,7 +73,7 @@ class SuperBench:
         self.boards = {name: Scoreboard(name) for name in ("top", "middle", "out")}
         for name in ("top", "middle"):
             StreamMonitor(tb, name, callback=self.boards[name].observe)
-        StreamMonitor(tb, "out", ("phase", "sum"), callback=self.boards["out"].observe)
+        StreamMonitor(tb, "out", ("phase", "sums"), callback=self.boards["out"].observe)
         self.activity = ref.Activity()
         self.epoch = 0
         self.beats: list[tuple[str, dict[str, int]]] = []  # of the pass to be offered: stream, fields
@@ -125,8 +125,8 @@ class SuperBench:
         if shape.mode == ArrayMode.DEPTHWISE:
             for word in ref.words(operands.pixels):
                 while rng.random() < 0.2:
-                    chain.beat(rng, ROW, None, 0, False)
-                chain.beat(rng, ROW, None, 0, False, word)
+                    chain.beat(rng, ROW, [], 0, False)
+                chain.beat(rng, ROW, [], 0, False, word, two=False)
         else:
             feed("filter", ref.filter_beats(rng, operands.filters, self.tb.machine.filter_lanes))
             chain.tiles(rng, ROW, ref.partial_sums(shape, operands, self.activity))

@@ -79,7 +79,7 @@ module tb_tiling
   machine_status_t  status;
   pass_control_t    pass_control;
   pass_status_t     pass_status;
-  tiling_activity_t activity;
+  tiling_pkg::tiling_activity_t activity;
   axi_request_t     axi_request;
   axi_response_t    axi_response;
 

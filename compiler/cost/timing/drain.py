@@ -25,7 +25,7 @@ AVERAGE_LATENCY = 4  # average_pool
 OPERATION_LATENCY = 7  # elementwise_unit: its lanes take a word's halves, and have 6 stages
 OPERATION = 2  # cycles of a word with an operation
 TABLES = 2  # that table_buffer holds
-UNIT = 8  # beats of a block of filters and a pixel, which make a word of each column
+UNIT = 8  # beats of a block of filters and a pixel, or two, which make a word of each column, or two
 
 
 class Drain:
@@ -87,7 +87,7 @@ class Drain:
         The transposer holds two units: one goes in when the words of the last but one are out.
         """
         shape, full = self._tiles[0]
-        pixel, chain = self._unit % shape.pixels, CHAIN * (2 if shape.joined else 1)
+        pixel, chain = self._unit % shape.pairs, CHAIN * (2 if shape.joined else 1)
         latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average + OPERATION_LATENCY * shape.operated
         at = max(self._ready, self._out[0] + 2 - latency)
         turn, begun = divmod(self._unit, shape.chain_beats // UNIT)
@@ -102,9 +102,9 @@ class Drain:
         if pixel == 0:
             self._there.popleft()
         at = self._ready = at + UNIT
-        if pixel == shape.pixels - 1:
+        if pixel == shape.pairs - 1:
             self._popped.append(at - 1 + chain + GATHER)
-        count = shape.columns if not shape.average else int(pixel == shape.pixels - 1)
+        count = shape.columns if not shape.average else int(pixel == shape.pairs - 1)
         self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
         self._unit += 1
         if self._unit == shape.chains * shape.chain_beats // UNIT:
@@ -168,15 +168,16 @@ class Drain:
             self._there.append(at + 1)
 
     def _write(self, shape: PassShape, at: int, count: int) -> int:
-        """Words leave from cycle `at` on; returns the cycle of the last."""
+        """Words, or pairs of words, leave from cycle `at` on; returns the cycle of the last."""
         busy, step = self._banks.busy, OPERATION if shape.operated else 1
-        for mask in shape.banks_ofmap[self._words : self._words + count]:
-            if mask:
-                self._banks.reach(at)
-                while busy[at] & mask:
+        for masks in shape.banks_ofmap[self._words : self._words + count]:
+            for mask in masks:
+                if mask:
+                    self._banks.reach(at)
+                    while busy[at] & mask:
+                        busy[at] |= mask
+                        at += 1
                     busy[at] |= mask
-                    at += 1
-                busy[at] |= mask
-            at += step
+                at += step
         self._words += count
         return at - step

@@ -69,7 +69,7 @@ class Elementwise:
 
     def _write(self, at: int) -> None:
         """The next word leaves the PPU in cycle `at` at the earliest."""
-        banks, mask = self._units.banks, self._shape.banks_ofmap[self._place]
+        banks, [mask] = self._units.banks, self._shape.banks_ofmap[self._place]
         at = max(at, self._written + 1) + ASK
         if mask:
             banks.reach(at)

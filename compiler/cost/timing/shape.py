@@ -10,7 +10,7 @@ from model import encoding as enc
 from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ArrayMode, Operation, Stream
-from model.streams import Positions, fetched, inside, positions, sent
+from model.streams import Positions, fetched, inside, positions, sent, written, written_lanes
 
 PAIR = 2  # words of a beat of two lanes
 
@@ -20,7 +20,9 @@ class PassShape:
     """A descriptor as the timeline needs it.
 
     beats    of a channel group's ifmap: (PEs, words), PEs of the first set as row * cols + column
-    banks_*  of each beat or word of the pass, the banks that it touches, a bit each, 0 where it is outside
+    pairs    pixels of a PE by what drains at a time: as many as there are, or pairs of two
+    banks_*  of each beat or word of the pass, the banks that it touches, a bit each, 0 where it is outside; of a word
+             or pair of words of the ofmap those of each cycle: a pair from an odd address on takes two
     """
 
     mode: ArrayMode
@@ -33,6 +35,7 @@ class PassShape:
     tiles: int
     outer: int
     columns: int
+    pairs: int
     chain_beats: int  # of a tile, before the next chain's
     chains: int  # whose beats come one after the other
     joined: bool  # the two sets make one sum chain
@@ -44,7 +47,7 @@ class PassShape:
     banks_filter: list[int]
     banks_depthwise: list[int]
     banks_table: list[int]
-    banks_ofmap: list[int]
+    banks_ofmap: list[tuple[int, ...]]
     banks_residual: list[int]
     operation: Operation  # on the words that leave
     window: int  # words A that become one, 0: each stands by itself
@@ -59,7 +62,7 @@ class PassShape:
         """Beats at the end of a convolution's tile to which only the second set adds: the first is free before."""
         if self.mode != ArrayMode.CONVOLUTION:
             return 0
-        in_block = self.chain_beats // self.pixels - self.filters[0]
+        in_block = self.chain_beats // self.pairs - self.filters[0]
         return in_block if self.chains == 1 else self.chain_beats
 
     @property
@@ -100,19 +103,20 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     at = positions(ifmap, PAIR)
     turns = loops["outer"] * loops["inner"] * loops["groups"]
     turns *= 1 if mode == ArrayMode.FUSED else loops["tiles"]
+    pairs = -(-shape["pixels"] // 2) if drain["two_pixels"] else shape["pixels"]
     return PassShape(
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
-        loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"],
-        drain["block"] * drain["blocks"] * shape["pixels"], drain["heads"] if drain["fold"] else 1,
+        loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"], pairs,
+        drain["block"] * drain["blocks"] * pairs, drain["heads"] if drain["fold"] else 1,
         bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
         [] if mode == ArrayMode.ELEMENTWISE else _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns),
         _pair_banks(machine, ifmap, at),
         _word_banks(machine, filters, machine.filter_lanes),
-        *(_word_banks(machine, descriptor.stream(s))
-          for s in (Stream.DEPTHWISE, Stream.TABLE, Stream.OFMAP, Stream.RESIDUAL)),
+        *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE)),
+        _ofmap_banks(machine, descriptor), _word_banks(machine, descriptor.stream(Stream.RESIDUAL)),
         Operation(descriptor.result["operation"]), descriptor.first["window"])
 
 
@@ -136,6 +140,19 @@ def _pair_banks(machine: MachineConfig, stream: StreamDescriptor, at: Positions)
     for lane, there in enumerate(fetched(stream, at, PAIR).T):
         masks |= np.where(there, bank_masks(machine, at.address + lane), 0)
     return masks.tolist()
+
+
+def _ofmap_banks(machine: MachineConfig, descriptor: Descriptor) -> list[tuple[int, ...]]:
+    if not descriptor.uses(Stream.OFMAP):
+        return []
+    at = positions(descriptor.stream(Stream.OFMAP))
+    one, other = (np.where(there, bank_masks(machine, at.address + lane), 0)
+                  for lane, there in enumerate(written(descriptor, at).T))
+    apart = written_lanes(descriptor)[:, 1] & (at.address % 2 == 1)
+    if not apart.any():
+        return list(zip((one | other).tolist()))
+    return [masks if two else (masks[0] | masks[1],)
+            for masks, two in zip(zip(one.tolist(), other.tolist()), apart.tolist())]
 
 
 def _word_banks(machine: MachineConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:

@@ -11,7 +11,7 @@ from compiler.ir.layer import Output, Window
 from compiler.target.blocks import Blocks
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import columns_level, linear_stream, ofmap_stream, ring_of, rows_level
-from compiler.target.limits import equal_stride, legal, pairs
+from compiler.target.limits import drains_two_pixels, equal_stride, legal, pairs
 from compiler.target.scan_ids import convolution_ids
 from model import encoding as enc
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
@@ -24,7 +24,8 @@ class ConvolutionPass:
     """A row-stationary convolution pass with a free mapping.
 
     e, p, q, r, t as in the Eyeriss taxonomy; filters and ipsum lie in stream order
-    (`pack_convolution`, drain order); without ofmap the sums only leave the array.
+    (`pack_convolution`, drain order); without ofmap the sums only leave the array. one_pixel: they leave for one pixel
+    at a time, for an operation on the words.
     """
 
     ifmap: FeatureMap
@@ -43,6 +44,12 @@ class ConvolutionPass:
     output: Output = field(default_factory=Output)
     last_channels: int = 8
     halves: int = 2  # groups in a word where sets do not split it; 1: only the low half has channels
+    one_pixel: bool = False
+
+    @property
+    def two_pixels(self) -> bool:
+        """Whether sums leave for two pixels at a time."""
+        return drains_two_pixels(self.blocks, PoolMode.NONE, self.one_pixel or self.ipsum_address is not None)
 
 
 @dataclass(frozen=True)
@@ -158,7 +165,8 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
     descriptor.set(
         enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
         heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
-        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), ln=descriptor.drain["ln"],
+        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), two_pixels=int(c.two_pixels),
+        ln=descriptor.drain["ln"],
     )
     beats = blocks.outer * c.tiles * (chains if sets.in_turn else 1) * blocks.pixels * block
     if c.ipsum_address is not None:
@@ -175,7 +183,7 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
         c.table_address, Level(enc.TABLE_WORDS, 1), *([Level(sets.folds)] if sets.folds > 1 else []),
         Level(c.tiles * groups, enc.TABLE_WORDS), Level(blocks.outer)))
     chain = replace(blocks, rows=blocks.rows // sets.folds)
-    words = ofmap_stream(c.ofmap, chain, PoolMode.NONE, groups, c.tiles, c.last_channels)
+    words = ofmap_stream(c.ofmap, chain, PoolMode.NONE, groups, c.tiles, c.last_channels, c.two_pixels)
     if sets.folds > 1:  # the rows of the chains come in place of inner blocks
         folds, down = rows_level(c.ofmap, sets.folds, chain.rows), rows_level(c.ofmap, blocks.down, blocks.rows)
         words = replace(words, levels=(*words.levels[:4], folds, *words.levels[5:7], down))

@@ -14,7 +14,7 @@ from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.descriptors.taps import tap_stream
-from compiler.target.limits import dealt_filters, equal_stride, legal, most_pixels, pairs
+from compiler.target.limits import dealt_filters, drains_two_pixels, equal_stride, legal, most_pixels, pairs
 from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
@@ -30,7 +30,7 @@ class SeparablePass:
     window: of the depthwise half, or of a convolution by taps, each of which is a channel group of its own.
     depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the array.
     own_blocks: 0: filters take all channels; else so many blocks of 8 filters take one channel group, the next ones
-    the next.
+    the next. one_pixel: sums leave for one pixel at a time, for an operation on the words or an ipsum.
     """
 
     ifmap: FeatureMap
@@ -46,6 +46,12 @@ class SeparablePass:
     pool_count: int = 1
     by_taps: bool = False
     own_blocks: int = 0
+    one_pixel: bool = False
+
+    @property
+    def two_pixels(self) -> bool:
+        """Whether sums leave for two pixels at a time."""
+        return bool(self.filters) and drains_two_pixels(self.blocks, self.pool, self.one_pixel)
 
     @property
     def groups(self) -> int:
@@ -172,7 +178,7 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
         channel_blocks, tiles, last_channels = p.ifmap.groups, 1, 8
     if p.ofmap:
         descriptor.set_stream(Stream.OFMAP, ofmap_stream(
-            p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels))
+            p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels, p.two_pixels))
     _set_output(machine, descriptor, p, channel_blocks)
     return legal(machine, descriptor)
 
@@ -200,7 +206,7 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass
         drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1,
                  "ln": joined & ~(1 << (SET_ROWS - 1))}
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=p.blocks.columns,
-                   to_ppu=int(p.ofmap is not None), **drain)
+                   to_ppu=int(p.ofmap is not None), two_pixels=int(p.two_pixels), **drain)
     reciprocal, shift = average_reciprocal(p.pool_count)
     pool_columns = (p.blocks.rows * p.blocks.cols - 1).bit_length()
     descriptor.set(enc.PPU_INDEX, enc.PPU, raw=int(p.filters is None), pool=p.pool, pool_count=p.pool_count,

@@ -37,10 +37,11 @@ def ring_of(feature_map: FeatureMap) -> dict[str, int]:
 
 
 def ofmap_stream(ofmap: FeatureMap, blocks: Blocks, pool: PoolMode, channel_blocks: int, tiles: int,
-                 last_channels: int) -> StreamDescriptor:
+                 last_channels: int, two_pixels: bool = False) -> StreamDescriptor:
     """The ofmap stream: words of the columns, of a block's pixels, of channel blocks, of tiles.
 
-    Pooling leaves one word per block of filters (average), or one per 2 x 2 words (max).
+    Pooling leaves one word per block of filters (average), or one per 2 x 2 words (max). two_pixels: the words of two
+    pixels side by side come together.
     """
     rows, cols, pixels, width, y = blocks.rows, blocks.cols, blocks.pixels, blocks.width, blocks.first_row
     if blocks.images and pool == PoolMode.MAX:
@@ -49,7 +50,7 @@ def ofmap_stream(ofmap: FeatureMap, blocks: Blocks, pool: PoolMode, channel_bloc
         rows = cols = pixels = width = 1
     elif pool == PoolMode.MAX:
         rows, pixels, width, y = rows // 2, pixels // 2, width // 2, y // 2
-    along = width * (1 if blocks.below else blocks.inner)
+    along, step = width * (1 if blocks.below else blocks.inner), 2 if two_pixels else 1
     return StreamDescriptor(
         {"row_address": ofmap.row_address(y), **ring_of(ofmap)},
         {"y": y, "rows": ofmap.rows, "cols": ofmap.cols},
@@ -57,7 +58,7 @@ def ofmap_stream(ofmap: FeatureMap, blocks: Blocks, pool: PoolMode, channel_bloc
         (
             *([rows_level(ofmap, rows, 1), Level(blocks.images, ofmap.image_step)] if blocks.images else
               [Level(cols, pixels, Axis.COLUMN, pixels), rows_level(ofmap, rows, 1)]),
-            Level(pixels, 1, Axis.COLUMN, 1),
+            Level(-(-pixels // step), step, Axis.COLUMN, step),
             Level(channel_blocks, ofmap.group_step),
             inner_level(ofmap, blocks, rows, width),
             Level(tiles, channel_blocks * ofmap.group_step),

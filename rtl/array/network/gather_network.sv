@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the sums that leave the chains: one beat is a sum from each column in use.
+// Collects the sums that leave the chains: one beat is a sum from each column in use, or two.
 //
 // Chains end at the bottom row of a set. Beats leave in the order in which they were sent into the
 // chains: note_* records, for each beat sent, at the end of which set it comes out, and what the
@@ -11,7 +11,7 @@ module gather_network
   import eyrie_pkg::*;
 #(
   parameter int unsigned SETS = 2,    // of rows
-  parameter int unsigned COLS = 8,    // sums in a beat
+  parameter int unsigned COLS = 8,    // columns of sums in a beat
   parameter int unsigned BEATS = 16,  // that can be in the chains
   localparam int unsigned SetWidth = (SETS > 1) ? $clog2(SETS) : 1
 ) (
@@ -27,11 +27,11 @@ module gather_network
   input  logic [COLS-1:0]            columns_i,
   input  logic [SETS-1:0][COLS-1:0]  chain_valid_i,
   output logic [SETS-1:0][COLS-1:0]  chain_ready_o,
-  input  sum_t [SETS-1:0][COLS-1:0]  chain_sum_i,
+  input  sum_t [SETS-1:0][1:0][COLS-1:0] chain_sums_i,
 
   output logic                       sums_valid_o,
   input  logic                       sums_ready_i,
-  output sum_t [COLS-1:0]            sums_o,
+  output sum_t [1:0][COLS-1:0]       sums_o,
   output drain_beat_t                beat_o
 );
 
@@ -61,11 +61,11 @@ module gather_network
     if (gathered_valid && gathered_ready) chain_ready_o[set] = '1;
   end
 
-  skid_buffer #(.WIDTH(COLS * $bits(sum_t) + $bits(drain_beat_t))) u_out (
+  skid_buffer #(.WIDTH(2 * COLS * $bits(sum_t) + $bits(drain_beat_t))) u_out (
     .clk_i, .rst_ni,
     .in_valid_i (gathered_valid),
     .in_ready_o (gathered_ready),
-    .in_data_i  ({chain_sum_i[set], gathered_beat}),
+    .in_data_i  ({chain_sums_i[set], gathered_beat}),
     .out_valid_o(sums_valid_o),
     .out_ready_i(sums_ready_i),
     .out_data_o ({sums_o, beat_o})
