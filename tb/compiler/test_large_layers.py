@@ -20,12 +20,12 @@ from tb.net.random_layers import Layer, compile_layer
 AGAIN = [  # filters, or input and output, are larger than the GLB: each stripe has them anew
     Layer("convolution", 32, 32, 512, 8, 3, 1),
     Layer("pointwise", 4, 4, 8, 4096),
-    Layer("separable", 2, 2, 1024, 4096, 3, 1),
 ]
+SMALL_MAP = Layer("separable", 2, 2, 1024, 4096, 3, 1)
 
 
 @pytest.mark.parametrize("machine", [DEFAULT, WIDE], ids=["1", "2"])
-@pytest.mark.parametrize("layer", [*LAYERS, LARGEST_MAP, *AGAIN], ids=str)
+@pytest.mark.parametrize("layer", [*LAYERS, LARGEST_MAP, SMALL_MAP, *AGAIN], ids=str)
 def test_large_layers(seed: int, tmp_path: Path, layer: Layer, machine: MachineConfig) -> None:
     rng, path = np.random.default_rng(seed), tmp_path / "layer.tflite"
     draw = compile_layer(layer, rng, path, machine)

@@ -254,15 +254,19 @@ def test_averages_in_flight_of_any_machine(seed: int) -> None:
 def test_stores_that_nothing_overlaps(seed: int, tmp_path: Path) -> None:
     """Where the next segment leaves no room, the words of what is stored end with the job that makes them; else with
     the job behind, which then need not wait."""
-    rng, path, net = np.random.default_rng(seed), tmp_path / "net.tflite", TfliteBuilder("tight")
-    x = net.input("image", (1, 14, 18, 40), INPUT)
-    for name, size, filters in (("a", 1, 24), ("b", 3, 48), ("c", 3, 16)):
-        constants = weights(rng, filters, size, size, x.shape[3]), scales(rng, filters), bias(rng, filters)
-        x = net.conv(name, x, *constants, Quant(0.05, -128), padding=VALID if name == "c" else SAME)
-    path.write_bytes(net.build([x]))
-    overlapped = Counter()
-    for words in range(256, 288, 4):
-        stages = compile_network(path, replace(DEFAULT, glb_bank_words=words), effort=30)
+    overlapped, number, path = Counter(), 0, tmp_path / "net.tflite"
+    while number < 6 or not (overlapped[False] and overlapped[True]):
+        rng, net, number = np.random.default_rng([seed, number]), TfliteBuilder("tight"), number + 1
+        assert number < 100, overlapped
+        x = net.input("image", (1, *map(int, rng.integers(10, 20, 2)), int(rng.choice([24, 40, 64]))), INPUT)
+        for name, size, filters in (("a", 1, 24), ("b", 3, 48), ("c", 3, 16)):
+            constants = weights(rng, filters, size, size, x.shape[3]), scales(rng, filters), bias(rng, filters)
+            x = net.conv(name, x, *constants, Quant(0.05, -128), padding=VALID if name == "c" else SAME)
+        path.write_bytes(net.build([x]))
+        words = int(rng.choice(range(256, 384, 4)))
+        stages = compiled(path, replace(DEFAULT, glb_bank_words=words))
+        if not stages:
+            continue
         check(stages, rng, f"three layers on banks of {words} words")
         plan = stages.plan
         for segment, behind in pairwise(plan.segments):
@@ -273,4 +277,3 @@ def test_stores_that_nothing_overlaps(seed: int, tmp_path: Path) -> None:
                 overlaps = stored.death > plan.spans[n][1]
                 assert not overlaps or sum(beside.values()) + stored.words <= stages.machine.glb_words
                 overlapped[overlaps] += 1
-    assert overlapped[False] and overlapped[True], overlapped

@@ -168,10 +168,11 @@ def pointwise(ofmap: int, ifmap: int = 64, tables: int = 200, tiles: int = 1) ->
     return [Config(0, tuple(descriptor.words)), Run(0, 0)]
 
 
-def shows(commands: list[Command], rng: np.random.Generator) -> bool:
+def shows(commands: list[Command], rng: np.random.Generator, there: bool) -> bool:
+    """Whether random timings show a race; one that is there is looked for in many more."""
     program = Program(commands, DEFAULT)
     program.serial()
-    return any(Timing(program, random_choice(rng)).shows_race() for _ in range(TIMINGS))
+    return any(Timing(program, random_choice(rng)).shows_race() for _ in range(50 * TIMINGS if there else TIMINGS))
 
 
 @pytest.mark.parametrize(("ofmap", "tiles", "first", "count"), [
@@ -188,7 +189,7 @@ def test_work_in_place(ofmap: int, tiles: int, first: int | None, count: int, se
     found = find_races(commands, DEFAULT)
     assert [(race.address, race.count) for race in found] == ([] if first is None else [(first, count)])
     assert all((race.first.command, race.second.kind) == (1, Kind.OFMAP) for race in found)
-    assert shows(commands, np.random.default_rng(seed)) == bool(found)
+    assert shows(commands, np.random.default_rng(seed), bool(found)) == bool(found)
 
 
 @pytest.mark.parametrize(("ofmap", "count"), [(64, 0), (60, 0), (68, 4)])
@@ -200,7 +201,7 @@ def test_depthwise_groups_leave_by_themselves(ofmap: int, count: int, seed: int)
     descriptor = separable_descriptor(DEFAULT, work)
     commands = [Config(0, tuple(descriptor.words)), Run(0, 0), End()]
     assert [race.count for race in find_races(commands, DEFAULT)] == [count] * bool(count)
-    assert shows(commands, np.random.default_rng(seed)) == bool(count)
+    assert shows(commands, np.random.default_rng(seed), count > 0) == bool(count)
 
 
 def test_passes_behind_each_other(seed: int) -> None:
@@ -210,15 +211,15 @@ def test_passes_behind_each_other(seed: int) -> None:
     [race] = find_races(near, DEFAULT)
     assert str(race) == ("command 1 (pass, ofmap) and command 3 (pass, ifmap): 8 GLB words from 64 on, "
                          "in no order")
-    assert shows(near, rng)
+    assert shows(near, rng, True)
     far = [*pointwise(64, 80), *pointwise(112, 96), *pointwise(128, 64), End()]
-    assert not find_races(far, DEFAULT) and not shows(far, rng)
+    assert not find_races(far, DEFAULT) and not shows(far, rng, False)
     near[3] = Run(0, 1)
-    assert not find_races(near, DEFAULT) and not shows(near, rng)
+    assert not find_races(near, DEFAULT) and not shows(near, rng, False)
     tables = [*pointwise(200, 80, tables=400), *pointwise(96, 64), End()]
     tables[3] = Run(0, 1)  # which holds the ifmap only
     assert [race.second.kind for race in find_races(tables, DEFAULT)] == [Kind.TABLE]
-    assert shows(tables, rng)
+    assert shows(tables, rng, True)
 
 
 def test_transfers_and_a_pass(seed: int) -> None:
@@ -226,16 +227,16 @@ def test_transfers_and_a_pass(seed: int) -> None:
     load, over, store = Transfer(True, 0, 64, 8), Transfer(True, 64, 64, 8, 1), Transfer(False, 128, 96, 8, 1)
     config, _ = pointwise(96)
     commands = [load, config, Run(1, 0), store, over, End()]
-    assert not find_races(commands, DEFAULT) and not shows(commands, rng)
+    assert not find_races(commands, DEFAULT) and not shows(commands, rng, False)
     for n, change, race in ((2, {"wait_transfers": 0}, (0, Kind.LOAD, 2, Kind.IFMAP)),
                             (3, {"wait_passes": 0}, (2, Kind.OFMAP, 3, Kind.STORE))):
         changed = [*commands[:n], replace(commands[n], **change), *commands[n + 1 :]]
         [found] = find_races(changed, DEFAULT)
         assert (found.first.command, found.first.kind, found.second.command, found.second.kind) == race
-        assert shows(changed, rng)
+        assert shows(changed, rng, True)
     # The STORE in front of the second LOAD waits for the pass: that is enough.
     implied = [*commands[:4], replace(over, wait_passes=0), End()]
-    assert not find_races(implied, DEFAULT) and not shows(implied, rng)
+    assert not find_races(implied, DEFAULT) and not shows(implied, rng, False)
 
 
 def test_words_of_a_block() -> None:
@@ -291,11 +292,11 @@ def test_ring_of_one_chunk(seed: int) -> None:
     rng, run = np.random.default_rng(seed), chunked((308, 8))
     first, second = (Transfer(True, 64 * n, 300, 8, 0, n, chunk=True) for n in range(2))
     good = [first, *run, second, End()]
-    assert not find_races(good, DEFAULT) and not shows(good, rng)
+    assert not find_races(good, DEFAULT) and not shows(good, rng, False)
     hasty = replace(second, wait_chunks=0)
     for commands in ([first, *run, hasty, End()], [first, hasty, *run, End()]):
         assert {race.count for race in find_races(commands, DEFAULT)} == {8}
-        assert shows(commands, rng)
+        assert shows(commands, rng, True)
     # A chunk that inner blocks use again is not freed before the last of them, which needs the second, too.
     with pytest.raises(ScheduleError, match="^command 3: waits for 1 chunks to be freed, 0 come before it$"):
         find_races([first, *chunked((308, 8), inner=2), second, End()], DEFAULT)
@@ -347,9 +348,10 @@ def test_rows_that_a_small_kernel_does_not_have(shape: tuple[int, int, int], fil
     add(net.conv, "pointwise", filters, 1, 1, channels, count=filters)
     add(net.depthwise, "last", 1, 3, 3, filters, count=filters)
     path.write_bytes(net.build([x]))
-    commands = compile_network(path, effort=8, until="schedule").schedule.commands
+    machine = replace(DEFAULT, glb_bank_words=256)
+    commands = compile_network(path, machine, effort=8, until="schedule").schedule.commands
     assert sum(isinstance(c, Run) for c in commands) > 4  # stripes
-    assert not find_races(commands, DEFAULT)
+    assert not find_races(commands, machine)
 
 
 def test_kinds_begin_with_the_streams() -> None:
