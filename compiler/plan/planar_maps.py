@@ -35,8 +35,10 @@ def _gains(group: Pointwise, machine: MachineConfig) -> bool:
 
 
 def in_planes(groups: list[Group], sizes: Sizes) -> list[Group]:
-    """The groups, with those maps in planes that lie between them and that groups of these sizes take as one row."""
-    inner = {group.output.name for group in groups if not group.stored}
+    """The groups, with those maps in planes that lie between them and that groups of these sizes take as one row; not
+    those that others read."""
+    read = {operand.name for group in groups for operand in (group.source, *group.others)}
+    inner = read & {group.output.name for group in groups[:-1] if not group.stored}
     return _with(groups, {name for names in _rows(groups, sizes) if names <= inner for name in names})
 
 

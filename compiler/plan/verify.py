@@ -5,6 +5,7 @@ import numpy as np
 
 from compiler.ir.failure import Inconsistent
 from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Map
 from compiler.ir.plan import Job, Plan
 from compiler.plan.flow import OUTSIDE, Flow
 from compiler.plan.search import Placed
@@ -60,6 +61,12 @@ def _verify_segments(plan: Plan) -> None:
 
 def _verify_planes(plan: Plan) -> None:
     """Slices of several images lie in planes, whatever their map says."""
+    known: dict[str, Map] = {}
+    for group in plan.groups:
+        for map_ in (group.source, *group.others, group.output):
+            if known.setdefault(map_.name, map_).planar != map_.planar:
+                raise Inconsistent(f"group {group.name}: {map_.name} lies in {_kind(map_.layout)}, in "
+                                   f"{_kind(known[map_.name].layout)} for a group before")
     for n, (group, segment) in enumerate(zip(plan.groups, plan.segment_of)):
         ends = [(plan.read[n], group.source)] if n == segment.first and segment.from_dram else []
         ends += [(plan.made[n], group.output)] if n == segment.last - 1 and segment.to_dram else []
