@@ -14,7 +14,8 @@ from compiler.ir.failure import DoesNotFit
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Average, Map, Pointwise, Table
 from compiler.ir.plan import Way
-from compiler.pipeline import Stages, compile_network
+from compiler.network import compile_network
+from compiler.pipeline import Stages
 from compiler.plan.batch import BatchPlanner
 from compiler.plan.estimates import Estimates
 from compiler.plan.flow import Flow
