@@ -168,11 +168,10 @@ ARRAY_SHAPE = Word(
 ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:14 inner:14 tiles:14 outer:14"))
 DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
 # block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words: channel groups);
-# set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains drain one
-# after the other, a block each: they hold different pixels, or more than 8 filters; columns: in use, from column 0;
-# rows: of a set, that take part; pairs: pointwise filters are dealt over the rows of a set two at a time; two_pixels: a
-# beat has the sums of two pixels side by side, the last of an odd number those of one; ln: bit i joins the sum chain of
-# row i to row i + 1.
+# set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains drain in
+# turn, a block each: they hold different pixels, or more than 8 filters; columns: in use, from column 0; rows: of a
+# set, that take part; pairs: pointwise filters are dealt over the rows of a set two at a time; two_pixels: beats have
+# the sums of two pixels, but for the last of an odd number; ln: bit i joins the sum chain of row i to row i + 1.
 DRAIN = Word(
     "Drain",
     _fields(

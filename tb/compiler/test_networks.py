@@ -20,7 +20,7 @@ from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Stream
 from model.machine import Machine
-from model.streams import inside, positions
+from model.streams import inside, positions, written
 from tb.common.machines import draw_machines
 from tb.compiler.refusals import with_room
 from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
@@ -102,8 +102,10 @@ def read_too_late(descriptor: Descriptor) -> int:
     for lane in range(1 if ifmap.options["single"] or packed else 2):
         there = inside(ifmap, reads, lane) | (packed == 1) & inside(ifmap, reads, 1)
         np.maximum.at(last, reads.address[there] + lane, read_at[there])
-    there = inside(ofmap, writes)
-    return int((last[writes.address[there]] > written_at[there]).sum())
+    late = 0
+    for lane, there in enumerate(written(descriptor, writes).T):
+        late += int((last[writes.address[there] + lane] > written_at[there]).sum())
+    return late
 
 
 def draw_images(rng: np.random.Generator) -> int:
