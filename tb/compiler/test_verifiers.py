@@ -219,6 +219,15 @@ def in_planes(plan: Plan) -> Plan:
     return replace(plan, read=[replace(first, layout=replace(first.layout, planar=True)), *plan.read[1:]])
 
 
+def in_planes_for_one(plan: Plan) -> Plan:
+    """What the second group reads, as the first does not make it."""
+    first, second, *others = plan.groups
+    network = first, replace(second, source=replace(second.source, planar=True)), *others
+    segments = [replace(each, network=network) for each in plan.segments]
+    return replace(plan, groups=list(network), segments=segments,
+                   segment_of=[each for each in segments for _ in each.groups])
+
+
 PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
     "a job is missing": (jobs(lambda jobs: jobs[:-1]), "group .*: its jobs make [0-9]+ of 40 rows, [0-9]+ slices"),
     "the first job is missing": (
@@ -243,6 +252,7 @@ PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
                         "a segment from group block0 on is of another network"),
     "another segment's": (lambda plan: replace(plan, segment_of=[replace(plan.segments[0])] * len(plan.groups)),
                           "a group is said to be of another segment"),
+    "planes that are rows": (in_planes_for_one, "group .*: .* lies in planes, in rows for a group before"),
     "other planes than in DRAM": (in_planes, "group .*: image lies in the GLB in parts of planes, in DRAM in rows"),
 }
 
