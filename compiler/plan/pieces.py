@@ -64,7 +64,7 @@ def planners(groups: list[Group], estimates: Estimates) -> list[SegmentPlanner]:
 def _spent(planner: SegmentPlanner) -> Cost:
     """Infinite where nothing fits."""
     try:
-        return planner.cheapest()[0]
+        return planner.cheapest(in_glb=True)[0]
     except DoesNotFit:
         return inf, inf
 
@@ -94,6 +94,6 @@ def _ranked(ways: list[Pieces], estimates: Estimates) -> list[int]:
 def _cost(groups: Pieces, estimates: Estimates) -> Cost | DoesNotFit:
     last = replace(groups[-1], stored=True)
     try:
-        return SegmentPlanner(Flow((*groups[:-1], last)), estimates).cheapest()[0]
+        return SegmentPlanner(Flow((*groups[:-1], last)), estimates).cheapest(in_glb=True)[0]
     except DoesNotFit as failure:
         return failure

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import inf
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.failure import DoesNotFit
@@ -20,6 +21,7 @@ STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)
 MOST_GROUPS = 4  # of a segment
 MOST_BEFORE = 32  # segments that one is tried behind
+WAITED = {"cycles": (1, 0), "bytes": (0, 1), "energy": (LEAKAGE_PJ, 1)}  # by which a cycle's wait adds to a cost
 
 
 class SegmentPlanner:
@@ -41,13 +43,14 @@ class SegmentPlanner:
         self._least: dict[int, float] = {}  # words that a group needs at least, with the maps that are there meanwhile
         self._fitting: dict[tuple[int, bool], list[_Fitting]] = {}
 
-    def cheapest(self, refused: frozenset = frozenset()) -> tuple[Cost, list[Segment]]:
-        """The segments and their cost. refused: keys of segments that could not be placed. Raises DoesNotFit."""
+    def cheapest(self, refused: frozenset = frozenset(), in_glb: bool = False) -> tuple[Cost, list[Segment]]:
+        """The segments and their cost. refused: keys of segments that could not be placed; in_glb: held maps are not
+        tried in DRAM where they fit the GLB. Raises DoesNotFit."""
         while True:
             words, name = max((self._least_words(n), group.name) for n, group in enumerate(self.flow.groups))
             fits = words <= self._machine.glb_words
             if fits and (found := self._cut(refused)):
-                return found if self._settled else self._with_maps_in_dram(found, refused)
+                return found if self._settled or in_glb else self._with_maps_in_dram(found, refused)
             for group in self.flow.groups:  # one without a mapping does not fit whatever the GLB holds
                 mappings_of(self._machine, group, group.map_shape[0] if group.averaged else 1)
             if fits:
@@ -93,31 +96,40 @@ class SegmentPlanner:
         """A dynamic programme over the last segment: exact, but for the MOST_BEFORE cheapest of those before that are
         looked at where a segment begins."""
         count = len(self.flow.groups)
-        ends: dict[tuple[int, bool], list[_Path]] = {(0, True): [_Path((0, 0), None, None)]}
+        ends: dict[tuple[int, bool], list[_Path]] = {(0, True): [_Path((0, 0))]}
         for here in ((first, from_dram) for first in range(count) for from_dram in (False, True)):
             befores = sorted(ends.pop(here, []), key=lambda path: path.cost)[:MOST_BEFORE]
             for fitting in self._fitting_from(*here) if befores else ():
-                if fitting.segment.key in refused:
-                    continue
-                paths = [_Path(self._sum(path, fitting), fitting, path) for path in befores
-                         if not _needs_slack_too_late(path.segment, fitting.segment)]
-                if paths:
-                    ends.setdefault(fitting.behind, []).append(min(paths, key=lambda path: path.cost))
+                if fitting.segment.key not in refused and (path := self._longer(befores, fitting)):
+                    ends.setdefault(fitting.behind, []).append(path)
         if not ends.get((count, True)):
             return None
         best = path = min(ends[count, True], key=lambda path: path.cost)
         segments = []
-        while path.fitting:
-            segments.append(path.fitting.segment)
+        while path.segment:
+            segments.append(path.segment)
             path = path.before
         return best.cost, segments[::-1]
 
-    def _sum(self, path: "_Path", fitting: "_Fitting") -> Cost:
-        link = path.fitting.link(fitting, self._machine) if path.fitting else 0
-        cost = fitting.estimate.cost
-        first, second = path.cost[0] + cost[0], path.cost[1] + cost[1]
-        return {"cycles": (first + link, second), "bytes": (first, second + link),
-                "energy": (first + LEAKAGE_PJ * link, second + link)}[self._objective]
+    def _longer(self, befores: "list[_Path]", fitting: "_Fitting") -> "_Path | None":
+        """The cheapest way to a segment and through it. Between two segments the port is waited for, as far as there
+        was no room to load before, and rows that the first one makes last."""
+        segment, estimate, machine = fitting.segment, fitting.estimate, self._machine
+        if segment.way is Way.IN_PLACE:
+            befores = [path for path in befores if not _needs_slack_too_late(path.segment, segment)]
+        (first, second), head, reads = WAITED[self._objective], estimate.head, estimate.reads
+        best, before = (inf, inf), None
+        for path in befores:
+            wait = path.tail if path.makes < reads else 0
+            if path.free < head:
+                wait += (head - path.free) // machine.bus_words
+            cost = path.cost[0] + first * wait, path.cost[1] + second * wait
+            if cost < best:
+                best, before = cost, path
+        if before is None:
+            return None
+        cost = best[0] + estimate.cost[0], best[1] + estimate.cost[1]
+        return _Path(cost, segment, before, machine.glb_words - estimate.needed, estimate.tail, estimate.makes)
 
     def _fitting_from(self, first: int, from_dram: bool) -> "list[_Fitting]":
         """All segments that begin with a group, as far as they fit the GLB."""
@@ -138,25 +150,18 @@ class _Fitting:
     estimate: Estimate
     behind: tuple[int, bool]
 
-    def link(self, behind: "_Fitting", machine: MachineConfig) -> int:
-        """Cycles between this segment and the one behind: what cannot be loaded meanwhile, and rows that are waited
-        for."""
-        before, after = self.estimate, behind.estimate
-        exposed = max(0, after.head - (machine.glb_words - before.needed)) // machine.bus_words
-        return exposed + (before.tail if before.makes < after.reads else 0)
 
-
-@dataclass(frozen=True)
+@dataclass
 class _Path:
-    """Segments from the first group on: the last of them and those before; what they cost."""
+    """Segments from the first group on: the last of them and those before; what they cost. free: GLB words beside the
+    last one; tail, makes: of its estimate."""
 
     cost: Cost
-    fitting: _Fitting | None
-    before: "_Path | None"
-
-    @property
-    def segment(self) -> Segment | None:
-        return self.fitting.segment if self.fitting else None
+    segment: Segment | None = None
+    before: "_Path | None" = None
+    free: float = inf
+    tail: int = 0
+    makes: float = inf
 
 
 def _next_from_dram(flow: Flow, segment: Segment) -> bool:
