@@ -15,6 +15,7 @@ from dataclasses import replace
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group, Separable, halves
 from compiler.ir.plan import Segment
+from compiler.plan.bounds import port_busy
 from compiler.plan.estimates import Cost, Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.pieces import planners
@@ -33,7 +34,8 @@ class BatchPlanner:
     """
 
     def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
-        self._estimates, self._images = Estimates(machine, objective), images
+        self._estimates = Estimates(machine, objective, port_busy(groups, machine))
+        self._images = images
         cuts = _cuts(groups) if images > 1 and Flow(tuple(groups)).is_chain else [(groups, [])]
         self._cuts = [(planners(alone, self._estimates), together) for alone, together in cuts]
 
@@ -63,15 +65,16 @@ class BatchPlanner:
 def _alone(ways: list[SegmentPlanner], refused: frozenset) -> tuple[Cost, Network]:
     """Groups that each image goes through by itself and their cost, by the first planner that finds a plan. Raises
     DoesNotFit."""
-    planner, *others = ways
-    groups = list(planner.flow.groups)
-    try:
-        cost, segments = planner.cheapest(refused) if groups else ((0, 0), [])
-    except DoesNotFit:
-        if not others:
-            raise
-        return _alone(others, refused)
-    return cost, (groups, segments)
+    failure = None
+    for planner in ways:
+        groups = list(planner.flow.groups)
+        try:
+            cost, segments = planner.cheapest(refused) if groups else ((0, 0), [])
+        except DoesNotFit as error:
+            failure = error
+        else:
+            return cost, (groups, segments)
+    raise failure
 
 
 def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a segment needs in the GLB at least, and what it costs the planner: estimates, before anything is placed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,7 +20,7 @@ LEAST_CHUNK_WORDS = 256  # of filters that are on their way
 JOB_OVERHEAD = 40  # cycles between two jobs
 TURN = 150  # cycles of the DRAM port from loads to stores and back
 READ_LATENCY = 100  # cycles until rows just written are multiplied
-AGAIN_SHARE = 8  # of the time of the port for maps and for filters that come again, which counts once more
+AGAIN_PRICE = 0.5  # of a cycle of a port that is always busy, for maps and for filters that come again
 LEAKAGE_PJ = 0.25  # a cycle: 50 uW at 200 MHz
 
 
@@ -194,12 +194,19 @@ class Bounds:
             words += (stripes - 1) * resident_words(self.segment.groups[0], self.machine)
         return words
 
-    def cost(self, objective: str) -> tuple[float, float]:
-        """What `SegmentPlanner` adds up, the first entry before the second."""
+    def cost(self, objective: str, port_busy: float) -> tuple[float, float]:
+        """What `SegmentPlanner` adds up, the first entry before the second. port_busy: of `port_busy`."""
         if objective == "bytes":
             return self.dram_words, self.cycles
         if objective == "energy":
             picojoules = self.dram_words * GLB_WORD_BYTES * PJ_PER_DRAM_BYTE + self.cycles * LEAKAGE_PJ
             return picojoules, self.cycles
         again = self.dram_words - sum(constant_words(group, self.machine) for group in self.segment.groups)
-        return self.cycles + again // (AGAIN_SHARE * self.machine.bus_words), self.dram_words
+        return self.cycles + AGAIN_PRICE * port_busy**2 * again // self.machine.bus_words, self.dram_words
+
+
+def port_busy(groups: Sequence[Group], machine: MachineConfig) -> float:
+    """Share of the least time of a network in which the DRAM port brings constants, for an image by itself."""
+    port = [constant_words(group, machine) / machine.bus_words for group in groups]
+    array = [group.macs / machine.total_multipliers for group in groups]
+    return sum(port) / (sum(map(max, port, array)) or 1)

@@ -34,10 +34,11 @@ class Estimate:
 
 
 class Estimates:
-    """Of all segments that are asked for, on a machine, for an objective."""
+    """Of all segments that are asked for, on a machine, for an objective, in a network that keeps the DRAM port busy
+    with its constants for a share of the time."""
 
-    def __init__(self, machine: MachineConfig, objective: str = "cycles") -> None:
-        self.machine, self.objective = machine, objective
+    def __init__(self, machine: MachineConfig, objective: str, port_busy: float) -> None:
+        self.machine, self.objective, self._port_busy = machine, objective, port_busy
         self._kinds: dict[tuple, int] = {}
         self._kind_of: dict[int, tuple[Group, int]] = {}  # by the group's identity
         self._needed: dict[tuple, float] = {}
@@ -66,7 +67,7 @@ class Estimates:
             return None
         bounds = Bounds(segment, self.machine)
         try:
-            cost = bounds.cost(self.objective)
+            cost = bounds.cost(self.objective, self._port_busy)
         except DoesNotFit:
             return None
         first, last = segment.jobs[0], segment.jobs[-1]

@@ -28,8 +28,9 @@ class SegmentPlanner:
     """Cuts groups, which each image goes through by itself, into the segments that cost least.
 
     objective: "cycles" counts the array's or the port's, whichever are more, and a share of the port's time for maps
-    and for filters that come again once more, since meanwhile it does not bring the weights of later layers; "bytes"
-    counts DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of leakage. Held maps (flow.py) stay in the
+    and for filters that come again once more, since meanwhile it does not bring the weights of later layers (the more,
+    the busier these keep it); "bytes" counts DRAM bytes, then cycles; "energy" counts DRAM accesses and cycles of
+    leakage. Held maps (flow.py) stay in the
     GLB, but for those that cost less in DRAM; the largest that is there while a group runs that does not fit goes
     there, one after another, until there is a plan. It may be asked again and again, each time with more segments
     refused: what is known of segments stays, and so do the maps in DRAM, since what has no plan has none with fewer

@@ -349,10 +349,9 @@ module ppu
     .word_last_o   (word_o.last)
   );
 
-  // The second of two pixels passes by an operation that does nothing: others take one at a time, and
-  // their words leave when the transposer has gone on.
-  assign word_o.two_pixels = !elementwise && packed_two &&
-                             cfg_q.result.operation == encoding_pkg::OperationNone;
+  // The second of two pixels passes by the operation, which then does nothing (TwoPixelsLegal). The
+  // words of others may leave when the transposer has none.
+  assign word_o.two_pixels = packed_two;
   assign word_o.words[1]   = packed_words[1];
 
   `EYRIE_STATIC(ColsLegal, COLS >= 2 && COLS <= 16, "COLS is not 2 to 16")

@@ -34,7 +34,7 @@ module transposer
   output logic             word_valid_o,
   input  logic             word_ready_i,
   output glb_word_t [1:0]  words_o,
-  output logic             words_two_o,    // of two pixels
+  output logic             words_two_o,    // of two pixels; low without words
   output logic             word_last_o
 );
 
@@ -51,7 +51,7 @@ module transposer
 
   assign word_valid_o = full_q[read_q];
   assign words_o      = bank_q[read_q][column_q];
-  assign words_two_o  = two_q[read_q];
+  assign words_two_o  = word_valid_o && two_q[read_q];
   assign last_column  = 5'(column_q) == columns_i - 1'b1;
   assign word_last_o  = pass_last_q[read_q] && last_column;
   assign pop          = word_valid_o && word_ready_i;

@@ -15,15 +15,15 @@ from compiler.ir.plan import Segment, Way
 from compiler.network import compile_network
 from compiler.passes.form_groups import form_groups
 from compiler.pipeline import Stages
+from compiler.plan import batch
 from compiler.plan.batch import BatchPlanner, Network, _repeated
 from compiler.plan.bounds import Bounds
-from compiler.plan.estimates import Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.pieces import in_pieces
 from compiler.plan.segments import SegmentPlanner, segments_of_images
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
-from tb.compiler.test_segments import cost_of, sums
+from tb.compiler.test_segments import BUSY, cost_of, estimates, sums
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
 SMALL = replace(DEFAULT, glb_bank_words=256, word_buffer_words=64)  # the smallest GLB and word buffer
@@ -110,19 +110,25 @@ def test_weights_come_once(model: Path, seed: int) -> None:
     assert bytes_[IMAGES] < IMAGES * bytes_[1] - (IMAGES - 1) * shared * 0.9
 
 
+@pytest.fixture
+def busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the port, as `sums` has it."""
+    monkeypatch.setattr(batch, "port_busy", lambda groups, machine: BUSY)
+
+
 def alone(groups: list[Group], machine: MachineConfig) -> tuple[float, float]:
     """Cost of the best plan for one image, each block in the pieces that cost less."""
-    return SegmentPlanner(Flow(tuple(in_pieces(groups, Estimates(machine)))), Estimates(machine)).cheapest()[0]
+    return SegmentPlanner(Flow(tuple(in_pieces(groups, estimates(machine)))), estimates(machine)).cheapest()[0]
 
 
 def spent(segments: list[Segment], machine: MachineConfig) -> float:
     """Cycles as planned, with what neighbours wait for that each image goes through alone."""
     runs = groupby(segments, lambda segment: (segment.groups[0].images, segment.groups[0].image))
     return sum(sums(list(run), machine, "cycles")[0] if not images else
-               sum(Bounds(segment, machine).cost("cycles")[0] for segment in run) for (images, _), run in runs)
+               sum(Bounds(segment, machine).cost("cycles", BUSY)[0] for segment in run) for (images, _), run in runs)
 
 
-def test_no_worse_than_one_by_one(model: Path) -> None:
+def test_no_worse_than_one_by_one(model: Path, busy: None) -> None:
     groups = form_groups(tflite.load(model))
     for machine in (SMALL, DEFAULT):
         one = alone(groups, machine)
@@ -162,18 +168,18 @@ def cheapest(groups: list[Group], machine: MachineConfig, count: int) -> float:
 
 @pytest.mark.parametrize("machine", [SMALL, DEFAULT])
 @pytest.mark.parametrize("count", [2, 4, 6])
-def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path) -> None:
+def test_plan_is_the_cheapest(count: int, machine: MachineConfig, model: Path, busy: None) -> None:
     groups = form_groups(tflite.load(model))
     _, segments = BatchPlanner(groups, machine, "cycles", count).cheapest(frozenset())
     assert spent(segments, machine) == pytest.approx(cheapest(groups, machine, count))
 
 
-def test_one_image_is_no_batch(model: Path) -> None:
+def test_one_image_is_no_batch(model: Path, busy: None) -> None:
     groups = form_groups(tflite.load(model))
     planned, segments = BatchPlanner(groups, DEFAULT, "cycles", 1).cheapest(frozenset())
-    expected = in_pieces(groups, Estimates(DEFAULT))
+    expected = in_pieces(groups, estimates(DEFAULT))
     assert list(map(str, planned)) == list(map(str, expected))
-    assert segments == SegmentPlanner(Flow(tuple(expected)), Estimates(DEFAULT)).cheapest()[1]
+    assert segments == SegmentPlanner(Flow(tuple(expected)), estimates(DEFAULT)).cheapest()[1]
 
 
 def test_halves_keep_the_numbers(model: Path) -> None:

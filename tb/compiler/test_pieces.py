@@ -10,13 +10,12 @@ import pytest
 
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Average, Group, Map, Output, Pointwise, Separable, Table, Window, halves
-from compiler.plan.estimates import Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.pieces import in_pieces
 from compiler.plan.segments import SegmentPlanner
 from compiler.target.suit import average_apart
 from model.config import DEFAULT, MachineConfig
-from tb.compiler.test_segments import cheapest
+from tb.compiler.test_segments import cheapest, estimates
 
 BLOCKS = 12
 SMALL = replace(DEFAULT, glb_bank_words=256)
@@ -48,12 +47,12 @@ def test_halves_are_chosen_where_they_cost_less(machine: MachineConfig, seed: in
         drawn = block(int(rng.choice([2, 4, 8, 16, 32])), int(rng.choice([16, 64, 256, 512])),
                       int(rng.choice([16, 64, 256, 512])), int(rng.integers(1, 3)))
         whole, apart = cost((drawn,), machine), cost(halves(drawn), machine)
-        pieces = in_pieces([drawn], Estimates(machine))
+        pieces = in_pieces([drawn], estimates(machine))
         chosen[len(pieces)] += 1
         assert [piece.kind for piece in pieces] in (["separable"], ["depthwise", "pointwise"], ["depthwise", "fc"])
         if whole is None and apart is None:
             with pytest.raises(DoesNotFit):
-                SegmentPlanner(Flow(tuple(pieces)), Estimates(machine)).cheapest()
+                SegmentPlanner(Flow(tuple(pieces)), estimates(machine)).cheapest()
         elif len(pieces) == 2:
             assert whole is None or apart < 1.01 * whole
         else:
@@ -71,7 +70,7 @@ def test_an_average_by_itself_where_the_map_is_large() -> None:
     small, large = averaged(64, 64), averaged(512, 256)
     for group, count in ((small, 1), (large, 2)):
         whole, apart = cost((group,), SMALL), cost(tuple(average_apart(group)), SMALL)
-        pieces = in_pieces([group], Estimates(SMALL))
+        pieces = in_pieces([group], estimates(SMALL))
         assert len(pieces) == count
         assert (apart if count == 2 else whole) is not None
         assert count == 2 or apart is None or whole <= 1.01 * apart
@@ -81,12 +80,12 @@ def test_an_average_by_itself_where_the_map_is_large() -> None:
 def test_what_needs_least_is_named() -> None:
     """Constants of 4,096 depthwise channels do not fit, nor beside them those of a pointwise half."""
     drawn = block(2, 4096, 64)
-    pieces = in_pieces([drawn], Estimates(DEFAULT))
+    pieces = in_pieces([drawn], estimates(DEFAULT))
     assert [piece.kind for piece in pieces] == ["depthwise", "pointwise"]
     demands = []
     for groups in (pieces, [drawn]):
         with pytest.raises(DoesNotFit) as caught:
-            SegmentPlanner(Flow(tuple(groups)), Estimates(DEFAULT)).cheapest()
+            SegmentPlanner(Flow(tuple(groups)), estimates(DEFAULT)).cheapest()
         demands.append(caught.value.demand)
     assert DEFAULT.glb_bytes < demands[0] < demands[1]
 
@@ -104,15 +103,15 @@ def test_what_costs_about_as_much_is_chosen_for_the_network(seed: int) -> None:
             groups.append(replace(drawn, name=f"block{n}", source=source, output=output, stored=False))
             channels = output.shape[2]
         groups[-1] = replace(groups[-1], stored=True)
-        estimates = Estimates(SMALL)
-        apart = [in_pieces([replace(group, stored=True)], estimates) for group in groups]
+        known = estimates(SMALL)
+        apart = [in_pieces([replace(group, stored=True)], known) for group in groups]
         by_themselves = [piece for pieces in apart for piece in pieces]
         by_themselves = [replace(piece, stored=piece is by_themselves[-1]) for piece in by_themselves]
-        pieces = in_pieces(groups, estimates)
+        pieces = in_pieces(groups, known)
         costs = []
         for network in (pieces, by_themselves):
             try:
-                costs.append(SegmentPlanner(Flow(tuple(network)), Estimates(SMALL)).cheapest()[0])
+                costs.append(SegmentPlanner(Flow(tuple(network)), estimates(SMALL)).cheapest()[0])
             except DoesNotFit:
                 costs.append((inf, inf))
         assert costs[0] <= costs[1]

@@ -17,7 +17,6 @@ from compiler.ir.plan import Way
 from compiler.network import compile_network
 from compiler.pipeline import Stages
 from compiler.plan.batch import BatchPlanner
-from compiler.plan.estimates import Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.pieces import planners
 from compiler.plan.planar_maps import gaining_sizes, in_planes
@@ -28,6 +27,7 @@ from model.encoding import STREAM_RANGE
 from model.machine import Machine
 from tb.compiler.test_networks import MACHINES
 from tb.compiler.test_pieces import block
+from tb.compiler.test_segments import estimates
 from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
 COUNT = int(os.environ.get("EYRIE_PLANES", "30"))
@@ -118,7 +118,7 @@ def test_planes_where_they_cost_less(seed: int) -> None:
         maps = [replace(blocks[0].source, name=f"m{n}", shape=(side, side, count)) for n, count in enumerate(channels)]
         groups = [replace(each, name=f"block{n}", source=maps[n], output=maps[n + 1], stored=n == 2)
                   for n, each in enumerate(blocks)]
-        planner, *others = planners(groups, Estimates(DEFAULT))
+        planner, *others = planners(groups, estimates(DEFAULT))
         flat = any(group.flat for group in planner.flow.groups)
         found[side in (5, 6), flat] += 1
         assert len(others) == flat and not any(group.flat for other in others for group in other.flow.groups)
@@ -126,7 +126,7 @@ def test_planes_where_they_cost_less(seed: int) -> None:
             assert gaining_sizes(groups, DEFAULT) == [(side, side)]
             rows = tuple(replace(group, source=replace(group.source, planar=False),
                                  output=replace(group.output, planar=False)) for group in planner.flow.groups)
-            assert planner.cheapest()[0] < SegmentPlanner(Flow(rows), Estimates(DEFAULT)).cheapest()[0]
+            assert planner.cheapest()[0] < SegmentPlanner(Flow(rows), estimates(DEFAULT)).cheapest()[0]
     assert not found[False, True], found
 
 

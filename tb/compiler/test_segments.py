@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Group, Map, Separable, Window, input_rows
+from compiler.ir.layer import Group, Map, Pointwise, Separable, Window, input_rows
 from compiler.ir.plan import Segment, Way
 from compiler.network import compile_network
 from compiler.plan import segments as planner_module
-from compiler.plan.bounds import LEAKAGE_PJ, Bounds
+from compiler.plan.bounds import LEAKAGE_PJ, Bounds, port_busy
 from compiler.plan.estimates import Estimates
 from compiler.plan.flow import Flow
 from compiler.plan.segments import (
@@ -32,6 +32,7 @@ from tb.scripts.small_nets import VALID
 
 NETWORKS = 12
 LEFT_BY_PRUNING = 0.01  # of the cost of the cheapest plan
+BUSY = 0.7  # of the DRAM port, with constants
 SMALL = replace(DEFAULT, glb_bank_words=256)
 
 
@@ -62,10 +63,14 @@ def branched(rng: np.random.Generator, count: int, sides: tuple[int, ...] = (8, 
     return Flow(tuple(groups), frozenset(group.output.name for group in groups if rng.random() < 0.3))
 
 
+def estimates(machine: MachineConfig, objective: str = "cycles") -> Estimates:
+    return Estimates(machine, objective, BUSY)
+
+
 def cost_of(bounds: Bounds, objective: str) -> tuple[float, float] | None:
     """None for a segment that does not fit."""
     try:
-        return bounds.cost(objective) if bounds.peak_words <= bounds.machine.glb_words else None
+        return bounds.cost(objective, BUSY) if bounds.peak_words <= bounds.machine.glb_words else None
     except DoesNotFit:
         return None
 
@@ -141,15 +146,15 @@ def test_plan_is_the_cheapest(objective: str, seed: int, monkeypatch: pytest.Mon
         expected = cheapest(flow, SMALL, objective)
         if expected is None:
             with pytest.raises(DoesNotFit):
-                SegmentPlanner(flow, Estimates(SMALL, objective)).cheapest()
+                SegmentPlanner(flow, estimates(SMALL, objective)).cheapest()
             continue
-        cost, segments = SegmentPlanner(flow, Estimates(SMALL, objective)).cheapest()
+        cost, segments = SegmentPlanner(flow, estimates(SMALL, objective)).cheapest()
         assert cost == pytest.approx(sums(segments, SMALL, objective))
         assert (1 - 1e-9) * expected[0] <= cost[0] <= (1 + 1e-9 + LEFT_BY_PRUNING) * expected[0]
         most = most_at_a_cut(flow, SMALL, objective)
         with monkeypatch.context() as patched:
             patched.setattr(planner_module, "MOST_BEFORE", max(most, 1))
-            assert SegmentPlanner(flow, Estimates(SMALL, objective)).cheapest()[0] == pytest.approx(expected)
+            assert SegmentPlanner(flow, estimates(SMALL, objective)).cheapest()[0] == pytest.approx(expected)
         planned, pruned = planned + 1, pruned + (most > MOST_BEFORE)
     assert planned > NETWORKS // 3 and pruned
 
@@ -162,9 +167,9 @@ def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
         flow = branched(np.random.default_rng([seed, 3, number]), 2 + number % 3)
         expected = cheapest(flow, SMALL, "cycles")
         if expected is None:
-            assert SegmentPlanner(flow, Estimates(SMALL))._cut(frozenset()) is None
+            assert SegmentPlanner(flow, estimates(SMALL))._cut(frozenset()) is None
             continue
-        cost, segments = SegmentPlanner(flow, Estimates(SMALL))._cut(frozenset())
+        cost, segments = SegmentPlanner(flow, estimates(SMALL))._cut(frozenset())
         within = 0 if most_at_a_cut(flow, SMALL, "cycles") <= MOST_BEFORE else LEFT_BY_PRUNING
         assert (1 - 1e-9) * expected[0] <= cost[0] <= (1 + 1e-9 + within) * expected[0]
         for before, segment in zip([None, *segments], segments):
@@ -183,11 +188,11 @@ def test_a_held_map_that_costs_less_in_dram_goes_there(seed: int) -> None:
         assert number < 100 * NETWORKS, (moved, stayed)
         rng = np.random.default_rng([seed, 5, number])
         flow = replace(branched(rng, 3 + number % 3, (16, 24, 32)), in_dram=frozenset())
-        plans = [SegmentPlanner(replace(flow, in_dram=in_dram), Estimates(SMALL))._cut(frozenset())
+        plans = [SegmentPlanner(replace(flow, in_dram=in_dram), estimates(SMALL))._cut(frozenset())
                  for in_dram in (frozenset(), frozenset(flow.held_names()))]
         if len(flow.held_names()) != 1 or None in plans:
             continue
-        planner = SegmentPlanner(flow, Estimates(SMALL))
+        planner = SegmentPlanner(flow, estimates(SMALL))
         costs = [cost for cost, _ in plans]
         assert planner.cheapest()[0] == min(costs)
         assert planner.flow.in_dram == frozenset(flow.held_names() if costs[1] < costs[0] else ())
@@ -202,11 +207,11 @@ def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
         assert number < 20 * NETWORKS
         rng = np.random.default_rng([seed, 4, number])
         flow, refused = replace(branched(rng, 3 + number % 4), in_dram=frozenset()), set()
-        planner = SegmentPlanner(flow, Estimates(SMALL))
+        planner = SegmentPlanner(flow, estimates(SMALL))
         with suppress(DoesNotFit):
             while True:
                 cost, segments = planner.cheapest(frozenset(refused))
-                again = SegmentPlanner(planner.flow, Estimates(SMALL))._cut(frozenset(refused))
+                again = SegmentPlanner(planner.flow, estimates(SMALL))._cut(frozenset(refused))
                 assert (cost, segments) == again and not refused & {segment.key for segment in segments}
                 assert cost == pytest.approx(sums(segments, SMALL, "cycles"))
                 replanned, moved = replanned + bool(refused), moved + bool(planner.flow.in_dram)
@@ -262,6 +267,21 @@ def test_a_map_of_which_nothing_is_read(seed: int, tmp_path: Path) -> None:
     groups = tuple(compile_network(net.write(tmp_path), effort=8).groups)
     segment = Segment(groups, 0, 2, Way.STRIPES, 1, True, True)
     assert [(job.group, job.reads) for job in segment.jobs] == [(0, (0, 1)), (1, (0, 0))]
+
+
+@pytest.mark.parametrize("bus_words", [1, 2])
+def test_share_of_the_port(bus_words: int) -> None:
+    """Filters of a layer on one pixel are all that there is to do; of the same layer on a map, ever less of it, the
+    wider the port the less."""
+    machine, filters = replace(DEFAULT, bus_words=bus_words), np.zeros((512, 512), np.int8)
+    shares = []
+    for side in (1, 16, 32):
+        maps = [Map(f"t{n}", (side, side, 512), None) for n in range(2)]
+        layer = Pointwise(name="layer", source=maps[0], output=maps[1], filters=filters, table=None)
+        shares.append(port_busy([layer] * 3, machine))
+    assert shares[0] == 1 and shares[1] == pytest.approx(4 * shares[2])
+    least = 512 * 512 / 8 / bus_words / (32 * 32 * 512 * 512 / DEFAULT.total_multipliers)
+    assert least < shares[2] < 1.05 * least  # tables, too
 
 
 def test_input_rows() -> None:
