@@ -77,7 +77,7 @@ class MachineConfig:
     filter_words: int = _size(
         24, _to(3, 32), "32-bit words of a PE's filter queue", "a convolution holds at least one filter: three taps")
     ifmap_words: int = _size(
-        9, _to(4, 32), "32-bit words of a PE's ifmap queue",
+        15, _to(4, 32), "32-bit words of a PE's ifmap queue",
         "a depthwise group is there as a whole: two pixels at stride 1, since blocks begin at even columns")
     pixel_words: int = _size(
         14, _to(2, 32), "32-bit words of a PE's pixel queue",

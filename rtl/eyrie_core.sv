@@ -14,7 +14,7 @@ module eyrie_core
   parameter int unsigned MULTIPLIERS = 4,          // of a PE: 4 or 1
   parameter int unsigned GLB_BANKS = 8,            // of the GLB
   parameter int unsigned GLB_BANK_WORDS = 1024,    // 64-bit words in each bank
-  parameter int unsigned IFMAP_WORDS = 9,          // words of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 15,         // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,        // words of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,         // words of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,         // sums in each half of a PE

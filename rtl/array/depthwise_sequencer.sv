@@ -10,8 +10,8 @@ module depthwise_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 9,  // words of a PE's ifmap queue
-  parameter int unsigned TAP_WORDS = 6,    // words of a PE's tap queue
+  parameter int unsigned IFMAP_WORDS = 15,  // words of a PE's ifmap queue
+  parameter int unsigned TAP_WORDS = 6,     // words of a PE's tap queue
   localparam int unsigned IfmapWidth = $clog2(IFMAP_WORDS + 1),
   localparam int unsigned TapWidth   = $clog2(TAP_WORDS + 1)
 ) (

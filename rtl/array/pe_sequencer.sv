@@ -17,7 +17,7 @@ module pe_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 15,   // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
   parameter int unsigned TAP_WORDS = 6,      // words of a PE's tap queue

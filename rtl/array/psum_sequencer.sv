@@ -11,7 +11,7 @@ module psum_sequencer
   import eyrie_pkg::*;
   import encoding_pkg::*;
 #(
-  parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 15,   // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
   localparam int unsigned IfmapWidth  = $clog2(IFMAP_WORDS + 1),

@@ -10,7 +10,7 @@ module descriptor_rules
 #(
   parameter int unsigned ROWS = 6,  // PE rows, in sets of three
   parameter int unsigned COLS = 8,  // PE columns
-  parameter int unsigned IFMAP_WORDS = 9,  // 32-bit words of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 15,  // 32-bit words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // 32-bit words of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,  // 32-bit words of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,  // 32-bit sums in a half of a PE's psum buffer

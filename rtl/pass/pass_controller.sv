@@ -16,7 +16,7 @@ module pass_controller
 #(
   parameter int unsigned ROWS = 6,           // of PEs, in sets of three
   parameter int unsigned COLS = 8,           // of PEs
-  parameter int unsigned IFMAP_WORDS = 9,    // words of a PE's ifmap queue
+  parameter int unsigned IFMAP_WORDS = 15,   // words of a PE's ifmap queue
   parameter int unsigned FILTER_WORDS = 24,  // words of a PE's filter queue
   parameter int unsigned PIXEL_WORDS = 14,   // words of a PE's pixel queue
   parameter int unsigned PSUM_WORDS = 128,   // sums in each half of a PE

@@ -49,7 +49,7 @@ PLANTED = (
     ("pointwise", SHAPE, {"pixels": 15, "filters_0": 1, "filters_1": 1, "filters_2": 1},
      "pixels do not fit the pixel queue"),
     ("fused", SHAPE, {"taps": 2}, "depthwise work has three taps"),
-    ("depthwise", SHAPE, {"pixels": 8}, "a depthwise group does not fit the ifmap queue"),
+    ("depthwise", SHAPE, {"pixels": 14}, "a depthwise group does not fit the ifmap queue"),
     ("convolution", SHAPE, {"pixels": 1, "filters_0": 9}, "filters of row 0 of a set do not fit the filter queue"),
     ("convolution", SHAPE, {"taps": 0}, "a convolution of no taps"),
     ("fused", MIDDLE, {"act_min": 5, "act_max": -5}, "an empty clamp of depthwise words"),

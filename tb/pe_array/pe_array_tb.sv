@@ -8,7 +8,7 @@ module pe_array_tb
   parameter int unsigned ROWS = 6,
   parameter int unsigned COLS = 8,
   parameter int unsigned MULTIPLIERS = 4,
-  parameter int unsigned IFMAP_WORDS = 9,
+  parameter int unsigned IFMAP_WORDS = 15,
   parameter int unsigned FILTER_WORDS = 24,
   parameter int unsigned PIXEL_WORDS = 14,
   parameter int unsigned PSUM_WORDS = 128,
