@@ -38,27 +38,35 @@ class Pass:
     words: list[tuple[dict[str, int], str]] = field(default_factory=list)
 
 
-def draw_pass(
-    rng: np.random.Generator,
-    kind: str,
-    cols: int,
-    name: str,
-    columns: int | None = None,
-    blocks: int | None = None,
-    channels: int | None = None,
-    pixels: int | None = None,
-    pool: str | None = None,
-    operation: str | None = None,
-    window: int = 0,
-    two_pixels: bool | None = None,
-) -> Pass:
-    """A pass of one of KINDS on a machine of `cols` columns; sizes not given are random.
+@dataclass(frozen=True)
+class Sizes:
+    """Of a pass of sums: columns in use, blocks of filters, channels of each, pixels; random where None."""
 
-    `pool` is the kind of the pass on whose words an operation is done (random if not given); `operation` one of
-    operations.ALL, random if not given, of windows of `window` words; two_pixels: at a time, where the kind has it.
+    columns: int | None = None
+    blocks: int | None = None
+    channels: int | None = None
+    pixels: int | None = None
+
+    def drawn(self, rng: np.random.Generator, cols: int, pool: str) -> "Sizes":
+        """With columns, blocks and pixels; channels stay open where each block may have its own number."""
+        columns, pixels, blocks, channels = self.columns or int(rng.integers(1, cols + 1)), self.pixels, None, None
+        if pool == "average" and not pixels and rng.random() < 0.2:  # as many as can be averaged
+            pixels, blocks, channels = MAX_AVERAGE_COUNT // columns, 1, int(rng.integers(1, 3))
+        pixels = pixels or int(rng.choice([1, 2, 3, 4, 4, 4, 9, 32]))
+        if pool == "max":
+            columns, pixels = 2 * max(1, columns // 2), 2 * ((pixels + 1) // 2)
+        return Sizes(columns, blocks or self.blocks or int(rng.integers(1, 7)), channels or self.channels, pixels)
+
+
+def draw_pass(rng: np.random.Generator, kind: str, cols: int, name: str, sizes: Sizes = Sizes(),
+              pool: str | None = None, operation: str | None = None, two_pixels: bool | None = None) -> Pass:
+    """A pass of one of KINDS on a machine of `cols` columns.
+
+    `pool` is the kind of the pass on whose words an operation is done, `operation` one of operations.RIDING: random if
+    not given; two_pixels: at a time, where the kind has it.
     """
     if kind == "elementwise":
-        return _elementwise(rng, name, operation or str(rng.choice(operations.ALL)), pixels, window)
+        return draw_elementwise(rng, name)
     if kind == "operation":
         pool = pool or str(rng.choice(["plain", "plain", "average", "max", "raw"]))
         operation = operation or str(rng.choice(operations.RIDING))
@@ -67,44 +75,65 @@ def draw_pass(
     if two_pixels is None:
         two_pixels = rng.random() < 0.6
     at_a_time = 2 if two_pixels and kind in ("plain", "dropped") else 1
-    columns = columns or int(rng.integers(1, cols + 1))
-    if pool == "average" and not pixels and rng.random() < 0.2:  # as many as can be averaged
-        pixels, blocks, channels = MAX_AVERAGE_COUNT // columns, 1, int(rng.integers(1, 3))
-    pixels = pixels or int(rng.choice([1, 2, 3, 4, 4, 4, 9, 32]))
-    blocks = blocks or int(rng.integers(1, 7))
-    if pool == "max":
-        columns, pixels = 2 * max(1, columns // 2), 2 * ((pixels + 1) // 2)
+    sizes = sizes.drawn(rng, cols, pool)
     output = _draw_output(rng)
-    pooling, span = _draw_pooling(rng, pool, columns, pixels)
+    pooling, span = _draw_pooling(rng, pool, sizes.columns, sizes.pixels)
     nothing = operations.draw_operation(rng, "NONE", np.zeros((0, CHANNELS), np.int8))
     drawn = Pass({"cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling), **nothing.ports,
-                  "columns": columns, "to_ppu": kind != "dropped", "elementwise": 0})
+                  "columns": sizes.columns, "to_ppu": kind != "dropped", "elementwise": 0})
     made, places, together = [], [], []
-    for block in range(blocks):
-        count = channels or int(rng.choice([1, 3, 5, 7, 8, 8, 8]))
-        last = block == blocks - 1
-        ends = (last or rng.random() < 0.3) << TILE_LAST | last << PASS_LAST
-        if pool == "raw":
-            count = min(count, int(rng.choice([1, 2, 2])))
-            sums = rng.integers(INT32_MIN, INT32_MAX + 1, (pixels, count, cols))
-            words = _raw_words(sums[..., :columns])
-        else:
-            sums, values = _requantized(rng, drawn, pixels, count, cols, output)
-            words = _pooled_words(values[:, :columns], pool, span)
-        _append_beats(drawn, sums, ends, kind != "dropped", at_a_time)
-        if kind == "dropped":
-            del drawn.table[:]
-            continue
-        where = f"{name} ({kind}, {pool}, {operation}, {columns} columns, {pixels} pixels), block {block}"
-        begin = len(places)
-        together += [(begin + n,) for n in range(len(words))] if at_a_time == 1 else [
-            tuple(begin + pixel * columns + column for pixel in range(first, min(first + 2, pixels)))
-            for first in range(0, pixels, 2) for column in range(columns)]
-        places += [f"{where} of {count} channels, word {n}" for n in range(len(words))]
+    for block in range(sizes.blocks):
+        words, count = _append_block(rng, drawn, block == sizes.blocks - 1, sizes, cols, pool, span, output, at_a_time)
+        where = (f"{name} ({kind}, {pool}, {operation}, {sizes.columns} columns, {sizes.pixels} pixels), "
+                 f"block {block} of {count} channels")
+        together += _together(len(places), len(words), sizes, at_a_time)
+        places += [f"{where}, word {n}" for n in range(len(words))]
         made.append(words)
-    if made:
+    if kind == "dropped":
+        drawn.table = []
+    else:
         _finish(drawn, operations.draw_operation(rng, operation, np.concatenate(made)), places, together)
     return drawn
+
+
+def draw_elementwise(rng: np.random.Generator, name: str, operation: str | None = None, count: int | None = None,
+                     window: int = 0) -> Pass:
+    """A pass of `count` words A; operation: one of operations.ALL, of windows of `window` words. What is not given is
+    random."""
+    operation = operation or str(rng.choice(operations.ALL))
+    count = count or int(rng.choice([1, 2, 3, 8, 40, 100]))
+    values = rng.integers(-128, 128, (count, CHANNELS)).astype(np.int8)
+    if rng.random() < 0.2:
+        values[:] = rng.choice([-128, 127], CHANNELS)
+    drawn = Pass({"cfg": encoding.PPU.pack(), "columns": 0, "to_ppu": 1, "elementwise": 1})
+    drawn.elements = [{"data": word, "last": int(n == count - 1)} for n, word in enumerate(words_of(values))]
+    operated = operations.draw_operation(rng, operation, values, window)
+    where = f"{name} (elementwise, {operation} of {count} words)"
+    _finish(drawn, operated, [f"{where}, word {n}" for n in range(len(operated.words))])
+    return drawn
+
+
+def _append_block(rng, drawn, last, sizes, cols, pool, span, output, at_a_time):
+    """Appends the beats and the table of a block of channels; returns its words [n, 8], and how many channels."""
+    count = sizes.channels or int(rng.choice([1, 3, 5, 7, 8, 8, 8]))
+    ends = (last or rng.random() < 0.3) << TILE_LAST | last << PASS_LAST
+    if pool == "raw":
+        count = min(count, int(rng.choice([1, 2, 2])))
+        sums = rng.integers(INT32_MIN, INT32_MAX + 1, (sizes.pixels, count, cols))
+        words = _raw_words(sums[..., :sizes.columns])
+    else:
+        sums, values = _requantized(rng, drawn, sizes.pixels, count, cols, output)
+        words = _pooled_words(values[:, :sizes.columns], pool, span)
+    _append_beats(drawn, sums, ends, int(drawn.ports["to_ppu"]), at_a_time)
+    return words, count
+
+
+def _together(begin: int, words: int, sizes: Sizes, at_a_time: int) -> list[tuple[int, ...]]:
+    """Numbers of the words of a block, those that leave at a time together; begin: of the first."""
+    if at_a_time == 1:
+        return [(begin + n,) for n in range(words)]
+    return [tuple(begin + pixel * sizes.columns + column for pixel in range(first, min(first + 2, sizes.pixels)))
+            for first in range(0, sizes.pixels, 2) for column in range(sizes.columns)]
 
 
 def _finish(drawn: Pass, operated: operations.Operated, places: list[str],
@@ -138,20 +167,6 @@ def _draw_pooling(rng: np.random.Generator, pool: str, columns: int, pixels: int
         fields |= {"pool_count": count, "pool_reciprocal": reciprocal, "pool_shift": shift,
                    "pool_columns": (span - 1).bit_length()}
     return fields, span
-
-
-def _elementwise(rng: np.random.Generator, name: str, operation: str, count: int | None, window: int) -> Pass:
-    """A pass of so many words A."""
-    count = count or int(rng.choice([1, 2, 3, 8, 40, 100]))
-    values = rng.integers(-128, 128, (count, CHANNELS)).astype(np.int8)
-    if rng.random() < 0.2:
-        values[:] = rng.choice([-128, 127], CHANNELS)
-    drawn = Pass({"cfg": encoding.PPU.pack(), "columns": 0, "to_ppu": 1, "elementwise": 1})
-    drawn.elements = [{"data": word, "last": int(n == count - 1)} for n, word in enumerate(words_of(values))]
-    operated = operations.draw_operation(rng, operation, values, window)
-    where = f"{name} (elementwise, {operation} of {count} words)"
-    _finish(drawn, operated, [f"{where}, word {n}" for n in range(len(operated.words))])
-    return drawn
 
 
 def _requantized(rng, drawn, pixels, count, cols, output):

@@ -8,7 +8,7 @@ from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 from tb.ppu import operations
-from tb.ppu.passes import KINDS, Pass, draw_pass
+from tb.ppu.passes import KINDS, Pass, Sizes, draw_elementwise, draw_pass
 
 PASSES = 24
 WINDOW_SIZES = (1, 2, 5, 64)
@@ -114,11 +114,11 @@ async def throughput(dut):
         await ClockCycles(tb.clock, 2)
         return int(dut.tail_o.value)
 
-    size = {"columns": cols, "blocks": 16, "channels": 8, "pixels": 4}
+    sizes = Sizes(columns=cols, blocks=16, channels=8, pixels=4)
     begin = 0
     for two_pixels in (False, True):
         about = f"two pixels: {two_pixels}"
-        item = draw_pass(tb.rng, "plain", cols, about, **size, two_pixels=two_pixels)
+        item = draw_pass(tb.rng, "plain", cols, about, sizes, two_pixels=two_pixels)
         tail = await run(item)
         beats = int(dut.beats_o.value) - begin
         begin += beats
@@ -127,8 +127,8 @@ async def throughput(dut):
         board.compare(LATENCIES["plain"] + cols - 1, tail, f"cycles from the last beat to the last word, {about}")
 
     for kind, latency in LATENCIES.items():
-        size = {"columns": cols, "blocks": 1, "channels": 2, "pixels": 2 if kind == "max" else 1}
-        item = draw_pass(tb.rng, kind, cols, f"latency of {kind}", **size, pool="plain", operation="ADD")
+        sizes = Sizes(columns=cols, blocks=1, channels=2, pixels=2 if kind == "max" else 1)
+        item = draw_pass(tb.rng, kind, cols, f"latency of {kind}", sizes, pool="plain", operation="ADD")
         words = {"average": len(item.words), "max": cols // 2}.get(kind, cols)  # that leave after the last beat
         tail = latency + PERIODS.get(kind, 1) * (words - 1)
         board.compare(tail, await run(item), f"cycles to the last word, {kind}")
@@ -144,8 +144,7 @@ async def elementwise(dut):
     for name in operations.ALL:
         for window in (*WINDOW_SIZES, LARGEST) if name == "SUM" else WINDOW_SIZES if "WINDOW" in name else (0,):
             size = max(window, 64)
-            item = draw_pass(tb.rng, "elementwise", bench.cols, f"{name}, windows of {window}", pixels=size,
-                             operation=name, window=window)
+            item = draw_elementwise(tb.rng, f"{name}, windows of {window}", name, size, window)
             begin = int(dut.beats_o.value)
             bench.queue([item])
             await bench.offer([item])
