@@ -19,6 +19,7 @@ import numpy as np
 from compiler.c.sources import sources_of
 from compiler.command_line import whole_number
 from compiler.frontend.file import load
+from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Malformed
 from compiler.ir.tensor import Quantized
 from compiler.parts import Compiled, compile_parts
@@ -84,7 +85,11 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
         entry.cycles = sum(of["CYCLES"] for of in counters)
         entry.dram_bytes = sum(of["DRAM_READ_BYTES"] + of["DRAM_WRITE_BYTES"] for of in counters)
     if options.c:
-        sources = sources_of(load(options.model), "network")
+        try:
+            sources = sources_of(load(options.model), "network")
+        except Unsupported as refusal:
+            entry.status, entry.reason = "refused", one_line(f"as C: {refusal}")
+            return
         found["the portable C"] = build([sources], options.folder / "c", (*CHECKED, "-O2")).run(inputs)
         entry.c_arena_bytes = sources.arena_bytes
     _compare(entry, options.model.read_bytes(), session.graph, inputs, found)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def write(graph: "Graph", folder: str | Path, name: str = "network") -> "Sources":
-    """Writes NAME.h, NAME.c and NAME_constants.h into the folder, which is made if need be; name: an identifier, or what
-    one is made of.
+    """Writes NAME.h, NAME.c and NAME_constants.h into the folder, which is made if need be; name: an identifier, or
+    what one is made of.
 
     Raises Failure for what is not written as C, ValueError, in one line, where files cannot be written.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph -> Lowered: what becomes of each operator, what inputs and outputs are to the caller, where each tensor lies."""
+"""Graph -> Lowered: what becomes of each operator, where each tensor lies, what of that is the caller's."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,7 +63,8 @@ def _lowering(node: Node) -> Callable[[Node, Calls], None]:
         raise Unsupported(f"{node.place}: a function in Python is not written as C", layer=node.where,
                           remedy="end the model before it")
     if type(operator) not in LOWERINGS:
-        raise Unsupported(f"{node.place}: is not written as C", layer=node.where, remedy="give the model as it was read")
+        raise Unsupported(f"{node.place}: is not written as C", layer=node.where,
+                          remedy="give the model as it was read")
     return LOWERINGS[type(operator)]
 
 

@@ -129,7 +129,8 @@ def test_tensors_that_are_there_at_once_share_no_byte(seed: int) -> None:
 
 @pytest.mark.parametrize(("text", "word"), [
     ("serving_default_x:0", "serving_default_x_0"), ("a/b//c", "a_b_c"), ("0", "value_0"), ("", "value"),
-    ("*/", "value"), ("int", "int_"), ("class", "class_"), ("caf\u00e9", "caf"), ("_x_", "x"), ("NULL", "null"), ("linux", "linux_")])
+    ("*/", "value"),
+    ("int", "int_"), ("class", "class_"), ("caf\u00e9", "caf"), ("_x_", "x"), ("NULL", "null"), ("linux", "linux_")])
 def test_identifiers(text: str, word: str) -> None:
     assert identifier(text, "value") == word
 
