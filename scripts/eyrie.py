@@ -22,6 +22,7 @@ from runtime.signals import Terminated, clean_up_first
 COMMANDS = {
     "demo": "scripts.demo",
     "compile": "scripts.compile_net",
+    "c": "scripts.write_c",
     "run": "scripts.run_net",
     "profile": "scripts.profile_net",
     "case": "scripts.run_case",

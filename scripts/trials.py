@@ -41,6 +41,7 @@ class Entry:
     compile_s: float | None = None
     compile_cpu_s: float | None = None
     compile_peak_bytes: int | None = None
+    c_arena_bytes: int | None = None
 
     def as_dict(self) -> dict:
         return asdict(self)
@@ -55,6 +56,7 @@ class Trial:
     rtl_macs  multiplications up to which it runs on the RTL too
     inputs    drawn by the seed; or the file `input` has them, as runtime.session.read_session_inputs takes it
     minutes   after which the process is ended
+    as_c      whether it runs as portable C too
     """
 
     name: str
@@ -65,12 +67,13 @@ class Trial:
     seed: int = 1
     input: Path | None = None
     minutes: float = MINUTES
+    as_c: bool = False
 
 
 def command(trial: Trial, folder: Path) -> list[str]:
     """What tries a model and leaves result.json in the folder."""
     words = [sys.executable, "-m", "scripts.zoo_model", f"--inputs={trial.inputs}", f"--seed={trial.seed}",
-             f"--rtl-macs={trial.rtl_macs}"]
+             f"--rtl-macs={trial.rtl_macs}", *(["--c"] if trial.as_c else [])]
     for option, path in (("config", trial.config), ("input", trial.input)):
         if path:
             words.append(f"--{option}={path.absolute()}")

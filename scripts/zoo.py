@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles and runs every model of a folder, and compares each with the reference.
 
-    eyrie zoo MODELS [--rtl-macs N] [--config FILE] [--inputs N] [--minutes N] [--seed N]
+    eyrie zoo MODELS [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--minutes N] [--seed N]
 
 Every .tflite file in the folder MODELS and below it, each in a process of its own, on the command-level model and, up
-to so many multiplications, on the RTL, with drawn inputs. Goes on whatever happens to one. Prints a table and leaves
+to so many multiplications, on the RTL, with drawn inputs; with --c as portable C, too, which is built with warnings as
+errors and with sanitizers by the C compiler of this machine. Goes on whatever happens to one. Prints a table and leaves
 build/zoo: summary.json (docs/summary.md), and the log of each model. The exit code is 1 if one is wrong, failed or
 unchecked.
 """
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="MODELS", type=file_name)
     parser.add_argument("--rtl-macs", type=whole_number(0), default=RTL_MACS, metavar="N",
                         help=f"multiplications up to which a model runs on the RTL too ({RTL_MACS:,})")
+    parser.add_argument("--c", action="store_true", help="each also as portable C, as eyrie c writes it")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
     parser.add_argument("--inputs", type=whole_number(1), default=INPUTS, metavar="N",
                         help=f"inputs drawn for each model ({INPUTS})")
@@ -53,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         entries = []
         for number, path in enumerate(models):
             trial = Trial(name_of(path, options.directory), path, options.config, options.rtl_macs, options.inputs,
-                          options.seed, minutes=options.minutes)
+                          options.seed, minutes=options.minutes, as_c=options.c)
             entries.append(tried(trial, folder / f"{number}-{path.stem}"))
             print(row(entries[-1], width, COLUMNS), flush=True)
         summary = summarised("zoo", entries, time.monotonic() - began) | {"seed": options.seed}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One model of a zoo: compiles it, runs it, compares it with the reference; leaves FOLDER/result.json.
 
-    python -m scripts.zoo_model [--rtl-macs N] [--config FILE] [--inputs N] [--seed N] [--input FILE] MODEL FOLDER
+    python -m scripts.zoo_model [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--seed N] [--input FILE] MODEL FOLDER
 
 Whatever goes wrong is in the result; what went on, with tracebacks, is on the standard streams.
 """
@@ -16,13 +16,17 @@ from pathlib import Path
 
 import numpy as np
 
+from compiler.c.sources import sources_of
 from compiler.command_line import whole_number
+from compiler.frontend.file import load
+from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Malformed
 from compiler.ir.tensor import Quantized
 from compiler.parts import Compiled, compile_parts
 from model.config import DEFAULT, MachineConfig
 from model.messages import array, one_line
 from model.operators.reference import Reference
+from runtime.portable_c.executable import CHECKED, build
 from runtime.session import Session, drawn_inputs, on_command_level, read_session_inputs
 from runtime.signals import clean_up_first
 from scripts.trials import Entry
@@ -36,6 +40,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rtl-macs", type=whole_number(0), default=0)
+    parser.add_argument("--c", action="store_true")
     parser.add_argument("--config", type=Path)
     parser.add_argument("--inputs", type=whole_number(1), default=1)
     parser.add_argument("--seed", type=whole_number(0), default=1)
@@ -79,6 +84,14 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
         counters = [part.runs[0]["counters"] for part in done.machine]
         entry.cycles = sum(of["CYCLES"] for of in counters)
         entry.dram_bytes = sum(of["DRAM_READ_BYTES"] + of["DRAM_WRITE_BYTES"] for of in counters)
+    if options.c:
+        try:
+            sources = sources_of(load(options.model), "network")
+        except Unsupported as refusal:
+            entry.status, entry.reason = "refused", one_line(f"as C: {refusal}")
+            return
+        found["the portable C"] = build([sources], options.folder / "c", (*CHECKED, "-O2")).run(inputs)
+        entry.c_arena_bytes = sources.arena_bytes
     _compare(entry, options.model.read_bytes(), session.graph, inputs, found)
 
 

@@ -17,6 +17,7 @@ ROOMS = {  # each may import itself and those named
     "emit": ("ir", "target", "plan"),
     "study": ("ir", "cost"),
     "cases": ("ir", "target"),
+    "c": ("ir", "passes"),
 }
 HELPERS = ("files", "arrays", "options", "command_line")  # modules that import nothing of the compiler
 

@@ -73,20 +73,20 @@ def summary(models: Path) -> dict:
 
 
 def test_right_and_refused(seed: int, models: Path) -> None:
-    """On the RTL, in a folder inside the folder too; what is refused is no failure."""
+    """On the RTL and as C, in a folder inside the folder too; what is refused is no failure."""
     (models / "inside").mkdir()
     save(models, seed, "inside/ok")
     (models / "real.TFLITE").write_bytes(convolution(np.random.default_rng(seed), "float32"))
     (models / "text.tflite").write_text("no model")
-    ended = eyrie("zoo", models, "--inputs", 2, "--rtl-macs", 6 * 6 * 8 * 36)
+    ended = eyrie("zoo", models, "--inputs", 2, "--rtl-macs", 6 * 6 * 8 * 36, "--c")
     assert ended.returncode == 0, ended.stderr
     ok, real, text = summary(models)["models"]
     assert list(ok) == [field.name for field in fields(trials.Entry)]
     assert ok["file"] == "inside/ok.tflite" and ok["status"] == "ok" and ok["on_rtl"] and not ok["reason"]
-    assert (ok["outputs"], ok["differences"], ok["reference"]) == (3 * 2 * 6 * 6 * 8, 0, "tflite-micro")
+    assert (ok["outputs"], ok["differences"], ok["reference"]) == (4 * 2 * 6 * 6 * 8, 0, "tflite-micro")
     assert (ok["macs"], ok["multipliers"], ok["host_share"]) == (6 * 6 * 8 * 36, 192, 0)
     assert ok["cycles"] > ok["roofline_cycles"] > 0 and ok["dram_bytes"] > ok["compulsory_dram_bytes"] > 0
-    assert ok["compile_s"] > 0
+    assert ok["compile_s"] > 0 and ok["c_arena_bytes"] == 0  # its maps are the caller's
     assert real["status"] == text["status"] == "refused" and real["cycles"] is None
     assert real["reason"] == "operator #0 CONV_2D: its input 0 is float32, not int8: quantise the model to int8"
     assert text["reason"] == "not a TensorFlow Lite file: give an int8 .tflite model"

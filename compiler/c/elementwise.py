@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU."""
+
+import numpy as np
+
+from compiler.c.axes import Walk, broadcast
+from compiler.c.scales import range_of, scale_of, scaling, zero_point_of
+from compiler.c.steps import Calls, Setting
+from compiler.ir.graph import Node
+from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Prelu, Sub
+
+
+def add(node: Node, calls: Calls) -> None:
+    first, second, output = map(scale_of, (*node.inputs, *node.outputs))
+    common = 2 * max(first, second)
+    settings = _operands(node) | {"sign": -1 if isinstance(node.operator, Sub) else 1} | _zero_points(node)
+    settings |= scaling(first / common, "first_") | scaling(second / common, "second_")
+    settings |= scaling(common / (2**20 * output)) | range_of(node.outputs[0], node.operator.activation)
+    calls.call(node, "add", settings, node.inputs, node.outputs[0])
+
+
+def mul(node: Node, calls: Calls) -> None:
+    first, second, output = _scales(node)
+    settings = _operands(node) | _zero_points(node) | scaling(first * second / output)
+    settings |= range_of(node.outputs[0], node.operator.activation)
+    calls.call(node, "mul", settings, node.inputs, node.outputs[0])
+
+
+def prelu(node: Node, calls: Calls) -> None:
+    values, slopes, output = _scales(node)
+    settings = _operands(node) | _zero_points(node)
+    settings |= scaling(values / output, "positive_") | scaling(values * slopes / output, "negative_")
+    calls.call(node, "prelu", settings | range_of(node.outputs[0]), node.inputs, node.outputs[0])
+
+
+def maximum(node: Node, calls: Calls) -> None:
+    calls.call(node, "maximum", _operands(node), node.inputs, node.outputs[0])
+
+
+def minimum(node: Node, calls: Calls) -> None:
+    calls.call(node, "minimum", _operands(node), node.inputs, node.outputs[0])
+
+
+def _scales(node: Node) -> tuple[float, ...]:
+    """Of inputs and output, as the reference forms factors of them: of uint8 in float32."""
+    precision = np.float32 if node.operator.unsigned else np.float64
+    return tuple(precision(scale_of(tensor)) for tensor in (*node.inputs, *node.outputs))
+
+
+def _zero_points(node: Node) -> dict[str, int]:
+    first, second = map(zero_point_of, node.inputs)
+    return {"first_zero_point": first, "second_zero_point": second}
+
+
+def _operands(node: Node) -> dict[str, dict[str, Setting]]:
+    shape = node.outputs[0].shape
+    walk = Walk(shape, tuple(broadcast(tensor.shape, shape) for tensor in node.inputs)).merged()
+    length, steps = (walk.sizes[-1], [strides[-1] for strides in walk.strides]) if walk.sizes else (1, (0, 0))
+    rows = walk.without_last()
+    return {"operands": {
+        "rows": rows.count, "length": length, "axes": len(rows.sizes), "sizes": np.array(rows.sizes, np.int32),
+        "first_strides": np.array(rows.strides[0], np.int32), "second_strides": np.array(rows.strides[1], np.int32),
+        "first_step": steps[0], "second_step": steps[1]}}
+
+
+LOWERINGS = {Add: add, Sub: add, Mul: mul, Prelu: prelu, Maximum: maximum, Minimum: minimum}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SOFTMAX, ARG_MAX, RESIZE_BILINEAR, float and int32 to int8 and back."""
+
+from math import prod
+
+import numpy as np
+
+from compiler.c.scales import range_of, scale_of, scaling, to_integer_bits, zero_point_of
+from compiler.c.steps import Calls
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import Node
+from compiler.ir.operators.host import ArgMax, Dequantize, Quantize, QuantizeInt32, ResizeBilinear, Softmax
+
+_MOST_ADDED = 4095  # exponentials whose sum fits int32 with 12 integer bits
+_LARGEST_FACTOR = 2.0**31 - 1
+
+
+def softmax(node: Node, calls: Calls) -> None:
+    (source,) = node.inputs
+    length = source.shape[-1]
+    if length > _MOST_ADDED:
+        raise Unsupported(f"{node.place}: is over {length:,} values", layer=node.where, demand=length,
+                          bound=_MOST_ADDED, remedy=f"have at most {_MOST_ADDED:,}")
+    factor = min(float(np.float32(node.operator.beta)) * scale_of(source) * 2.0**26, _LARGEST_FACTOR)
+    multiplier, shift, radius = to_integer_bits(factor / 2.0**26, 5)
+    settings = {"rows": source.size // length, "length": length, "lowest": -radius, "multiplier": multiplier,
+                "shift": shift}
+    calls.call(node, "softmax", settings, node.inputs, node.outputs[0])
+
+
+def arg_max(node: Node, calls: Calls) -> None:
+    shape = node.inputs[0].shape
+    axis = node.operator.axis % len(shape)
+    settings = {"outer": prod(shape[:axis]), "count": shape[axis], "inner": prod(shape[axis + 1 :])}
+    calls.call(node, f"arg_max_{node.operator.dtype}", settings, node.inputs, node.outputs[0])
+
+
+def resize_bilinear(node: Node, calls: Calls) -> None:
+    batch, height, width, channels = node.inputs[0].shape
+    rows, columns = node.operator.size
+    settings = {"N": batch, "H": height, "W": width, "C": channels, "E": rows, "F": columns}
+    unsigned = node.inputs[0].unsigned
+    for name, size, wanted in (("row_scale", height, rows), ("column_scale", width, columns)):
+        aligned = int(node.operator.align_corners and wanted > 1)
+        size, wanted = size - aligned, wanted - aligned
+        settings[name] = np.float32(size) / np.float32(wanted) if unsigned else (1024 * size + wanted // 2) // wanted
+    settings["half_pixel_centers"] = int(node.operator.half_pixel_centers)
+    calls.call(node, "resize_bilinear_float" if unsigned else "resize_bilinear", settings, node.inputs,
+               node.outputs[0])
+
+
+def quantize(node: Node, calls: Calls) -> None:
+    (output,) = node.outputs
+    settings = {"count": output.size, "scale": np.float32(scale_of(output)), "zero_point": zero_point_of(output)}
+    calls.call(node, "quantize_float", settings, node.inputs, output)
+
+
+def quantize_int32(node: Node, calls: Calls) -> None:
+    (source,), (output,) = node.inputs, node.outputs
+    settings = {"count": output.size, **scaling(scale_of(source) / scale_of(output)), **range_of(output)}
+    calls.call(node, "quantize_int32", settings, node.inputs, output)
+
+
+def dequantize(node: Node, calls: Calls) -> None:
+    (source,) = node.inputs
+    settings = {"count": source.size, "zero_point": zero_point_of(source), "scale": np.float32(scale_of(source))}
+    calls.call(node, "dequantize", settings, node.inputs, node.outputs[0])
+
+
+LOWERINGS = {Softmax: softmax, ArgMax: arg_max, ResizeBilinear: resize_bilinear, Quantize: quantize,
+             QuantizeInt32: quantize_int32, Dequantize: dequantize}

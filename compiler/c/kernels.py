@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C of kernels, from the folder kernels/: a file for each, and what several need."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "kernels"
+_INCLUDE = re.compile(r'^#include "(.*)"\n', re.MULTILINE)
+_FUNCTION = re.compile(r"^static [\w ]+? \*?(\w+)\(", re.MULTILINE)
+_LICENCE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+
+
+@cache
+def read(name: str) -> str:
+    return (FOLDER / name).read_text()
+
+
+def joined(kernels: Iterable[str]) -> str:
+    """The text of kernels and, before them, of what they include; nothing twice."""
+    texts: dict[str, str] = {}
+    for kernel in kernels:
+        _add(f"{kernel}.c", texts)
+    return "\n".join(texts.values())
+
+
+def _add(name: str, texts: dict[str, str]) -> None:
+    if name in texts:
+        return
+    text = read(name)
+    for included in _INCLUDE.findall(text):
+        _add(included, texts)
+    texts[name] = _INCLUDE.sub("", text).removeprefix(_LICENCE).lstrip("\n")
+
+
+def functions() -> set[str]:
+    """All that they define."""
+    return {word for path in FOLDER.iterdir() for word in _FUNCTION.findall(path.read_text())}

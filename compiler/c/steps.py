@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network as calls of kernels.
+
+    network = step*
+    step    = kernel settings operand* "->" operand
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.ir.graph import Node
+from compiler.ir.tensor import Form, Tensor
+
+BYTES = {"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "int32": 4, "float32": 4, "int64": 8}
+
+Setting = int | float | np.ndarray | tuple[int, ...] | Mapping[str, "Setting"]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor from a byte on."""
+
+    tensor: Tensor
+    offset: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A call of a kernel, which is a function, its struct, and a file in kernels/, all of one name.
+
+    settings  of the struct, by its fields: numbers, tuples (arrays of int32), arrays (constants), structs in it
+    place     of the node, for people
+    """
+
+    kernel: str
+    settings: Mapping[str, Setting]
+    inputs: tuple[Operand, ...]
+    output: Operand
+    place: str
+
+
+@dataclass(eq=False)
+class Calls:
+    """What nodes become, one after the other.
+
+    views  tensors that are others' bytes: by their names
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    views: dict[str, Tensor] = field(default_factory=dict)
+    _scratch: Iterator[int] = field(default_factory=lambda: iter(range(1 << 30)))
+
+    def call(self, node: Node, kernel: str, settings: Mapping[str, Setting], inputs: tuple[Operand | Tensor, ...],
+             output: Operand | Tensor) -> None:
+        operands = tuple(_operand(tensor) for tensor in inputs)
+        self.steps.append(Step(kernel, settings, operands, _operand(output), node.place))
+
+    def view(self, tensor: Tensor, of: Tensor) -> None:
+        """A tensor has the bytes of another."""
+        self.views[tensor.name] = of
+
+    def scratch(self, form: Form) -> Tensor:
+        """A tensor that the graph does not have."""
+        return Tensor(name=f"#scratch{next(self._scratch)}", shape=form.shape, dtype=form.dtype)
+
+
+def _operand(tensor: Operand | Tensor) -> Operand:
+    return tensor if isinstance(tensor, Operand) else Operand(tensor)
+
+
+def bytes_of(tensor: Tensor) -> int:
+    return tensor.size * BYTES[tensor.dtype]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED."""
+
+import numpy as np
+
+from compiler.c.scales import INT8, limits, range_of, scale_of, scalings, zero_point_of
+from compiler.c.steps import Calls, Setting
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import Node
+from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Windowed
+
+INT32 = (-(2**31), 2**31 - 1)
+
+
+def conv_2d(node: Node, calls: Calls) -> None:
+    operator: Conv2D = node.operator
+    channels = node.inputs[0].shape[3]
+    groups = channels // operator.filters.shape[3]
+    settings = _window(node) | {"groups": groups} | _weights(node, 0) | _rescaled(node)
+    calls.call(node, "conv_2d", settings, node.inputs, node.outputs[0])
+
+
+def depthwise_conv_2d(node: Node, calls: Calls) -> None:
+    calls.call(node, "depthwise_conv_2d", _window(node) | _weights(node, 2) | _rescaled(node), node.inputs,
+               node.outputs[0])
+
+
+def fully_connected(node: Node, calls: Calls) -> None:
+    operator: FullyConnected = node.operator
+    outputs, channels = operator.filters.shape
+    settings = {"N": node.inputs[0].size // channels, "C": channels, "M": outputs} | _weights(node, 0)
+    if operator.unsigned:
+        settings |= {"factors": _factors(node), "zero_point": zero_point_of(node.outputs[0]),
+                     **limits(node.outputs[0], operator.activation)}
+        calls.call(node, "fully_connected_once", settings, node.inputs, node.outputs[0])
+    else:
+        calls.call(node, "fully_connected", settings | _rescaled(node), node.inputs, node.outputs[0])
+
+
+def _window(node: Node) -> dict[str, Setting]:
+    operator: Windowed = node.operator
+    (batch, height, width, channels), (_, rows, columns, outputs) = node.inputs[0].shape, node.outputs[0].shape
+    return {"N": batch, "H": height, "W": width, "C": channels, "E": rows, "F": columns, "M": outputs,
+            "R": operator.kernel[0], "S": operator.kernel[1], "stride": tuple(operator.stride),
+            "dilation": tuple(operator.dilation), "top": operator.pads[0], "left": operator.pads[2]}
+
+
+def _weights(node: Node, axis: int) -> dict[str, Setting]:
+    """axis: of the outputs in the filters. Filters that int8 does not hold have a zero point: uint8 ones do."""
+    filters, zero_point = node.operator.filters, 0
+    _check_sums(node, axis)
+    if filters.dtype != np.int8:
+        zero_point = INT8[0] - int(filters.min())
+        filters = (filters + zero_point).astype(np.int8)
+    return {"input_zero_point": zero_point_of(node.inputs[0]), "filter_zero_point": zero_point, "filters": filters,
+            "bias": node.operator.bias}
+
+
+def _check_sums(node: Node, axis: int) -> None:
+    """Raises Unsupported where a sum, or a part of one, could leave int32."""
+    filters = np.moveaxis(node.operator.filters, axis, 0).reshape(node.operator.outputs, -1).astype(np.int64)
+    ends = [end - zero_point_of(node.inputs[0]) for end in INT8]
+    products = np.sort([filters * end for end in ends], axis=0)
+    least, most = np.minimum(products[0], 0).sum(axis=1), np.maximum(products[1], 0).sum(axis=1)
+    bias = node.operator.bias.astype(np.int64)
+    outside = np.flatnonzero((bias + least < INT32[0]) | (bias + most > INT32[1]))
+    if len(outside):
+        raise Unsupported(f"{node.place}: sums of output {outside[0]} can leave int32", layer=node.where,
+                          remedy="quantise the model again, with a smaller bias")
+
+
+def _rescaled(node: Node) -> dict[str, Setting]:
+    return scalings(_factors(node)) | range_of(node.outputs[0], node.operator.activation)
+
+
+def _factors(node: Node) -> np.ndarray:
+    """Of the sums, double [M]. A convolution of uint8 forms the product of its scales in float32."""
+    operator = node.operator
+    input_, filters, output = scale_of(node.inputs[0]), operator.scales, scale_of(node.outputs[0])
+    if operator.unsigned and isinstance(operator, Windowed):
+        products = (np.float32(input_) * filters.astype(np.float32)).astype(np.float64)
+    else:
+        products = input_ * filters.astype(np.float64)
+    return np.broadcast_to(products / output, operator.outputs)
+
+
+LOWERINGS = {Conv2D: conv_2d, DepthwiseConv2D: depthwise_conv_2d, FullyConnected: fully_connected}
