@@ -260,7 +260,7 @@ def test_stores_that_nothing_overlaps(seed: int, tmp_path: Path) -> None:
     while number < 6 or not (overlapped[False] and overlapped[True]):
         rng, net, number = np.random.default_rng([seed, number]), TfliteBuilder("tight"), number + 1
         assert number < 100, overlapped
-        x = net.input("image", (1, *map(int, rng.integers(10, 20, 2)), int(rng.choice([24, 40, 64]))), INPUT)
+        x = net.input("image", (1, *map(int, rng.integers(18, 36, 2)), int(rng.choice([24, 40, 64]))), INPUT)
         for name, size, filters in (("a", 1, 24), ("b", 3, 48), ("c", 3, 16)):
             constants = weights(rng, filters, size, size, x.shape[3]), scales(rng, filters), bias(rng, filters)
             x = net.conv(name, x, *constants, Quant(0.05, -128), padding=VALID if name == "c" else SAME)
