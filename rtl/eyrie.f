@@ -40,6 +40,7 @@ rtl/streams/read_stream.sv
 rtl/streams/write_stream.sv
 rtl/streams/stream_set.sv
 rtl/glb/glb_arbiter.sv
+rtl/glb/write_queue.sv
 rtl/tech/ram_1rw.sv
 rtl/glb/glb.sv
 rtl/array/network/multicast_controller.sv

@@ -299,9 +299,10 @@ package eyrie_pkg;
   } stream_position_t;
 
   // A GLB access: lane 0 at `address`, lane 1 at `address` + 1 (`address` even if lane 1 is used).
-  // Bytes with a strobe are accessed; reads take whole words.
+  // Bytes with a strobe are accessed; reads take whole words. last: of what a client writes before
+  // others are told that it is there (docs/glb.md).
   typedef struct packed {
-    logic              write;
+    logic              last;
     glb_address_t      address;
     logic [1:0][7:0]   strobe;
     glb_word_t [1:0]   data;
@@ -311,6 +312,8 @@ package eyrie_pkg;
   localparam int unsigned ClientStore = encoding_pkg::Streams;
   localparam int unsigned ClientLoad = encoding_pkg::Streams + 1;
   localparam int unsigned Clients = encoding_pkg::Streams + 2;
+  localparam logic [Clients-1:0] GlbWriters =  // the others read
+      Clients'(1) << encoding_pkg::StreamOfmap | Clients'(1) << ClientLoad;
 
   // What software tells the machine. start and soft_reset pulse; the base and the window stay while
   // the machine is busy.

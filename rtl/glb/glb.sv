@@ -11,6 +11,11 @@
 // which request_ready_o grants it; both lanes or none. A read's words are in read_data_o with
 // read_valid_o in the next cycle and have to be taken then (lanes not accessed read 0).
 //
+// LOAD and OFMAP write, all others read. A write that has been granted waits in its bank's queue
+// until no client wants to read the bank, or the queue is full (write_queue). Who reads in a cycle
+// behind that of a write with `last` finds all words of that cycle and before; others may find what
+// was there before a word. Words for an address are written in the order in which they came.
+//
 // A request beyond the last word is granted, reads 0, writes nothing and pulses error_o.
 //
 // error_o, bytes_o (bytes that each client's strobes accessed) and conflicts_o (clients that
@@ -23,8 +28,9 @@
 module glb
   import eyrie_pkg::*;
 #(
-  parameter int unsigned BANKS = 8,         // single-port, interleaved
-  parameter int unsigned BANK_WORDS = 1024  // 64-bit words in each
+  parameter int unsigned BANKS = 8,          // single-port, interleaved
+  parameter int unsigned BANK_WORDS = 1024,  // 64-bit words in each
+  parameter int unsigned QUEUE_WORDS = 4     // words that wait to be written into each
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -46,9 +52,16 @@ module glb
 
   typedef logic [BankWidth-1:0] bank_t;
 
+  // A word on its way into a bank.
+  typedef struct packed {
+    logic [RowWidth-1:0] row;
+    logic [7:0]          strobe;
+    glb_word_t           data;
+  } queued_t;
+
   bank_t [Clients-1:0][1:0]     bank;        // of each lane
   logic [Clients-1:0][1:0]      access;      // lanes that are there and used
-  logic [Clients-1:0]           outside;
+  logic [Clients-1:0]           outside, last;
   logic [Clients-1:0][BANKS-1:0] banks;      // needed
   logic [Clients-1:0]           granted;
 
@@ -60,9 +73,10 @@ module glb
   always_comb begin : decode
     banks = '0;
     for (int unsigned c = 0; c < Clients; c++) begin
+      last[c] = request_i[c].last;
       // Beyond the GLB, or a pair that does not begin at an even address.
-      outside[c] = 32'(request_i[c].address) >= Words ||
-                   (request_i[c].strobe[1] != '0 && request_i[c].address[0]);
+      outside[c] = request_i[c].strobe != '0 && (32'(request_i[c].address) >= Words ||
+                   (request_i[c].strobe[1] != '0 && request_i[c].address[0]));
       for (int unsigned lane = 0; lane < 2; lane++) begin
         bank[c][lane]   = bank_of(request_i[c].address) + bank_t'(lane);
         access[c][lane] = (request_i[c].strobe[lane] != '0) && !outside[c];
@@ -71,36 +85,45 @@ module glb
     end
   end
 
+  logic [BANKS-1:0] urgent, reads;
+  logic             settle;
+
   glb_arbiter #(.BANKS(BANKS)) u_arbiter (
-    .valid_i(request_valid_i),
-    .banks_i(banks),
-    .grant_o(request_ready_o)
+    .valid_i (request_valid_i),
+    .banks_i (banks),
+    .urgent_i(urgent),
+    .grant_o (request_ready_o),
+    .reads_o (reads)
   );
 
   assign granted = request_valid_i & request_ready_o;
+  assign settle  = (granted & last & GlbWriters) != '0;
 
-  // Banks: at most one lane of one client reaches each, so the selection is an OR of ANDs.
-  logic [BANKS-1:0]               bank_enable, bank_write;
-  logic [BANKS-1:0][RowWidth-1:0] bank_row;
-  logic [BANKS-1:0][7:0]          bank_strobe;
-  glb_word_t [BANKS-1:0]          bank_write_data, bank_read_data;
+  // Banks: at most one lane of one client reads each, and one writes into its queue, so the
+  // selections are ORs of ANDs. Lane 1 is in the row of lane 0: its address is even.
+  logic [BANKS-1:0]               bank_read, push, write;
+  logic [BANKS-1:0][RowWidth-1:0] read_row;
+  queued_t [BANKS-1:0]             pushed, written;
+  glb_word_t [BANKS-1:0]          bank_read_data;
 
   always_comb begin : select
-    bank_enable     = '0;
-    bank_write      = '0;
-    bank_row        = '0;
-    bank_strobe     = '0;
-    bank_write_data = '0;
+    bank_read = '0;
+    read_row  = '0;
+    push      = '0;
+    pushed    = '0;
     for (int unsigned b = 0; b < BANKS; b++) begin
       for (int unsigned c = 0; c < Clients; c++) begin
         for (int unsigned lane = 0; lane < 2; lane++) begin
           if (granted[c] && access[c][lane] && bank[c][lane] == bank_t'(b)) begin
-            bank_enable[b]     = 1'b1;
-            bank_write[b]      = bank_write[b] | request_i[c].write;
-            // lane 1 is in the row of lane 0: its address is even
-            bank_row[b]        = bank_row[b] | request_i[c].address[BankWidth +: RowWidth];
-            bank_strobe[b]     = bank_strobe[b] | request_i[c].strobe[lane];
-            bank_write_data[b] = bank_write_data[b] | request_i[c].data[lane];
+            if (GlbWriters[c]) begin
+              push[b] = 1'b1;
+              pushed[b].row    |= request_i[c].address[BankWidth +: RowWidth];
+              pushed[b].strobe |= request_i[c].strobe[lane];
+              pushed[b].data   |= request_i[c].data[lane];
+            end else begin
+              bank_read[b] = 1'b1;
+              read_row[b]  |= request_i[c].address[BankWidth +: RowWidth];
+            end
           end
         end
       end
@@ -108,13 +131,24 @@ module glb
   end
 
   for (genvar b = 0; b < BANKS; b++) begin : gen_bank
+    write_queue #(.WIDTH($bits(queued_t)), .DEPTH(QUEUE_WORDS)) u_queue (
+      .clk_i, .rst_ni,
+      .push_i     (push[b]),
+      .word_i     (pushed[b]),
+      .settle_i   (settle),
+      .bank_free_i(!reads[b]),
+      .urgent_o   (urgent[b]),
+      .write_o    (write[b]),
+      .word_o     (written[b])
+    );
+
     ram_1rw #(.WORDS(BANK_WORDS), .WIDTH($bits(glb_word_t))) u_bank (
       .clk_i,
-      .enable_i    (bank_enable[b]),
-      .write_i     (bank_write[b]),
-      .address_i   (bank_row[b]),
-      .strobe_i    (bank_strobe[b]),
-      .write_data_i(bank_write_data[b]),
+      .enable_i    (bank_read[b] || write[b]),
+      .write_i     (write[b]),
+      .address_i   (write[b] ? written[b].row : read_row[b]),
+      .strobe_i    (written[b].strobe),
+      .write_data_i(written[b].data),
       .read_data_o (bank_read_data[b])
     );
   end
@@ -131,7 +165,7 @@ module glb
       read_bank_q   <= '0;
     end else begin
       for (int unsigned c = 0; c < Clients; c++) begin
-        read_valid_q[c]  <= granted[c] && !request_i[c].write;
+        read_valid_q[c]  <= granted[c] && !GlbWriters[c];
         read_access_q[c] <= access[c];
         read_bank_q[c]   <= bank[c];
       end
@@ -175,11 +209,13 @@ module glb
     `EYRIE_STABLE(Request, request_valid_i[c], request_ready_o[c], request_i[c])
   end
   for (genvar b = 0; b < BANKS; b++) begin : gen_check_bank
-    logic [Clients-1:0] users;
+    logic [Clients-1:0] readers, writers;
     for (genvar c = 0; c < Clients; c++) begin : gen_user
-      assign users[c] = granted[c] && banks[c][b];
+      assign readers[c] = granted[c] && banks[c][b] && !GlbWriters[c];
+      assign writers[c] = granted[c] && banks[c][b] && GlbWriters[c];
     end
-    `EYRIE_ASSERT(OneUser, $onehot0(users), "a bank is granted twice")
+    `EYRIE_ASSERT(OneReader, $onehot0({readers, write[b]}), "a bank is granted twice")
+    `EYRIE_ASSERT(OneWriter, $onehot0(writers), "a bank's queue is granted twice")
   end
   `EYRIE_COVER(Conflict, conflicts_o > 4'd1)
 

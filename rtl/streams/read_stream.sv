@@ -162,8 +162,8 @@ module read_stream
     .out_data_o ({request_o.address, ask})
   );
 
-  assign request_o.write = 1'b0;
-  assign request_o.data  = '0;
+  assign request_o.last = 1'b0;
+  assign request_o.data = '0;
   for (genvar lane = 0; lane < 2; lane++) begin : gen_strobe
     if (lane < LANES) begin : gen_asked
       assign request_o.strobe[lane] = {8{ask[lane]}};

@@ -6,8 +6,9 @@
 // done_o: the last word of a pass has been written; a pass without ofmap is done when those before
 // it are. unequal_o: the PPU's last word of a pass is not that of the descriptor's loops.
 //
-// Timing: requests leave through a skid buffer, those of dropped words and of the end of a pass
-// without ofmap too, without being asked for: so passes are done in order.
+// Timing: requests leave through a skid buffer, dropped words too, without being asked for. The
+// last one of a pass is asked for even if nothing is written, so that passes are done in order, and
+// what they have written is in place.
 
 `include "assertions.svh"
 
@@ -103,13 +104,13 @@ module write_stream
     .out_data_o (out)
   );
 
-  assign request_valid_o = out_valid && out.lanes != '0;
-  assign out_ready       = out.lanes == '0 || request_ready_i;
+  assign request_valid_o = out_valid && (out.lanes != '0 || out.last);
+  assign out_ready       = request_ready_i || !request_valid_o;
   assign done_o          = out_valid && out_ready && out.last;
 
   always_comb begin : build_request
     request_o         = '0;
-    request_o.write   = 1'b1;
+    request_o.last    = out.last;
     request_o.address = out.address;
     request_o.data    = out.data;
     for (int unsigned lane = 0; lane < 2; lane++) begin

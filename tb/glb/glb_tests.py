@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GLB, cycle by cycle, against a model of its arbiter and its memory."""
+"""The GLB, cycle by cycle, against a model of its arbiter, its queues and its memory; and what holds however it does
+that: words that were announced are there, writers and readers do not hold each other up."""
 
+from collections import deque
 from dataclasses import dataclass
 
 import cocotb
@@ -13,22 +15,21 @@ from tb.common.scoreboard import Scoreboard
 
 CLIENTS = len(Stream) + 2
 STORE, LOAD = len(Stream), len(Stream) + 1
-PRIORITY = [
-    *[LOAD, STORE, Stream.OFMAP, Stream.IFMAP, Stream.FILTER],
-    *[Stream.RESIDUAL, Stream.TABLE, Stream.DEPTHWISE, Stream.IPSUM],
-]
+READERS = [STORE, Stream.IFMAP, Stream.FILTER, Stream.RESIDUAL, Stream.TABLE, Stream.DEPTHWISE, Stream.IPSUM]
+WRITERS = [LOAD, Stream.OFMAP]
 CYCLES = 3000
 NEAR = 512  # words in which clients meet often
 # Chance of a request, and its address range as a share of the GLB and so many words.
 PHASES = [(0.1, 1, 0), (0.5, 0, NEAR), (0.9, 0, 40), (0.95, 1, 8)]
+LAST = 0.1  # chance that what is written is the last of something
 STROBES = [0x0000, 0x00FF, 0xFF00, 0xFFFF]
 
 
 @dataclass(frozen=True)
 class Request:
-    """One access: 16 strobe bits and bytes, lane 0 in the low half."""
+    """One access: 16 strobe bits and bytes, lane 0 in the low half. last: of what is written before it is read."""
 
-    write: bool
+    last: bool
     address: int
     strobe: int
     data: bytes
@@ -38,44 +39,77 @@ class Request:
 
 
 class Model:
-    """The memory as bytes, and who is granted what."""
+    """The memory as bytes, the words on their way into each bank, and who is granted what."""
 
-    def __init__(self, banks: int, words: int) -> None:
-        self.banks = banks
-        self.words = words
+    def __init__(self, banks: int, words: int, depth: int) -> None:
+        self.banks, self.words, self._depth = banks, words, depth
         self.memory = np.zeros((words, 8), np.uint8)
+        # Of each bank: word, bytes that are written, bytes; and how many of these come before those who read.
+        self._queues: list[deque[tuple[int, np.ndarray, np.ndarray]]] = [deque() for _ in range(banks)]
+        self._settling = [0] * banks
+        self.full = 0  # bank cycles in which a queue was
 
-    def grants(self, requests: list[Request | None]) -> list[bool]:
-        wanted: set[int] = set()  # by the clients before
-        granted = [False] * CLIENTS
-        for client in PRIORITY:
-            request = requests[client]
-            if request is None:
-                continue
-            digits = sum(request.address // self.banks**n for n in range(3))
-            banks = {(digits + lane) % self.banks for lane in request.lanes() if self.inside(request)}
-            granted[client] = not banks & wanted
-            wanted |= banks
-        return granted
+    def cycle(self, requests: list[Request | None]) -> tuple[list[bool], dict[int, bytes]]:
+        """One cycle: who is granted, and the 16 bytes that each read brings."""
+        urgent = {bank for bank, queue in enumerate(self._queues)
+                  if self._settling[bank] or len(queue) == self._depth}
+        self.full += sum(len(queue) == self._depth for queue in self._queues)
+        granted, read = [False] * CLIENTS, self._grant(READERS, requests, urgent)
+        for client in read.granted + self._grant(WRITERS, requests, set()).granted:
+            granted[client] = True
+        words = {client: self._read(requests[client]) for client in read.granted}
+        for bank, queue in enumerate(self._queues):
+            if queue and (bank in urgent or bank not in read.wanted):
+                word, mask, data = queue.popleft()
+                self.memory[word, mask] = data[mask]
+            self._settling[bank] = max(self._settling[bank] - 1, 0)
+        for client in WRITERS:
+            if granted[client]:
+                self._push(requests[client])
+        if any(granted[client] and requests[client].last for client in WRITERS):
+            self._settling = [len(queue) for queue in self._queues]
+        return granted, words
+
+    @dataclass
+    class Granted:
+        """granted: of clients of a kind; wanted: banks that those want that ask, granted or not."""
+
+        granted: list[int]
+        wanted: set[int]
+
+    def _grant(self, order: list[int], requests: list[Request | None], taken: set[int]) -> Granted:
+        result = self.Granted([], set())
+        for client in order:
+            if (request := requests[client]) is not None:
+                banks = {self.bank(word) for word, _ in self._places(request)}
+                if not banks & (result.wanted | taken):
+                    result.granted.append(client)
+                result.wanted |= banks
+        return result
+
+    def bank(self, word: int) -> int:
+        return sum(word // self.banks**n for n in range(3)) % self.banks
 
     def inside(self, request: Request) -> bool:
-        """Whether it is within the memory, a pair at an even address."""
-        return request.address < self.words and not (request.strobe >> 8 and request.address % 2)
+        """Whether it is within the memory, a pair at an even address; what accesses nothing is."""
+        return not request.strobe or (request.address < self.words
+                                      and not (request.strobe >> 8 and request.address % 2))
 
-    def access(self, request: Request) -> bytes:
-        """Performs a request; returns the 16 bytes that a read brings."""
+    def _places(self, request: Request) -> list[tuple[int, int]]:
+        """Words that are accessed, each with its lane."""
+        return [(request.address + lane, lane) for lane in request.lanes() if self.inside(request)]
+
+    def _read(self, request: Request) -> bytes:
         result = np.zeros((2, 8), np.uint8)
-        if not self.inside(request):
-            return result.tobytes()
-        strobe = np.unpackbits(np.array([request.strobe], "<u2").view(np.uint8), bitorder="little")
-        data = np.frombuffer(request.data, np.uint8).reshape(2, 8)
-        for lane in request.lanes():
-            word = self.memory[request.address + lane]
-            mask = strobe[8 * lane : 8 * lane + 8].astype(bool)
-            if request.write:
-                word[mask] = data[lane][mask]
-            result[lane] = word
+        for word, lane in self._places(request):
+            result[lane] = self.memory[word]
         return result.tobytes()
+
+    def _push(self, request: Request) -> None:
+        strobe = np.unpackbits(np.array([request.strobe], "<u2").view(np.uint8), bitorder="little").reshape(2, 8)
+        data = np.frombuffer(request.data, np.uint8).reshape(2, 8)
+        for word, lane in self._places(request):
+            self._queues[self.bank(word)].append((word, strobe[lane].astype(bool), data[lane]))
 
 
 class Ports:
@@ -91,7 +125,7 @@ class Ports:
 
         known = [request or Request(True, 0xFFFF, 0xFFFF, b"\xa5" * 16) for request in requests]
         self.dut.valid_i.value = vector([request is not None for request in requests], 1)
-        self.dut.write_i.value = vector([request.write for request in known], 1)
+        self.dut.last_i.value = vector([request.last for request in known], 1)
         self.dut.address_i.value = vector([request.address for request in known], 16)
         self.dut.strobe_i.value = vector([request.strobe for request in known], 16)
         self.dut.data_i.value = vector(
@@ -112,7 +146,7 @@ def draw(rng: np.random.Generator, reach: int) -> Request:
     address = int(rng.integers(reach)) if rng.random() < 0.97 else int(rng.integers(1 << 16))
     if strobe >> 8 and rng.random() < 0.97:
         address &= ~1
-    return Request(bool(rng.random() < 0.5), address, strobe, rng.bytes(16))
+    return Request(bool(rng.random() < LAST), address, strobe, rng.bytes(16))
 
 
 class Cycles:
@@ -127,7 +161,7 @@ class Cycles:
     def compare(self, requests: list[Request | None], where: str) -> list[bool]:
         """A cycle with these requests; returns which are granted."""
         board, dut = self.board, self.ports.dut
-        granted = self.model.grants(requests)
+        granted, words = self.model.cycle(requests)
         ready = self.ports.bits("ready_o")
         for client, request in enumerate(requests):
             if request is not None:
@@ -136,17 +170,11 @@ class Cycles:
         self._compare_reads(where)
         board.expect(self._before, f"{where}: error, bytes, conflicts")
         board.observe((bool(dut.error_o.value), self.ports.fields("bytes_o", 5), int(dut.conflicts_o.value)))
-        outside, counted = False, [0] * CLIENTS
-        # Granted requests touch different banks, so their order does not matter.
-        for client, request in enumerate(requests):
-            if request is not None and granted[client]:
-                result = self.model.access(request)
-                if not self.model.inside(request):
-                    outside = True
-                else:
-                    counted[client] = request.strobe.bit_count()
-                if not request.write:
-                    self._reads[client] = result
+        self._reads = words
+        done = [request if taken else None for request, taken in zip(requests, granted)]
+        outside = any(request is not None and not self.model.inside(request) for request in done)
+        counted = [request.strobe.bit_count() if request is not None and self.model.inside(request) else 0
+                   for request in done]
         conflicts = sum(request is not None for request in requests) - sum(granted)
         self.waits += conflicts
         self._before = outside, counted, conflicts
@@ -167,7 +195,7 @@ class Cycles:
 @cocotb.test()
 async def random_clients(dut):
     tb = Testbench(dut)
-    model = Model(tb.machine.glb_banks, tb.machine.glb_words)
+    model = Model(tb.machine.glb_banks, tb.machine.glb_words, tb.arguments["depth"])
     board = Scoreboard("glb")
     ports = Ports(tb)
     cycles = Cycles(model, ports, board)
@@ -190,13 +218,57 @@ async def random_clients(dut):
         granted = cycles.compare(requests, f"cycle {cycle}")
         requests = [None if granted[c] else requests[c] for c in range(CLIENTS)]
     assert cycles.waits > CYCLES // 10, "too few conflicts to call this a test"
+    assert model.full > CYCLES // 100, "too few full queues to call this a test"
+    await tb.finish(board)
+
+
+@cocotb.test()
+async def announced(dut):
+    """Once the last of some words is granted, whoever asks then reads them, however busy the banks are."""
+    tb = Testbench(dut)
+    board = Scoreboard("announced")
+    ports = Ports(tb)
+    await tb.reset()
+    reader, others = Stream.FILTER, [client for client in READERS if client != Stream.FILTER]
+    requests: list[Request | None] = [None] * CLIENTS
+    for turn in range(300):
+        writer = WRITERS[tb.rng.integers(2)]
+        address = int(tb.rng.integers(tb.machine.glb_words - 64)) & ~1
+        words = {address + int(place): tb.rng.bytes(8)
+                 for place in tb.rng.choice(16, int(tb.rng.integers(1, 12)), replace=False) * tb.rng.integers(1, 5)}
+        writes = [Request(False, word & ~1, 0xFF00 if word & 1 else 0x00FF, data * 2) for word, data in words.items()]
+        if tb.rng.random() < 0.5:  # what announces them need not write itself
+            writes.append(Request(True, address, 0, bytes(16)))
+        else:
+            writes[-1] = Request(True, writes[-1].address, writes[-1].strobe, writes[-1].data)
+        reads = [Request(False, word, 0x00FF, bytes(16)) for word in words]
+        expected, due = list(words.values()), False
+        while reads or due:
+            for client in others:
+                if requests[client] is None and tb.rng.random() < 0.8:
+                    requests[client] = Request(False, address + int(tb.rng.integers(64)) & ~1, 0xFFFF, bytes(16))
+            requests[writer] = writes[0] if writes else None
+            requests[reader] = reads[0] if reads and not writes else None
+            await RisingEdge(dut.clk_i)
+            ports.drive(requests)
+            await FallingEdge(dut.clk_i)
+            if due:
+                board.expect(expected.pop(0).hex(), f"turn {turn}: word read")
+                board.observe((ports.fields("read_data_o", 128)[reader] & ((1 << 64) - 1)).to_bytes(8, "little").hex())
+            ready = ports.bits("ready_o")
+            due = requests[reader] is not None and ready[reader]
+            if due:
+                reads.pop(0)
+            if writes and ready[writer]:
+                writes.pop(0)
+            requests = [None if ready[c] else requests[c] for c in range(CLIENTS)]
     await tb.finish(board)
 
 
 @cocotb.test()
 async def sweeps(dut):
-    """A client that writes words in steps of 1, BANKS or BANKS^2, as along a row, a column or the channels of a map,
-    leaves one that sweeps word by word three of four cycles, one that writes pairs half."""
+    """Clients that write words in steps of 1, BANKS or BANKS^2, as along a row, a column or the channels of a map, each
+    wait for no reader, and leave all of its cycles to one that sweeps word by word."""
     tb = Testbench(dut)
     board = Scoreboard("sweeps")
     ports = Ports(tb)
@@ -204,29 +276,29 @@ async def sweeps(dut):
     banks, cycles = tb.machine.glb_banks, 400
     words = min(tb.machine.glb_words, 8 * banks**2)
     place = {Stream.FILTER: int(tb.rng.integers(words))}  # goes on where it waits
-    for step, size in ((1, 1), (banks, 1), (banks**2, 1), (2, 2), (banks, 2), (banks**2, 2)):
-        place[Stream.OFMAP] = int(tb.rng.integers(words)) // size * size
-        steps, granted = {Stream.OFMAP: step, Stream.FILTER: 1}, dict.fromkeys(place, 0)
-        for _ in range(cycles):
-            requests: list[Request | None] = [None] * CLIENTS
-            for client in place:
-                strobe = 0xFFFF if size == 2 and client == Stream.OFMAP else 0x00FF
-                requests[client] = Request(client == Stream.OFMAP, place[client], strobe, bytes(16))
-            await RisingEdge(dut.clk_i)
-            ports.drive(requests)
-            await FallingEdge(dut.clk_i)
-            ready = ports.bits("ready_o")
-            for client in place:
-                granted[client] += ready[client]
-                # At the end of the memory a stride goes on a word, or a pair, further, as through a map.
-                following = place[client] + steps[client]
-                further = size if client == Stream.OFMAP else 1
-                if ready[client]:
-                    place[client] = (following if following < words else following + further) % words
-        about = f"{size} words in steps of {step}"
-        board.expect(cycles, f"grants of the writer of {about}")
-        board.observe(granted[Stream.OFMAP])
-        board.expect(True, f"what the reader has beside {about}")
-        board.observe(granted[Stream.FILTER] >= cycles * (4 - size) // 4)
-        tb.dut._log.info("%s: %d of %d reads granted", about, granted[Stream.FILTER], cycles)
+    for writer in WRITERS:
+        for step, size in ((1, 1), (banks, 1), (banks**2, 1), (2, 2), (banks, 2), (banks**2, 2)):
+            place = {Stream.FILTER: place[Stream.FILTER], writer: int(tb.rng.integers(words)) // size * size}
+            steps, granted = {writer: step, Stream.FILTER: 1}, dict.fromkeys(place, 0)
+            for _ in range(cycles):
+                requests: list[Request | None] = [None] * CLIENTS
+                for client in place:
+                    strobe = 0xFFFF if size == 2 and client == writer else 0x00FF
+                    requests[client] = Request(False, place[client], strobe, bytes(16))
+                await RisingEdge(dut.clk_i)
+                ports.drive(requests)
+                await FallingEdge(dut.clk_i)
+                ready = ports.bits("ready_o")
+                for client in place:
+                    granted[client] += ready[client]
+                    # At the end of the memory a stride goes on a word, or a pair, further, as through a map.
+                    following = place[client] + steps[client]
+                    further = size if client == writer else 1
+                    if ready[client]:
+                        place[client] = (following if following < words else following + further) % words
+            about = f"{size} words in steps of {step}, client {writer}"
+            board.expect(cycles, f"grants of the writer of {about}")
+            board.observe(granted[writer])
+            board.expect(cycles, f"grants of the reader beside {about}")
+            board.observe(granted[Stream.FILTER])
     await tb.finish(board)

@@ -4,12 +4,13 @@ module tb_glb
   import eyrie_pkg::*;
 #(
   parameter int unsigned GLB_BANKS = 8,
-  parameter int unsigned GLB_BANK_WORDS = 1024
+  parameter int unsigned GLB_BANK_WORDS = 1024,
+  parameter int unsigned QUEUE_WORDS = 4
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
   input  logic [Clients-1:0]              valid_i,
-  input  logic [Clients-1:0]              write_i,
+  input  logic [Clients-1:0]              last_i,
   input  logic [Clients-1:0][15:0]        address_i,
   input  logic [Clients-1:0][15:0]        strobe_i,
   input  logic [Clients-1:0][127:0]       data_i,
@@ -24,11 +25,11 @@ module tb_glb
   glb_request_t [Clients-1:0] requests;
 
   for (genvar c = 0; c < Clients; c++) begin : g_client
-    assign requests[c] = '{write: write_i[c], address: address_i[c], strobe: strobe_i[c],
+    assign requests[c] = '{last: last_i[c], address: address_i[c], strobe: strobe_i[c],
                            data: data_i[c]};
   end
 
-  glb #(.BANKS(GLB_BANKS), .BANK_WORDS(GLB_BANK_WORDS)) u_dut (
+  glb #(.BANKS(GLB_BANKS), .BANK_WORDS(GLB_BANK_WORDS), .QUEUE_WORDS(QUEUE_WORDS)) u_dut (
     .clk_i,
     .rst_ni,
     .request_i(requests),

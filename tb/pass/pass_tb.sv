@@ -5,7 +5,8 @@
 // simulation's folder.
 //
 // The streams' GLB clients are held back by other traffic: in stall_i of 256 cycles each side of the DMA, which
-// comes before them, reads a pair of words at a random address.
+// comes before them, accesses a pair of words at a random address: one reads, the other writes behind the image, as
+// the last of a transfer or not.
 //
 // stopped_o: done_o, or the pass does not end: surplus_o, or nothing has moved for HangCycles.
 //
@@ -140,7 +141,8 @@ module pass_tb
     end else begin
       for (int side = 0; side < 2; side++) begin
         if (!busy_q[side] || (side == 0 ? load_ready : store_ready)) begin
-          busy_q[side] <= state_q == StRun && 8'($urandom_range(255)) < stall_i;
+          busy_q[side] <= state_q == StRun && 8'($urandom_range(255)) < stall_i &&
+                          (side == 1 || 32'(words_i) < GlbWords - 1);
         end
       end
     end
@@ -150,7 +152,8 @@ module pass_tb
     for (int side = 0; side < 2; side++) begin
       if (!busy_q[side] || (side == 0 ? load_ready : store_ready)) begin
         traffic_q[side]         <= '0;
-        traffic_q[side].address <= 16'($urandom_range(GlbWords / 2 - 1) * 2);
+        traffic_q[side].last    <= $urandom_range(7) == 0;
+        traffic_q[side].address <= 16'($urandom_range(GlbWords / 2 - 1, side == 0 ? (32'(words_i) + 1) / 2 : 0) * 2);
         traffic_q[side].strobe  <= '1;
       end
     end
@@ -162,7 +165,7 @@ module pass_tb
     if (state_q == StLoad) begin
       load_valid     = 1'b1;
       load           = '0;
-      load.write     = 1'b1;
+      load.last      = index_q == words_i - 17'd1;
       load.address   = index_q[15:0];
       load.strobe[0] = '1;
       load.data[0]   = image[index_q[$clog2(GlbWords)-1:0]];

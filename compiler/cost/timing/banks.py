@@ -22,35 +22,45 @@ def bank_masks(machine: MachineConfig, address: np.ndarray) -> np.ndarray:
 
 
 class Banks:
-    """busy: of each cycle, the banks that loads, stores and the ofmap want, a bit each; streams, tables: those
-    that ifmap and filter stream, and residual and table stream want. A client waits for those before it in banks
-    that they want, whether they get them or not (rtl/glb/glb_arbiter.sv).
+    """Of each cycle, the banks that clients want, a bit each: stores; streams: ifmap and filter stream; tables: residual
+    and table stream; loads. A client that reads waits for those that read before it in banks that they want, whether
+    they get them or not, and the ofmap waits for loads; who reads does not wait for who writes (docs/glb.md).
 
     Clients must be told in about the order of time, those of higher priority first.
     """
 
     def __init__(self, machine: MachineConfig) -> None:
-        self.busy: list[int] = [0] * 4096
+        self.stores: list[int] = [0] * 4096
         self.streams: list[int] = [0] * 4096
         self.tables: list[int] = [0] * 4096
+        self.loads: list[int] = [0] * 4096
         self._masks = bank_masks(machine, np.arange(machine.glb_words)).tolist()
 
     def reach(self, cycle: int) -> None:
         """Makes the lists long enough for a cycle and some behind it."""
-        if cycle + MARGIN > len(self.busy):
+        if cycle + MARGIN > len(self.stores):
             more = [0] * (cycle + MARGIN)
-            self.busy += more
+            self.stores += more
             self.streams += more
             self.tables += more
+            self.loads += more
 
-    def sweep(self, first: int, address: int, words: int, lanes: int) -> None:
-        """A transfer's words, so many a cycle, from cycle `first` on."""
+    def sweep(self, load: bool, first: int, address: int, words: int, lanes: int) -> None:
+        """The words of a load, or of a store, so many a cycle, from cycle `first` on."""
         self.reach(first + words // lanes)
+        wanted = self.loads if load else self.stores
         for word, mask in enumerate(self._masks[address : address + words]):
-            self.busy[first + word // lanes] |= mask
+            wanted[first + word // lanes] |= mask
+
+    def write(self, cycle: int, mask: int) -> int:
+        """The first cycle from `cycle` on in which the ofmap stream writes to its banks."""
+        self.reach(cycle)
+        while self.loads[cycle] & mask:
+            cycle += 1
+        return cycle
 
     def grant(self, cycle: int, mask: int, who: Stream, known: Callable[[int], None], limit: int) -> int:
-        """The first cycle from `cycle` on in which stream `who` (not the ofmap) gets its banks; `limit` if that is not
+        """The first cycle from `cycle` on in which stream `who` (not the ofmap) reads its banks; `limit` if that is not
         before it.
 
         known(cycle): makes sure that what takes banks before the stream is known before a cycle.
@@ -61,9 +71,9 @@ class Banks:
             if cycle >= seen:
                 seen = min(cycle + KNOWN, limit)
                 known(seen)
-                if seen + MARGIN > len(self.busy):
+                if seen + MARGIN > len(self.stores):
                     self.reach(seen)
-            taken = self.busy[cycle]
+            taken = self.stores[cycle]
             if not first:
                 taken |= self.streams[cycle]
             if last:

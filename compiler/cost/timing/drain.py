@@ -41,7 +41,6 @@ class Drain:
         self._ready = 0  # first cycle in which a beat can enter the array
         self._tiles: deque[tuple[PassShape, tuple[int, ...]]] = deque()  # not done: the ends of their chains
         self._unit = 0  # of the first of these: units done
-        self._is_running = False
         self._told = 0  # tiles of all passes
         # Of the tiles two before each: by set, the first cycle in which row 0's psum half is free.
         self._freed = [(0, 0)] * 2
@@ -73,13 +72,9 @@ class Drain:
         self._tiles.append((shape, full))
 
     def run_until(self, limit: int) -> None:
-        """Writes the words that come before a cycle. While it waits for a table, none comes."""
-        if self._is_running or not self._tiles:
-            return
-        self._is_running = True
+        """Writes the words that come before a cycle."""
         while self._tiles and self._next_unit(limit):
             pass
-        self._is_running = False
 
     def _next_unit(self, limit: int) -> bool:
         """The next unit goes through the PPU, unless its first word comes at `limit` or later.
@@ -169,15 +164,9 @@ class Drain:
 
     def _write(self, shape: PassShape, at: int, count: int) -> int:
         """Words, or pairs of words, leave from cycle `at` on; returns the cycle of the last."""
-        busy, step = self._banks.busy, OPERATION if shape.operated else 1
+        step = OPERATION if shape.operated else 1
         for masks in shape.banks_ofmap[self._words : self._words + count]:
             for mask in masks:
-                if mask:
-                    self._banks.reach(at)
-                    while busy[at] & mask:
-                        busy[at] |= mask
-                        at += 1
-                    busy[at] |= mask
-                at += step
+                at = self._banks.write(at, mask) + step
         self._words += count
         return at - step

@@ -69,12 +69,6 @@ class Elementwise:
 
     def _write(self, at: int) -> None:
         """The next word leaves the PPU in cycle `at` at the earliest."""
-        banks, [mask] = self._units.banks, self._shape.banks_ofmap[self._place]
-        at = max(at, self._written + 1) + ASK
-        if mask:
-            banks.reach(at)
-            while banks.busy[at] & mask:
-                at += 1
-            banks.busy[at] |= mask
+        [mask] = self._shape.banks_ofmap[self._place]
         self._place += 1
-        self._written = at - ASK
+        self._written = self._units.banks.write(max(at, self._written + 1) + ASK, mask) - ASK

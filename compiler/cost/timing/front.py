@@ -91,7 +91,7 @@ class Front:
     def __init__(self, commands: list[Command], ids: range, banks: Banks, bus_words: int) -> None:
         """ids: indices of the descriptor's ID words; bus_words: in a beat of the DRAM port."""
         self._port, self._banks, self._bus_words = ReadPort(), banks, bus_words
-        self._loads_known = 0  # what loads do to the banks is known before this cycle
+        self._transfers_known = 0  # what transfers do to the banks is known before this cycle
         self._taken: list[int] = []  # cycle in which the decoder takes each word
         self._fetched: list[int] = []  # cycle in which each word is at its input
         self._asked = 0  # chunks
@@ -160,12 +160,12 @@ class Front:
                 return
             self._go(*times)
 
-    def know_loads(self, cycle: int) -> None:
-        """Makes sure that the banks that loads take before a cycle are known: those that begin later take them after
-        the memory's latency."""
-        if cycle >= self._loads_known:
+    def know_transfers(self, cycle: int) -> None:
+        """Makes sure that the banks that stores take before a cycle are known, and where loads write: transfers that
+        begin later take them some cycles after that."""
+        if cycle >= self._transfers_known:
             self.catch_up(cycle)
-            self._loads_known = cycle + DRAM_LATENCY
+            self._transfers_known = cycle + STORE_START - STORE_READ
 
     def finish(self) -> int:
         """Cycles of the run, when all passes have been told."""
@@ -275,7 +275,7 @@ class Front:
         start = self._port.issue(self._row_taken + 1, beats)
         transfer = self._queue[len(self._started) - 1][0]
         words = beats * self._bus_words
-        self._banks.sweep(start + LANDED - 1, transfer.glb_address + self._moved, words, self._bus_words)
+        self._banks.sweep(True, start + LANDED - 1, transfer.glb_address + self._moved, words, self._bus_words)
         self._moved += words
         if not self._pending:
             self._splitter_free = self._port.issued
@@ -285,7 +285,7 @@ class Front:
 
     def _store_row(self, transfer: Transfer) -> int:
         first = max(self._row_taken + STORE_START - 1, self._store_free)
-        self._banks.sweep(first - STORE_READ, transfer.glb_address, transfer.words, self._bus_words)
+        self._banks.sweep(False, first - STORE_READ, transfer.glb_address, transfer.words, self._bus_words)
         self._store_free = first + transfer.words // self._bus_words
         self._splitter_free = self._row_taken + 1
         return self._store_free - 1 + STORED

@@ -104,16 +104,13 @@ class Ifmap:
     """The ifmap stream: beats are fetched some ahead of their sending, and sent in order. A PE takes a beat as soon
     as it has room; the next one follows when all have taken it.
 
-    It is asked: `catch_up` sends what is known to go before a cycle, `arrival` all up to a word. So that what takes
-    banks before it, the ofmap, is known when it fetches.
+    It is asked: `catch_up` sends what is known to go before a cycle, `arrival` all up to a word.
 
     pops: by PE, the last cycle of each word in its ifmap queue; pixels: by column, of its pixel queue in the pass.
     """
 
-    def __init__(self, machine: MachineConfig, front: Front, banks: Banks, known: Callable[[int], None]) -> None:
-        """known(cycle): makes sure that the ofmap is known before a cycle."""
-        self._front, self._banks, self._ofmap_known, self.reader = front, banks, known, Reader()
-        self._is_fetching = False
+    def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
+        self._front, self._banks, self.reader = front, banks, Reader()
         self.sent = -1  # cycle of the last beat
         self.depth, self._pixel_depth = machine.ifmap_words, machine.pixel_words
         self.pops: list[list[int]] = [[] for _ in range(SET_ROWS * machine.cols)]
@@ -148,8 +145,8 @@ class Ifmap:
         return arrived[word]
 
     def catch_up(self, cycle: int) -> None:
-        """Sends the beats that are known to go before a cycle; all are while one is fetched."""
-        while not self._is_fetching and self._left and self._known < cycle and self._send(cycle):
+        """Sends the beats that are known to go before a cycle."""
+        while self._left and self._known < cycle and self._send(cycle):
             pass
 
     def _send(self, limit: int) -> bool:
@@ -193,16 +190,13 @@ class Ifmap:
 
     def _fetch(self) -> None:
         """Beats are fetched as far as is known, each when no client before the stream takes its banks."""
-        reader, banks, self._is_fetching = self.reader, self._banks, True
-        fetched, masks, known = self._fetched, self._masks, self._ofmap_known
+        reader, banks = self.reader, self._banks
+        fetched, masks, known = self._fetched, self._masks, self._front.know_transfers
         while reader.is_known and (mask := next(masks, None)) is not None:
             position, granted = reader.position(), None
             if mask:
-                granted = reader.ask(position)
-                self._front.know_loads(granted)
-                granted = banks.grant(granted, mask, Stream.IFMAP, known, NEVER)
+                granted = banks.grant(reader.ask(position), mask, Stream.IFMAP, known, NEVER)
             fetched.append(reader.fetch(position, granted))
-        self._is_fetching = False
 
 
 class Words:
@@ -283,7 +277,7 @@ class Filters:
     """
 
     def __init__(self, front: Front, machine: MachineConfig, banks: Banks, known: Callable[[int], None]) -> None:
-        """known(cycle): makes sure that ofmap and ifmap stream are known before a cycle."""
+        """known(cycle): makes sure that transfers and ifmap stream are known before a cycle."""
         self._front, self._depth, self._lanes = front, machine.filter_words, machine.filter_lanes
         self.stream = Words(banks, Stream.FILTER, known, self._chunk_there)
         # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each.

@@ -30,7 +30,7 @@ class Units:
     def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
         self.machine, self.front, self.banks = machine, front, banks
         self.drain = Drain(banks, self._streams_known)
-        self.ifmap = Ifmap(machine, front, banks, self.drain.run_until)
+        self.ifmap = Ifmap(machine, front, banks)
         self.filters = Filters(front, machine, banks, self._ifmap_known)
         self.depthwise = Words(banks, Stream.DEPTHWISE, self._all_known)
         # Words A and B of elementwise passes.
@@ -41,14 +41,13 @@ class Units:
         self.slow = 4 // machine.multipliers
 
     def _ifmap_known(self, cycle: int) -> None:
-        """Loads, ofmap and ifmap stream are worked out up to a cycle, as far as is known: filters may come while the
-        ifmap stream, which knows loads too, rests."""
-        self.front.know_loads(cycle)
-        self.drain.run_until(cycle)
+        """Transfers and ifmap stream are worked out up to a cycle, as far as is known: filters may come while the
+        ifmap stream, which knows transfers too, rests."""
+        self.front.know_transfers(cycle)
         self.ifmap.catch_up(cycle)
 
     def _streams_known(self, cycle: int) -> None:
-        """Likewise ofmap, ifmap and filter stream."""
+        """Likewise the filter stream."""
         self._ifmap_known(cycle)
         if self.convolution:
             self.convolution.send_filters(cycle)

@@ -83,7 +83,7 @@ module dma_load
   );
 
   assign glb_request_o = '{
-    write:   1'b1,
+    last:    landing.done,
     address: landing.address,
     strobe:  16'({8 * BUS_WORDS{1'b1}}),
     data:    128'(landing.data)

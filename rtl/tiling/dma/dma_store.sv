@@ -50,7 +50,7 @@ module dma_store
   assign glb_valid_o   = beat_valid && count + CountWidth'(pending_q) < CountWidth'(WORDS);
   assign granted       = glb_valid_o && glb_ready_i;
   assign glb_request_o = '{
-    write:   1'b0,
+    last:    1'b0,
     address: beat_address,
     strobe:  16'({8 * BUS_WORDS{1'b1}}),
     data:    '0
