@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
+from compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
 from compiler.plan.arrival import Piece
 from compiler.plan.filters import Packed, least_words
@@ -186,9 +186,11 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     if not packings:
         raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows",
                          layer=group.name)
-    # Of equals the smaller: what reads the output waits for the sums of the last tile only.
+    # Of equals the smaller: what reads the output waits for the sums of the last tile only. But of pointwise work each
+    # tile reads the ifmap, whose words wait for banks while the sums of the tile before leave.
+    larger = -1 if isinstance(group, Pointwise) else 1
     cycles = {packing: sum(least[r][packing].cycles for r in rows) for packing in packings}
-    chosen = min(packings, key=lambda packing: (cycles[packing], packing.tile, packing.mode))
+    chosen = min(packings, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode))
     constants.packing, packed = chosen, words.filters(chosen)
     buffer = whole(group.name, "filters", packed.size, *plan.spans[n], loaded=True)
     first = constants.mapping_of(rows[0])
@@ -263,7 +265,8 @@ def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -
         return
     least = {r: cheapest(machine, group, r, way) for r in rows}
     found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
-    yield from sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), of[rows[0]].tile))
+    larger = -1 if isinstance(group, Pointwise) else 1
+    yield from sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), larger * of[rows[0]].tile))
 
 
 def _chunk_groups(packed: np.ndarray) -> list[int]:

@@ -24,6 +24,7 @@ from model.streams import inside, positions, read
 from runtime.folders import ROOT
 from runtime.shipped import MODEL
 from tb.compiler.test_networks import compiled, draw_images, late_network, network
+from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
 NETWORKS = 16
 WIDE = MachineConfig(bus_words=2, filter_lanes=2)
@@ -108,6 +109,23 @@ def test_each_layer_fetches_its_constants_and_maps(shipped: dict[int, Stages]) -
         filling = counters["DRAM_READ_BYTES"] - constants - ifmap  # to whole beats
         assert 0 <= filling <= 3 * 8, step.group.layer
         assert counters["DRAM_WRITE_BYTES"] == ofmap, step.group.layer
+
+
+def test_an_expansion_reads_its_ifmap_once(seed: int, tmp_path: Path) -> None:
+    """Where the words that a pointwise layer makes take longer than all else, no tile reads the ifmap again."""
+    rng, net, path = np.random.default_rng(seed), TfliteBuilder("expansion"), tmp_path / "net.tflite"
+
+    def constants(*shape: int, channels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return weights(rng, *shape), scales(rng, channels), bias(rng, channels)
+
+    out, side = Quant(0.05, -128), int(rng.choice([32, 40, 48]))
+    x = net.input("image", (1, side, side, 8), INPUT)
+    x = net.conv("wide", x, *constants(48, 1, 1, 8, channels=48), out)
+    x = net.depthwise("halves", x, *constants(1, 3, 3, 48, channels=48), out, stride=2)
+    path.write_bytes(net.build([net.conv("narrow", x, *constants(8, 1, 1, 48, channels=8), out)]))
+    stages = compile_network(path, effort=8)
+    assert stages.steps[0].group.kind == "pointwise"
+    assert by_layer(stages.image)[0]["GLB_IFMAP_BYTES"] == side * side * 8
 
 
 def test_maps_that_go_through_dram(shipped: dict[int, Stages]) -> None:
