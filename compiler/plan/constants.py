@@ -147,7 +147,7 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
     found = []
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
-        constants = WorkConstants(group, sliced(group, segment.slices), machine, segment.way)
+        constants = WorkConstants(group, sliced(group, segment.slices_of(n)), machine, segment.way_of(n))
         found.append(constants)
         life = plan.spans[n]
         if isinstance(group, (Depthwise, Separable)):
@@ -169,7 +169,7 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if segment.way in (Way.IN_PLACE, Way.STRIPES):
+        if constants.way in (Way.IN_PLACE, Way.STRIPES):
             _place_resident(plan, n, constants, packed[n], machine, space)
         else:
             _place_streamed(plan, n, constants, packed[n], machine, space)
@@ -216,7 +216,7 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
     jobs = plan.jobs_of[n]
-    for found in _alike(machine, constants.part, [job.last - job.first for job in jobs], segment.way):
+    for found in _alike(machine, constants.part, [job.last - job.first for job in jobs], constants.way):
         mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
