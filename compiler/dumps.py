@@ -47,7 +47,7 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
     names = " ".join(group.name for group in segment.groups)
     rows = f" of {segment.rows} rows" if segment.rows else ""
     rows += f" {segment.slices} of filters" if segment.slices > 1 else ""
-    rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)] if segment.way is Way.STRIPES else []
+    rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)]
     return (f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
             f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
             f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
@@ -61,9 +61,9 @@ def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:
 
 
 def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
-    segment = plan.segment_of[step.index]
-    rows = [job.last - job.first for job in plan.jobs_of[step.index]]
-    legal = mappings_of(machine, sliced(step.group, segment.slices), max(rows), segment.way)
+    n = step.index
+    segment, rows = plan.segment_of[n], [job.last - job.first for job in plan.jobs_of[n]]
+    legal = mappings_of(machine, sliced(step.group, segment.slices_of(n)), max(rows), segment.way_of(n))
     bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words, 1)
     cycles = step.estimate(machine)
     return (f"{step.group.layer:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "

@@ -168,7 +168,7 @@ def _places(plan: Plan, n: int) -> tuple[str, str]:
     if segment.way is Way.IN_PLACE:
         return ifmap, "DRAM, in place of the ifmap" if segment.to_dram else "in place of the ifmap"
     ofmap = _place(plan.made[n].layout, n == segment.last - 1 and segment.to_dram)
-    return ifmap, f"{ofmap}, in {segment.slices} slices" if segment.slices > 1 else ofmap
+    return ifmap, f"{ofmap}, in {segment.slices_of(n)} slices" if segment.slices_of(n) > 1 else ofmap
 
 
 def _place(layout: FeatureMap, in_dram: bool) -> str:

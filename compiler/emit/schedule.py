@@ -86,7 +86,7 @@ class _Emitter:
         n, segment = job.group, self.plan.segment_of[job.group]
         constants = self.constants[n]
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
-        if segment.way is Way.CHANNELS:
+        if segment.way_of(n) is Way.CHANNELS:
             source = replace(source, address=source.address + self._turns[n] % 2 * source.words)
             self._load_slice(group, source, job)
         elif n == segment.first and segment.from_dram:
@@ -98,7 +98,9 @@ class _Emitter:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
         turn = self._turns[n]
-        if segment.slices > 1:
+        if n + 1 < segment.last:
+            made = _planes(made, segment.slices_of(n), job.slice)
+        elif segment.slices > 1:
             made = replace(made, address=made.address + turn % 2 * made.words)
         descriptor = job_descriptor(self.machine, constants, job, source, made, others, turn)
         read = rows_region(source, *job.reads)
@@ -192,6 +194,12 @@ class _Emitter:
 def _rows_of(other: FeatureMap, made: FeatureMap, job: Job) -> tuple[int, int]:
     """Rows of an operand that a job reads: of a single one all jobs read that."""
     return (0, 1) if other.rows < made.rows else (job.first, job.last)
+
+
+def _planes(made: FeatureMap, slices: int, number: int) -> FeatureMap:
+    """One of so many slices of the planes of a map; the map, if it is one."""
+    groups = made.groups // slices
+    return replace(made, groups=groups, address=made.address + number * groups * made.group_step)
 
 
 def _inputs(groups: list[Group]) -> list[Map]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network cut into segments and jobs: which groups run together, in which order, and what lies in the GLB.
 
-A segment is a run of groups in one of six ways:
+A segment is a run of groups in one of seven ways:
   WHOLE     one group, input and output in the GLB, one job
   SLICES    one group, input in the GLB, a job per slice of the filters, whose output goes to DRAM
   IN_PLACE  one group whose output takes the rows of its input as they die, a job per stripe of rows
@@ -10,6 +10,8 @@ A segment is a run of groups in one of six ways:
             there are several, whose output goes to DRAM
   CHANNELS  one group that does not mix channels, a job for each slice of them of a stripe; what a job reads comes from
             DRAM for it alone, and what it makes goes there
+  SLICED    a group that does not mix channels, as in CHANNELS, and one of filters behind it, as in REFETCH: of the map
+            between them one stripe stays, in planes
 The input of a segment comes from the GLB or row by row from DRAM, its output stays or goes to DRAM.
 Halo rows are kept, nothing is computed twice.
 """
@@ -30,6 +32,7 @@ class Way(Enum):
     STRIPES = "stripes"
     REFETCH = "stripes, filters again"
     CHANNELS = "slices of channels"
+    SLICED = "slices of channels, then of filters"
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,9 @@ class Job:
 class Segment:
     """groups: first and last + 1; rows: output rows of the last group in a stripe (0: whole maps); slices: of the
     filters or channels; ahead: the input of a stripe comes from DRAM while the one before is worked on; lead: stripes
-    that each group is ahead of the one behind it; beside: GLB words of maps that are there meanwhile, beside the
-    segment's source and output; fetched: words of those that come from DRAM, for this segment."""
+    that each group is ahead of the one behind it; channels: slices of those of the first group, where `slices` are of
+    the filters of the second; beside: GLB words of maps that are there meanwhile, beside the segment's source and
+    output; fetched: words of those that come from DRAM, for this segment."""
 
     network: tuple[Group, ...] = field(compare=False, repr=False)
     first: int
@@ -61,6 +65,7 @@ class Segment:
     slices: int = 1
     ahead: bool = True
     lead: int = 1
+    channels: int = 1
     beside: int = 0
     fetched: int = 0
 
@@ -71,9 +76,22 @@ class Segment:
     @cached_property
     def key(self) -> tuple:
         """What it is, whichever network it stands in."""
-        groups = tuple((group.layer, group.images) for group in self.groups)
-        order = self.rows, self.slices, self.ahead, self.lead
-        return groups, self.way, order, self.from_dram, self.to_dram, self.beside
+        return tuple((group.layer, group.images) for group in self.groups), self.choices, self.beside
+
+    @property
+    def choices(self) -> tuple:
+        """What was chosen for its groups."""
+        return (self.way, self.rows, self.slices, self.channels, self.ahead, self.lead, self.from_dram, self.to_dram)
+
+    def way_of(self, n: int) -> Way:
+        """The way of group n of the network by itself."""
+        if self.way is not Way.SLICED:
+            return self.way
+        return Way.CHANNELS if n == self.first else Way.REFETCH
+
+    def slices_of(self, n: int) -> int:
+        """Of the filters or channels of group n of the network."""
+        return self.channels if self.way is Way.SLICED and n == self.first else self.slices
 
     @cached_property
     def jobs(self) -> list[Job]:
@@ -82,6 +100,10 @@ class Segment:
         heights = [group.map_shape[0] for group in self.groups]
         if self.way in (Way.WHOLE, Way.SLICES):
             return [replace(self._job(0, 0, heights[0]), slice=n) for n in range(self.slices)]
+        if self.way is Way.SLICED:
+            stripes = [(first, min(first + self.rows, heights[1])) for first in range(0, heights[1], self.rows)]
+            return [replace(self._job(n, *stripe), slice=k) for stripe in stripes for n in (0, 1)
+                    for k in range(self.slices_of(self.first + n))]
         targets = self._targets(heights)
         stripes, depth = len(targets[-1]), len(targets)
         made, jobs = [0] * depth, []
@@ -124,7 +146,7 @@ class Segment:
         if self.groups[0].source.planar:
             return self.groups[0].source.shape[0]
         readers = [job for job in self.jobs if job.group == self.first]
-        if self.way is Way.CHANNELS or not self.ahead:
+        if self.way_of(self.first) is Way.CHANNELS or not self.ahead:
             return max(1, *(job.reads[1] - job.reads[0] for job in readers))
         ends = [*readers[1:], readers[-1]]
         return min(self.groups[0].source.shape[0], max(1, *(b.reads[1] - a.reads[0] for a, b in zip(readers, ends))))

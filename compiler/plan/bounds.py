@@ -49,30 +49,33 @@ class Bounds:
     @cached_property
     def _parts(self) -> list[Group]:
         """Of which the jobs of each group are."""
-        return [sliced(group, self.segment.slices) for group in self.segment.groups]
+        segment = self.segment
+        return [sliced(group, segment.slices_of(n)) for n, group in enumerate(segment.groups, segment.first)]
 
     @cached_property
     def _least_filters(self) -> int:
         """Of a group whose filters come for each job: words that the mapping that needs least keeps."""
-        if not isinstance(self.segment.groups[0], Filtered):
+        segment, group = self.segment, self.segment.groups[-1]
+        if not isinstance(group, Filtered):
             return 0
-        rows = self.segment.rows or self.segment.groups[0].map_shape[0]
-        return smallest_words(self.machine, self._parts[0], rows, self.segment.way)
+        rows = segment.rows or group.map_shape[0]
+        return smallest_words(self.machine, self._parts[-1], rows, segment.way_of(segment.last - 1))
 
     @cached_property
     def peak_words(self) -> int:
         """A lower bound of the GLB words in use at the fullest moment."""
         segment, groups = self.segment, self.segment.groups
-        if segment.way in COMING:
-            constants = [_shared_words(groups[0]) + self._least_filters]
+        if segment.way_of(segment.last - 1) in COMING:
+            constants = [*map(_shared_words, groups)]
+            constants[-1] += self._least_filters
         else:
             constants = [constant_words(group, self.machine) for group in groups]
-        if segment.way is Way.CHANNELS:
+        if segment.way_of(segment.first) is Way.CHANNELS:
             part = self._parts[0]
-            words = segment.input_ring_rows() * part.source.layout.row_words
-            words += segment.rows * part.output.layout.row_words
-            return segment.beside + constants[0] + 2 * words
-        if segment.way in (Way.STRIPES, Way.REFETCH):
+            constants[0] += 2 * segment.input_ring_rows() * part.source.layout.row_words
+            if segment.way is Way.CHANNELS:
+                return segment.beside + constants[0] + 2 * segment.rows * part.output.layout.row_words
+        if segment.way in (Way.STRIPES, Way.REFETCH, Way.SLICED):
             return segment.beside + max(self._words_by_job(constants))
         images, row = max(groups[0].images, 1), groups[0].source.layout.row_words
         source, made = (images * tensor.layout.words for tensor in (groups[0].source, groups[0].output))
@@ -106,8 +109,11 @@ class Bounds:
             yield there + unread * source_row + rows * made_row // segment.slices
 
     def _unread_rows(self) -> list[int]:
-        """For each job of a segment that goes stripe by stripe, the rows of its source that are there."""
+        """For each job of a segment that goes stripe by stripe, the rows of its source that are there; none of one that
+        comes in slices."""
         segment, source = self.segment, self.segment.groups[0].source
+        if segment.way is Way.SLICED:
+            return [0] * len(segment.jobs)
         height, ring = source.shape[0], segment.input_ring_rows() if segment.from_dram or source.planar else 0
         rows, found = 0, []
         for job in reversed(segment.jobs):
@@ -120,13 +126,14 @@ class Bounds:
     def _mappings(self) -> dict[tuple[int, int], Mapping]:
         """Of each group's jobs, by the group's number and the rows."""
         kinds = {(job.group, job.last - job.first) for job in self.segment.jobs}
-        return {(n, rows): self._mapping(self._parts[n - self.segment.first], rows) for n, rows in kinds}
+        return {(n, rows): self._mapping(n, rows) for n, rows in kinds}
 
-    def _mapping(self, group: Group, rows: int) -> Mapping:
+    def _mapping(self, n: int, rows: int) -> Mapping:
         """The cheapest; where filters come while a job runs, the cheapest whose filters may fit: those of a tile stay
         for all inner blocks of pixels, all of them for all outer blocks."""
-        found = mappings_of(self.machine, group, rows, self.segment.way)
-        if self.segment.way not in COMING or not isinstance(group, Filtered):
+        group, way = self._parts[n - self.segment.first], self.segment.way_of(n)
+        found = mappings_of(self.machine, group, rows, way)
+        if way not in COMING or not isinstance(group, Filtered):
             return found[0]
         rest = self.machine.glb_words - self.peak_words + self._least_filters - LEAST_CHUNK_WORDS
         return next((m for m in found if least_words(group, m) <= rest), None) or min(
@@ -150,8 +157,14 @@ class Bounds:
                 total += self._drained(before)  # the rows of the job before have to be written first
         if not self.segment.ahead:  # each stripe's input is waited for
             total += self.segment.groups[0].source.layout.words // self.machine.bus_words
-        turns = TURN * len(jobs) if self.segment.from_dram and self.segment.to_dram else 0
+        turns = TURN * self._passes if self.segment.from_dram and self.segment.to_dram else 0
         return max(total, self.dram_words // self.machine.bus_words + turns)
+
+    @property
+    def _passes(self) -> int:
+        """Jobs; where slices of channels come before, those of the other group."""
+        segment = self.segment
+        return sum(segment.way is not Way.SLICED or job.group > segment.first for job in segment.jobs)
 
     def _drained(self, job: Job) -> int:
         """Cycles from a job's last multiplication until what it makes can be read."""
@@ -170,7 +183,8 @@ class Bounds:
         group, job = self.segment.groups[0], self.segment.jobs[0]
         words = _shared_words(group) + (LEAST_CHUNK_WORDS if isinstance(group, Filtered) else 0)
         if self.segment.from_dram:
-            source = (self._parts[0] if self.segment.way is Way.CHANNELS else group).source
+            in_slices = self.segment.way_of(self.segment.first) is Way.CHANNELS
+            source = (self._parts[0] if in_slices else group).source
             words += (job.reads[1] - job.reads[0]) * source.layout.row_words
         return words
 
@@ -179,9 +193,9 @@ class Bounds:
         """Of maps, from DRAM and to it."""
         segment, groups = self.segment, self.segment.groups
         words = groups[0].source.layout.words if segment.from_dram else 0
-        if segment.way is Way.CHANNELS:  # halo rows come again
-            rows = sum(job.reads[1] - job.reads[0] for job in segment.jobs)
-            words = rows * words // (groups[0].source.shape[0] * segment.slices)
+        if segment.way_of(segment.first) is Way.CHANNELS:  # halo rows come again
+            rows = sum(job.reads[1] - job.reads[0] for job in segment.jobs if job.group == segment.first)
+            words = rows * words // (groups[0].source.shape[0] * segment.slices_of(segment.first))
         words += groups[-1].output.layout.words if segment.to_dram else 0
         return max(groups[0].images, 1) * words + segment.fetched
 
@@ -189,9 +203,9 @@ class Bounds:
     def dram_words(self) -> int:
         """Of maps and constants, from DRAM and to it."""
         words = self.map_words + sum(constant_words(group, self.machine) for group in self.segment.groups)
-        if self.segment.way is Way.REFETCH:
-            stripes = len(self.segment.jobs) // self.segment.slices
-            words += (stripes - 1) * resident_words(self.segment.groups[0], self.machine)
+        if self.segment.way_of(self.segment.last - 1) is Way.REFETCH:
+            stripes = self._passes // self.segment.slices
+            words += (stripes - 1) * resident_words(self.segment.groups[-1], self.machine)
         return words
 
     def cost(self, objective: str, port_busy: float) -> tuple[float, float]:

@@ -8,14 +8,14 @@ import numpy as np
 
 from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
+from compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable, sliced
 from compiler.ir.plan import Job, Plan, Way
 from compiler.plan.arrival import Piece
 from compiler.plan.filters import Packed, least_words
 from compiler.plan.mappings import cheapest, mappings_of, stays
 from compiler.plan.placement import Space
 from compiler.target.blocks import Blocks, Filters
-from compiler.target.mapping import Mapping, Packing, prefers_large_tiles
+from compiler.target.mapping import Mapping, Packing
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.encoding import TABLE_WORDS
 
@@ -147,7 +147,7 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
     found = []
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
-        constants = WorkConstants(group, sliced(group, segment.slices), machine, segment.way)
+        constants = WorkConstants(group, sliced(group, segment.slices_of(n)), machine, segment.way_of(n))
         found.append(constants)
         life = plan.spans[n]
         if isinstance(group, (Depthwise, Separable)):
@@ -169,7 +169,7 @@ def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, sp
         space.place(buffer)
         constants.add("table", table, buffer)
         constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if segment.way in (Way.IN_PLACE, Way.STRIPES):
+        if constants.way in (Way.IN_PLACE, Way.STRIPES):
             _place_resident(plan, n, constants, packed[n], machine, space)
         else:
             _place_streamed(plan, n, constants, packed[n], machine, space)
@@ -186,7 +186,9 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     if not packings:
         raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows",
                          layer=group.name)
-    larger = -1 if prefers_large_tiles(group) else 1
+    # Of equals the smaller: what reads the output waits for the sums of the last tile only. But of pointwise work each
+    # tile reads the ifmap, whose words wait for banks while the sums of the tile before leave.
+    larger = -1 if isinstance(group, Pointwise) else 1
     cycles = {packing: sum(least[r][packing].cycles for r in rows) for packing in packings}
     chosen = min(packings, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode))
     constants.packing, packed = chosen, words.filters(chosen)
@@ -214,7 +216,7 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     group, (birth, death), segment = plan.groups[n], plan.spans[n], plan.segment_of[n]
     free = space.largest_free(birth, death)
     jobs = plan.jobs_of[n]
-    for found in _alike(machine, constants.part, [job.last - job.first for job in jobs], segment.way):
+    for found in _alike(machine, constants.part, [job.last - job.first for job in jobs], constants.way):
         mapping, *_ = found.values()
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
@@ -263,7 +265,7 @@ def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -
         return
     least = {r: cheapest(machine, group, r, way) for r in rows}
     found = [{r: least[r][packing] for r in rows} for packing in set.intersection(*map(set, least.values()))]
-    larger = -1 if prefers_large_tiles(group) else 1
+    larger = -1 if isinstance(group, Pointwise) else 1
     yield from sorted(found, key=lambda of: (sum(of[r].cycles for r in rows), larger * of[rows[0]].tile))
 
 

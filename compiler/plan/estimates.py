@@ -75,9 +75,7 @@ class Estimates:
 
     def _key(self, segment: Segment) -> tuple:
         """Without what is there beside it."""
-        groups = tuple(map(self._kind, segment.groups))
-        return (groups, segment.way, segment.rows, segment.from_dram, segment.to_dram, segment.slices, segment.ahead,
-                segment.lead)
+        return tuple(map(self._kind, segment.groups)), segment.choices
 
     def _kind(self, group: Group) -> int:
         """The same of groups of which segments cost the same."""

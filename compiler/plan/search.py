@@ -75,12 +75,15 @@ def place(plan: Plan, machine: MachineConfig, effort: int) -> Placed:
     """Gives every buffer its address. effort: arrangements that are tried. Raises Refused.
 
     A random search (simulated annealing), the same at every run, begun anew a few times: the arrangement that
-    lets most constants come early and has the best mappings.
+    lets most constants come early and has the best mappings. Of many jobs few are tried: where none of these finds
+    places, as many more as of few jobs, up to HOPELESS.
     """
     search = _Search(plan, machine)
     share = FEW_JOBS / max(FEW_JOBS, len(plan.jobs))  # a try takes longer the more jobs there are
     for start in range(STARTS):
         search.anneal(np.random.default_rng(start), math.ceil(effort * share / STARTS))
+    if search.best is None:
+        search.anneal(np.random.default_rng(STARTS), min(effort, HOPELESS))
     if search.best is None:
         raise Refused(plan.segment_of[search.failed.most_common(1)[0][0]])
     addresses = {buffer.name: buffer.address for buffer in search.best.buffers}

@@ -19,6 +19,7 @@ from model.encoding import Operation
 
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)
+SLICE_BLOCKS = 8  # of channels, of a group in front of one whose filters come again
 MOST_GROUPS = 4  # of a segment
 MOST_BEFORE = 32  # segments that one is tried behind
 WAITED = {"cycles": (1, 0), "bytes": (0, 1), "energy": (LEAKAGE_PJ, 1)}  # by which a cycle's wait adds to a cost
@@ -211,6 +212,10 @@ def _segments(flow: Flow, first: int, from_dram: bool, most: int) -> Iterator[Se
         if from_dram and to_dram:
             for rows, slices in _channel_slices(group):
                 yield segment(first + 1, Way.CHANNELS, rows, True, True, slices)
+    for rows, slices, channels in _sliced(flow, first) if from_dram and most > 1 else ():
+        for to_dram in flow.exits(first + 1):
+            if slices == 1 or to_dram:
+                yield replace(segment(first + 2, Way.SLICED, rows, True, to_dram, slices), channels=channels)
     if group.at_once:
         return
     in_place = (not from_dram and flow.passed_on(first - 1) and not flow.held(first)
@@ -241,6 +246,24 @@ def _refetched(group: Group) -> Iterator[tuple[int, int]]:
         for slices in (1, *SLICES):
             if slices <= most and len(group.filters) % (8 * slices) == 0 and (rows < height or slices > 1):
                 yield rows, slices
+
+
+def _sliced(flow: Flow, first: int) -> Iterator[tuple[int, int, int]]:
+    """(rows of a stripe, slices of filters, slices of channels) of a group that does not mix channels and the one
+    behind it, whose filters come again for each stripe."""
+    if first + 1 == len(flow.groups) or not flow.passed_on(first):
+        return
+    group, behind = flow.groups[first : first + 2]
+    blocks, rest = divmod(group.source.shape[2], 8)
+    alone = not isinstance(group, Depthwise) or group.source.shape[2] != group.output.shape[2] or group.operations
+    if alone or rest or blocks < 2 or type(behind) is not Pointwise or behind.averaged or behind.others:
+        return
+    channels = next(n for n in range(2, blocks + 1) if blocks % n == 0 and blocks <= n * SLICE_BLOCKS)
+    height, most = behind.map_shape[0], SLICES[-1] if can_be_sliced(behind) else 1
+    for rows in sorted({min(each, height) for each in STRIPE_ROWS}):
+        for slices in (1, *SLICES):
+            if slices <= most and len(behind.filters) % (8 * slices) == 0:
+                yield rows, slices, channels
 
 
 def _channel_slices(group: Group) -> Iterator[tuple[int, int]]:

@@ -35,11 +35,11 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
                             for k, maker in enumerate(flow.makers[n][1:])))
         if segment.way is Way.IN_PLACE:
             made.append(_in_place(groups, n, read[-1], segment))
-        elif segment.slices > 1:
-            made.append(_slices(jobs, n, group, segment))
         elif n + 1 < segment.last:
             made.append(_between(jobs, n, group, segment))
-        elif segment.to_dram and segment.way in (Way.STRIPES, Way.REFETCH):
+        elif segment.slices > 1:
+            made.append(_slices(jobs, n, group, segment))
+        elif segment.to_dram and segment.way_of(n) in (Way.STRIPES, Way.REFETCH):
             made.append(_staged(jobs, n, group, segment, free_behind.get(n, 0)))
         elif not segment.to_dram and not flow.passed_on(n):
             made.append(_held(jobs, n, flow))
@@ -78,8 +78,8 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
     """An input that comes row by row, or that of several images whole, from DRAM; slices of channels in two places in
     turn, each for a job."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
-    if segment.way is Way.CHANNELS:
-        layout = _draft(sliced(group, segment.slices).source, rows)
+    if segment.way_of(n) is Way.CHANNELS:
+        layout = _draft(sliced(group, segment.slices_of(n)).source, rows)
         return MapPlan(layout, whole(group.name, "input slices", 2 * layout.words, *span(jobs, n), loaded=True))
     layout = _draft(group.source, rows, group.images)
     layout = replace(layout, planar=in_planes or layout.planar)
@@ -106,7 +106,8 @@ def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    layout = replace(_draft(group.output, segment.ring_rows(n - segment.first)), planar=False)
+    layout = _draft(group.output, segment.ring_rows(n - segment.first))
+    layout = replace(layout, planar=segment.way is Way.SLICED)  # so that a slice of channels lies in one piece
     return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
 
 

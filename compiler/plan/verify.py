@@ -34,7 +34,7 @@ def verify_plan(plan: Plan) -> None:
             if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], maker):
                 raise Inconsistent(f"group {name}: a job from row {job.first} on reads what "
                                    f"{plan.groups[maker].name} has not made before")
-        slices[n] = (slices[n] + 1) % plan.segment_of[n].slices
+        slices[n] = (slices[n] + 1) % plan.segment_of[n].slices_of(n)
         if slices[n] == 0:
             rows[n] = job.last
     for segment in plan.segments:

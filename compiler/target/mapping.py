@@ -64,16 +64,11 @@ def mappings(machine: MachineConfig, group: Group, rows: int, whole: bool = Fals
         found += [] if group.images else _row_stationary(machine, group, rows)
     else:
         found = [*_separables(machine, group, rows), *(_flat(machine, group) if whole and group.flat else ())]
-    larger = -1 if prefers_large_tiles(group) else 1
-    return sorted(found, key=lambda m: (m.cycles, larger * m.tile, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels,
+    # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what
+    # reads the ofmap waits for the sums of the last.
+    kept = -1 if isinstance(group, Separable) else 1
+    return sorted(found, key=lambda m: (m.cycles, kept * m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels,
                                         m.mode))
-
-
-def prefers_large_tiles(group: Group) -> bool:
-    """Of mappings that take the same cycles: each tile reads the ifmap, whose words wait for banks while the sums of the
-    tile before leave. Where words are kept for all tiles, smaller ones are better: what reads the ofmap waits for the
-    sums of the last."""
-    return not isinstance(group, Separable)
 
 
 def _elementwise(group: Elementwise, rows: int) -> Mapping:

@@ -89,6 +89,7 @@ def seen(stages: Stages) -> set[str]:
         "filters again": False in again,
         "filters again, in slices": True in again,
         "slices of channels": any(segment.way is Way.CHANNELS for segment in segments),
+        "slices of channels, then of filters": any(segment.way is Way.SLICED for segment in segments),
         "halves": sum(isinstance(group, Separable) for group in stages.groups)
         > sum(isinstance(group, Separable) for group in groups),
         "odd blocks": any(
