@@ -6,7 +6,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph
 from compiler.ir.layer import Group, sliced
-from compiler.ir.plan import Plan, Segment, Way
+from compiler.ir.plan import Plan, Segment
 from compiler.passes.fold_moves import why_kept
 from compiler.plan.bounds import Bounds
 from compiler.plan.flow import Flow

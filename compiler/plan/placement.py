@@ -3,7 +3,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from compiler.ir.buffer import Buffer
@@ -37,16 +37,10 @@ class Space:
     def free_from(self, buffer: Buffer, words: int) -> list[float]:
         """For each run of so many words of a placed buffer, the jobs that are over when all of them can be loaded: the
         last one in part where words of a ring fall free while it runs."""
-        low, size = buffer.address, buffer.words
-        high, found = low + size, [0.0] * -(-size // words)
-        for _, start, end, jobs in self._until[: bisect_left(self._until, (buffer.birth,))]:
-            if start < high and end > low:
-                first = start - low if start > low else 0
-                last = end - low if end < high else size
-                for run in range(first // words, (last - 1) // words + 1):
-                    if jobs > found[run]:
-                        found[run] = jobs
-        return found
+        return _runs(self._until_birth(buffer), buffer.address, buffer.words, words)
+
+    def _until_birth(self, buffer: Buffer) -> list[tuple[int, int, int, float]]:
+        return self._until[: bisect_left(self._until, (buffer.birth,))]
 
     def pieces(self) -> list[Piece]:
         """What is loaded as a whole."""
@@ -122,12 +116,12 @@ class Space:
     def _free_from(self, buffer: Buffer, addresses: list[int]) -> list[float]:
         """For each address at which a buffer fits, the jobs that are over when all of its words can be loaded; of one
         that chunks pass through, the sum of those of its slots, in their order."""
+        before, size, found = self._until_birth(buffer), buffer.words, []
         if buffer.rotates:
-            return [_order(self.free_from(replace(buffer, address=address), buffer.chunk))[0] for address in addresses]
-        before, found = self._until[: bisect_left(self._until, (buffer.birth,))], []
+            return [_order(_runs(before, address, size, buffer.chunk))[0] for address in addresses]
         before.reverse()
         for address in addresses:
-            last, latest = address + buffer.words, 0.0
+            last, latest = address + size, 0.0
             for dead, start, end, jobs in before:
                 if start < last and end > address:
                     latest = max(latest, jobs)
@@ -135,6 +129,19 @@ class Space:
                     break
             found.append(latest)
         return found
+
+
+def _runs(before: list[tuple[int, int, int, float]], low: int, size: int, words: int) -> list[float]:
+    """`Space.free_from` of a buffer of a size at an address, of what is over before its birth."""
+    high, found = low + size, [0.0] * -(-size // words)
+    for _, start, end, jobs in before:
+        if start < high and end > low:
+            first = start - low if start > low else 0
+            last = end - low if end < high else size
+            for run in range(first // words, (last - 1) // words + 1):
+                if jobs > found[run]:
+                    found[run] = jobs
+    return found
 
 
 def _pieces(buffer: Buffer, free: list[float]) -> list[Piece]:

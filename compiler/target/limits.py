@@ -60,10 +60,15 @@ def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:
     return tuple(lanes * -(-(count // lanes - row) // SET_ROWS) for row in range(SET_ROWS))
 
 
+def most_dealt(machine: MachineConfig, count: int) -> int:
+    """Filters of a tile for the row of a set that has most: the first."""
+    return machine.filter_lanes * -(-(count // machine.filter_lanes) // SET_ROWS)
+
+
 def most_filters(machine: MachineConfig, pixels: int) -> int:
     """Filters of a tile whose sums the PEs hold, in blocks of 8; 0: not even one block."""
     most = SET_ROWS * (machine.psum_words // pixels) // 8 * 8
-    while max(dealt_filters(machine, most)) * pixels > machine.psum_words:
+    while most_dealt(machine, most) * pixels > machine.psum_words:
         most -= 8
     return most
 

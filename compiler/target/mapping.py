@@ -10,7 +10,7 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import dealt_filters, drains_two_pixels, most_pixels, pairs, slides, walks
+from compiler.target.limits import drains_two_pixels, most_dealt, most_pixels, pairs, slides, walks
 from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation, PoolMode
 
@@ -132,7 +132,7 @@ def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
 def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
     """Whether all pixels of a map of pointwise work, (E, F), can be in flight, as for an average over all of them."""
     rows, width = shape
-    least = max(dealt_filters(machine, 8))  # filters of a PE
+    least = most_dealt(machine, 8)  # filters of a PE
     return any((down, cols * pixels) == (rows, width) and least * pixels <= machine.psum_words
                for down, cols, pixels in _arrangements(machine, rows, width, most_pixels(machine)))
 
@@ -149,10 +149,11 @@ def _separables(machine: MachineConfig, group: Group, rows: int) -> Iterator[Map
     mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
     groups = word_groups(group.source.shape[2])
     most = most_pixels(machine, group.window.stride[0] if depthwise else None)
+    tiles_of = [_tiles(machine, group, pixels) for pixels in range(1, most + 1)]
     for blocks in _blocks(machine, group, rows, most):
         if not _averages(group, blocks, rows):
             continue
-        for tile in _tiles(machine, group, blocks.pixels):
+        for tile in tiles_of[blocks.pixels - 1]:
             tiles = word_groups(len(group.filters)) * 8 // tile if tile else 1
             words = groups * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
             if mode == ArrayMode.FUSED and tiles > 1 and words > machine.word_buffer_words:
@@ -177,7 +178,7 @@ def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
     total = word_groups(len(group.filters)) * 8
     shared = group.own_blocks * 8 if isinstance(group, Grouped) else total  # filters of the same channels
     return [tile for tile in range(8, shared + 1, 8)
-            if shared % tile == 0 and max(dealt_filters(machine, tile)) * pixels <= machine.psum_words]
+            if shared % tile == 0 and most_dealt(machine, tile) * pixels <= machine.psum_words]
 
 
 def _drain_cycles(group: Group, blocks: Blocks, tile: int) -> int:
@@ -201,7 +202,7 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
     slow = WORD_CHANNELS // machine.multipliers
     groups = word_groups(group.source.shape[2]) * (2 if machine.sets == 1 else 1)
     stride, left = group.window.stride[0], group.window.pads[2]
-    pointwise = max(dealt_filters(machine, tile)) * blocks.pixels * slow
+    pointwise = most_dealt(machine, tile) * blocks.pixels * slow
     arrival = tile // machine.filter_lanes
     if isinstance(group, Pointwise):
         beats = blocks.columns * pairs(blocks.pixels, left)
@@ -234,7 +235,7 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
         if not _averages(group, blocks, rows):
             continue
         for tile in _tiles(machine, group, blocks.pixels):
-            tiles, pointwise = total // tile, max(dealt_filters(machine, tile)) * blocks.pixels * slow
+            tiles, pointwise = total // tile, most_dealt(machine, tile) * blocks.pixels * slow
             work = max(pointwise, blocks.columns * blocks.pixels, tile // machine.filter_lanes)
             if walks(group.window, blocks, groups, tiles):
                 drained = _drain_cycles(group, blocks, tile)

@@ -14,7 +14,7 @@ from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.array import set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.descriptors.taps import tap_stream
-from compiler.target.limits import dealt_filters, drains_two_pixels, equal_stride, legal, most_pixels, pairs
+from compiler.target.limits import dealt_filters, drains_two_pixels, equal_stride, legal, most_dealt, most_pixels, pairs
 from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
@@ -220,7 +220,7 @@ def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
     if mode != ArrayMode.POINTWISE:
         limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, machine.ifmap_words))
     if p.filters:
-        dealt = max(dealt_filters(machine, p.filters.count))
+        dealt = most_dealt(machine, p.filters.count)
         limits.append(("partial sums of a PE", dealt * blocks.pixels, machine.psum_words))
     if mode == ArrayMode.FUSED and p.filters.tiles > 1:
         words = blocks.inner * p.ifmap.groups * blocks.pixels * (2 if machine.sets == 1 else 1)
