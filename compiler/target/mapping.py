@@ -17,7 +17,6 @@ from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation, Pool
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that
 DEPTHWISE_LATENCY = 12  # cycles from a group's last word to its first product, and from its last to the next word
-CONFLICTS = 6  # of so many ifmap beats one more is lost, to bank conflicts and columns that wait for others
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,6 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
         span = (blocks.rows - 1) * stride + SET_ROWS
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
         beats = span * blocks.columns // blocks.rows * pairs(words, left)
-        beats += beats // CONFLICTS
         finished = FINISHED_PIXEL * blocks.pixels + FIRST_SUM
         first, later = max(pointwise + depthwise, beats, arrival, finished), max(pointwise, arrival)
         if isinstance(group, Depthwise):
