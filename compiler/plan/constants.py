@@ -187,7 +187,7 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
         raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows",
                          layer=group.name)
     # Of equals the smaller: what reads the output waits for the sums of the last tile only. But of pointwise work each
-    # tile reads the ifmap, whose words wait for banks while the sums of the tile before leave.
+    # tile reads the ifmap, from banks that others read, too.
     larger = -1 if isinstance(group, Pointwise) else 1
     cycles = {packing: sum(least[r][packing].cycles for r in rows) for packing in packings}
     chosen = min(packings, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode))
