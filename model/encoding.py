@@ -2,11 +2,11 @@
 """The bits of the machine: commands, configuration words, registers, counters, error codes.
 
 This module is the only place where they are defined. `scripts/gen_pkg.py` writes the same facts as
-`rtl/encoding_pkg.sv`; a test holds the two equal. Fields are listed from bit 0 upwards.
+`rtl/encoding_pkg.sv` and, for C programs, as `runtime/c/driver/eyrie_registers.h`; a test holds them equal. Fields are listed from bit 0 upwards.
 """
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 
 WORD_BITS = 64
 
@@ -320,12 +320,24 @@ class ErrorCode(IntEnum):
     DESCRIPTOR = 6  # of a PASS: one that the machine does not run (model.legality)
 
 
+# What software says to people.
+ERROR_TEXTS = {
+    ErrorCode.NONE: "no error",
+    ErrorCode.ILLEGAL_COMMAND: "a word of the command list is no command",
+    ErrorCode.DRAM_ADDRESS: "a transfer or the command list leaves the DRAM window, or is not whole beats of the port",
+    ErrorCode.AXI_RESPONSE: "the memory answered with an error",
+    ErrorCode.WATCHDOG: "nothing went on for as many cycles as the watchdog allows",
+    ErrorCode.GLB_ADDRESS: "a transfer or a stream leaves the global buffer, or a pair of words is odd",
+    ErrorCode.DESCRIPTOR: "a pass has a descriptor that the machine does not run",
+}
+
+
 class Register(IntEnum):
     """Byte addresses of the 32-bit registers."""
 
     IDENTITY = 0x00  # reads 0x45595249, "EYRI"
-    CONTROL = 0x04  # bit 0: start, bit 1: soft reset, bit 2: clear the interrupt
-    STATUS = 0x08  # bit 0: busy, bit 1: done, bit 2: error, bit 3: interrupt, bit 4: bus waits (docs/tiling.md)
+    CONTROL = 0x04  # bits of Control
+    STATUS = 0x08  # bits of Status
     ERROR_CODE = 0x0C
     ERROR_ADDRESS = 0x10  # DRAM address of the command that failed
     PROGRAM_BASE = 0x14
@@ -334,6 +346,24 @@ class Register(IntEnum):
     WATCHDOG_LIMIT = 0x20  # cycles without progress until it stops; 0: never
     INTERRUPT_ENABLE = 0x24
     COUNTERS = 0x100  # counter n at counter_register(n)
+
+
+class Control(IntFlag):
+    """Bits written to CONTROL."""
+
+    START = 1
+    SOFT_RESET = 2
+    CLEAR_INTERRUPT = 4
+
+
+class Status(IntFlag):
+    """Bits of STATUS."""
+
+    BUSY = 1
+    DONE = 2
+    ERROR = 4
+    INTERRUPT = 8
+    BUS_WAITS = 16  # a transaction has not ended (docs/tiling.md)
 
 
 IDENTITY = 0x45595249

@@ -17,7 +17,7 @@ from scripts.eyrie import COMMANDS, add_options, overview
 PAGES = [path for path in sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/*.md")))]
 BLOCK = re.compile(r"^```sh( long)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
-SOURCES = ("*.py", "*.sv", "*.svh", "*.cpp", "*.sh", "*.vlt")
+SOURCES = ("*.py", "*.sv", "*.svh", "*.cpp", "*.c", "*.h", "*.sh", "*.vlt")
 EYRIE = ".venv/bin/eyrie"
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from runtime.folders import ROOT
 
 FOLDERS = ("rtl", "model", "compiler", "runtime", "tb", "scripts")
-KINDS = (".py", ".sv", ".svh", ".cpp")
+KINDS = (".py", ".sv", ".svh", ".cpp", ".c", ".h")
 
 
 @cache
