@@ -11,10 +11,11 @@ import numpy as np
 from compiler.ir.graph import Graph
 from compiler.ir.image import Image
 from compiler.network import compile_network
+from scripts.tflite_writer import TfliteBuilder
 from tb.compiler.test_networks import late_network
 from tb.net.programs import EFFORT, Network
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
-from tb.scripts.small_nets import separable
+from tb.scripts.small_nets import INPUT, bias, scales, separable, weights
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,15 @@ def packed(rng: np.random.Generator, images: int = 1) -> Driven:
     return found
 
 
+def wide(rng: np.random.Generator) -> Driven:
+    """Rows longer than what the driver moves at a time, with a last group that is not full, in and out."""
+    net = TfliteBuilder("wide")
+    x = net.input("image", (1, 3, int(rng.integers(33, 50)), int(rng.integers(9, 16))), INPUT)
+    count = int(rng.integers(9, 16))
+    x = net.conv("conv", x, weights(rng, count, 3, 3, x.shape[3]), scales(rng, count), bias(rng, count), INPUT)
+    return _compiled(rng, net.build([x]))
+
+
 def grouped(rng: np.random.Generator) -> Driven:
     """Many groups of 8 channels."""
     while True:
@@ -74,4 +84,4 @@ def several_ends(rng: np.random.Generator) -> Driven:
 
 def every_layout(rng: np.random.Generator) -> list[Driven]:
     """The first is of a single image, input and output."""
-    return [packed(rng), packed(rng, int(rng.integers(2, 5))), grouped(rng), several_ends(rng)]
+    return [packed(rng), packed(rng, int(rng.integers(2, 5))), wide(rng), grouped(rng), several_ends(rng)]

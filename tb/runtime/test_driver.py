@@ -149,6 +149,8 @@ def test_order_of_calls(driver: Driver, small: Driven) -> None:
     assert [driver.call("reset", 100), driver.call(*get), driver.call("run", 100), driver.call(*get)] == [
         "OK", "NOT_STARTED", "OK", "OK"]
     assert [driver.load(network, small.image.dram), driver.call(*get)] == ["OK", "NOT_STARTED"]
+    driver.machine.status = Status.ERROR
+    assert [driver.call("start"), driver.call("poll")] == ["MACHINE_ERROR", "NOT_STARTED"]
 
 
 def test_bad_arguments(driver: Driver, small: Driven) -> None:
@@ -210,6 +212,7 @@ MAPS: dict[str, dict[str, int]] = {
     "no pitch": {"pitch": 0}, "a wide row": {"width": 2**32 - 1}, "many channels": {"channels": 2**32 - 1},
     "many rows": {"height": 2**32 - 1}, "a long pitch": {"pitch": 2**31}, "outside": {"address": 2**32 - 8},
     "at half a word": {"address": 4}, "five packed channels": {"packed": True, "channels": 5},
+    "a row of plain words": {"packed": False, "height": 1, "width": 6, "channels": 8, "pitch": 4},
 }
 
 
