@@ -8,15 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from model.config import DEFAULT, MachineConfig
-from model.encoding import (
-    COUNTER_BYTES,
-    IDENTITY,
-    Control,
-    Counter,
-    ErrorCode,
-    Register,
-    Status,
-)
+from model.encoding import COUNTER_BYTES, IDENTITY, Control, Counter, ErrorCode, Register, Status
 from model.machine import Machine, MachineError
 from tb.sim.c_programs import DRIVER, WARNINGS
 
