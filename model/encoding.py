@@ -6,7 +6,7 @@ This module is the only place where they are defined. `scripts/gen_pkg.py` write
 """
 
 from dataclasses import dataclass
-from enum import IntEnum, IntFlag
+from enum import IntEnum
 
 WORD_BITS = 64
 
@@ -320,24 +320,12 @@ class ErrorCode(IntEnum):
     DESCRIPTOR = 6  # of a PASS: one that the machine does not run (model.legality)
 
 
-# What software says to people.
-ERROR_TEXTS = {
-    ErrorCode.NONE: "no error",
-    ErrorCode.ILLEGAL_COMMAND: "a word of the command list is no command",
-    ErrorCode.DRAM_ADDRESS: "a transfer or the command list leaves the DRAM window, or is not whole beats of the port",
-    ErrorCode.AXI_RESPONSE: "the memory answered with an error",
-    ErrorCode.WATCHDOG: "nothing went on for as many cycles as the watchdog allows",
-    ErrorCode.GLB_ADDRESS: "a transfer or a stream leaves the global buffer, or a pair of words is odd",
-    ErrorCode.DESCRIPTOR: "a pass has a descriptor that the machine does not run",
-}
-
-
 class Register(IntEnum):
     """Byte addresses of the 32-bit registers."""
 
     IDENTITY = 0x00  # reads 0x45595249, "EYRI"
-    CONTROL = 0x04  # bits of Control
-    STATUS = 0x08  # bits of Status
+    CONTROL = 0x04  # bits of status.Control
+    STATUS = 0x08  # bits of status.Status
     ERROR_CODE = 0x0C
     ERROR_ADDRESS = 0x10  # DRAM address of the command that failed
     PROGRAM_BASE = 0x14
@@ -346,24 +334,6 @@ class Register(IntEnum):
     WATCHDOG_LIMIT = 0x20  # cycles without progress until it stops; 0: never
     INTERRUPT_ENABLE = 0x24
     COUNTERS = 0x100  # counter n at counter_register(n)
-
-
-class Control(IntFlag):
-    """Bits written to CONTROL."""
-
-    START = 1
-    SOFT_RESET = 2
-    CLEAR_INTERRUPT = 4
-
-
-class Status(IntFlag):
-    """Bits of STATUS."""
-
-    BUSY = 1
-    DONE = 2
-    ERROR = 4
-    INTERRUPT = 8
-    BUS_WAITS = 16  # a transaction has not ended (docs/tiling.md)
 
 
 IDENTITY = 0x45595249

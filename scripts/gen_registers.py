@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C header of the machine's registers, from model/encoding.py and model/config.py: scripts/gen_pkg.py writes it."""
+"""The C header of the machine's registers, from model/encoding.py, model/status.py and
+model/config.py: scripts/gen_pkg.py writes it."""
 
 from enum import IntEnum
 
 from model import config, encoding
-from model.encoding import Control, Counter, ErrorCode, Opcode, Register, Status, Word
+from model.encoding import Counter, ErrorCode, Opcode, Register, Word
+from model.status import ERROR_TEXTS, Control, Status
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0
- * Written by scripts/gen_pkg.py from model/encoding.py, which says what each name means, and model/config.py: do not
- * edit here.
+ * Written by scripts/gen_pkg.py from model/encoding.py and model/status.py, which say what each name means, and
+ * model/config.py: do not edit here.
  */
 #ifndef EYRIE_REGISTERS_H
 #define EYRIE_REGISTERS_H
@@ -28,7 +30,7 @@ def registers_text() -> str:
         _defines("STATUS", Status, "{}u", "Bits of STATUS."),
         _enum("error_code", "ERROR", [item.name for item in ErrorCode], "Why the machine stopped."),
         _lines("", ERROR_CODES=len(ErrorCode)),
-        _texts("ERROR_TEXTS", [encoding.ERROR_TEXTS[code] for code in ErrorCode], "Of the error codes, in order."),
+        _texts("ERROR_TEXTS", [ERROR_TEXTS[code] for code in ErrorCode], "Of the error codes, in order."),
         _enum("counter", "COUNTER", [item.name for item in Counter], "Performance counters, of 64 bits."),
         _lines("", COUNTERS=len(Counter)),
         _texts("COUNTER_NAMES", [item.name for item in Counter], "Of the counters, in order."),

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from model.config import DEFAULT, MachineConfig
-from model.encoding import COUNTER_BYTES, IDENTITY, Control, Counter, ErrorCode, Register, Status
+from model.encoding import COUNTER_BYTES, IDENTITY, Counter, ErrorCode, Register
 from model.machine import Machine, MachineError
+from model.status import Control, Status
 from tb.sim.c_programs import DRIVER, WARNINGS
 
 RESULTS = ("OK BAD_ARGUMENT BAD_PLATFORM NO_MACHINE BAD_NETWORK OTHER_MACHINE OTHER_IMAGE NO_ROOM BAD_SIZE NOT_LOADED "

@@ -17,7 +17,8 @@ from compiler.ir.image import Image
 from compiler.ir.network_header import header_text
 from compiler.ir.program import assemble, disassemble
 from model.config import DEFAULT
-from model.encoding import ERROR_TEXTS, Control, Counter, ErrorCode, Opcode, Register, Status
+from model.encoding import Counter, ErrorCode, Opcode, Register
+from model.status import ERROR_TEXTS, Control, Status
 from runtime.folders import ROOT
 from tb.net.programs import move
 from tb.runtime.driven_networks import Driven, every_layout

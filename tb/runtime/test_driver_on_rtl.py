@@ -8,8 +8,9 @@ import numpy as np
 from compiler.frontend import tflite
 from compiler.ir.image import Image
 from model.config import DEFAULT
-from model.encoding import ERROR_TEXTS, ErrorCode
+from model.encoding import ErrorCode
 from model.machine import Machine, MachineError
+from model.status import ERROR_TEXTS
 from runtime.programs import compiled
 from runtime.shipped import MODEL
 from tb.net.demo_net import demo_input

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Written by scripts/gen_pkg.py from model/encoding.py, which says what each name means, and model/config.py: do not
- * edit here.
+ * Written by scripts/gen_pkg.py from model/encoding.py and model/status.py, which say what each name means, and
+ * model/config.py: do not edit here.
  */
 #ifndef EYRIE_REGISTERS_H
 #define EYRIE_REGISTERS_H
