@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bits of the machine: commands, configuration words, registers, counters, error codes.
 
-This module is the only place where they are defined. `scripts/gen_pkg.py` writes the same facts as
-`rtl/encoding_pkg.sv` and, for C programs, as `runtime/c/driver/eyrie_registers.h`; a test holds them equal. Fields are listed from bit 0 upwards.
+Defined here only, but for CONTROL and STATUS (status.py). `scripts/gen_pkg.py` writes `rtl/encoding_pkg.sv` and
+`runtime/c/driver/eyrie_registers.h` from them; a test holds them equal. Fields are listed from bit 0 upwards.
 """
 
 from dataclasses import dataclass

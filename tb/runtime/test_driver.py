@@ -163,7 +163,8 @@ def test_bad_arguments(driver: Driver, small: Driven) -> None:
     calls = [("load", None, image.ctypes.data, image.size), ("load", ctypes.byref(network), None, image.size),
              ("put_input", 0, 0, None, size), ("get_output", 0, 0, None, size), ("put_input", 1, 0, data, size),
              ("put_input", 0, 1, data, size), ("get_output", 1, 0, data, size), ("get_output", 0, 1, data, size),
-             ("get_error", None), ("get_counter", 0, None), ("get_counter", len(Counter), ctypes.byref(ctypes.c_uint64())),
+             ("get_error", None), ("get_counter", 0, None),
+             ("get_counter", len(Counter), ctypes.byref(ctypes.c_uint64())),
              ("get_counter", -1, ctypes.byref(ctypes.c_uint64())), ("get_counters", None)]
     assert [driver.call(*call) for call in calls] == len(calls) * ["BAD_ARGUMENT"]
     assert [driver.call("put_input", 0, 0, data, count) for count in (0, size - 1, size + 1)] == 3 * ["BAD_SIZE"]
