@@ -18,6 +18,7 @@ RTL_MACS ?=#         multiplications up to which a model runs on the RTL too (1,
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
 RTL     ?=#          number of images to run on the RTL too: accuracy; 0: not on the RTL: family, sizes
+DRIVER  ?= 0#        1 runs these from a C program, through the driver: accuracy
 NETWORKS ?=#         networks, by comma, all by default: family
 MACHINES ?=#         machines, by comma, all by default: sizes
 BLOCKS  ?=#          blocks, by comma, all by default: synth
@@ -61,9 +62,9 @@ lint: $(ready) ## Checks the RTL with Verilator and slang, warnings being errors
 golden: $(ready) ## Writes stimulus and expected data of a test, or of all: [TEST] [SEED]
 	@$(eyrie) golden $(quiet) $${SEED:+--seed="$$SEED"} $${TEST:+-- "$$TEST"}
 
-accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL]
+accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL [DRIVER]]
 	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10="$$CIFAR10"} \
-	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"}
+	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"} $(if $(filter 1,$(DRIVER)),--driver)
 
 bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [SEEDS] [BUDGET]
 	@$(eyrie) bench $(quiet) --budget="$$BUDGET" --seeds="$$SEEDS" $${PARTS:+--parts="$$PARTS"}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bits of the machine: commands, configuration words, registers, counters, error codes.
 
-This module is the only place where they are defined. `scripts/gen_pkg.py` writes the same facts as
-`rtl/encoding_pkg.sv`; a test holds the two equal. Fields are listed from bit 0 upwards.
+Defined here only, but for CONTROL and STATUS (status.py). `scripts/gen_pkg.py` writes `rtl/encoding_pkg.sv` and
+`runtime/c/driver/eyrie_registers.h` from them; a test holds them equal. Fields are listed from bit 0 upwards.
 """
 
 from dataclasses import dataclass
@@ -324,8 +324,8 @@ class Register(IntEnum):
     """Byte addresses of the 32-bit registers."""
 
     IDENTITY = 0x00  # reads 0x45595249, "EYRI"
-    CONTROL = 0x04  # bit 0: start, bit 1: soft reset, bit 2: clear the interrupt
-    STATUS = 0x08  # bit 0: busy, bit 1: done, bit 2: error, bit 3: interrupt, bit 4: bus waits (docs/tiling.md)
+    CONTROL = 0x04  # bits of status.Control
+    STATUS = 0x08  # bits of status.Status
     ERROR_CODE = 0x0C
     ERROR_ADDRESS = 0x10  # DRAM address of the command that failed
     PROGRAM_BASE = 0x14

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints top-1 accuracy on the CIFAR-10 test images: the float network, and the int8 network on the golden model.
 
-    eyrie accuracy --cifar10 DIR [--images 10000] [--rtl N] [--model X.tflite] [--float X.pt]
+    eyrie accuracy --cifar10 DIR [--images 10000] [--rtl N [--driver]] [--model X.tflite] [--float X.pt]
 
-With --rtl the first N images also run on the simulated RTL, and every logit is compared. Leaves build/accuracy:
-summary.json and, with --rtl, the log.
+With --rtl the first N images also run on the simulated RTL, and every logit is compared; with --driver it is the C
+program runtime/c/examples/classify.c that runs them, through the driver. Leaves build/accuracy: summary.json and, with
+--rtl, the log or what the program printed.
 """
 
 import argparse
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--images", type=images, default=TEST_IMAGES, metavar="N", help="the first N test images")
     parser.add_argument("--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N",
                         help="images to run on the RTL too")
+    parser.add_argument("--driver", action="store_true", help="run these from a C program (docs/driver.md)")
     parser.add_argument("--model", type=file_name, default=MODEL, metavar="X.tflite")
     parser.add_argument("--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.pt")
 
@@ -45,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.rtl > options.images:
         raise ValueError(f"--rtl {options.rtl}: must be 0 to the number of images, {options.images}")
+    if options.driver and not options.rtl:
+        raise ValueError("--driver runs what --rtl N says: give both")
     read_model(options.model)
     check_readable(options.float, "eyrie train makes float weights")
     from scripts import cifar10
@@ -86,20 +90,46 @@ def _network(model: Path) -> "Graph":
 def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.ndarray", real_top1: float,
              int8_top1: float) -> int:
     """Runs the first images on the RTL and writes the summary; returns how many logits differ."""
-    from runtime.programs import compiled
     from runtime.simulator.summary import write_summary
-    from tb.net.requests import RunFailed, on_rtl
+    from tb.net.requests import RunFailed
 
     different = 0
     with replacing(BUILD / "accuracy", keep=RunFailed) as folder:
         if options.rtl:
-            outputs = on_rtl(folder, compiled(options.model), inputs[: options.rtl]).outputs
-            different = int((outputs.reshape(options.rtl, -1) != quantised[: options.rtl]).sum())
+            run = classified if options.driver else _on_rtl
+            different = int((run(folder, options.model, inputs[: options.rtl]) != quantised[: options.rtl]).sum())
         write_summary(folder / "summary.json", {
             "test": "accuracy", "status": "fail" if different else "pass", "images": len(inputs),
             "float_top1": round(real_top1, 2), "int8_top1": round(int8_top1, 2), "rtl_images": options.rtl,
             "comparisons": quantised[: options.rtl].size, "mismatches": different})
     return different
+
+
+def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
+    """int8 [N, 10] of int8 images [N, 32, 32, 3], run from cocotb."""
+    from runtime.programs import compiled
+    from tb.net.requests import on_rtl
+
+    return on_rtl(folder, compiled(model), inputs).outputs.reshape(len(inputs), -1)
+
+
+def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
+    """Likewise, run from the C program; the folder gets what it prints, classes.txt. Raises BuildError, and ValueError
+    in one line."""
+    import numpy as np
+
+    from compiler.ir.image import Image
+    from runtime.programs import compiled
+    from tb.sim import c_programs
+
+    network = compiled(model)
+    pictures = folder / "pictures.bin"
+    inputs.tofile(pictures)
+    program = c_programs.link(c_programs.CLASSIFY, network, Image.load(network).machine, folder)
+    with progress.task(f"running {len(inputs)} images from C"):
+        said = c_programs.call(program, network / "image.bin", pictures)
+    (folder / "classes.txt").write_text(said)
+    return np.array([line.partition("outputs ")[2].split() for line in said.splitlines()], int)
 
 
 def _float_network(weights: Path) -> "MobileNetV1":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/machine_check.sv from model/config.py,
-rtl/pass/descriptor_rules.sv from model/legality.py, and rtl/eyrie.f, the list of the machine's files.
+rtl/pass/descriptor_rules.sv from model/legality.py, rtl/eyrie.f, the list of the machine's files, and
+runtime/c/driver/eyrie_registers.h, what a C program knows of them.
 
 Usage: python scripts/gen_pkg.py [--check]; with --check nothing is written and the exit code says
 whether the files are up to date.
@@ -16,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from model import config, encoding  # noqa: E402
 from runtime.simulator.sources import arguments, closure  # noqa: E402
+from scripts.gen_registers import registers_text  # noqa: E402
 from scripts.gen_rules import parameter_list, rules_text  # noqa: E402
 
 ENUMS = {
@@ -131,7 +133,8 @@ def list_text() -> str:
 
 RTL = ROOT / "rtl"
 FILES = {RTL / "encoding_pkg.sv": package_text, RTL / "machine_check.sv": check_text,
-         RTL / "pass" / "descriptor_rules.sv": rules_text, RTL / "eyrie.f": list_text}
+         RTL / "pass" / "descriptor_rules.sv": rules_text, RTL / "eyrie.f": list_text,
+         ROOT / "runtime" / "c" / "driver" / "eyrie_registers.h": registers_text}
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ DIR/map.json    size and digest of image.bin and what lies where: program, input
                 layer); the buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of
                 half pass `last` (pass n is 2n, its first tile of filters, and 2n + 1, the others)
 DIR/program.txt the commands, one line each
+DIR/network.h   what a C program has to know of the map (network_header.py)
 `eyrie compile` puts layers.csv and summary.json beside them (performance.py).
 """
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from compiler.files import write_all
 from compiler.ir.feature_map import FeatureMap
+from compiler.ir.network_header import header_text
 from model.config import GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from model.messages import array, times
 from model.reading import read_file, read_json
@@ -126,10 +128,10 @@ class Image:
         return shape if self.images == 1 else (self.images, *shape)
 
     def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
-        """Writes the three files, and others by name; all or none. Raises ValueError in one line."""
+        """Writes the four files, and others by name; all or none. Raises ValueError in one line."""
         memory = self.dram.tobytes()
         contents = {"image.bin": memory, "map.json": json.dumps(self.map | _seal(memory), indent=1).encode(),
-                    "program.txt": text.encode()}
+                    "program.txt": text.encode(), "network.h": header_text(self.map, memory).encode()}
         write_all(directory, contents | {name: words.encode() for name, words in (more or {}).items()})
 
     @classmethod

@@ -46,6 +46,9 @@ _FLAGS = (
 # Compiles faster than Verilator's -Os, and the model runs faster, too.
 _FLAGS += ["-MAKEFLAGS", "OPT_FAST=-O1"]
 
+# What a program is linked with, in this order.
+LIBRARY = ("libVtop.a", "libverilated.a")
+
 _MOST_JOBS = 8  # a model of the array compiles as a dozen files, each with half a GB of memory
 _POLL_S = 0.5
 _DISK_FULL_BYTES = 1 << 20  # compilers do not always say that the disk is full
@@ -60,20 +63,22 @@ def build_model(
     parameters: Mapping[str, int | str] | None = None,
     sources: tuple[str, ...] = (),
     waves: bool = False,
-    main: str | None = None,
+    library: bool = False,
     assertions: bool = True,
 ) -> Path:
     """Returns the executable model of module `top`, building it if it does not exist yet.
 
     `parameters` are the top's; `sources` are files in addition to what sources.closure finds (C++
-    for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly. With
-    `main`, a C++ file that drives the top's ports, the model has neither cocotb nor what cocotb
-    needs (VPI, visible variables); all other flags are the same. `assertions`: of the design, checked
-    in every cycle, which takes a third of the time. The environment variable EYRIE_OPT
-    holds more flags for Verilator: "-CFLAGS -O0" builds fast. Raises BuildError and SourceError.
+    for DPI), relative to the repository. With `waves` the model can write a VCD file, slowly.
+    `assertions`: of the design, checked in every cycle, which takes a third of the time. The
+    environment variable EYRIE_OPT holds more flags for Verilator: "-CFLAGS -O0" builds fast.
+
+    With `library` the folder of LIBRARY is returned, archives of the model and of `sources`, which
+    drive its ports, for programs to be linked with: without cocotb and what cocotb needs (VPI,
+    visible variables); all other flags are the same. Raises BuildError and SourceError.
     """
-    files = [*closure(top), *(ROOT / source for source in (*sources, *([main] if main else [])))]
-    flags = [flag for flag in _FLAGS if flag != "--vpi" or not main]
+    files = [*closure(top), *(ROOT / source for source in sources)]
+    flags = [flag for flag in _FLAGS if not library or flag not in ("--vpi", "--exe")]
     flags += [] if assertions else ["--no-assert"]
     flags += os.environ.get("EYRIE_OPT", "").split()
     flags += ["--top-module", top, *_generics(parameters or {})]
@@ -88,8 +93,8 @@ def build_model(
         ):
             if not folder.exists():
                 with replacing(folder) as part:
-                    _build(top, flags, files, part, folder.with_suffix(".log"), not main, task)
-    return folder / "model"
+                    _build(top, flags, files, part, folder.with_suffix(".log"), not library, task)
+    return folder if library else folder / "model"
 
 
 def building() -> list[str]:
@@ -170,18 +175,19 @@ def _build(
     cocotb: bool,
     task: progress.Task,
 ) -> None:
-    """Makes folder/model."""
+    """Makes folder/model, or LIBRARY in it where the model is not for cocotb."""
     with _work(folder) as work, log.open("w") as file:
         command, variables = _command(top, flags, files, work, cocotb)
         if _run(command, variables, file, work, task) != 0:
             raise _refusal(top, log)
-        shutil.move(work / "model", folder)
+        for name in ["model"] if cocotb else LIBRARY:
+            shutil.move(work / name, folder)
 
 
 def _command(
     top: str, flags: list[str], files: list[Path], work: Path, cocotb: bool
 ) -> tuple[list[str], dict[str, str]]:
-    """The command that makes work/model, in ROOT, and its environment; writes what they need.
+    """The command that builds in `work`, run in ROOT, and its environment; writes what they need.
 
     What make sees of the project is linked into `work`, for its path may not be plain.
     """
@@ -205,7 +211,7 @@ def _command(
     command = [
         *["verilator", *flags, "--build-jobs", str(_jobs()), "-Mdir", str(work)],
         *[str(work / "control.vlt"), *arguments([path.relative_to(ROOT) for path in files])],
-        *[str(work / path.name) for path in programs],
+        *[str(work / path.name) for path in programs if path.suffix == ".cpp"],
     ]
     return command, variables
 

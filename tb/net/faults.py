@@ -69,12 +69,15 @@ class Faulty:
 class Fault:
     """One faulty program in the making: the parts that a fault may change."""
 
-    def __init__(self, rng: np.random.Generator, network: Network, dram_bytes: int) -> None:
-        self.rng, self.network, self.dram_bytes = rng, network, dram_bytes
+    def __init__(self, rng: np.random.Generator, network: Network, dram_bytes: int,
+                 window: tuple[int, int] | None = None) -> None:
+        """window: of every program, at whose begin the network lies; else both are drawn."""
+        self.rng, self.network, self.dram_bytes, self.window = rng, network, dram_bytes, window
         self.glb_words = network.image.machine.glb_words
-        self.base = draw_base(rng, network, dram_bytes)
+        self.base = window[0] if window else draw_base(rng, network, dram_bytes)
         self.commands: list[Command | Raw] = move(network.commands, self.base)
         self.good = place(network, self.base, self.commands)
+        self.good = replace(self.good, window=window or self.good.window)
         self.limit: int | None = None  # of the window
         self.start: int | None = None
         self.passes_right = True
@@ -91,7 +94,7 @@ class Fault:
     def build(self, name: str, code: ErrorCode) -> Faulty:
         program = place(self.network, self.base, self.commands, f"{name}, {self.network.about}")
         low, high = program.window
-        program = replace(program, window=(low, self.limit or high), start=self.start or program.start)
+        program = replace(program, window=self.window or (low, self.limit or high), start=self.start or program.start)
         later, address = [], program.start
         for index, command in enumerate(self.commands):
             if self.seen_late is not None and isinstance(command, Run) and index > self.seen_late:
@@ -321,8 +324,8 @@ FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (
 
 
 def draw_fault(rng: np.random.Generator, network: Network, dram_bytes: int,
-               plant: Callable[[Fault], None], code: ErrorCode) -> Faulty:
-    """A network's program with a fault of one kind."""
-    fault = Fault(rng, network, dram_bytes)
+               plant: Callable[[Fault], None], code: ErrorCode, window: tuple[int, int] | None = None) -> Faulty:
+    """A network's program with a fault of one kind; window: see Fault."""
+    fault = Fault(rng, network, dram_bytes, window)
     plant(fault)
     return fault.build(plant.__name__.replace("_", " "), code)

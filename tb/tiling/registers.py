@@ -5,11 +5,12 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from model.encoding import Counter, counter_register
+from model.status import Control, Status
 from tb.common.bench import Testbench
 
 OKAY, SLVERR = 0, 2
-START, SOFT_RESET, CLEAR_INTERRUPT = 1, 2, 4
-BUSY, DONE, ERROR, INTERRUPT, BUS_WAITS = 1, 2, 4, 8, 16
+START, SOFT_RESET, CLEAR_INTERRUPT = map(int, Control)
+BUSY, DONE, ERROR, INTERRUPT, BUS_WAITS = map(int, Status)
 
 
 class Registers:

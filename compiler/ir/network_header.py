@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a C program has to know of a compiled network, for the driver in runtime/c/driver: network.h."""
+
+import string
+import zlib
+
+from compiler.ir.feature_map import FeatureMap
+from model.config import MachineConfig
+
+HEAD = """/* SPDX-License-Identifier: Apache-2.0
+ * Written by eyrie compile: the network of image.bin beside it. docs/driver.md says how to run it.
+ */
+#ifndef EYRIE_NETWORK_H
+#define EYRIE_NETWORK_H
+
+#include "eyrie_driver.h"
+"""
+PLAIN = frozenset(string.ascii_letters + string.digits + " _-+./:;,()[]")  # others may mean something in a C string
+
+
+def header_text(contents: dict, memory: bytes) -> str:
+    """`network`, a struct eyrie_network, from the contents of map.json and image.bin."""
+    sizes = ", ".join(str(size) for size in MachineConfig.of(contents["machine"]).parameters.values())
+    ends = {end: contents[end] for end in ("inputs", "outputs")}
+    arrays = "\n".join(
+        f"static const struct eyrie_map network_{end}[] = {{\n{''.join(map(_map, places, places.values()))}}};\n"
+        for end, places in ends.items())
+    return f"""{HEAD}
+{arrays}
+static const struct eyrie_network network = {{
+    {contents["bytes"]}u, /* bytes */
+    0x{zlib.crc32(memory):08x}u, /* crc */
+    {contents["program"]["address"]}u, /* program */
+    {contents["program"]["bytes"]}u, /* program_bytes */
+    {contents["images"]}u, /* images */
+    {{{sizes}}}, /* sizes */
+    {len(ends["inputs"])}u, /* input_count */
+    {len(ends["outputs"])}u, /* output_count */
+    network_inputs, network_outputs}};
+
+#endif
+"""
+
+
+def _map(name: str, place: dict) -> str:
+    """A struct eyrie_map."""
+    layout = FeatureMap(**place["layout"])
+    height, width, channels = place["shape"]
+    groups = layout.groups
+    return (f'    {{"{_literal(name)}",\n'
+            f'     {place["address"]}u, /* address */\n'
+            f'     {height}u, {width}u, {channels}u, /* height, width, channels */\n'
+            f'     {groups}u, {layout.pitch}u, {str(layout.packed).lower()}, /* groups, pitch, packed */\n'
+            f'     {_float(place["scale"])}, {place["zero_point"]}}}, /* scale, zero_point */\n')
+
+
+def _literal(name: str) -> str:
+    """What stands for a name between quotes: its UTF-8 bytes, those that are not plain in octal."""
+    return "".join(chr(byte) if chr(byte) in PLAIN else f"\\{byte:03o}" for byte in name.encode())
+
+
+def _float(value: float) -> str:
+    """A constant of type float."""
+    return f"{value:.9e}f"

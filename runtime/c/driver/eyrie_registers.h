@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Written by scripts/gen_pkg.py from model/encoding.py and model/status.py, which say what each name means, and
+ * model/config.py: do not edit here.
+ */
+#ifndef EYRIE_REGISTERS_H
+#define EYRIE_REGISTERS_H
+
+/* Byte addresses of the 32-bit registers. */
+#define EYRIE_REGISTER_IDENTITY 0x000u
+#define EYRIE_REGISTER_CONTROL 0x004u
+#define EYRIE_REGISTER_STATUS 0x008u
+#define EYRIE_REGISTER_ERROR_CODE 0x00Cu
+#define EYRIE_REGISTER_ERROR_ADDRESS 0x010u
+#define EYRIE_REGISTER_PROGRAM_BASE 0x014u
+#define EYRIE_REGISTER_WINDOW_BASE 0x018u
+#define EYRIE_REGISTER_WINDOW_LIMIT 0x01Cu
+#define EYRIE_REGISTER_WATCHDOG_LIMIT 0x020u
+#define EYRIE_REGISTER_INTERRUPT_ENABLE 0x024u
+#define EYRIE_REGISTER_COUNTERS 0x100u
+
+#define EYRIE_IDENTITY 0x45595249u
+#define EYRIE_COUNTER_BYTES 8u
+
+/* Bits of CONTROL. */
+#define EYRIE_CONTROL_START 1u
+#define EYRIE_CONTROL_SOFT_RESET 2u
+#define EYRIE_CONTROL_CLEAR_INTERRUPT 4u
+
+/* Bits of STATUS. */
+#define EYRIE_STATUS_BUSY 1u
+#define EYRIE_STATUS_DONE 2u
+#define EYRIE_STATUS_ERROR 4u
+#define EYRIE_STATUS_INTERRUPT 8u
+#define EYRIE_STATUS_BUS_WAITS 16u
+
+/* Why the machine stopped. */
+enum eyrie_error_code {
+  EYRIE_ERROR_NONE = 0,
+  EYRIE_ERROR_ILLEGAL_COMMAND = 1,
+  EYRIE_ERROR_DRAM_ADDRESS = 2,
+  EYRIE_ERROR_AXI_RESPONSE = 3,
+  EYRIE_ERROR_WATCHDOG = 4,
+  EYRIE_ERROR_GLB_ADDRESS = 5,
+  EYRIE_ERROR_DESCRIPTOR = 6
+};
+
+#define EYRIE_ERROR_CODES 7
+
+/* Of the error codes, in order. */
+#define EYRIE_ERROR_TEXTS \
+  "no error", \
+  "a word of the command list is no command", \
+  "a transfer or the command list leaves the DRAM window, or is not whole beats of the port", \
+  "the memory answered with an error", \
+  "nothing went on for as many cycles as the watchdog allows", \
+  "a transfer or a stream leaves the global buffer, or a pair of words is odd", \
+  "a pass has a descriptor that the machine does not run"
+
+/* Performance counters, of 64 bits. */
+enum eyrie_counter {
+  EYRIE_COUNTER_CYCLES = 0,
+  EYRIE_COUNTER_PASSES = 1,
+  EYRIE_COUNTER_TRANSFERS = 2,
+  EYRIE_COUNTER_MACS = 3,
+  EYRIE_COUNTER_GATED = 4,
+  EYRIE_COUNTER_DRAM_READ_BYTES = 5,
+  EYRIE_COUNTER_DRAM_WRITE_BYTES = 6,
+  EYRIE_COUNTER_COMMAND_BYTES = 7,
+  EYRIE_COUNTER_GLB_IFMAP_BYTES = 8,
+  EYRIE_COUNTER_GLB_FILTER_BYTES = 9,
+  EYRIE_COUNTER_GLB_DEPTHWISE_BYTES = 10,
+  EYRIE_COUNTER_GLB_TABLE_BYTES = 11,
+  EYRIE_COUNTER_GLB_IPSUM_BYTES = 12,
+  EYRIE_COUNTER_GLB_STORE_BYTES = 13,
+  EYRIE_COUNTER_GLB_OFMAP_BYTES = 14,
+  EYRIE_COUNTER_GLB_LOAD_BYTES = 15,
+  EYRIE_COUNTER_GLB_CONFLICTS = 16,
+  EYRIE_COUNTER_ARRAY_BUSY = 17,
+  EYRIE_COUNTER_ARRAY_STALL = 18,
+  EYRIE_COUNTER_IFMAP_STALL = 19,
+  EYRIE_COUNTER_FILTER_STALL = 20,
+  EYRIE_COUNTER_DRAIN_BUSY = 21,
+  EYRIE_COUNTER_DRAIN_STALL = 22,
+  EYRIE_COUNTER_DMA_BUSY = 23,
+  EYRIE_COUNTER_DMA_WAIT = 24,
+  EYRIE_COUNTER_PASS_WAIT = 25,
+  EYRIE_COUNTER_GLB_RESIDUAL_BYTES = 26,
+  EYRIE_COUNTER_PE_WAIT_IFMAP = 27,
+  EYRIE_COUNTER_PE_WAIT_WORDS = 28,
+  EYRIE_COUNTER_PE_WAIT_FILTER = 29,
+  EYRIE_COUNTER_PE_WAIT_PSUM = 30,
+  EYRIE_COUNTER_FILTER_WAIT = 31,
+  EYRIE_COUNTER_IFMAP_WAIT = 32,
+  EYRIE_COUNTER_PE_IDLE = 33,
+  EYRIE_COUNTER_PE_BEHIND = 34
+};
+
+#define EYRIE_COUNTERS 35
+
+/* Of the counters, in order. */
+#define EYRIE_COUNTER_NAMES \
+  "CYCLES", \
+  "PASSES", \
+  "TRANSFERS", \
+  "MACS", \
+  "GATED", \
+  "DRAM_READ_BYTES", \
+  "DRAM_WRITE_BYTES", \
+  "COMMAND_BYTES", \
+  "GLB_IFMAP_BYTES", \
+  "GLB_FILTER_BYTES", \
+  "GLB_DEPTHWISE_BYTES", \
+  "GLB_TABLE_BYTES", \
+  "GLB_IPSUM_BYTES", \
+  "GLB_STORE_BYTES", \
+  "GLB_OFMAP_BYTES", \
+  "GLB_LOAD_BYTES", \
+  "GLB_CONFLICTS", \
+  "ARRAY_BUSY", \
+  "ARRAY_STALL", \
+  "IFMAP_STALL", \
+  "FILTER_STALL", \
+  "DRAIN_BUSY", \
+  "DRAIN_STALL", \
+  "DMA_BUSY", \
+  "DMA_WAIT", \
+  "PASS_WAIT", \
+  "GLB_RESIDUAL_BYTES", \
+  "PE_WAIT_IFMAP", \
+  "PE_WAIT_WORDS", \
+  "PE_WAIT_FILTER", \
+  "PE_WAIT_PSUM", \
+  "FILTER_WAIT", \
+  "IFMAP_WAIT", \
+  "PE_IDLE", \
+  "PE_BEHIND"
+
+/* Kinds of commands. */
+#define EYRIE_OPCODE_END 1u
+#define EYRIE_OPCODE_CONFIG 2u
+#define EYRIE_OPCODE_PASS 3u
+#define EYRIE_OPCODE_LOAD 4u
+#define EYRIE_OPCODE_STORE 5u
+
+/* Fields of the words of commands: the lowest bit, and how many there are. */
+#define EYRIE_OPCODE_SHIFT 0u
+#define EYRIE_OPCODE_BITS 4u
+#define EYRIE_CONFIG_COUNT_SHIFT 16u
+#define EYRIE_CONFIG_COUNT_BITS 12u
+#define EYRIE_TRANSFER_BLOCK_SHIFT 5u
+#define EYRIE_TRANSFER_BLOCK_BITS 1u
+#define EYRIE_TRANSFER_ADDRESS_SHIFT 0u
+#define EYRIE_TRANSFER_ADDRESS_BITS 32u
+
+/* Parameters of a machine. */
+enum eyrie_size {
+  EYRIE_SIZE_ROWS = 0,
+  EYRIE_SIZE_COLS = 1,
+  EYRIE_SIZE_MULTIPLIERS = 2,
+  EYRIE_SIZE_GLB_BANKS = 3,
+  EYRIE_SIZE_GLB_BANK_WORDS = 4,
+  EYRIE_SIZE_PSUM_WORDS = 5,
+  EYRIE_SIZE_FILTER_WORDS = 6,
+  EYRIE_SIZE_IFMAP_WORDS = 7,
+  EYRIE_SIZE_PIXEL_WORDS = 8,
+  EYRIE_SIZE_WORD_BUFFER_WORDS = 9,
+  EYRIE_SIZE_BUS_WORDS = 10,
+  EYRIE_SIZE_FILTER_LANES = 11
+};
+
+#define EYRIE_SIZES 12
+
+/* Sizes of the default machine. */
+#define EYRIE_DEFAULT_SIZES {6, 8, 4, 8, 1024, 128, 24, 15, 14, 256, 1, 1}
+
+#endif
