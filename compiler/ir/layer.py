@@ -63,7 +63,7 @@ class Window:
     def taps(self) -> int:
         return self.kernel[0] * self.kernel[1] * self.addends
 
-    @property
+    @cached_property
     def span(self) -> tuple[int, int]:
         """Rows and columns from the first tap to the last."""
         rows, cols = ((taps - 1) * step + 1 for taps, step in zip(self.kernel, self.dilation))
@@ -197,7 +197,7 @@ class Group:
                 return step.count
         return 0
 
-    @property
+    @cached_property
     def operations(self) -> tuple[WordOperation, ...]:
         """Of its epilogue: on its words and those of others, or constants."""
         return tuple(step for step in self.epilogue if isinstance(step, WordOperation))

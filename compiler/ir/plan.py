@@ -99,11 +99,10 @@ class Segment:
         groups, a stripe of each in turn, the last group's first."""
         heights = [group.map_shape[0] for group in self.groups]
         if self.way in (Way.WHOLE, Way.SLICES):
-            return [replace(self._job(0, 0, heights[0]), slice=n) for n in range(self.slices)]
+            return self._jobs(0, 0, heights[0])
         if self.way is Way.SLICED:
             stripes = [(first, min(first + self.rows, heights[1])) for first in range(0, heights[1], self.rows)]
-            return [replace(self._job(n, *stripe), slice=k) for stripe in stripes for n in (0, 1)
-                    for k in range(self.slices_of(self.first + n))]
+            return [job for stripe in stripes for n in (0, 1) for job in self._jobs(n, *stripe)]
         targets = self._targets(heights)
         stripes, depth = len(targets[-1]), len(targets)
         made, jobs = [0] * depth, []
@@ -111,13 +110,14 @@ class Segment:
             for n in reversed(range(depth)):
                 stripe = turn - n * self.lead
                 if 0 <= stripe < stripes and targets[n][stripe] > made[n]:
-                    job = self._job(n, made[n], targets[n][stripe])
-                    jobs += [replace(job, slice=k) for k in range(self.slices)]
+                    jobs += self._jobs(n, made[n], targets[n][stripe])
                     made[n] = targets[n][stripe]
         return jobs
 
-    def _job(self, n: int, first: int, last: int) -> Job:
-        return Job(self.first + n, first, last, self.groups[n].input_rows(first, last))
+    def _jobs(self, n: int, first: int, last: int) -> list[Job]:
+        """Of group n of the segment, for the same rows: one for each slice."""
+        group, reads = self.first + n, self.groups[n].input_rows(first, last)
+        return [Job(group, first, last, reads, number) for number in range(self.slices_of(group))]
 
     def _targets(self, heights: list[int]) -> list[list[int]]:
         """Rows of each group's output that have to be there when each stripe is done."""
