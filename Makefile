@@ -11,9 +11,9 @@ BUDGET  ?= 60#       minutes after which nothing more begins: bench, mutate, mac
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
 SEEDS   ?= 1#        seeds of random layers for the cost model: bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
-MODEL   ?=#          .tflite model to run, the shipped one by default: demo
+MODEL   ?=#          .tflite or .onnx model to run, the shipped one by default: demo
 LABELS  ?=#          text file with the classes of MODEL, one a line: demo
-MODELS  ?=#          folder of .tflite models: zoo
+MODELS  ?=#          folder of .tflite and .onnx models: zoo
 RTL_MACS ?=#         multiplications up to which a model runs on the RTL too (1,000,000): zoo
 CIFAR10 ?=#          folder of the CIFAR-10 files: accuracy
 IMAGES  ?=#          number of test images, all by default: accuracy
@@ -32,12 +32,12 @@ export RTL NETWORKS MACHINES BLOCKS LIBERTY PYTHON
 export PYTHONPATH := $(CURDIR)
 
 ready := .venv/.ready
-synthesis := .venv/.synth
+extras := $(filter-out synth,$(patsubst requirements-%.txt,%,$(wildcard requirements-*.txt)))
 eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test lint golden accuracy bench mutate machines zoo family sizes synth clean help
+.PHONY: demo sim list check test test-extras lint golden accuracy bench mutate machines zoo family sizes study synth clean help
 
 demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
@@ -55,6 +55,9 @@ check: $(ready) ## A smoke test of about a minute
 
 test: $(ready) ## Runs all tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS"
+
+test-extras: $(extras:%=.venv/.%) ## Installs all optional parts and runs their tests: [JOBS] [SEED]
+	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS" tb/extras
 
 lint: $(ready) ## Checks the RTL with Verilator and slang, warnings being errors
 	@$(eyrie) lint $(quiet)
@@ -87,20 +90,27 @@ sizes: $(ready) ## Cycles of the shipped network on machines of many sizes; goes
 	@$(eyrie) sizes $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
 	  $${RTL:+--rtl="$$RTL"} $${MACHINES:+--machines="$$MACHINES"}
 
-synth: $(synthesis) ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
+study: $(ready) ## What the literature prints beside what this project finds: docs/study.md
+	@$(eyrie) study $(quiet)
+
+synth: .venv/.synth ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
 	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
+
+extra-%: .venv/.% ## Installs an optional part, of those that requirements-NAME.txt name: extra-onnx
+	@:
 
 clean: ## Removes build/; .venv stays
 	@rm -rf build
 
 help: ## Prints this
 	@echo 'Targets:'
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' Makefile
 	@echo 'Knobs:'
 	@awk -F ' *[?]= *|# *' '/^[A-Z0-9_]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' Makefile
 
 $(ready): requirements.txt scripts/setup_venv.sh
 	@scripts/setup_venv.sh
 
-$(synthesis): requirements-synth.txt scripts/setup_synth.sh $(ready)
-	@scripts/setup_synth.sh
+.PRECIOUS: .venv/.%
+.venv/.%: requirements-%.txt scripts/setup_extra.sh $(ready)
+	@scripts/setup_extra.sh $*

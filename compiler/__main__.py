@@ -9,7 +9,7 @@ from compiler.command_line import Parser, say, what_is_wrong
 
 
 def main() -> int:
-    parser = Parser(prog="python -m compiler", description="Compiles an int8 .tflite model.",
+    parser = Parser(prog="python -m compiler", description="Compiles an int8 .tflite or .onnx model.",
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="print no table")

@@ -11,13 +11,15 @@ from pathlib import Path
 from compiler.command_line import file_name, whole_number
 from compiler.files import check_folder
 from compiler.folder import save
-from compiler.frontend.file import read_model
+from compiler.frontend.file import REMEDY, read_model
 from compiler.ir.failure import DoesNotFit, Failure, Unsupported
+from compiler.ir.heading import IMPORT, level_of
 from compiler.network import compile_network
 from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
+from model.reading import read_file
 
 STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
 
@@ -30,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder for the compiled network and its figures")
     parser.add_argument("--dump", metavar="STAGE", choices=NAMES,
                         help="prints what a stage makes, in place of the table; without -o no later one runs")
+    add_choices(parser)
+
+
+def add_choices(parser: argparse.ArgumentParser) -> None:
+    """What a compilation is asked for."""
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
     parser.add_argument("--objective", metavar="OBJECTIVE", choices=OBJECTIVES, default=OBJECTIVES[0],
                         help=f"what the plan minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})")
@@ -47,6 +54,8 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
     """
     if not options.output and not options.dump:
         raise ValueError("nothing to do: give -o DIR or --dump STAGE")
+    if level_of(read_file(options.model, REMEDY)) not in (None, IMPORT):
+        return _go_on(options, on_stage)
     read_model(options.model)
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     if options.output:
@@ -63,6 +72,23 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         dump = stages.dump(options.dump) if options.dump else ""
     if options.dump:
         print(dump)
+    elif not options.quiet:
+        print(table)
+
+
+def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> None:
+    """Compiles from the text of a level on."""
+    if options.config or (options.objective, options.effort, options.batch) != (OBJECTIVES[0], EFFORT, 1):
+        raise ValueError(f"{options.model}: the text says for which machine, and what else it is asked for: leave out "
+                         "--config, --objective, --effort and --batch")
+    if options.output:
+        check_folder(options.output)
+    from compiler.levels import compiled
+
+    stages = compiled(options.model, on_stage)
+    table = _saved(stages, options) if options.output else ""
+    if options.dump:
+        print(stages.dump(options.dump))
     elif not options.quiet:
         print(table)
 

@@ -55,7 +55,7 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
 
 
 def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:
-    """A line per group: the mapping, out of how many, its estimate, and how far it is from the lower bound:
+    """A line per group: the mapping, out of how many kinds, its estimate, and how far it is from the lower bound:
     the multiplications on all multipliers, or the constants through the DRAM port, whichever take longer."""
     return "\n".join(_mapping(step, plan, machine) for step in steps)
 
@@ -63,10 +63,10 @@ def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:
 def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
     n = step.index
     segment, rows = plan.segment_of[n], [job.last - job.first for job in plan.jobs_of[n]]
-    legal = mappings_of(machine, sliced(step.group, segment.slices_of(n)), max(rows), segment.way_of(n))
+    kinds = mappings_of(machine, sliced(step.group, segment.slices_of(n)), max(rows), segment.way_of(n))
     bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words, 1)
     cycles = step.estimate(machine)
-    return (f"{step.group.layer:10} {step.mapping}; 1 of {len(legal)} legal ones, {cycles} cycles, "
+    return (f"{step.group.layer:10} {step.mapping}; 1 of {len(kinds)} kinds, {cycles} cycles, "
             f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)")
 
 

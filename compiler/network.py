@@ -31,19 +31,27 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
     on_stage: called with the name of each stage as it begins.
     Raises ValueError, in one line, for a model the machine does not run or that does not fit.
     """
+    until = stage_named(until or NAMES[-1]).name
+    return compile_graph(run_stages(Stages(model, machine, objective, effort, images), STAGES[:1], on_stage),
+                         until, on_stage)
+
+
+def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Stages:
+    """`compile_network` from a graph on, which `work` has."""
     from compiler.passes.simplify import composes
 
-    last = stage_named(until or NAMES[-1])
+    last = stage_named(until)
     stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
-    first = run_stages(Stages(model, machine, objective, effort, images), stages[:2], on_stage)
+    first = run_stages(work, stages[1:2], on_stage)
     both = first.folded is not None and composes(first.graph)
-    machines = planned_for(machine)
+    machine, machines = work.machine, planned_for(work.machine)
     if not both and len(machines) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
 
     def compiled(machine: MachineConfig, compose: bool) -> Stages:
-        work = Stages(model, machine, objective, effort, images, graph=first.graph, compose=compose)
-        return run_stages(work, STAGES[1:], on_stage)
+        way = Stages(work.model, machine, work.objective, work.effort, work.images, graph=first.graph, compose=compose,
+                     unpacked=work.unpacked)
+        return run_stages(way, STAGES[1:], on_stage)
 
     ways = product(machines, (True, False) if both else (True,))
     return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)

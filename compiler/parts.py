@@ -2,8 +2,9 @@
 """A network in parts for machine and host: each machine part is compiled by itself.
 
 DIR/network.json  the parts in their order: side, nodes as text, and of a machine part its folder and the digest of its
-                  map.json, of the host's the reasons; the digest of model.tflite; host_share
-DIR/model.tflite  the model: what the host computes, constants among it, is read from there
+                  map.json, of the host's the reasons; name and digest of the model's file; host_share
+DIR/model.*       the model, where it is a file, ending as its format does: what the host computes, constants among it,
+                  is read from there
 DIR/part<n>/      a machine part, as `eyrie compile` writes a network that is one
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from compiler.files import unlink, write_all
 from compiler.folder import DESCRIPTION, save
-from compiler.frontend.file import load, read_model
+from compiler.frontend.file import SUFFIXES, format_of, load, read_model
 from compiler.ir.failure import DoesNotFit, Failure, Unsupported
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operators.convolution import Weighted
@@ -31,7 +32,7 @@ from compiler.pipeline import NAMES, Stages
 from model.config import DEFAULT, MachineConfig
 from model.messages import about
 
-MODEL = "model.tflite"
+MODELS = tuple(f"model{suffix}" for suffix in SUFFIXES)  # names that the model can have in a folder
 
 
 def prepared(model: str | Path, compose: bool = True) -> Graph:
@@ -54,10 +55,11 @@ class CompiledPart:
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A network whose machine parts are compiled; composed: see simplified."""
+    """A network whose machine parts are compiled; model: of its file, None where it has none; composed: see
+    simplified."""
 
     graph: Graph
-    model: bytes
+    model: bytes | None
     parts: tuple[CompiledPart, ...]
     composed: bool = True
 
@@ -73,7 +75,7 @@ class Compiled:
     def save(self, directory: str | Path) -> None:
         """Writes the folder; what says that it is whole comes last. Raises ValueError in one line."""
         directory, entries = Path(directory), []
-        unlink(directory, DESCRIPTION, "map.json")
+        unlink(directory, DESCRIPTION, "map.json", *MODELS)
         for number, each in enumerate(self.parts):
             entry = {"side": each.part.side, "nodes": [str(node) for node in each.part.graph.nodes]}
             if each.part.obstacles:
@@ -83,9 +85,12 @@ class Compiled:
                 save(each.stages, each.performance, folder)
                 entry |= {"folder": folder.name, "sha256": digest((folder / "map.json").read_bytes())}
             entries.append(entry)
-        description = {"sha256": digest(self.model), "host_share": self.partition.host_share,
-                       "composed": self.composed, "parts": entries}
-        write_all(directory, {MODEL: self.model, DESCRIPTION: json.dumps(description, indent=1).encode()})
+        files, description = {}, {"host_share": self.partition.host_share, "composed": self.composed, "parts": entries}
+        if self.model is not None:
+            name = f"model{format_of(directory, self.model).suffix}"
+            files = {name: self.model}
+            description = {"model": name, "sha256": digest(self.model)} | description
+        write_all(directory, {**files, DESCRIPTION: json.dumps(description, indent=1).encode()})
 
     def __str__(self) -> str:
         """The parts, and the tables of those of the machine."""
@@ -106,12 +111,19 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
     Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
     parts with weights that do not fit: of these the one that needs most."""
     with about(model):
-        def compiled(compose: bool) -> Compiled:
-            known = failure if compose else None
-            return _Compiling(model, machine, objective, effort, on_stage, known, compose).compiled()
+        return compile_graph(load(model), model, read_model(model), machine, objective, effort, on_stage, failure)
 
-        ways = (True, False) if composes(load(model)) else (True,)
-        return best([partial(compiled, compose) for compose in ways], _judged)
+
+def compile_graph(graph: Graph, name: str | Path, model: bytes | None = None, machine: MachineConfig = DEFAULT,
+                  objective: str = OBJECTIVES[0], effort: int = EFFORT,
+                  on_stage: Callable[[str], None] | None = None, failure: Failure | None = None) -> Compiled:
+    """`compile_parts` of a Graph; name: for messages; model: the file that it is of."""
+    def compiled(compose: bool) -> Compiled:
+        known = failure if compose else None
+        return _Compiling(graph, name, model, machine, objective, effort, on_stage, known, compose).compiled()
+
+    ways = (True, False) if composes(graph) else (True,)
+    return best([partial(compiled, compose) for compose in ways], _judged)
 
 
 def _judged(compiled: Compiled) -> tuple[int, int]:
@@ -122,9 +134,11 @@ def _judged(compiled: Compiled) -> tuple[int, int]:
 class _Compiling:
     """The parts of a network as they are compiled."""
 
-    def __init__(self, model: str | Path, machine: MachineConfig, objective: str, effort: int,
-                 on_stage: Callable[[str], None] | None, failure: Failure | None = None, compose: bool = True) -> None:
-        self.model, self.graph, self.failure, self.compose = model, prepared(model, compose), failure, compose
+    def __init__(self, graph: Graph, name: str | Path, model: bytes | None, machine: MachineConfig, objective: str,
+                 effort: int, on_stage: Callable[[str], None] | None, failure: Failure | None = None,
+                 compose: bool = True) -> None:
+        self.graph, self.failure, self.compose = simplified(graph, compose), failure, compose
+        self.name, self.model = name, model
         self.options = machine, objective, effort, on_stage
         self.parts: list[CompiledPart] = []
         self.too_large: list[tuple[Part, DoesNotFit]] = []
@@ -135,13 +149,13 @@ class _Compiling:
             self._take(part)
         if self.too_large:
             raise _largest(self.too_large)
-        return Compiled(self.graph, read_model(self.model), tuple(self.parts), self.compose)
+        return Compiled(self.graph, self.model, tuple(self.parts), self.compose)
 
     def _compiled(self, part: Part) -> Stages | Failure:
         if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):
             return self.failure
         try:
-            return compile_part(_signed(part.graph), self.model, *self.options,
+            return compile_part(_signed(part.graph), self.name, *self.options,
                                 until="segments" if self.too_large else NAMES[-1], compose=self.compose)
         except (Unsupported, DoesNotFit) as found:
             return found

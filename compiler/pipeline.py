@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # each stage imports what it needs when it runs
     from compiler.emit.steps import Step
     from compiler.ir.graph import Graph
     from compiler.ir.image import Image
-    from compiler.ir.layer import Group
+    from compiler.ir.layer import Group, Map
     from compiler.ir.plan import Plan
     from compiler.plan.search import Placed
     from compiler.plan.settle import Planning
@@ -26,9 +26,11 @@ if TYPE_CHECKING:  # each stage imports what it needs when it runs
 class Stages:
     """A model on its way through the compiler; what a stage makes is None until it has run.
 
+    inputs: of the network, as far as it reads them
     ends: of the model's outputs by name, in its order, the maps that they are
     compose: whether moves are put together (passes/simplify.py)
-    planning: what is known of segments, however often they are chosen anew
+    unpacked: inputs by name that others lay out, pixel by pixel
+    planning: what is known of segments, however often they are chosen anew; None where they are given
     """
 
     model: str | Path
@@ -38,8 +40,10 @@ class Stages:
     images: int
     graph: Graph | None = None
     compose: bool = True
+    unpacked: frozenset[str] = frozenset()
     folded: Graph | None = None
     groups: list[Group] | None = None
+    inputs: list[Map] | None = None
     ends: dict[str, str] | None = None
     planning: Planning | None = None
     plan: Plan | None = None
@@ -92,17 +96,15 @@ def _groups(work: Stages) -> None:
     from compiler.target.suit import suited
 
     maps = maps_of(work.folded)
-    work.groups = with_packed_inputs(suited(form_groups(work.folded), work.machine), work.machine)
+    work.inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
+    work.groups = with_packed_inputs(suited(form_groups(work.folded), work.machine), work.machine, work.unpacked)
     work.ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
 
 
 def _verify_groups(work: Stages) -> None:
     from compiler.ir.verify import verify_groups
-    from compiler.passes.form_groups import maps_of
 
-    maps = maps_of(work.folded)
-    inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
-    verify_groups(work.groups, inputs, work.ends.values())
+    verify_groups(work.groups, work.inputs, work.ends.values())
 
 
 def _dump_fusion(work: Stages) -> str:
@@ -144,8 +146,12 @@ def _dump_map(work: Stages) -> str:
 
 def _places(work: Stages) -> None:
     from compiler.emit.steps import steps_of
+    from compiler.plan.settle import as_planned
 
-    work.plan, work.placed = work.planning.places(work.plan, work.effort)
+    if work.planning:
+        work.plan, work.placed = work.planning.places(work.plan, work.effort)
+    else:
+        work.placed = as_planned(work.plan, work.machine, work.effort)
     work.steps = steps_of(work.plan, work.placed, work.images)
 
 
@@ -175,7 +181,7 @@ def _verify_schedule(work: Stages) -> None:
 
 
 def _assemble(work: Stages) -> None:
-    from compiler.ir.program import to_text
+    from compiler.assembly.commands import to_text
 
     work.text = to_text(work.schedule.commands)
 

@@ -61,12 +61,17 @@ def drain_beats(descriptor: Descriptor) -> DrainBeats:
     return DrainBeats(head * drain["head_sets"], rows, index, pixel % step == 1, place, loops)
 
 
-def _channels(words: np.ndarray, offset: int) -> np.ndarray:
-    """int32 [..., 4] of 32-bit words; offset: activations read as q ^ 0x80, unsigned."""
+def _activations(words: np.ndarray, offset: int) -> np.ndarray:
+    """int32 [..., 4] of 32-bit words; offset: read as q ^ 0x80, unsigned."""
     values = np.ascontiguousarray(words, np.uint32).view(np.uint8).reshape(*words.shape, WORD_CHANNELS)
     if offset:
         return (values ^ 0x80).astype(np.int32)
     return values.view(np.int8).astype(np.int32)
+
+
+def _weights(words: np.ndarray, zero_point: int) -> np.ndarray:
+    """int32 [..., 4] of 32-bit words of filters, less their zero point."""
+    return _activations(words, 0) - zero_point
 
 
 class ArrayModel:
@@ -118,7 +123,7 @@ class ArrayModel:
                 for set_row in range(SET_ROWS):
                     row = set_ * SET_ROWS + set_row
                     words = self._ifmap_words(ifmap, row, col).reshape(*loops, self.row_words)
-                    pixels = _channels(self._windows(words), self.shape["ifmap_offset"])
+                    pixels = _activations(self._windows(words), self.shape["ifmap_offset"])
                     taps = self._taps(depthwise, tag_row == set_row, set_).reshape(*loops, 1, 3, WORD_CHANNELS)
                     sums += (pixels * taps).sum(axis=-2)
                 result[set_, col] = self._finish(sums, tables[..., None, :, :])
@@ -134,7 +139,7 @@ class ArrayModel:
         half = self._half(beats, mine, set_)
         data = beats.data[mine, 0]
         words = np.where(half, data >> np.uint64(32), data & np.uint64(0xFFFFFFFF)).astype(np.uint32)
-        return _channels(words, 0)
+        return _weights(words, self.shape["depthwise_zero_point"])
 
     def _tables(self, beats: Beats, mine: np.ndarray, set_: int) -> np.ndarray:
         """int64 [groups of tables, 3, 4]: bias, multiplier, shift of the set's channels."""
@@ -160,21 +165,21 @@ class ArrayModel:
             for col in range(self.config.cols):
                 if not count or not self.takes_part(row, col):
                     continue
-                filter_words = _channels(self._filter_words(filters, row, col), 0)
+                taken = _weights(self._filter_words(filters, row, col), self.shape["filter_zero_point"])
                 if self.mode == ArrayMode.CONVOLUTION:
                     row_words = self._ifmap_words(ifmap, row, col).reshape(*loops, self.row_words)
-                    pixels = _channels(self._windows(row_words), self.shape["ifmap_offset"])
-                    weights = filter_words.reshape(*loops, count, self.shape["taps"], WORD_CHANNELS)
+                    pixels = _activations(self._windows(row_words), self.shape["ifmap_offset"])
+                    weights = taken.reshape(*loops, count, self.shape["taps"], WORD_CHANNELS)
                     sums = np.einsum("otigfsc,otigmsc->otimf", pixels, weights, optimize=True)
                 else:
                     if words is None:
                         own = self._ifmap_words(ifmap, row, col).reshape(*loops, self.pixels)
-                        pixels = _channels(own, self.shape["word_offset"])
+                        pixels = _activations(own, self.shape["word_offset"])
                     else:
                         own = np.ascontiguousarray(words[row // SET_ROWS, col]).view(np.uint32)[..., 0]
-                        pixels = _channels(own, self.shape["word_offset"])[:, None]
+                        pixels = _activations(own, self.shape["word_offset"])[:, None]
                         pixels = np.broadcast_to(pixels, (*loops, self.pixels, WORD_CHANNELS))
-                    weights = filter_words.reshape(*loops, count, WORD_CHANNELS)
+                    weights = taken.reshape(*loops, count, WORD_CHANNELS)
                     sums = np.einsum("otigfc,otigmc->otimf", pixels, weights, optimize=True)
                 result[row, col, :, : count * self.pixels] = sums.reshape(-1, count * self.pixels)
         return result

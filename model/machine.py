@@ -23,12 +23,12 @@ from model.passes import PassTrace, run_pass
 class MachineError(ValueError):
     """The machine stopped with an error code.
 
-    code: what happened; address: DRAM byte address of the command.
+    code: what happened; address: DRAM byte address of the command; reason: in words.
     """
 
     def __init__(self, code: ErrorCode, address: int, reason: str) -> None:
         super().__init__(f"{code.name} at command 0x{address:08x}: {reason}")
-        self.code, self.address = code, address
+        self.code, self.address, self.reason = code, address, reason
 
 
 @dataclass

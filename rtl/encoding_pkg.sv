@@ -208,8 +208,10 @@ package encoding_pkg;
     logic signed [31:0] dram_stride;
   } transfer_planes_t;
 
-  localparam int unsigned ArrayShapeWidth = 44;
+  localparam int unsigned ArrayShapeWidth = 60;
   typedef struct packed {
+    logic signed [7:0] depthwise_zero_point;
+    logic signed [7:0] filter_zero_point;
     logic [8:0] filters_2;
     logic [8:0] filters_1;
     logic [8:0] filters_0;

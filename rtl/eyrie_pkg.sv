@@ -6,7 +6,7 @@ package eyrie_pkg;
   localparam int unsigned SetRows = 3;        // rows of a PE set: one filter row each
   localparam int unsigned WordChannels = 4;   // int8 channels of a PE's 32-bit word
   localparam int unsigned DepthwiseTaps = 3;  // taps of a depthwise filter row
-  localparam int unsigned DwSumWidth = 20;    // 9 products of 9 x 8 bit
+  localparam int unsigned DwSumWidth = 21;    // 9 products of up to 255 x 255
   localparam int unsigned BlockChannels = 8;  // output channels of a GLB word
   localparam int unsigned ActivityDelay = 3;  // cycles by which the array counts late
 

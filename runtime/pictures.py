@@ -35,15 +35,18 @@ class Photo:
     notes: tuple[str, ...]
 
 
-def read_photo(path: Path | str, size: tuple[int, int]) -> Photo:
-    """The middle square of a picture, scaled to `size` (width, height).
+def read_photo(source: Path | str | Image.Image, size: tuple[int, int]) -> Photo:
+    """The middle square of a picture, of a file or Pillow's, scaled to `size` (width, height).
 
     Raises ValueError, in one line, for what cannot be read.
     """
-    contents = read_file(path, "give a PNG or JPEG file")
+    opened = isinstance(source, Image.Image)
+    path = "the picture" if opened else source
+    contents = b"" if opened else read_file(source, "give a PNG or JPEG file")
     notes: list[str] = []
     try:
-        with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(contents)) as picture:
+        with warnings.catch_warnings(action="ignore"):
+            picture = source if opened else Image.open(io.BytesIO(contents))
             negative = _white_is_zero(picture)
             upright = _in_colour(_turned(picture, notes), negative, notes)
     except UnidentifiedImageError as error:

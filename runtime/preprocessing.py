@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Photos as a network's input, from its scale and zero point."""
 
+from pathlib import Path
+
 import numpy as np
+from PIL.Image import Image
 
 from compiler.ir.graph import Graph
 from compiler.ir.tensor import Quantized, Tensor
@@ -9,26 +12,31 @@ from model.operators.quantization import Quantization
 from runtime.pictures import read_photo
 from runtime.session import file_type
 
+CHANNELS = (1, 3)  # that a picture has
 GREY = np.array((0.299, 0.587, 0.114))  # ITU-R BT.601
 # Which real numbers black and white are: conventions of those who train networks.
 RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (-128.0, 127.0))
 
 
-def photo_input(path: str, graph: Graph) -> tuple[np.ndarray, list[str]]:
-    """The input [1, 1, H, W, C], in the model's type, of a network that takes one picture, and what was done, a
-    sentence each. Raises ValueError, in one line, for another network, and for what is no picture."""
+def photo_input(picture: str | Path | Image, graph: Graph) -> tuple[np.ndarray, list[str]]:
+    """The input [1, 1, H, W, C], or [1, 1, C, H, W], in the model's type, of a network that takes one picture, from a
+    file or Pillow's, and what was done, a sentence each. Raises ValueError, in one line, for another network, and for
+    what is no picture."""
     if len(graph.inputs) != 1:
         names = ", ".join(tensor.name for tensor in graph.inputs)
-        raise ValueError(f"inputs are {names}: not a single picture; use eyrie run")
+        raise ValueError(f"inputs are {names}: not a single picture; give arrays (eyrie run)")
     tensor = graph.input
-    if len(tensor.shape) != 4 or tensor.shape[0] != 1 or tensor.shape[3] not in (1, 3):
-        raise ValueError(f"input {tensor.name} is {tensor.form}: no picture of 1 or 3 channels; use eyrie run")
+    first = len(tensor.shape) == 4 and tensor.shape[3] not in CHANNELS and tensor.shape[1] in CHANNELS
+    if len(tensor.shape) != 4 or tensor.shape[0] != 1 or not first and tensor.shape[3] not in CHANNELS:
+        raise ValueError(f"input {tensor.name} is {tensor.form}: no picture of 1 or 3 channels; "
+                         "give arrays (eyrie run)")
     quantization = _quantization(tensor, graph)
-    _, rows, columns, channels = tensor.shape
-    photo = read_photo(path, (columns, rows))
+    _, rows, columns, channels = (tensor.shape[axis] for axis in (0, 2, 3, 1)) if first else tensor.shape
+    photo = read_photo(picture, (columns, rows))
     pixels = photo.pixels.astype(float)
     if channels == 1:
         pixels = (pixels @ GREY)[..., None]
+    pixels = pixels.transpose(2, 0, 1) if first else pixels
     low, high = convention(quantization)
     real = low + pixels / 255 * (high - low)
     notes = [*photo.notes, f"black is {low:g} and white {high:g}, as the input's scale says"]
@@ -50,5 +58,5 @@ def _quantization(tensor: Tensor, graph: Graph) -> Quantization:
     made = [output for node in graph.readers.get(tensor.name, []) for output in node.outputs]
     found = [each for each in (tensor, *made) if isinstance(each, Quantized)]
     if tensor.dtype not in ("int8", "float32") or not found:
-        raise ValueError(f"input {tensor.name} is {tensor.form}, without a scale: no picture; use eyrie run")
+        raise ValueError(f"input {tensor.name} is {tensor.form}, without a scale: no picture; give arrays (eyrie run)")
     return found[0].quantization

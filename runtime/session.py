@@ -11,8 +11,9 @@ from compiler.folder import DESCRIPTION
 from compiler.ir.graph import Graph
 from compiler.ir.image import REMEDY, Image
 from compiler.ir.tensor import Form, Quantized, Tensor
-from compiler.parts import MODEL, digest, prepared
+from compiler.parts import MODELS, digest, prepared
 from compiler.passes.partition import Part, Partition, Side, part_of
+from compiler.passes.simplify import simplified
 from model.messages import array
 from model.reading import read_file, read_json
 from runtime.networks import named_on_model, read_arrays
@@ -70,11 +71,27 @@ class Session:
         """From a folder with network.json. Raises ValueError in one line."""
         directory = Path(directory)
         description = read_json(directory / DESCRIPTION, REMEDY)
-        contents = read_file(directory / MODEL, REMEDY)
+
+        def graph() -> Graph:
+            name = description["model"]
+            if name not in MODELS:
+                raise ValueError(f"the model is none of {', '.join(MODELS)}")
+            if description["sha256"] != digest(read_file(directory / name, REMEDY)):
+                raise ValueError(f"{name} is not the one that was compiled")
+            return prepared(directory / name, description["composed"])
+
+        return cls._of(directory, description, graph)
+
+    @classmethod
+    def of_graph(cls, graph: Graph, directory: str | Path) -> "Session":
+        """From a folder that was made of a Graph (compile_graph), which is not in it. Raises ValueError in one line."""
+        description = read_json(Path(directory) / DESCRIPTION, REMEDY)
+        return cls._of(Path(directory), description, lambda: simplified(graph, description["composed"]))
+
+    @classmethod
+    def _of(cls, directory: Path, description: dict, graph_of: Callable[[], Graph]) -> "Session":
         try:
-            if description["sha256"] != digest(contents):
-                raise ValueError(f"{MODEL} is not the one that was compiled")
-            graph = prepared(directory / MODEL, description["composed"])
+            graph = graph_of()
             by_text = {str(node): node for node in graph.nodes}
             parts, folders = [], []
             for entry in description["parts"]:
@@ -94,6 +111,11 @@ class Session:
     def host_share(self) -> float:
         return Partition(self.parts).host_share
 
+    @property
+    def host(self) -> tuple[str, ...]:
+        """The host's operators: place and name."""
+        return tuple(f"{node.where} {node.operator.name}" for node in Partition(self.parts).host_nodes)
+
     def run(self, inputs: list[np.ndarray], back_end: BackEnd = on_command_level) -> Done:
         """inputs: in the model's order and types, N of the model's shape each.
 
@@ -109,9 +131,7 @@ class Session:
                 machine.append(done)
                 values |= {tensor.name: done.outputs[tensor.name].reshape(count, *tensor.shape)
                            for tensor in part.graph.outputs}
-        nodes = Partition(self.parts).host_nodes
-        return Done(self._outputs(values), machine, self.host_share,
-                    tuple(f"{node.where} {node.operator.name}" for node in nodes))
+        return Done(self._outputs(values), machine, self.host_share, self.host)
 
     def golden(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
         """The golden model's outputs: of the network, whatever its parts are."""

@@ -5,7 +5,7 @@
 
 With --rtl the first N images also run on the simulated RTL, and every logit is compared; with --driver it is the C
 program runtime/c/examples/classify.c that runs them, through the driver. Leaves build/accuracy: summary.json and, with
---rtl, the log or what the program printed.
+--driver, what the program printed.
 """
 
 import argparse
@@ -75,11 +75,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _network(model: Path) -> "Graph":
     """Raises ValueError, in one line, for one that does not classify CIFAR-10's images."""
-    from compiler.frontend import tflite
+    from compiler.frontend.file import load
     from compiler.ir.graph import map_shape
     from model.messages import times
 
-    graph = tflite.load(model)
+    graph = load(model)
     ends = map_shape(graph.input.shape), map_shape(graph.output.shape)
     if ends != (IMAGE, (1, 1, CLASSES)):
         raise ValueError(f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
@@ -91,10 +91,9 @@ def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.n
              int8_top1: float) -> int:
     """Runs the first images on the RTL and writes the summary; returns how many logits differ."""
     from runtime.simulator.summary import write_summary
-    from tb.net.requests import RunFailed
 
     different = 0
-    with replacing(BUILD / "accuracy", keep=RunFailed) as folder:
+    with replacing(BUILD / "accuracy") as folder:
         if options.rtl:
             run = classified if options.driver else _on_rtl
             different = int((run(folder, options.model, inputs[: options.rtl]) != quantised[: options.rtl]).sum())
@@ -106,11 +105,11 @@ def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.n
 
 
 def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
-    """int8 [N, 10] of int8 images [N, 32, 32, 3], run from cocotb."""
+    """int8 [N, 10] of int8 images [N, 32, 32, 3], run from Python."""
+    from runtime.board.runs import on_rtl
     from runtime.programs import compiled
-    from tb.net.requests import on_rtl
 
-    return on_rtl(folder, compiled(model), inputs).outputs.reshape(len(inputs), -1)
+    return on_rtl(compiled(model), inputs).outputs.reshape(len(inputs), -1)
 
 
 def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
@@ -119,8 +118,8 @@ def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
     import numpy as np
 
     from compiler.ir.image import Image
+    from runtime.board import c_programs
     from runtime.programs import compiled
-    from tb.sim import c_programs
 
     network = compiled(model)
     pictures = folder / "pictures.bin"

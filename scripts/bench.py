@@ -20,11 +20,12 @@ import numpy as np
 
 from compiler.command_line import minutes, whole_number
 from compiler.cost.predict import predict
+from compiler.cost.timing.front import DRAM_LATENCY
 from compiler.frontend import tflite
 from compiler.ir.image import Image
 from model.config import DEFAULT, MachineConfig
 from model.messages import unknown
-from runtime import progress
+from runtime.board.runs import RunFailed, on_rtl, reported
 from runtime.figures import layer_table, ratios, unit_table
 from runtime.folders import BUILD, replacing
 from runtime.programs import compiled
@@ -35,10 +36,8 @@ from runtime.simulator.summary import write_summary
 from scripts import bars
 from scripts.eyrie import main
 from tb.catalogue import find
-from tb.net.bench import LATENCY, WIDE
+from tb.net.bench import WIDE
 from tb.net.demo_net import demo_input
-from tb.net.requests import RunFailed, on_rtl, reported
-from tb.sim import c_programs
 
 TARGET = BUILD / "bench"
 SEED = 1
@@ -70,7 +69,7 @@ class Run:
 
 
 def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: np.ndarray | None = None,
-                latency: int = LATENCY) -> Run:
+                latency: int = DRAM_LATENCY) -> Run:
     """Runs the shipped network, compiled for a machine, on the demo photo, or on several at once; the folder
     out/name gets log, summary and page. latency: of the DRAM, in cycles."""
     print(f"{name}:", flush=True)
@@ -159,28 +158,25 @@ def cost_run(out: Path, bench: str, seed: int) -> dict:
 
 
 def speed(base: Run) -> dict:
-    """Simulated cycles per second, of the same run from cocotb and from a C program on the driver, in turn."""
-    print("speed: from cocotb and from C", flush=True)
-    cycles, seconds, match = base.summary["cycles"], {"cocotb": [], "c": []}, True
-    folder = base.out / "speed"
+    """Simulated cycles per second, of the same run from cocotb and through the driver on a board, in turn."""
+    print("speed: from cocotb and on the board", flush=True)
+    cycles, match = base.summary["cycles"], True
+    seconds: dict[str, list[float]] = {"cocotb": [], "board": []}
+    folder, bench = base.out / "speed", replace(find("net"), assertions=False)
     folder.mkdir()
     for _ in range(SPEED_RUNS):
-        done = on_rtl(folder, base.program, base.values, SEED)
-        seconds["cocotb"].append(done.runs[0]["seconds"])
-        with progress.task("simulating from C"):
-            driven = c_programs.run(base.program, [base.image.named(base.values[0])], folder,
-                                    c_programs.Simulated(SEED))
-        seconds["c"].append(driven.seconds[0])
-        [output] = driven.outputs[0].values()
-        counted = done.runs[0]["counters"]["CYCLES"]
-        for got, of in ((counted, done.outputs[0]), (driven.cycles[0], output)):
-            match &= got == cycles and bool((of == base.outputs[0]).all())
+        simulated = simulate_in(folder, bench, SEED)
+        match &= simulated["status"] == "pass" and simulated["simulated_cycles"] == cycles
+        seconds["cocotb"].append(simulated["simulated_seconds"])
+        done = on_rtl(base.program, base.values, SEED)
+        match &= done.runs[0]["counters"]["CYCLES"] == cycles and bool((done.outputs == base.outputs).all())
+        seconds["board"].append(done.runs[0]["seconds"])
     figures: dict = {"cycles": cycles, "match": match}
-    for driver, times in seconds.items():
-        figures[driver] = {"seconds": min(times), "cycles_per_second": round(cycles / min(times))}
-    figures["ratio"] = round(figures["cocotb"]["cycles_per_second"] / figures["c"]["cycles_per_second"], 3)
+    for way, times in seconds.items():
+        figures[way] = {"seconds": min(times), "cycles_per_second": round(cycles / min(times))}
+    figures["ratio"] = round(figures["cocotb"]["cycles_per_second"] / figures["board"]["cycles_per_second"], 3)
     print(f"simulated cycles per second: cocotb {figures['cocotb']['cycles_per_second']:,}, "
-          f"C {figures['c']['cycles_per_second']:,}, ratio {figures['ratio']}, results "
+          f"board {figures['board']['cycles_per_second']:,}, ratio {figures['ratio']}, results "
           f"{'equal' if match else 'DIFFER'}", flush=True)
     return figures
 

@@ -20,7 +20,7 @@ from compiler.command_line import minutes, whole_number
 from scripts.trials import Trial, tried
 
 # What a result depends on beside the trial itself.
-SOURCES = ("rtl/**/*.sv*", "tb/sim/**/*.sv", "tb/net/**/*.py", "tb/common/references.py", "runtime/**/*.py",
+SOURCES = ("rtl/**/*.sv*", "runtime/**/*.sv", "runtime/**/*.c*", "runtime/**/*.py", "tb/common/references.py",
            "scripts/trials.py", "scripts/zoo_model.py")
 KEPT = ("ok", "refused")  # a failure may have had other causes
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles an int8 .tflite model.
+"""Compiles an int8 .tflite or .onnx model.
 
     eyrie compile MODEL -o DIR [--dump STAGE] [--config FILE] [--objective O] [--effort N] [--batch N]
 

@@ -4,8 +4,8 @@
     eyrie demo [--image photo.png] [--model any.tflite [--labels FILE]] [--config FILE]
 
 Runs the shipped MobileNetV1 on the RTL, of the default machine or of one with the sizes of FILE, and prints the class,
-the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo: summary.json,
-report.html and the log. The exit code is 1 unless RTL and golden model agree.
+the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo: summary.json
+and report.html. The exit code is 1 unless RTL and golden model agree.
 
 With --model any network that takes a picture, in parts for machine and host; the largest values of its outputs are
 printed with their places, or with the lines of --labels.
@@ -28,7 +28,8 @@ SEED = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--image", type=file_name, default=PHOTO, help="any picture, the shipped one by default")
-    parser.add_argument("--model", type=file_name, metavar="FILE", help="a .tflite model, the shipped one by default")
+    parser.add_argument("--model", type=file_name, metavar="FILE",
+                        help="a .tflite or .onnx model, the shipped one by default")
     parser.add_argument("--labels", type=file_name, metavar="FILE", help="the classes of --model, one a line")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
 
@@ -47,13 +48,13 @@ def run(options: argparse.Namespace) -> int:
     photo = read_photo(options.image, SIZE)
     from compiler.command import why_in_parts
     from compiler.frontend import tflite
+    from runtime.board.runs import reported
     from runtime.figures import layer_table
     from runtime.folders import BUILD, replacing
     from runtime.programs import compiled
     from runtime.results import report_line
     from scripts import demo_model
     from scripts.cifar10 import CLASSES, preprocess
-    from tb.net.requests import RunFailed, reported
 
     try:
         program = compiled(MODEL, machine)
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     values = preprocess(photo.pixels[None])
     graph = tflite.load(MODEL)
     golden = graph.run_images(values)
-    with replacing(BUILD / "demo", keep=RunFailed) as folder:
+    with replacing(BUILD / "demo") as folder:
         title = f"MobileNetV1 on {options.image.name}"
         done, summary = reported(folder, "demo", title, program, [values], SEED, [golden])
 

@@ -13,12 +13,12 @@ from compiler.parts import compile_parts
 from model.config import DEFAULT, MachineConfig
 from model.reading import read_file
 from runtime import progress
+from runtime.board.runs import parts_reported
 from runtime.figures import layer_table
 from runtime.folders import BUILD, replacing
 from runtime.preprocessing import photo_input
 from runtime.results import report_line
 from runtime.session import Session
-from tb.net.requests import RunFailed, parts_reported
 
 SEED = 1
 BEST = 5
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None,
     for note in notes:
         print(f"{options.image.name}: {note}")
     print(f"\n{compiled.partition}\n")
-    with replacing(BUILD / "demo", keep=RunFailed) as folder:
+    with replacing(BUILD / "demo") as folder:
         compiled.save(folder / "network")
         session = Session.load(folder / "network")
         golden = session.golden([values])

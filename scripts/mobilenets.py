@@ -58,15 +58,15 @@ def model(network: Mobilenet, seed: int = 1) -> bytes:
 class Layers:
     """Convolutions with drawn constants, as TfliteBuilder has them, named in turn."""
 
-    def __init__(self, description: str, size: int, seed: int) -> None:
+    def __init__(self, description: str, size: int, seed: int, channels: int = 3) -> None:
         from scripts.tflite_writer import Quant, TfliteBuilder
 
         self._random, self._quant, self._count = np.random.default_rng(seed), Quant, 0
         self.net = TfliteBuilder(description)
-        self.input = self.net.input("image", (1, size, size, 3), Quant(1 / 50, 0))
+        self.input = self.net.input("image", (1, size, size, channels), Quant(1 / 50, 0))
 
-    def conv(self, x, filters: int, kernel: int = 1, stride: int = 1, relu: int = 6):
-        return self._layer(self.net.conv, x, (filters, kernel, kernel, x.shape[3]), 0, stride, relu)
+    def conv(self, x, filters: int, kernel: int = 1, stride: int = 1, relu: int = 6, padding: str = "SAME"):
+        return self._layer(self.net.conv, x, (filters, kernel, kernel, x.shape[3]), 0, stride, relu, padding)
 
     def depthwise(self, x, stride: int):
         return self._layer(self.net.depthwise, x, (1, 3, 3, x.shape[3]), 3, stride, 6)
@@ -76,15 +76,28 @@ class Layers:
         zero_point = -128 if relu else int(self._random.integers(-9, 10))
         return self.net.add(f"add{self._count}", a, b, self._quant(1.2 * a.quant.scale, zero_point), relu=relu)
 
-    def fully_connected(self, x):
-        weight, scale, bias = self._constants((CLASSES, x.shape[1]), x.shape[1], CLASSES, x.quant.scale)
-        return self.net.fully_connected("classes", x, weight, scale[:1], bias, self._quant(1 / RMS, 0))
+    def max_pool(self, x, size: int, stride: int):
+        self._count += 1
+        return self.net.max_pool(f"pool{self._count}", x, size, stride)
 
-    def _layer(self, method, x, shape: tuple[int, ...], axis: int, stride: int, relu: int):
+    def fully_connected(self, x, outputs: int = CLASSES, relu: int = 0):
+        """The last one has no activation; of a map as one row of values."""
+        inputs = int(np.prod(x.shape))
+        if len(x.shape) > 2:
+            self._count += 1
+            x = self.net.reshape(f"row{self._count}", x, (1, inputs))
+        weight, scale, bias = self._constants((outputs, inputs), inputs, outputs, x.quant.scale)
+        if not relu:
+            return self.net.fully_connected("classes", x, weight, scale[:1], bias, self._quant(1 / RMS, 0))
+        self._count += 1
+        made = self._quant(6 / 255, -128)
+        return self.net.fully_connected(f"full{self._count}", x, weight, scale[:1], bias, made, relu=relu)
+
+    def _layer(self, method, x, shape: tuple[int, ...], axis: int, stride: int, relu: int, padding: str = "SAME"):
         weight, scale, bias = self._constants(shape, int(np.prod(shape)) // shape[axis], shape[axis], x.quant.scale)
         self._count += 1
         out = self._quant(6 / 255, -128) if relu else self._quant(1 / RMS, int(self._random.integers(-9, 10)))
-        return method(f"{method.__name__}{self._count}", x, weight, scale, bias, out, stride=stride, relu=relu)
+        return method(f"{method.__name__}{self._count}", x, weight, scale, bias, out, stride, padding, relu)
 
     def _constants(self, shape: tuple[int, ...], taps: int, channels: int, scale: float):
         """Weights, their scales and biases, of which the sums of `taps` products have a deviation of about 1."""

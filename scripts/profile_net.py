@@ -3,9 +3,9 @@
 
     eyrie profile NET [--input X.npy] [--seed N]
 
-NET: a .tflite model, or what `eyrie compile` wrote; X: as `eyrie run` takes it, random values by default. Prints
-cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json, report.html and the log;
-of a network in parts for machine and host, all of this of each machine part. Of a .tflite model, and of a network in
+NET: a model, or what `eyrie compile` wrote; X: as `eyrie run` takes it, random values by default. Prints
+cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json and report.html;
+of a network in parts for machine and host, all of this of each machine part. Of a model, and of a network in
 parts, the outputs are compared with the golden model's; the exit code is 1 unless they agree.
 """
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from compiler.command_line import file_name, whole_number
 from compiler.folder import DESCRIPTION
+from compiler.frontend.file import REMEDY
 from compiler.options import MOST_IMAGES
 from model.reading import check_readable
 from scripts.eyrie import main
@@ -37,28 +38,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     is_compiled = options.network.is_dir()
     if not is_compiled:
-        check_readable(options.network, "give an int8 .tflite model or a compiled network")
+        check_readable(options.network, f"{REMEDY} or a compiled network")
     elif options.config or options.batch > 1:
-        raise ValueError("--config and --batch are for a .tflite model: a compiled network has its own; leave them out")
+        raise ValueError("--config and --batch are for a model: a compiled network has its own; leave them out")
     import numpy as np
 
     from compiler.command import why_in_parts
-    from compiler.frontend import tflite
+    from compiler.frontend.file import load
     from compiler.ir.image import Image
     from model.config import DEFAULT, MachineConfig
+    from runtime.board.runs import reported
     from runtime.folders import BUILD, replacing
     from runtime.networks import read_inputs
     from runtime.programs import compiled
     from runtime.results import report_line
     from runtime.session import golden_outputs, read_session_inputs
-    from tb.net.requests import RunFailed, reported
 
     program = options.network
     if is_compiled and (program / DESCRIPTION).exists():
         return _profile_parts(options)
     if not is_compiled:
         machine = MachineConfig.load(options.config) if options.config else DEFAULT
-        graph = tflite.load(options.network)
+        graph = load(options.network)
         given = read_session_inputs(options.input, graph) if options.input else []
         try:
             program = compiled(options.network, machine, options.batch)
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         golden = [values.reshape(len(values), *place["shape"])
                   for values, place in zip(made, image.map["outputs"].values(), strict=True)]
     target = BUILD / "profile"
-    with replacing(target, keep=RunFailed) as folder:
+    with replacing(target) as folder:
         _, summary = reported(folder, "profile", options.network.stem, program, inputs, options.seed, golden)
     _print(summary)
     print(report_line(target))
@@ -92,12 +93,12 @@ def _profile_parts(options: argparse.Namespace, machine: "MachineConfig | None" 
     """Of a network in parts; machine: that a model is compiled for, None for a folder; failure: why not as a whole."""
     from compiler.parts import compile_parts
     from runtime import progress
+    from runtime.board.runs import parts_reported
     from runtime.folders import BUILD, replacing
     from runtime.results import report_line
     from runtime.session import Session, drawn_inputs, read_session_inputs
-    from tb.net.requests import RunFailed, parts_reported
 
-    with replacing(BUILD / "profile", keep=RunFailed) as folder:
+    with replacing(BUILD / "profile") as folder:
         network = options.network
         if machine:
             with progress.task(f"compiling {network.name}") as task:

@@ -6,7 +6,7 @@
 DIR: what `eyrie compile MODEL -o DIR` wrote. X: int8 [N, H, W, C] or one image [H, W, C]; Y: the raw int8 output of
 each image. Of a network in parts for machine and host both have type and shape of the model's ends. Several inputs or
 outputs are an .npz file with arr_0, arr_1, ... in the model's order. A run on the RTL also leaves build/run_net:
-summary.json, report.html and the log; of a network in parts a page and a log of each of its machine parts.
+summary.json and report.html; of a network in parts a page of each of its machine parts.
 """
 
 import argparse
@@ -31,10 +31,10 @@ def run(options: argparse.Namespace) -> None:
     from compiler.ir.image import Image
     from model.machine import MachineError
     from model.messages import array
+    from runtime.board.runs import reported
     from runtime.folders import BUILD, replacing
     from runtime.networks import named_on_model, read_inputs, write_arrays
     from runtime.results import report_line
-    from tb.net.requests import RunFailed, reported
 
     if (options.directory / DESCRIPTION).exists():
         return run_parts(options)
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
             raise ValueError(f"{options.directory}: a damaged program: compile the network again") from error
     else:
         target = BUILD / "run_net"
-        with replacing(target, keep=RunFailed) as folder:
+        with replacing(target) as folder:
             title = options.directory.resolve().name
             done, summary = reported(folder, "run_net", title, options.directory, inputs, options.seed)
             outputs = list(done.named.values())
@@ -62,18 +62,18 @@ def run(options: argparse.Namespace) -> None:
 def run_parts(options: argparse.Namespace) -> None:
     """A network in parts for machine and host."""
     from model.messages import array
+    from runtime.board.runs import parts_reported
     from runtime.folders import BUILD, replacing
     from runtime.networks import write_arrays
     from runtime.results import report_line
     from runtime.session import Session, read_session_inputs
-    from tb.net.requests import RunFailed, parts_reported
 
     session, cycles, pages = Session.load(options.directory), "", []
     inputs = read_session_inputs(options.input, session.graph)
     if options.golden:
         done = session.run(inputs)
     else:
-        with replacing(BUILD / "run_net", keep=RunFailed) as folder:
+        with replacing(BUILD / "run_net") as folder:
             title = options.directory.resolve().name
             done, summary, pages = parts_reported(folder, "run_net", title, session, inputs, options.seed)
             cycles = f"{summary['cycles']:,} cycles a run, "

@@ -102,11 +102,11 @@ trap - INT TERM HUP
 
 # ---- The command line ----
 
-# Scripts find the packages of the checkout that .venv lies in, wherever that is moved or copied to.
+# Scripts find the packages of the checkout that .venv lies in, and its library, wherever that is moved or copied to.
 "$python" -c '
 import os, pathlib, sysconfig
 folder = pathlib.Path(sysconfig.get_paths()["purelib"])
-(folder / "eyrie.pth").write_text(os.path.relpath(".", folder) + "\n")'
+(folder / "eyrie.pth").write_text("".join(os.path.relpath(of, folder) + "\n" for of in (".", "runtime/python")))'
 cat >$VENV/bin/eyrie <<'EOF'
 #!/bin/sh
 # Written by scripts/setup_venv.sh: the project's command line.

@@ -3,11 +3,11 @@
 
     eyrie zoo MODELS [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--minutes N] [--seed N]
 
-Every .tflite file in the folder MODELS and below it, each in a process of its own, on the command-level model and, up
-to so many multiplications, on the RTL, with drawn inputs; with --c as portable C, too, which is built with warnings as
-errors and with sanitizers by the C compiler of this machine. Goes on whatever happens to one. Prints a table and leaves
-build/zoo: summary.json (docs/summary.md), and the log of each model. The exit code is 1 if one is wrong, failed or
-unchecked.
+Every .tflite and .onnx file in the folder MODELS and below it, each in a process of its own, on the command-level model
+and, up to so many multiplications, on the RTL, with drawn inputs; with --c as portable C, too, which is built with
+warnings as errors and with sanitizers by the C compiler of this machine. Goes on whatever happens to one. Prints a
+table and leaves build/zoo: summary.json (docs/summary.md), and the log of each model. The exit code is 1 if one is
+wrong, failed or unchecked.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from compiler.command_line import file_name, minutes, whole_number
+from compiler.frontend.file import SUFFIXES
 from scripts.eyrie import main
 from scripts.trials import INPUTS, MINUTES, Trial, head, row, summarised, tried
 
@@ -67,11 +68,12 @@ def run(options: argparse.Namespace) -> int:
 
 def models_of(directory: Path) -> list[Path]:
     """The models in a folder and below it, by name. Raises ValueError, in one line."""
+    kinds = " or ".join(SUFFIXES)
     if not directory.is_dir():
-        raise ValueError(f"{directory}: no folder: give one with .tflite models")
-    found = sorted(path for path in directory.rglob("*") if path.suffix.lower() == ".tflite" and not path.is_dir())
+        raise ValueError(f"{directory}: no folder: give one with {kinds} models")
+    found = sorted(path for path in directory.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir())
     if not found:
-        raise ValueError(f"{directory}: has no .tflite file: give a folder with models")
+        raise ValueError(f"{directory}: has no {kinds} file: give a folder with models")
     return found
 
 

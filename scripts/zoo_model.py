@@ -18,7 +18,7 @@ import numpy as np
 
 from compiler.c.sources import sources_of
 from compiler.command_line import whole_number
-from compiler.frontend.file import load
+from compiler.frontend.file import format_of, load
 from compiler.ir.failure import Unsupported
 from compiler.ir.graph import Graph, Malformed
 from compiler.ir.tensor import Quantized
@@ -26,12 +26,14 @@ from compiler.parts import Compiled, compile_parts
 from model.config import DEFAULT, MachineConfig
 from model.messages import array, one_line
 from model.operators.reference import Reference
+from runtime.board.runs import RtlBackEnd
 from runtime.portable_c.executable import CHECKED, build
 from runtime.session import Session, drawn_inputs, on_command_level, read_session_inputs
 from runtime.signals import clean_up_first
 from scripts.trials import Entry
 from tb.common.references import Refused, run_apart
-from tb.net.requests import RtlBackEnd
+
+GOLDEN, TFLITE = "the golden model", "compiler.frontend.tflite"
 
 
 def main(arguments: list[str]) -> None:
@@ -76,10 +78,10 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     session = Session.load(options.folder / "program")
     inputs = (read_session_inputs(options.input, session.graph) if options.input
               else drawn_inputs(session.graph, options.inputs, options.seed))
-    found = {"the golden model": session.golden(inputs),
+    found = {GOLDEN: session.golden(inputs),
              "the command-level model": session.run(inputs, on_command_level).outputs}
     if entry.macs <= options.rtl_macs:
-        done = session.run(inputs, RtlBackEnd(options.folder))
+        done = session.run(inputs, RtlBackEnd())
         found["the RTL"], entry.on_rtl = done.outputs, bool(done.machine)
         counters = [part.runs[0]["counters"] for part in done.machine]
         entry.cycles = sum(of["CYCLES"] for of in counters)
@@ -92,7 +94,10 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
             return
         found["the portable C"] = build([sources], options.folder / "c", (*CHECKED, "-O2")).run(inputs)
         entry.c_arena_bytes = sources.arena_bytes
-    _compare(entry, options.model.read_bytes(), session.graph, inputs, found)
+    if format_of(options.model, options.model.read_bytes()).module == TFLITE:
+        _compare(entry, options.model.read_bytes(), session.graph, inputs, found)
+    else:
+        _compare_with_golden(entry, found)
 
 
 def _note(entry: Entry, compiled: Compiled, machine: MachineConfig) -> None:
@@ -130,6 +135,15 @@ def _compare(entry: Entry, model: bytes, graph: Graph, inputs: list[np.ndarray],
                 _compare_output(entry, f"output {number} on {where}", got, wanted)
         return
     entry.status, entry.reason = "unchecked", one_line(f"no reference runs it: {'; '.join(said)}")
+
+
+def _compare_with_golden(entry: Entry, found: dict[str, list[np.ndarray]]) -> None:
+    """Of a format whose operators are defined in real numbers: nothing else says which int8 they are."""
+    entry.status, entry.reference = "ok", GOLDEN
+    expected = found.pop(GOLDEN)
+    for where, outputs in found.items():
+        for number, (got, wanted) in enumerate(zip(outputs, expected, strict=True)):
+            _compare_output(entry, f"output {number} on {where}", got, wanted)
 
 
 def _compare_output(entry: Entry, where: str, got: np.ndarray, wanted: np.ndarray) -> None:

@@ -27,7 +27,7 @@ from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import Operation, PoolMode, Stream
 from model.operators.elementwise import AddParameters
-from model.operators.quantization import Requantization
+from model.operators.quantization import Requantization, stored_zero_point
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,8 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
                      output: Table | None = None, addition: Addition | None = None, packed: bool = False) -> Case:
     """A convolution in one pass, whose sums are looked at where they leave the array.
 
-    ifmap int8 [C, H, W]; filters int8 [M, C, R, S]; mapping: e, p, q, r, t; ipsum int32 [M, E, F].
+    ifmap int8 [C, H, W]; filters [M, C, R, S], here and below int8, or int16 if they are of a range of at most 255;
+    mapping: e, p, q, r, t; ipsum int32 [M, E, F].
     limit: words of GLB it may take, if not the machine's. output: of an int8 ofmap, with an addition or without.
     packed: the ifmap, of at most q channels.
     """
@@ -127,7 +128,8 @@ def convolution_case(ifmap: np.ndarray, filters: np.ndarray, window: Window, map
     placed = place_map(memory, ifmap.transpose(1, 2, 0), q, packed)
     tiles = -(-m // (p * t))
     draft = ConvolutionPass(placed, window, blocks, zero_point, p, q, r, t, tiles, 0,
-                            one_pixel=ipsum is not None or addition is not None)
+                            one_pixel=ipsum is not None or addition is not None,
+                            filter_zero_point=stored_zero_point(filters))
     sets = convolution_sets(machine, draft)
     words = pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
     if sets.by_set and not sets.split:
@@ -272,7 +274,7 @@ def _set_addition(descriptor: Descriptor, memory: Allocator, ofmap: FeatureMap, 
 
 
 def place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, tile: int) -> Filters:
-    """int8 [M, C] and their tables, if they have any."""
+    """[M, C] and their tables, if they have any."""
     packed, count = pack_pointwise(filters, tile), len(filters)
     address = memory.place(packed)
     tables = memory.place(pack_table(table, len(packed) * tile // 8)) if table else 0
@@ -291,7 +293,7 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
                    maxima: bool = False, addition: Addition | None = None) -> Case:
     """A fused (both filters), depthwise or pointwise pass, with its int8 ofmap.
 
-    ifmap int8 [C, H, W]; depthwise int8 [C, R, S] with table `middle`; pointwise int8 [M, C] with
+    ifmap int8 [C, H, W]; depthwise [C, R, S] with table `middle`; pointwise [M, C] with
     table `output`, or None: the sums are looked at where they leave the array. They may start with
     `ipsum`, int32 [M, E, F]. tile: filters of a tile, a multiple of 8. maxima: of 2 x 2 pixels, before the addition.
     """
@@ -315,7 +317,9 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
     final = output.output if pointwise is not None and output else Output()
     p = SeparablePass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
                       middle.output if middle else Output(), PoolMode.MAX if maxima else PoolMode.NONE,
-                      one_pixel=ipsum is not None or addition is not None)
+                      one_pixel=ipsum is not None or addition is not None,
+                      filter_zero_point=0 if pointwise is None else stored_zero_point(pointwise),
+                      depthwise_zero_point=0 if depthwise is None else stored_zero_point(depthwise))
     descriptor = separable_descriptor(machine, p)
     places = block_places(machine, p, descriptor, (channels, height, width))
     if ipsum is not None:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes and multiplications by layer: what the machine's counters count while it works for each."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
 import numpy as np
 
 from compiler.cost import traffic
-from compiler.cost.timing.shape import pass_shape
+from compiler.cost.timing.shape import macs
 from compiler.ir.image import Image
 from compiler.ir.program import Command, Config, Run, Transfer, disassemble
 from model.config import MachineConfig
@@ -29,7 +31,7 @@ def counted(machine: MachineConfig, commands: list[Command]) -> Iterator[dict[st
             descriptor.words[command.index : command.index + len(command.words)] = command.words
         elif isinstance(command, Run):
             counts = traffic.pass_bytes(machine, descriptor)
-            counts["MACS"] = pass_shape(machine, descriptor).macs(machine)
+            counts["MACS"] = macs(machine, descriptor)
         elif isinstance(command, Transfer):
             counts = traffic.transfer_bytes(command)
         yield counts
@@ -62,19 +64,19 @@ class _Owner:
     def __init__(self, image: Image, commands: list[Command]) -> None:
         steps = image.map["steps"]
         self.of_pass = {number: n for n, step in enumerate(steps) for number in step["passes"]}
-        self._waits = [command.wait_transfers for command in commands if isinstance(command, Run)]
+        waits = (command.wait_transfers for command in commands if isinstance(command, Run))
+        self._waits = list(accumulate(waits, max))  # what each pass and those before wait for
         names = {step["name"]: n for n, step in enumerate(steps)}
         self._constants = [(address, address + size, names[name.partition(".")[0]])
                            for name, (address, size) in image.map["areas"].items()
                            if name.partition(".")[0] in names and not name.endswith(".spill")]
 
     def of_transfer(self, transfer: Transfer, number: int) -> int:
-        """number: of the transfer, from 1. A store waits for the pass that wrote the words; a map is loaded
-        for the first pass that waits for it, or for the last, if none does: rows that no window sees."""
+        """number: of the transfer, from 1. A store waits for the pass that wrote the words, or for none; a map is
+        loaded for the first pass that waits for it, or for the last, if none does: rows that no window sees."""
         if not transfer.load:
-            return self.of_pass[transfer.wait_passes - 1]
+            return self.of_pass[max(transfer.wait_passes, 1) - 1]
         for start, end, step in self._constants:
             if start <= transfer.dram_address < end:
                 return step
-        last = len(self._waits) - 1
-        return self.of_pass[next((n for n, wait in enumerate(self._waits) if wait >= number), last)]
+        return self.of_pass[min(bisect_left(self._waits, number), len(self._waits) - 1)]

@@ -15,10 +15,11 @@ from model.encoding import ArrayMode, Operation, Stream
 
 def transfer_words(transfer: Transfer) -> np.ndarray:
     """Addresses of a LOAD's or STORE's words, rising."""
-    starts, block = np.array([transfer.glb_address]), transfer.block
-    if block:
-        rows, planes = np.arange(block.rows) * block.row_glb, np.arange(block.planes) * block.plane_glb
-        starts = (transfer.glb_address + np.add.outer(planes, rows)).ravel() % MAX_GLB_WORDS
+    block = transfer.block
+    if not block:
+        return np.arange(transfer.glb_address, transfer.glb_address + transfer.words)
+    rows, planes = np.arange(block.rows) * block.row_glb, np.arange(block.planes) * block.plane_glb
+    starts = (transfer.glb_address + np.add.outer(planes, rows)).ravel() % MAX_GLB_WORDS
     return np.unique(np.add.outer(starts, np.arange(transfer.words)))
 
 

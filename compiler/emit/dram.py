@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """DRAM as it fills: constants and tensors, and where they begin."""
 
+from hashlib import sha256
+
 import numpy as np
 
 from model.config import GLB_WORD_BYTES
@@ -14,7 +16,7 @@ class DramLayout:
 
     def constant(self, name: str, words: np.ndarray) -> int:
         """The address of constants; the same ones of several images lie there once."""
-        key = name, words.tobytes()
+        key = name, sha256(np.ascontiguousarray(words)).digest()
         if key not in self._constants:
             count = sum(name == other for other, _ in self._constants)
             self._constants[key] = self.area(f"{name}.{count}" if count else name, words.size)

@@ -3,47 +3,67 @@
 
 import numpy as np
 
+from compiler.emit.dram import DramLayout
 from compiler.emit.schedule import Place, Schedule
 from compiler.ir.image import Image
-from compiler.ir.program import assemble
+from compiler.ir.program import Command, assemble
 from model.config import GLB_WORD_BYTES, MachineConfig
 
+PROGRAM = "program"  # the area of the commands
 ADDRESS_SPACE = (1 << 32) - 64  # bytes of DRAM: the window's limit has 32 bits
 
 
 def build(schedule: Schedule, machine: MachineConfig, outputs: dict[str, str]) -> Image:
-    """The image of a schedule; outputs: of the model, in its order, the maps that they are. Raises ValueError where
-    it is larger than the machine's addresses go; tokens can count whatever fits (docs/tiling.md)."""
-    program = assemble(schedule.commands)
-    address = schedule.dram.area("program", program.size)
-    if schedule.dram.end > ADDRESS_SPACE:
-        raise ValueError(f"the network takes {schedule.dram.end} bytes of DRAM, addresses go to {ADDRESS_SPACE}: "
-                         "use a smaller batch or a smaller network")
-    dram = np.zeros(schedule.dram.end, np.uint8)
-    for start, words in [*schedule.dram.parts, (address, program)]:
-        dram[start : start + words.nbytes] = np.ascontiguousarray(words).view(np.uint8)
+    """The image of a schedule; outputs: of the model, in its order, the maps that they are. Raises ValueError as
+    image_of does."""
     made = {place.map.name: place for place in schedule.outputs}
-    contents = {
+    return image_of(schedule.commands, schedule.dram, machine, {place.map.name: place for place in schedule.inputs},
+                    {name: made[map_] for name, map_ in outputs.items()}, step_entries(schedule),
+                    buffer_entries(schedule), schedule.images)
+
+
+def step_entries(schedule: Schedule) -> list[dict]:
+    """Its steps as map.json has them."""
+    return [
+        {"name": step.group.layer, "way": step.way, "passes": list(step.passes),
+         "macs": step.macs, "weight_bytes": step.group.weight_bytes,
+         "channels": step.group.channels, "made": list(step.group.output.shape)}
+        for step in schedule.steps
+    ]
+
+
+def buffer_entries(schedule: Schedule) -> list[dict]:
+    """Its buffers as map.json has them."""
+    return [
+        {"name": buffer.name, "address": (buffer.address + part.offset) * GLB_WORD_BYTES,
+         "bytes": part.words * GLB_WORD_BYTES, "first": part.birth, "last": part.death}
+        for buffer in schedule.buffers for part in buffer.parts
+    ]
+
+
+def image_of(commands: list[Command], layout: DramLayout, machine: MachineConfig, inputs: dict[str, Place],
+             outputs: dict[str, Place], steps: list[dict], buffers: list[dict], images: int = 1) -> Image:
+    """The image of a command list, which it lays behind all that DRAM has; steps, buffers: as map.json has them. Raises
+    ValueError where it is larger than the machine's addresses go; tokens can count whatever fits (docs/tiling.md)."""
+    program = assemble(commands)
+    address = layout.area(PROGRAM, program.size)
+    if layout.end > ADDRESS_SPACE:
+        raise ValueError(f"the network takes {layout.end} bytes of DRAM, addresses go to {ADDRESS_SPACE}: "
+                         "use a smaller batch or a smaller network")
+    dram = np.zeros(layout.end, np.uint8)
+    for start, words in [*layout.parts, (address, program)]:
+        dram[start : start + words.nbytes] = np.ascontiguousarray(words).view(np.uint8)
+    return Image(dram, {
         "bytes": dram.nbytes,
-        "images": schedule.images,
+        "images": images,
         "program": {"address": address, "bytes": program.nbytes},
-        "inputs": {place.map.name: _entry(place) for place in schedule.inputs},
-        "outputs": {name: _entry(made[map_]) for name, map_ in outputs.items()},
-        "areas": schedule.dram.areas,
+        "inputs": {name: _entry(place) for name, place in inputs.items()},
+        "outputs": {name: _entry(place) for name, place in outputs.items()},
+        "areas": layout.areas,
         "machine": machine.as_dict(),
-        "steps": [
-            {"name": step.group.layer, "way": step.way, "passes": list(step.passes),
-             "macs": step.macs, "weight_bytes": step.group.weight_bytes,
-             "channels": step.group.channels, "made": list(step.group.output.shape)}
-            for step in schedule.steps
-        ],
-        "buffers": [
-            {"name": buffer.name, "address": (buffer.address + part.offset) * GLB_WORD_BYTES,
-             "bytes": part.words * GLB_WORD_BYTES, "first": part.birth, "last": part.death}
-            for buffer in schedule.buffers for part in buffer.parts
-        ],
-    }
-    return Image(dram, contents)
+        "steps": steps,
+        "buffers": buffers,
+    })
 
 
 def _entry(place: Place) -> dict:

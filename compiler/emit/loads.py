@@ -1,36 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """The transfers that bring the constants of a group."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compiler.emit.dram import DramLayout
 from compiler.emit.timeline import Timeline
-from compiler.plan.constants import WorkConstants
+from compiler.plan.constants import InTurn, WorkConstants
+from compiler.plan.filters import PLACES
 from model.config import GLB_WORD_BYTES
 
 
 @dataclass
 class Loader:
-    """Loads a group's constants: all that stays and the first round of chunks before its first pass, each other chunk
-    when its slot falls free."""
+    """Loads a group's constants: all that stays, the first round of chunks and the first slices of what comes in turn
+    before its first pass, each other chunk or slice when its place falls free."""
 
     constants: WorkConstants
     timeline: Timeline
     dram: DramLayout
     _base: int = 0  # DRAM address of the chunks
     _next: int = 0
+    _bases: dict[str, int] = field(default_factory=dict)  # DRAM addresses of what comes in turn
 
     def begin(self) -> None:
         for name, words, address in self.constants.loads:
             self.timeline.load(self.dram.constant(name, words), address, words.size)
+        for each in self.constants.in_turn:
+            self._bases[each.name] = self.dram.constant(each.name, each.words)
+            for turn in range(PLACES):
+                self._load_slice(each, turn)
         if chunks := self.constants.chunks:
             self._base = self.dram.constant(f"{self.constants.group.layer}.filters", chunks.packed)
             self._load_until(chunks.slots)
 
     def finish(self, turns: int) -> None:
-        """Loads the chunks whose slots fall free in the passes of so many jobs."""
+        """Loads the chunks and slices whose places fall free in the passes of so many jobs."""
+        for each in self.constants.in_turn:
+            self._load_slice(each, turns - 1 + PLACES)
         if chunks := self.constants.chunks:
             self._load_until(turns * chunks.count // chunks.passes + chunks.slots)
+
+    def _load_slice(self, constants: InTurn, turn: int) -> None:
+        """For the turn-th job, if there is one."""
+        if turn < constants.jobs:
+            slices, words = constants.words.shape
+            [(address, _)] = constants.region(turn)
+            self.timeline.load(self._bases[constants.name] + turn % slices * words * GLB_WORD_BYTES, address, words)
 
     def _load_until(self, last: int) -> None:
         chunks = self.constants.chunks

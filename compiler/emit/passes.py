@@ -20,7 +20,8 @@ from compiler.target.descriptors.separable import SeparablePass, separable_descr
 from compiler.target.descriptors.streams import linear_stream
 from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import DEPTHWISE_GROUP_WORDS, LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
+from model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
+from model.operators.quantization import stored_zero_point
 
 
 def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
@@ -70,19 +71,24 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
     if blocks.flat:
         source, made = source.flat, made.flat
     one_pixel = bool(group.operations)  # which take a word at a time
+    filter_zero_point = stored_zero_point(group.filters) if isinstance(group, Filtered) else 0
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
         halves = row_stationary_groups(group) // source.groups
         return convolution_descriptor(machine, ConvolutionPass(
             source, group.window, blocks, zero_point, constants.packing.tile // machine.sets, 4, 1, machine.sets,
             filters.tiles, filters.address, None, filters.table_address, made,
-            group.table.output, filters.last_channels, halves, one_pixel))
+            group.table.output, filters.last_channels, halves, one_pixel, filter_zero_point))
     pool = PoolMode.AVERAGE if group.averaged else PoolMode.NONE
-    depthwise = constants.depthwise_address
-    if constants.way is Way.CHANNELS:
-        depthwise += job.slice * source.groups * DEPTHWISE_GROUP_WORDS
-    middle = group.middle.output if isinstance(group, (Depthwise, Separable)) else Output()
+    depthwise = constants.depthwise_of(job, turn, source.groups)
+    middle, depthwise_zero_point = Output(), 0
+    if isinstance(group, (Depthwise, Separable)):
+        middle, depthwise_zero_point = group.middle.output, stored_zero_point(group.depthwise)
     output = group.table.output if isinstance(group, Filtered) else Output()
+    # Channels that there are not: what an operation on the words makes of them is not written, as what it reads may be
+    # words that nobody has written. Slices of channels have no such operation.
+    last_channels = 8 if constants.way is Way.CHANNELS else (group.output.shape[2] - 1) % 8 + 1
     return separable_descriptor(machine, SeparablePass(
         source, made, group.window, blocks, zero_point, output, filters, depthwise, middle, pool,
         max(group.averaged, 1), isinstance(group, (Convolution, Grouped)),
-        group.own_blocks if isinstance(group, Grouped) else 0, one_pixel))
+        group.own_blocks if isinstance(group, Grouped) else 0, one_pixel, filter_zero_point,
+        depthwise_zero_point, last_channels))

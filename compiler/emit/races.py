@@ -71,13 +71,17 @@ class Race:
 
 
 class ScheduleError(Inconsistent):
-    """A command list that the compiler must not make; its message names the commands."""
+    """A command list that the compiler must not make; its message names the commands, `command` is one of them."""
+
+    def __init__(self, what: str, command: int) -> None:
+        super().__init__(what)
+        self.command = command
 
 
 def verify(commands: list[Command], machine: MachineConfig) -> None:
     """Raises ScheduleError for the first race, and for a list that `find_races` refuses."""
     if races := find_races(commands, machine):
-        raise ScheduleError(f"{races[0]} ({len(races)} races)")
+        raise ScheduleError(f"{races[0]} ({len(races)} races)", races[0].second.command)
 
 
 def find_races(commands: list[Command], machine: MachineConfig) -> list[Race]:
@@ -129,7 +133,7 @@ class _Walk:
         """The pass before has to be able to end. Raises ScheduleError."""
         if self._pending is not None:
             raise ScheduleError(f"command {number}: the pass before it waits for chunk "
-                                f"{self._chunks_taken + 1}, {len(self._loaded) - 1} are loaded before it")
+                                f"{self._chunks_taken + 1}, {len(self._loaded) - 1} are loaded before it", number)
 
     def _resume(self) -> None:
         if self._pending is not None and next(self._pending, self) is self:
@@ -140,7 +144,7 @@ class _Walk:
         """The clock of the event that a token names. Raises ScheduleError."""
         if token >= len(clocks):
             raise ScheduleError(
-                f"command {number}: waits for {token} {what}, {len(clocks) - 1} come before it")
+                f"command {number}: waits for {token} {what}, {len(clocks) - 1} come before it", number)
         return clocks[token]
 
     # ---- Transfers ----
@@ -240,7 +244,8 @@ class _Walk:
     def _access(self, number: int, kind: Kind, clock: Clock, words: Words, place: int) -> None:
         """An access that begins at `clock`: all before it that it could disturb have to be over."""
         if len(words) and words[-1] >= self.machine.glb_words:
-            raise ScheduleError(f"command {number}: GLB word {words[-1]}, there are {self.machine.glb_words}")
+            raise ScheduleError(f"command {number}: GLB word {words[-1]}, there are {self.machine.glb_words}",
+                                number)
         others = _OTHERS[kind]
         before = self._latest[others[:, None], words]
         late = before > clock[others, None]

@@ -88,12 +88,17 @@ class _Emitter:
         source, made = self.plan.read[n].placed(), self.plan.made[n].placed()
         if segment.way_of(n) is Way.CHANNELS:
             source = replace(source, address=source.address + self._turns[n] % 2 * source.words)
-            self._load_slice(group, source, job)
+            self._load_slice(self._base(group, group.source), group.source, source, job.slice, job.reads)
         elif n == segment.first and segment.from_dram:
             self._fetch(n, source, job.reads[1])
         first = n not in self._loaders
         others = tuple(plan.placed() for plan in self.plan.others[n])
-        self._fetch_others(n, group, job, made, first)
+        if others and segment.slices_of(n) > 1:
+            others = tuple(replace(other, address=other.address + self._turns[n] % 2 * other.words) for other in others)
+            for map_, other in zip(group.others, others):
+                self._load_slice(self._base(group, map_), map_, other, job.slice, (job.first, job.last))
+        else:
+            self._fetch_others(n, group, job, made, first)
         if first:
             self._loaders[n] = Loader(constants, self.timeline, self.dram)
             self._loaders[n].begin()
@@ -109,7 +114,7 @@ class _Emitter:
         beside = [words for other in others for words in rows_region(other, *_rows_of(other, made, job))]
         self._wait_for(beside)
         cycles = constants.mapping_of(job.last - job.first).cycles
-        self.timeline.run(descriptor, read, constants.resident + beside, written, filters, cycles)
+        self.timeline.run(descriptor, read, constants.read(turn) + beside, written, filters, cycles)
         self._turns[n] += 1
         self._loaders[n].finish(self._turns[n])
         if n == segment.last - 1 and segment.to_dram:
@@ -132,16 +137,15 @@ class _Emitter:
         self._load_rows(self._base(group, group.source), source, self._fetched.get(n, 0), last)
         self._fetched[n] = max(self._fetched.get(n, 0), last)
 
-    def _load_slice(self, group: Group, source: FeatureMap, job: Job) -> None:
-        """Loads the channels of an input that a job reads."""
-        if source.planar:
-            base = self._base(group, group.source) + job.slice * source.words * GLB_WORD_BYTES
-            self.timeline.load(base, source.address, source.words)
+    def _load_slice(self, base: int, map_: Map, part: FeatureMap, number: int, rows: tuple[int, int]) -> None:
+        """Loads rows, first and last + 1, of a slice of a map's channels; base: of the map in DRAM."""
+        if part.planar:
+            self.timeline.load(base + number * part.words * GLB_WORD_BYTES, part.address, part.words)
             return
-        row = group.source.layout.row_words
-        base = self._base(group, group.source) + job.slice * source.row_words * GLB_WORD_BYTES
-        for y in range(*job.reads):
-            self.timeline.load(base + y * row * GLB_WORD_BYTES, source.row_address(y), source.row_words)
+        row = map_.layout.row_words
+        base += number * part.row_words * GLB_WORD_BYTES
+        for y in range(*rows):
+            self.timeline.load(base + y * row * GLB_WORD_BYTES, part.row_address(y), part.row_words)
 
     def _fetch_others(self, n: int, group: Group, job: Job, made: FeatureMap, first: bool) -> None:
         """Loads the operands of a group, beside its source, that come from DRAM: whole, or the job's rows."""

@@ -6,18 +6,18 @@ Imports nothing slow, so that a command line can refuse a file at once.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compiler.ir.failure import Failure
+from compiler.ir.heading import IMPORT, MAGIC
 from model.reading import read_file
 
 if TYPE_CHECKING:
     from compiler.ir.graph import Graph
-
-REMEDY = "give an int8 .tflite model"
 
 
 class ImportFailure(Failure):
@@ -26,21 +26,29 @@ class ImportFailure(Failure):
 
 @dataclass(frozen=True)
 class Format:
-    """A type of file: the bytes `magic` stand at byte `at`. module: has load(path), which makes the Graph."""
+    """A type of file. begins: what its first bytes match; module: has load(path), which makes the Graph."""
 
     name: str
-    at: int
-    magic: bytes
+    suffix: str
+    begins: re.Pattern[bytes]
     module: str
 
 
-FORMATS = (Format("TensorFlow Lite", 4, b"TFL3", "compiler.frontend.tflite"),)
+# An ONNX file is a protobuf message: field 1 is its version, behind which stand text, a number, the graph or the like.
+FORMATS = (
+    Format("TensorFlow Lite", ".tflite", re.compile(rb"....TFL3", re.DOTALL), "compiler.frontend.tflite"),
+    Format("ONNX", ".onnx", re.compile(rb"\x08[\x01-\x1f][\x12\x1a\x22\x28\x32\x3a\x42\x72]"),
+           "compiler.frontend.onnx"),
+)
+OWN = Format("Eyrie text", ".ir", re.compile(re.escape(f"{MAGIC} {IMPORT}\n".encode())), "compiler.levels")
+SUFFIXES = tuple(known.suffix for known in FORMATS)
+REMEDY = f"give an int8 {' or '.join(SUFFIXES)} model"
 
 
 def format_of(path: str | Path, data: bytes) -> Format:
     """Raises ImportFailure, which begins with the path."""
-    for known in FORMATS:
-        if data[known.at :].startswith(known.magic):
+    for known in (*FORMATS, OWN):
+        if known.begins.match(data):
             return known
     names = " or ".join(known.name for known in FORMATS)
     raise ImportFailure(f"{path}: not a {names} file", remedy=REMEDY)

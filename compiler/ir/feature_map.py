@@ -26,12 +26,12 @@ def words_of(values: np.ndarray) -> np.ndarray:
 
 
 def split_channels(values: np.ndarray, q: int = WORD_CHANNELS) -> np.ndarray:
-    """int8 [..., C] -> [..., words, 8], channels in halves of q, missing ones zero."""
+    """Integers [..., C] -> [..., words, 8], channels in halves of q, missing ones zero."""
     channels = values.shape[-1]
     words = -(-channels // (2 * q))
-    padded = np.zeros((*values.shape[:-1], words * 2 * q), np.int8)
+    padded = np.zeros((*values.shape[:-1], words * 2 * q), values.dtype)
     padded[..., :channels] = values
-    halves = np.zeros((*values.shape[:-1], words, 2, WORD_CHANNELS), np.int8)
+    halves = np.zeros((*values.shape[:-1], words, 2, WORD_CHANNELS), values.dtype)
     halves[..., :q] = padded.reshape(*values.shape[:-1], words, 2, q)
     return halves.reshape(*values.shape[:-1], words, 2 * WORD_CHANNELS)
 

@@ -7,7 +7,7 @@ DIR/map.json    size and digest of image.bin and what lies where: program, input
                 inputs and outputs lie one behind the other; the machine and the steps (which passes belong to which
                 layer); the buffers of the GLB: name, byte address and bytes, taken from half pass `first` to the end of
                 half pass `last` (pass n is 2n, its first tile of filters, and 2n + 1, the others)
-DIR/program.txt the commands, one line each
+DIR/program.txt the commands as text (docs/assembly.md)
 DIR/network.h   what a C program has to know of the map (network_header.py)
 `eyrie compile` puts layers.csv and summary.json beside them (performance.py).
 """

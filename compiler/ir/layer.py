@@ -50,18 +50,16 @@ class Window:
     """What a layer sees of its input for each output pixel.
 
     kernel: R, S; stride (U) and dilation: of rows, of columns; pads: top, bottom, left, right
-    addends: int8 filters whose sum a filter is: each tap is taken for each of them in turn
     """
 
     kernel: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     dilation: tuple[int, int] = (1, 1)
-    addends: int = 1
 
     @property
     def taps(self) -> int:
-        return self.kernel[0] * self.kernel[1] * self.addends
+        return self.kernel[0] * self.kernel[1]
 
     @cached_property
     def span(self) -> tuple[int, int]:
@@ -72,7 +70,7 @@ class Window:
     def __str__(self) -> str:
         said = f"stride {_pair(self.stride)} pads {' '.join(map(str, self.pads))}"
         dilated = "" if self.dilation == (1, 1) else f" dilation {_pair(self.dilation)}"
-        return said + dilated + ("" if self.addends == 1 else f" addends {self.addends}")
+        return said + dilated
 
 
 def window_of(operator: Windowed | Pool) -> Window:
@@ -164,7 +162,7 @@ class Group:
 
     @property
     def weights(self) -> tuple[np.ndarray, ...]:
-        """int8 or int16, of all its convolutions."""
+        """int8 or int16, of all its convolutions: less their zero point, where it is not 0."""
         raise NotImplementedError
 
     @property
@@ -248,8 +246,7 @@ class Group:
 class Filtered(Group):
     """A group whose sums are over channels.
 
-    filters: int8 [M, ...], or int16, which the machine takes as so many int8 addends as the window says
-    table: of the result
+    filters: [M, ...], as weights; table: of the result
     """
 
     filters: np.ndarray
@@ -323,8 +320,7 @@ class Pointwise(Filtered):
 
 @dataclass(frozen=True, kw_only=True)
 class Depthwise(Group):
-    """depthwise: int8 or int16 [R, S, M], output m of channel m div (M / C); middle: table of its words, which are the
-    result."""
+    """depthwise: [R, S, M], output m of channel m div (M / C); middle: table of its words, which are the result."""
 
     depthwise: np.ndarray
     middle: Table

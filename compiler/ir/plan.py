@@ -153,9 +153,11 @@ class Segment:
 
     def operand_rows(self, n: int, height: int) -> int:
         """Rows of an operand of group n, beside its source and of `height` rows, that are in the GLB at once where it
-        comes from DRAM: all, or those of two jobs behind each other."""
+        comes from DRAM: all, or those of two jobs behind each other; of one that comes in slices, those of a job."""
         if not self.rows:
             return height
+        if self.slices_of(n) > 1:
+            return min(self.rows, height)
         return min(height, 2 * max(job.last - job.first for job in self.jobs if job.group == n))
 
     @property
@@ -188,6 +190,7 @@ class Plan:
     others: of each group, how the maps lie that it reads beside its input.
     first_tile: of groups that read their input with the first tile of filters only, the most filters of
     it; the output of the others may take the input's words.
+    stores_overlap: whether maps that are stored keep their words beside the job behind theirs.
     """
 
     groups: list[Group]
@@ -198,6 +201,7 @@ class Plan:
     made: list[MapPlan]
     others: list[tuple[MapPlan, ...]]
     first_tile: dict[int, int]
+    stores_overlap: bool
 
     @cached_property
     def jobs_of(self) -> list[list[Job]]:

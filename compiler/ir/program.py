@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs: lists of commands, their binary form and their text form (one line per command)."""
+"""Programs: lists of commands, and their binary form; their text is that of assembly (assembly/commands.py)."""
 
 from dataclasses import dataclass
 
@@ -21,9 +21,6 @@ class Config:
     def encode(self) -> list[int]:
         return [enc.CONFIG.pack(opcode=Opcode.CONFIG, index=self.index, count=len(self.words)), *self.words]
 
-    def __str__(self) -> str:
-        return " ".join([f"config index={self.index}", *(f"{word:016x}" for word in self.words)])
-
 
 @dataclass(frozen=True)
 class Run:
@@ -35,9 +32,6 @@ class Run:
     def encode(self) -> list[int]:
         return [enc.PASS.pack(opcode=Opcode.PASS, wait_transfers=self.wait_transfers,
                               wait_passes=self.wait_passes)]
-
-    def __str__(self) -> str:
-        return f"pass wait_transfers={self.wait_transfers} wait_passes={self.wait_passes}"
 
 
 @dataclass(frozen=True)
@@ -64,9 +58,6 @@ class Block:
         return cls(rows["count"], rows["dram_stride"], rows["glb_stride"],
                    planes["count"], planes["dram_stride"], planes["glb_stride"])
 
-    def __str__(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in vars(self).items())
-
 
 @dataclass(frozen=True)
 class Transfer:
@@ -91,11 +82,6 @@ class Transfer:
             *(self.block.encode() if self.block else []),
         ]
 
-    def __str__(self) -> str:
-        return (f"{'load' if self.load else 'store'} dram=0x{self.dram_address:08x} glb={self.glb_address}"
-                f" words={self.words} wait_passes={self.wait_passes} wait_chunks={self.wait_chunks}"
-                f" chunk={int(self.chunk)}" + (f" {self.block}" if self.block else ""))
-
 
 @dataclass(frozen=True)
 class End:
@@ -103,9 +89,6 @@ class End:
 
     def encode(self) -> list[int]:
         return [enc.END.pack(opcode=Opcode.END)]
-
-    def __str__(self) -> str:
-        return "end"
 
 
 Command = Config | Run | Transfer | End
@@ -158,64 +141,3 @@ def _decode(words: list[int], at: int) -> Command:
                         fields["wait_passes"], fields["wait_chunks"], bool(fields["chunk"]),
                         Block.decode(block) if block else None)
     raise ValueError(f"word {at}: 0x{word:016x} is no command")
-
-
-def to_text(commands: list[Command]) -> str:
-    return "\n".join(map(str, commands)) + "\n"
-
-
-def from_text(text: str) -> list[Command]:
-    """Commands of their text form; '#' begins a comment. Raises ValueError with the line's number."""
-    commands: list[Command] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if items := line.split("#")[0].split():
-            try:
-                commands.append(_parse(*items))
-            except ValueError as error:
-                raise ValueError(f"line {number}: {line.strip()!r}: {error}") from error
-    return commands
-
-
-_RUN = ("wait_transfers", "wait_passes")
-_TRANSFER = ("dram", "glb", "words", "wait_passes", "wait_chunks", "chunk")
-_BLOCK = tuple(Block.__annotations__)
-_LIMITS = dict.fromkeys(("wait_transfers", "wait_passes", "wait_chunks"), MOST_TOKENS) | {"chunk": 1}
-
-
-def _parse(kind: str, *items: str) -> Command:
-    """The command of a line's words. Raises ValueError."""
-    values = {name: int(value, 0) for name, value in (item.split("=", 1) for item in items if "=" in item)}
-    words = tuple(int(item, 16) for item in items if "=" not in item)
-    for name, limit in _LIMITS.items():
-        if not 0 <= values.get(name, 0) <= limit:
-            raise ValueError(f"{name} = {values[name]}: must be in 0 to {limit}")
-    if kind == "config":
-        _expect(values, ("index",))
-        if not words or not all(0 <= word < 1 << enc.WORD_BITS for word in words):
-            raise ValueError("config needs words of 64 bits")
-        command = Config(values["index"], words)
-    elif words:
-        raise ValueError(f"{len(words)} word(s) without a name")
-    elif kind == "pass":
-        _expect(values, _RUN)
-        command = Run(**values)
-    elif kind in ("load", "store"):
-        _expect(values, _TRANSFER + (_BLOCK if len(values) > len(_TRANSFER) else ()))
-        block = Block(*(values[name] for name in _BLOCK)) if len(values) > len(_TRANSFER) else None
-        place = [values[name] for name in _TRANSFER[:-1]]
-        command = Transfer(kind == "load", *place, bool(values["chunk"]), block)
-    elif kind == "end":
-        _expect(values, ())
-        command = End()
-    else:
-        raise ValueError(f"unknown command {kind}")
-    command.encode()  # refuses values that do not fit
-    return command
-
-
-def _expect(values: dict[str, int], names: tuple[str, ...]) -> None:
-    for name in names:
-        if name not in values:
-            raise ValueError(f"{name} is missing")
-    if more := [name for name in values if name not in names]:
-        raise ValueError(f"unknown: {', '.join(more)}")

@@ -9,7 +9,7 @@ from compiler.cost.prices import PJ_PER_DRAM_BYTE
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
 from compiler.ir.plan import Job, Segment, Way
-from compiler.plan.filters import least_words, resident_words, smallest_words
+from compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
 from compiler.plan.mappings import first_tile, mappings_of
 from compiler.target.mapping import Mapping
 from model.config import GLB_WORD_BYTES, MachineConfig
@@ -29,13 +29,14 @@ def constant_words(group: Group, machine: MachineConfig) -> int:
     return _shared_words(group) + (resident_words(group, machine) if isinstance(group, Filtered) else 0)
 
 
-def _shared_words(group: Group) -> int:
-    """Depthwise words, tables, and those of operations."""
+def _shared_words(group: Group, slices: int = 1) -> int:
+    """Depthwise words, tables, and those of operations; slices: in which they come in turn."""
     words = sum(operation.constant_words for operation in group.operations)
     if isinstance(group, (Depthwise, Separable)):
-        words += word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
+        all_groups = word_groups(group.depthwise.shape[-1]) * DEPTHWISE_GROUP_WORDS
+        words += in_turn(all_groups, slices if isinstance(group, Depthwise) else 1)
     if isinstance(group, Filtered):
-        words += word_groups(len(group.filters)) * TABLE_WORDS
+        words += in_turn(word_groups(len(group.filters)) * TABLE_WORDS, slices)
     return words
 
 
@@ -61,15 +62,32 @@ class Bounds:
         rows = segment.rows or group.map_shape[0]
         return smallest_words(self.machine, self._parts[-1], rows, segment.way_of(segment.last - 1))
 
-    @cached_property
+    @property
     def peak_words(self) -> int:
         """A lower bound of the GLB words in use at the fullest moment."""
+        return self.peaks[self.in_turn]
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether slices of tables and of depthwise words come in turn, since there is no room for all of them."""
+        return in_turn_of(self.peaks, self.machine)
+
+    @cached_property
+    def peaks(self) -> tuple[int, int]:
+        """peak_words with all tables and depthwise words, and with slices of them in turn."""
+        slices = [*map(self.segment.slices_of, range(self.segment.first, self.segment.last))]
+        whole = self._peak([1] * len(slices))
+        return whole, self._peak(slices) if max(slices) > 1 else whole
+
+    def _peak(self, slices: list[int]) -> int:
+        """slices: of each group, in which its tables or depthwise words come in turn."""
         segment, groups = self.segment, self.segment.groups
+        constants = [*map(_shared_words, groups, slices)]
         if segment.way_of(segment.last - 1) in COMING:
-            constants = [*map(_shared_words, groups)]
             constants[-1] += self._least_filters
         else:
-            constants = [constant_words(group, self.machine) for group in groups]
+            for n, group in enumerate(groups):
+                constants[n] += resident_words(group, self.machine) if isinstance(group, Filtered) else 0
         if segment.way_of(segment.first) is Way.CHANNELS:
             part = self._parts[0]
             constants[0] += 2 * segment.input_ring_rows() * part.source.layout.row_words
@@ -206,6 +224,16 @@ class Bounds:
         if self.segment.way_of(self.segment.last - 1) is Way.REFETCH:
             stripes = self._passes // self.segment.slices
             words += (stripes - 1) * resident_words(self.segment.groups[-1], self.machine)
+        return words + self._words_again
+
+    @property
+    def _words_again(self) -> int:
+        """Of tables and depthwise words that come in turn, those that come with stripes behind the first one."""
+        segment, words = self.segment, 0
+        if self.in_turn:
+            for n, group in enumerate(segment.groups, segment.first):
+                jobs, slices = sum(job.group == n for job in segment.jobs), segment.slices_of(n)
+                words += (jobs // slices - 1) * _shared_words(group) if slices > 1 else 0
         return words
 
     def cost(self, objective: str, port_busy: float) -> tuple[float, float]:
@@ -217,6 +245,11 @@ class Bounds:
             return picojoules, self.cycles
         again = self.dram_words - sum(constant_words(group, self.machine) for group in self.segment.groups)
         return self.cycles + AGAIN_PRICE * port_busy**2 * again // self.machine.bus_words, self.dram_words
+
+
+def in_turn_of(peaks: tuple[int, int], machine: MachineConfig) -> bool:
+    """`Bounds.in_turn` by `Bounds.peaks`."""
+    return peaks[0] > machine.glb_words and peaks[1] < peaks[0]
 
 
 def port_busy(groups: Sequence[Group], machine: MachineConfig) -> float:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The constants of each group: depthwise words, tables and filters, where they lie and how they come."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,17 +9,18 @@ import numpy as np
 from compiler.ir.buffer import Buffer, Region, whole
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable, sliced
-from compiler.ir.plan import Job, Plan, Way
+from compiler.ir.plan import Job, Plan, Segment, Way
 from compiler.plan.arrival import Piece
-from compiler.plan.filters import Packed, least_words
+from compiler.plan.filters import PLACES, Packed, in_turn, least_words
 from compiler.plan.mappings import cheapest, mappings_of, stays
 from compiler.plan.placement import Space
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.mapping import Mapping, Packing
 from model.config import GLB_WORD_BYTES, MachineConfig
-from model.encoding import TABLE_WORDS
+from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 MOST_CHUNK_WORDS = 256
+LOAD_WORDS = 2  # of a load's command
 LEAST_CHUNKS = 8  # so that the first pass can begin early
 
 
@@ -59,29 +60,48 @@ class Chunks:
         return self.buffer.address + (self.buffer.start + n) % self.slots * self.words
 
     def pieces(self, space: Space, jobs: list[int]) -> list[Piece]:
-        """As they are loaded; jobs: of the group."""
-        free = space.free_from(self.buffer, self.words)
+        """As they are loaded, their commands through the port, too; jobs: of the group."""
+        free, words_of = space.free_from(self.buffer, self.words), self.words + LOAD_WORDS
         found, latest, each = [], 0.0, self.count // self.passes
         for n in range(min(self.slots, self.count)):
             latest = max(latest, free[(self.buffer.start + n) % self.slots])
             if found and found[-1][:2] == [jobs[n // each], latest]:
-                found[-1][2] += self.words
+                found[-1][2] += words_of
             else:
-                found.append([jobs[n // each], latest, self.words])
+                found.append([jobs[n // each], latest, words_of])
         pieces = [Piece(*piece, chunk=self.words) for piece in found]
         for turn in range(self.slots // each, self.passes):
-            words = (each - max(self.slots - turn * each, 0)) * self.words
+            words = (each - max(self.slots - turn * each, 0)) * words_of
             if words:
                 pieces.append(Piece(jobs[turn], 0.0, words, self.words, again=True))
         return pieces
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """Constants of which each job reads a slice, which comes for it alone, into one of PLACES places in turn.
+
+    words: uint64 [slices, words of each, an even number of them]; jobs: of the group, one behind the other for each
+    slice, as often as there are stripes"""
+
+    name: str
+    words: np.ndarray
+    address: int
+    jobs: int
+
+    def region(self, turn: int) -> Region:
+        """What the turn-th job reads."""
+        words = self.words.shape[1]
+        return [(self.address + turn % PLACES * words, words)]
 
 
 @dataclass
 class WorkConstants:
     """Constants of a group, placed, and the mapping of its jobs.
 
-    resident: what a pass reads that was loaded as a whole; chunks: filters that come in chunks. loads: the name, the
-    words and the address of what is loaded as a whole, in the order in which it is needed.
+    resident: what a pass reads that was loaded as a whole; chunks: filters that come in chunks; table, depthwise: where
+    slices of these come in turn. loads: the name, the words and the address of what is loaded as a whole, in the order
+    in which it is needed.
     """
 
     group: Group
@@ -93,6 +113,8 @@ class WorkConstants:
     depthwise_address: int | None = None
     operation_address: int | None = None
     chunks: Chunks | None = None
+    table: InTurn | None = None
+    depthwise: InTurn | None = None
     resident: Region = field(default_factory=list)
     loads: list[tuple[str, np.ndarray, int]] = field(default_factory=list)
     _fixed: dict[int, Mapping] | None = None  # by rows of a job
@@ -111,9 +133,27 @@ class WorkConstants:
         if self.chunks is None or self.chunks.passes == 1:
             return replace(self.filters, chunk_groups=None)
         address = self.chunks.address(turn * self.chunks.count // self.chunks.passes)
-        blocks = job.slice * self.filters.tiles * self.filters.count // 8
-        return replace(self.filters, address=address,
-                       table_address=self.filters.table_address + blocks * TABLE_WORDS)
+        if self.table:
+            [(table, _)] = self.table.region(turn)
+        else:
+            table = self.filters.table_address + job.slice * self.filters.tiles * self.filters.count // 8 * TABLE_WORDS
+        return replace(self.filters, address=address, table_address=table)
+
+    def depthwise_of(self, job: Job, turn: int, groups: int) -> int | None:
+        """The address of the depthwise words of a job, the turn-th of the group; groups: of its channels."""
+        if self.depthwise:
+            return self.depthwise.region(turn)[0][0]
+        if self.way is Way.CHANNELS:
+            return self.depthwise_address + job.slice * groups * DEPTHWISE_GROUP_WORDS
+        return self.depthwise_address
+
+    @property
+    def in_turn(self) -> list[InTurn]:
+        return [each for each in (self.depthwise, self.table) if each]
+
+    def read(self, turn: int) -> Region:
+        """What the turn-th job reads of all that does not come in chunks."""
+        return [*self.resident, *(words for each in self.in_turn for words in each.region(turn))]
 
     def add(self, name: str, words: np.ndarray, buffer: Buffer) -> None:
         words = words.ravel()
@@ -140,45 +180,81 @@ class WorkConstants:
         return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
 
 
-def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space) -> list[WorkConstants]:
+def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space,
+                    apart: Sequence[bool], turns: set[Segment]) -> list[WorkConstants]:
     """Places the constants of all groups, in their order, so that each finds where the words of those before it fall
-    free: first what has to stay, then filters of whole-map groups as the room allows. Raises DoesNotFit, its layer
-    being a group's name."""
+    free: first what has to stay, then filters of whole-map groups as the room allows. apart: of each group, whether
+    filters that stay are placed first, and the rest where it fits (`Space.place`); turns: segments whose slices bring
+    their tables and depthwise words. Raises DoesNotFit, its layer being a group's name."""
     found = []
     for n, group in enumerate(plan.groups):
         segment = plan.segment_of[n]
         constants = WorkConstants(group, sliced(group, segment.slices_of(n)), machine, segment.way_of(n))
         found.append(constants)
-        life = plan.spans[n]
-        if isinstance(group, (Depthwise, Separable)):
-            words = packed[n].depthwise
-            buffer = whole(group.name, "depthwise filters", words.size, *life, loaded=True)
-            space.place(buffer)
-            constants.add("depthwise", words, buffer)
-            constants.depthwise_address = buffer.address
-        for operation in group.operations:
-            if operation.constants is not None:
-                buffer = whole(group.name, "constants of its operation", operation.constants.size, *life, loaded=True)
-                space.place(buffer)
-                constants.add("operation", operation.constants, buffer)
-                constants.operation_address = buffer.address
-        if not isinstance(group, Filtered):
-            continue
-        table = packed[n].table
-        buffer = whole(group.name, "requantisation tables", table.size, *life, loaded=True)
-        space.place(buffer)
-        constants.add("table", table, buffer)
-        constants.filters = Filters(0, 0, 0, buffer.address, last_channels=(len(group.filters) - 1) % 8 + 1)
-        if constants.way in (Way.IN_PLACE, Way.STRIPES):
-            _place_resident(plan, n, constants, packed[n], machine, space)
-        else:
+        slices = segment.slices_of(n) if segment in turns else 1
+        beside = list(_beside_filters(plan, n, packed[n], slices))
+        buffers, filters = [each.buffer for each in beside], None
+        if isinstance(group, Filtered) and constants.way in (Way.IN_PLACE, Way.STRIPES):
+            filters = _resident(plan, n, constants, packed[n], machine)
+            buffers = [filters[0], *buffers] if apart[n] else [*buffers, filters[0]]
+        for buffer in buffers:
+            space.place(buffer, apart=apart[n])
+        for each in beside:
+            each.give(constants, len(plan.jobs_of[n]))
+        if filters:
+            _add_resident(constants, *filters)
+        elif isinstance(group, Filtered):
             _place_streamed(plan, n, constants, packed[n], machine, space)
     return found
 
 
-def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig,
-                    space: Space) -> None:
-    """Filters that stay for all jobs of the group; packed as suits the jobs best."""
+@dataclass(frozen=True)
+class _Beside:
+    """Constants of a group beside its filters, and their buffer; slices: that come in turn, 1 where all stay."""
+
+    name: str
+    words: np.ndarray
+    buffer: Buffer
+    slices: int
+
+    def give(self, constants: WorkConstants, jobs: int) -> None:
+        """To the group, once the buffer is placed."""
+        address, in_turn = self.buffer.address, None
+        if self.slices > 1:
+            each = self.words.reshape(self.slices, -1)
+            padded = np.pad(each, ((0, 0), (0, each.shape[1] % 2)))  # whole beats of a port of two words
+            in_turn = InTurn(f"{constants.group.layer}.{self.name}", padded, address, jobs)
+        else:
+            constants.add(self.name, self.words, self.buffer)
+        if self.name == "depthwise":
+            constants.depthwise_address, constants.depthwise = address, in_turn
+        elif self.name == "operation":
+            constants.operation_address = address
+        else:
+            last = (len(constants.group.filters) - 1) % 8 + 1
+            constants.filters, constants.table = Filters(0, 0, 0, address, last_channels=last), in_turn
+
+
+def _beside_filters(plan: Plan, n: int, packed: Packed, slices: int) -> Iterator[_Beside]:
+    """In the order in which they are needed; slices: of which tables, and words of depthwise groups, come in turn."""
+    group = plan.groups[n]
+
+    def beside(name: str, what: str, words: np.ndarray, slices: int = 1) -> _Beside:
+        size = in_turn(words.size, slices)
+        return _Beside(name, words, whole(group.name, what, size, *plan.spans[n], loaded=True), slices)
+
+    if isinstance(group, (Depthwise, Separable)):
+        yield beside("depthwise", "depthwise filters", packed.depthwise, slices if isinstance(group, Depthwise) else 1)
+    for operation in group.operations:
+        if operation.constants is not None:
+            yield beside("operation", "constants of its operation", operation.constants)
+    if isinstance(group, Filtered):
+        yield beside("table", "requantisation tables", packed.table, slices)
+
+
+def _resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
+              machine: MachineConfig) -> tuple[Buffer, np.ndarray]:
+    """The buffer of filters that stay for all jobs of the group, and the filters, packed as suits the jobs best."""
     group = plan.groups[n]
     rows = [job.last - job.first for job in plan.jobs_of[n]]
     least = {r: cheapest(machine, group, r, constants.way) for r in set(rows)}
@@ -190,22 +266,25 @@ def _place_resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     # tile reads the ifmap, from banks that others read, too.
     larger = -1 if isinstance(group, Pointwise) else 1
     cycles = {packing: sum(least[r][packing].cycles for r in rows) for packing in packings}
-    chosen = min(packings, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode))
-    constants.packing, packed = chosen, words.filters(chosen)
+    constants.packing = min(packings, key=lambda packing: (cycles[packing], larger * packing.tile, packing.mode))
+    packed = words.filters(constants.packing)
     buffer = whole(group.name, "filters", packed.size, *plan.spans[n], loaded=True)
     first = constants.mapping_of(rows[0])
-    constants.filters = replace(constants.filters, count=chosen.tile, tiles=len(packed))
-    if stays(first) or first.blocks.inner > 1:
-        space.place(buffer)
-        constants.add("filters", packed, buffer)
+    if not stays(first) and first.blocks.inner == 1:
+        buffer.chunk = _chunk_groups(packed)[0] * constants.packing.tile
+    return buffer, packed
+
+
+def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) -> None:
+    """Filters that have their place: they come as a whole, or in chunks."""
+    tile, chunk_groups = constants.packing.tile, None
+    if buffer.chunk:
+        chunk_groups = buffer.chunk // tile
+        constants.chunks = Chunks(packed, buffer, buffer.chunk, packed.size // buffer.chunk)
     else:
-        chunk_groups = _chunk_groups(packed)[0]
-        chunk = chunk_groups * chosen.tile
-        buffer.chunk = chunk
-        space.place(buffer)
-        constants.chunks = Chunks(packed, buffer, chunk, packed.size // chunk)
-        constants.filters = replace(constants.filters, chunk_groups=chunk_groups)
-    constants.filters = replace(constants.filters, address=buffer.address)
+        constants.add("filters", packed, buffer)
+    constants.filters = replace(constants.filters, address=buffer.address, count=tile, tiles=len(packed),
+                                chunk_groups=chunk_groups)
 
 
 def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig,

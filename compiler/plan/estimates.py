@@ -7,7 +7,7 @@ from math import inf
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Group
 from compiler.ir.plan import Segment
-from compiler.plan.bounds import Bounds
+from compiler.plan.bounds import Bounds, in_turn_of
 from model.config import MachineConfig
 
 Cost = tuple[float, float]  # the first entry before the second
@@ -41,18 +41,20 @@ class Estimates:
         self.machine, self.objective, self._port_busy = machine, objective, port_busy
         self._kinds: dict[tuple, int] = {}
         self._kind_of: dict[int, tuple[Group, int]] = {}  # by the group's identity
-        self._needed: dict[tuple, float] = {}
+        self._peaks: dict[tuple, tuple[float, float]] = {}
         self._found: dict[tuple, Estimate | None] = {}
 
     def needed_words(self, segment: Segment) -> float:
         """Of the GLB, at least; infinite where there is no mapping."""
         key = self._key(segment)
-        if key not in self._needed:
+        if key not in self._peaks:
             try:
-                self._needed[key] = Bounds(replace(segment, beside=0, fetched=0), self.machine).peak_words
+                alone = replace(segment, beside=0, fetched=0) if segment.beside or segment.fetched else segment
+                self._peaks[key] = Bounds(alone, self.machine).peaks
             except DoesNotFit:
-                self._needed[key] = inf
-        return segment.beside + self._needed[key]
+                self._peaks[key] = inf, inf
+        whole, least = (segment.beside + words for words in self._peaks[key])
+        return (whole, least)[in_turn_of((whole, least), self.machine)]
 
     def of(self, segment: Segment) -> Estimate | None:
         """None if it does not fit."""

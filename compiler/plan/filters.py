@@ -16,6 +16,8 @@ from compiler.target.packing import pack_convolution, pack_depthwise, pack_point
 from model.config import WORD_CHANNELS, MachineConfig
 from model.encoding import ArrayMode
 
+PLACES = 2  # of slices that come in turn: one is used while the next one comes
+
 
 def pack(group: Filtered, packing: Packing, machine: MachineConfig) -> np.ndarray:
     """uint64 [tiles, groups, ...]; of a pointwise pass [tiles, groups, tile]."""
@@ -25,6 +27,12 @@ def pack(group: Filtered, packing: Packing, machine: MachineConfig) -> np.ndarra
         return packed[:, : row_stationary_groups(group)]
     filters = group.spread() if isinstance(group, Grouped) else group.filters
     return pack_pointwise(tap_channels(filters) if filters.ndim == 4 else filters, packing.tile)
+
+
+def in_turn(words: int, slices: int) -> int:
+    """What constants take of which slices come in turn, each for its job, into PLACES places."""
+    each = words // slices
+    return min(PLACES, slices) * (each + each % 2) if slices > 1 else words
 
 
 @dataclass(frozen=True, eq=False)

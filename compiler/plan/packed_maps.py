@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which maps lie packed, two pixels in a word: the inputs of a network that only row-stationary convolutions read."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from compiler.ir.layer import Convolution, Group, Map
@@ -10,12 +11,13 @@ from model.config import WORD_CHANNELS, MachineConfig
 from model.encoding import ArrayMode
 
 
-def with_packed_inputs(groups: list[Group], machine: MachineConfig) -> list[Group]:
-    """The groups, which read packed those inputs that all of their readers take so at no loss."""
+def with_packed_inputs(groups: list[Group], machine: MachineConfig, unpacked: Collection[str] = ()) -> list[Group]:
+    """The groups, which read packed those inputs that all of their readers take so at no loss; unpacked: names of those
+    that are not."""
     made = {group.output.name for group in groups}
     sources = {group.source.name: group.source for group in groups}
     packed = {name: replace(map_, packed=True) for name, map_ in sources.items()
-              if name not in made and all(_takes_packed(group, map_, machine) for group in groups)}
+              if name not in {*made, *unpacked} and all(_takes_packed(group, map_, machine) for group in groups)}
     return [replace(group, source=packed.get(group.source.name, group.source)) for group in groups]
 
 

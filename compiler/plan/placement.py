@@ -12,6 +12,7 @@ from compiler.plan.arrival import Piece
 from model.config import GLB_WORD_BYTES
 
 GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
+RECENT = 40  # stretches of words that fell free last
 
 
 class NoRoom(DoesNotFit):
@@ -47,13 +48,14 @@ class Space:
         return [piece for buffer in self.placed if buffer.loaded and not buffer.chunk
                 for piece in _pieces(buffer, self.free_from(buffer, buffer.words // 4 + 1))]
 
-    def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = ()) -> None:
+    def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = (), apart: bool = False) -> None:
         """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
 
         Loaded buffers go where the words have been free longest, others as near as can be to `where`, from
-        0, the lowest address, to 1, the highest. Raises NoRoom.
+        0, the lowest address, to 1, the highest. apart: a loaded buffer need not lie at an edge of what is there
+        meanwhile. Raises NoRoom.
         """
-        fitting = self._fitting(buffer, copies)
+        fitting = self._fitting(buffer, copies, apart)
         if not fitting:
             raise NoRoom(buffer, self.words)
         if buffer.loaded:
@@ -90,9 +92,10 @@ class Space:
             found.append((free, self.words))
         return found
 
-    def _fitting(self, buffer: Buffer, copies: Sequence[Buffer]) -> list[int]:
+    def _fitting(self, buffer: Buffer, copies: Sequence[Buffer], apart: bool) -> list[int]:
         """The even addresses that are tried and at which all words are free: where a part begins or ends at
-        an edge of what is taken during its life and, for what is not loaded, those of a grid."""
+        an edge of what is taken during its life and, for what is not loaded, those of a grid; apart: at those of what
+        was taken until then, too."""
         last = self.words - buffer.words
         edges = set()
         allowed = [(0, last)]  # first and last address, in order and apart
@@ -107,6 +110,9 @@ class Space:
                         high if high < end - offset - words else end - offset - words)
                        for low, high in allowed for start, end in pieces[life]
                        if low <= end - offset - words and start - offset <= high and start + words <= end]
+        if apart:
+            for _, start, end, _ in self._until_birth(buffer)[-RECENT:]:
+                edges |= {start, end, start - buffer.words, end - buffer.words}
         found = {a for a in edges if a % 2 == 0 and any(low <= a <= high for low, high in allowed)}
         if not buffer.loaded:
             for low, high in allowed:

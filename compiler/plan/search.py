@@ -11,6 +11,7 @@ from compiler.ir.buffer import Buffer
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.plan import Plan, Segment
 from compiler.plan.arrival import finished
+from compiler.plan.bounds import Bounds
 from compiler.plan.constants import WorkConstants, place_constants
 from compiler.plan.filters import Packed
 from compiler.plan.placement import NoRoom, Space
@@ -18,6 +19,7 @@ from model.config import MachineConfig
 
 HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
 STARTS = 6
+CONSTANTS = 0.3  # of the changes to an arrangement
 FEW_JOBS = 40
 HOPELESS = 200  # tries without success after which a segment is refused
 
@@ -48,11 +50,12 @@ class _Arrangement:
 
     order: np.ndarray
     where: np.ndarray
+    apart: np.ndarray
 
     @classmethod
     def first(cls, plan: Plan) -> "_Arrangement":
         maps = len(plan.buffers())
-        return cls(np.arange(maps), np.zeros(maps))
+        return cls(np.arange(maps), np.zeros(maps), np.zeros(len(plan.groups), bool))
 
     def earlier(self, n: int | None) -> "_Arrangement":
         """With map n, for which there was no room, placed before all others."""
@@ -60,15 +63,19 @@ class _Arrangement:
             return self
         return replace(self, order=np.concatenate([[n], self.order[self.order != n]]))
 
-    def changed(self, random: np.random.Generator) -> "_Arrangement":
-        """One a little different."""
+    def changed(self, random: np.random.Generator, fits: bool) -> "_Arrangement":
+        """One a little different: in the places of maps, or, where this one fits, of constants."""
+        if fits and random.random() < CONSTANTS:
+            apart = self.apart.copy()
+            apart[random.integers(len(apart))] ^= True
+            return replace(self, apart=apart)
         order, where = self.order.copy(), self.where.copy()
         places = random.integers(len(where), size=random.integers(1, 4))
         where[places] = random.random(len(places)) * (random.random(len(places)) < 0.7)
         if random.random() < 0.25:
             first, second = random.integers(len(order), size=2)
             order[[first, second]] = order[[second, first]]
-        return _Arrangement(order, where)
+        return replace(self, order=order, where=where)
 
 
 def place(plan: Plan, machine: MachineConfig, effort: int) -> Placed:
@@ -109,12 +116,13 @@ class _Search:
                          for n in range(len(self.plan.groups))]
         self._number = {group.name: n for n, group in enumerate(self.plan.groups)}
         packed = {group.layer: Packed(group, self.machine) for group in self.plan.groups}
+        self._turns = {segment for segment in self.plan.segments if Bounds(segment, self.machine).in_turn}
         self._packed = [packed[group.layer] for group in self.plan.groups]
 
     def anneal(self, random: np.random.Generator, attempts: int) -> None:
         here, spent, most = _Arrangement.first(self.plan), None, 0
         for attempt in range(attempts):
-            tried = here.changed(random) if attempt else here
+            tried = here.changed(random, spent is not None) if attempt else here
             space = Space(self.machine.glb_words)
             try:
                 found = self._try(tried, space)
@@ -138,7 +146,7 @@ class _Search:
         for n in tried.order:
             first, *copies = self.maps[n]
             space.place(first, tried.where[n], copies)
-        constants = place_constants(self.plan, self._packed, self.machine, space)
+        constants = place_constants(self.plan, self._packed, self.machine, space, tried.apart, self._turns)
         pieces = space.pieces()
         for n, of_group in enumerate(constants):
             if of_group.chunks:

@@ -90,7 +90,7 @@ class SegmentPlanner:
     def _least_words(self, n: int) -> float:
         """Of group n by itself."""
         if n not in self._least:
-            alone = _segments_from(self.flow, n, True, 1)
+            alone = possible_segments(self.flow, n, True, 1)
             self._least[n] = min(map(self._estimates.needed_words, alone))
         return self._least[n]
 
@@ -137,9 +137,9 @@ class SegmentPlanner:
         """All segments that begin with a group, as far as they fit the GLB."""
         if (first, from_dram) not in self._fitting:
             found = self._fitting[first, from_dram] = []
-            for segment in _segments_from(self.flow, first, from_dram):
+            for segment in possible_segments(self.flow, first, from_dram):
                 if estimate := self._estimates.of(segment):
-                    behind = segment.last, _next_from_dram(self.flow, segment)
+                    behind = segment.last, next_from_dram(self.flow, segment)
                     found.append(_Fitting(replace(segment), estimate, behind))  # a copy: without jobs
         return self._fitting[first, from_dram]
 
@@ -166,14 +166,14 @@ class _Path:
     makes: float = inf
 
 
-def _next_from_dram(flow: Flow, segment: Segment) -> bool:
+def next_from_dram(flow: Flow, segment: Segment) -> bool:
     """Whether the source of the group behind a segment comes from DRAM; behind the last, True."""
     if segment.last == len(flow.groups) or flow.passed_on(segment.last - 1):
         return segment.to_dram
     return flow.from_dram(flow.makers[segment.last][0])
 
 
-def _segments_from(flow: Flow, first: int, from_dram: bool, most: int = MOST_GROUPS) -> Iterator[Segment]:
+def possible_segments(flow: Flow, first: int, from_dram: bool, most: int = MOST_GROUPS) -> Iterator[Segment]:
     """All segments that begin with group `first` and have no more than `most` groups."""
     return (segment for segment in _segments(flow, first, from_dram, most) if _keeps_planes(flow, segment))
 
@@ -198,14 +198,16 @@ def _segments(flow: Flow, first: int, from_dram: bool, most: int) -> Iterator[Se
         fetched, held = flow.fetched(first, last), flow.held_words(first, last)
         planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, ahead, beside=held,
                           fetched=sum(map_.layout.words for _, map_ in fetched))
-        there = sum(planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words for n, map_ in fetched)
+        places = 2 if slices > 1 else 1  # of operands that come in slices
+        there = sum(places * planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words // slices
+                    for n, map_ in fetched)
         return replace(planned, beside=held + there) if fetched else planned
 
     group = network[first]
     for to_dram in flow.exits(first):
         yield segment(first + 1, Way.WHOLE, 0, from_dram, to_dram)
         for rows, slices in _refetched(group):
-            if slices == 1 or to_dram:
+            if slices == 1 or to_dram and len(flow.fetched(first, first + 1)) == len(group.others):
                 yield segment(first + 1, Way.REFETCH, rows, from_dram, to_dram, slices)
                 if from_dram and rows < group.map_shape[0]:
                     yield segment(first + 1, Way.REFETCH, rows, True, to_dram, slices, ahead=False)
@@ -282,7 +284,8 @@ def _channel_slices(group: Group) -> Iterator[tuple[int, int]]:
 def can_be_sliced(group: Filtered) -> bool:
     """Whether slices of a group's filters may have passes of their own, and of its output lie in DRAM as it does."""
     alike = group.map_shape[1] > 1 or word_groups(len(group.filters)) < NARROW_GROUPS
-    return alike and not group.others and not isinstance(group, Grouped)
+    of_one_shape = all(other.shape == group.output.shape for other in group.others)
+    return alike and of_one_shape and not isinstance(group, Grouped)
 
 
 def segments_of_images(group: Group, from_dram: bool, last: bool):

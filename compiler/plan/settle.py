@@ -72,6 +72,16 @@ class Planning:
             return self.plan()
 
 
+def as_planned(plan: Plan, machine: MachineConfig, effort: int) -> Placed:
+    """Places for a plan that is given. Raises DoesNotFit."""
+    try:
+        return search.place(plan, machine, effort)
+    except search.Refused as refusal:
+        name = plan.groups[refusal.segment.first].name
+        raise DoesNotFit(f"group {name}: no places found in the GLB of {machine.glb_bytes} bytes for its segment as it "
+                         "is given", layer=name, bound=machine.glb_bytes, remedy="choose another way") from refusal
+
+
 def slower_than_planned(plan: Plan, placed: Placed, machine: MachineConfig) -> set[tuple]:
     """Keys of the segments that have to take smaller tiles than was reckoned, since what lies beside them left their
     filters less room."""

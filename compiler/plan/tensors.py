@@ -45,7 +45,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
             made.append(_held(jobs, n, flow))
         else:
             made.append(_kept(jobs, n, groups, segment_of, early, free_behind.get(n, 0)))
-    return Plan(groups, segments, jobs, segment_of, read, made, others, early)
+    return Plan(groups, segments, jobs, segment_of, read, made, others, early, stores_overlap)
 
 
 def _free_words(segments: list[Segment], machine: MachineConfig) -> list[int]:
@@ -88,12 +88,18 @@ def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes:
 
 
 def _beside(jobs: list[Job], n: int, k: int, maker: int, segment_of: list[Segment], made: list[MapPlan]) -> MapPlan:
-    """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed."""
+    """Operand k of group n beside its source: as it is held, or, where it comes from DRAM, the rows that are needed; of
+    a group in slices those in two places in turn, each for a job."""
     if maker != OUTSIDE and not segment_of[maker].to_dram:
         return made[maker]
     group = segment_of[n].network[n]
     other = group.others[k]
-    layout = _draft(other, segment_of[n].operand_rows(n, other.shape[0]), group.images)
+    rows, slices = segment_of[n].operand_rows(n, other.shape[0]), segment_of[n].slices_of(n)
+    if slices > 1:
+        layout = _draft(replace(other, shape=(*other.shape[:2], other.shape[2] // slices)), rows)
+        return MapPlan(layout, whole(group.name, f"operand {k + 2} slices", 2 * layout.words, *span(jobs, n),
+                                     loaded=True))
+    layout = _draft(other, rows, group.images)
     return MapPlan(layout, whole(group.name, f"operand {k + 2}", layout.words, *span(jobs, n), loaded=True))
 
 
@@ -106,9 +112,21 @@ def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
+    """A ring of rows, each from the first job that writes it to the last that reads it; the map's last row lies at the
+    end: what is loaded first of the constants behind lies at the beginning."""
     layout = _draft(group.output, segment.ring_rows(n - segment.first))
-    layout = replace(layout, planar=segment.way is Way.SLICED)  # so that a slice of channels lies in one piece
-    return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
+    if segment.way is Way.SLICED:  # so that a slice of channels lies in one piece
+        layout = replace(layout, planar=True)
+        return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
+    layout = replace(layout, shift=-layout.rows % layout.ring_rows)
+    lives = [(2 * len(jobs), 0)] * layout.ring_rows
+    for place, job in enumerate(jobs):
+        touched = (job.first, job.last) if job.group == n else job.reads if job.group == n + 1 else (0, 0)
+        for row in range(*touched):
+            slot = (row + layout.shift) % layout.ring_rows
+            birth, death = lives[slot]
+            lives[slot] = min(birth, 2 * place), max(death, 2 * place + 1)
+    return MapPlan(layout, Buffer(group.name, "output rows", _merged(lives, layout.row_words)))
 
 
 def _slices(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:

@@ -31,9 +31,8 @@ def drains_two_pixels(blocks: Blocks, pool: PoolMode, one_pixel: bool) -> bool:
 
 
 def slides(window: Window) -> bool:
-    """Whether PEs and SUPERs can move a kernel of int8 along rows of the ifmap by themselves."""
-    return (max(window.kernel) <= SET_ROWS and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
-            and window.addends == 1)
+    """Whether PEs and SUPERs can move a kernel along rows of the ifmap by themselves."""
+    return max(window.kernel) <= SET_ROWS and window.stride in ((1, 1), (2, 2)) and window.dilation == (1, 1)
 
 
 def walks(window: Window, blocks: Blocks, groups: int, tiles: int) -> bool:

@@ -3,19 +3,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable
+from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import drains_two_pixels, most_dealt, most_pixels, pairs, slides, walks
+from compiler.target.limits import most_dealt, most_pixels, pairs, slides, walks
 from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation, PoolMode
+from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that
+MOST_REMEMBERED = 1000  # sets of blocks
 DEPTHWISE_LATENCY = 12  # cycles from a group's last word to its first product, and from its last to the next word
 
 
@@ -53,9 +55,9 @@ class Mapping:
 
 
 def mappings(machine: MachineConfig, group: Group, rows: int, whole: bool = False) -> list[Mapping]:
-    """All legal mappings of `rows` output rows of a group, cheapest first; none of a convolution of several
-    images at once, none by taps of a packed map: single words are no pixels. whole: all maps of the group lie in the
-    GLB as a whole, and all rows are made."""
+    """Legal mappings of `rows` output rows of a group, cheapest first, of those that differ in their blocks alone the
+    first (`_Candidates.first_of_each_kind`); none of a convolution of several images at once, none by taps of a packed
+    map: single words are no pixels. whole: all maps of the group lie in the GLB as a whole, and all rows are made."""
     if isinstance(group, Elementwise):
         return [_elementwise(group, rows)]
     if isinstance(group, (Convolution, Grouped)):
@@ -70,6 +72,37 @@ def mappings(machine: MachineConfig, group: Group, rows: int, whole: bool = Fals
                                         m.mode))
 
 
+@dataclass(frozen=True)
+class _Candidates:
+    """Blocks that a job may have; of each, as arrays [blocks, 1], what cycles depend on."""
+
+    blocks: list[Blocks]
+    rows: np.ndarray
+    pixels: np.ndarray
+    columns: np.ndarray
+    inner: np.ndarray
+    outer: np.ndarray
+    odd: np.ndarray  # whether pairs of words that leave begin at odd columns, too
+
+    @classmethod
+    def of(cls, blocks: list[Blocks]) -> "_Candidates":
+        counts = [(b.rows, b.pixels, b.columns, b.inner, b.outer,
+                   b.pixels % 2 and b.outer_width * b.along > b.pixels and not b.images) for b in blocks]
+        return cls(blocks, *np.array(counts, np.int64).reshape(-1, 6).T[:, :, None])
+
+    def first_of_each_kind(self, mode: ArrayMode, tile: np.ndarray, tiles: np.ndarray, cycles: np.ndarray,
+                           legal: np.ndarray) -> Iterator[Mapping]:
+        """The cheapest legal mapping for each tile, of one or more inner blocks and of one or more outer blocks: what
+        is asked of mappings beside their cycles. tile, tiles: [tiles]; cycles, legal: [blocks, tiles]."""
+        at, which = np.nonzero(legal)
+        inner, rows, pixels, cycles = self.inner[at, 0], self.rows[at, 0], self.pixels[at, 0], cycles[at, which]
+        order = np.lexsort((-pixels, -rows, inner, cycles))
+        kind = which * 4 + 2 * (self.outer[at, 0] > 1) + (inner > 1)
+        firsts = order[np.unique(kind[order], return_index=True)[1]]
+        for n in sorted(firsts.tolist()):
+            yield Mapping(mode, self.blocks[at[n]], int(tile[which[n]]), int(tiles[which[n]]), int(cycles[n]))
+
+
 def _elementwise(group: Elementwise, rows: int) -> Mapping:
     """The words of the rows in turn: two cycles each, or one for each word of their windows; copies take one."""
     _, width, channels = group.output.shape
@@ -79,44 +112,51 @@ def _elementwise(group: Elementwise, rows: int) -> Mapping:
 
 
 def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:
-    """Whether the SUPERs do a group's depthwise work: in int8, of each channel by itself, and two sets make a GLB word
-    where it is not multiplied further."""
+    """Whether the SUPERs do a group's depthwise work: of each channel by itself, and two sets make a GLB word where it
+    is not multiplied further."""
     alone = isinstance(group, Depthwise)
-    return (slides(group.window) and group.depthwise.dtype == np.int8
-            and group.depthwise.shape[-1] == group.source.shape[2] and not (alone and machine.sets < 2))
+    return (slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2]
+            and not (alone and machine.sets < 2))
 
 
-def _arrangements(machine: MachineConfig, rows: int, width: int,
-                  most_pixels: int) -> Iterator[tuple[int, int, int]]:
-    """(rows, cols, pixels) of the blocks in flight: rows divide the job's, the columns do not overshoot the map by a
-    whole block."""
-    for down in range(1, min(rows, machine.cols) + 1):
+def _arrangements(columns: int, rows: int, width: int, most_pixels: int) -> Iterator[tuple[int, int, int]]:
+    """(rows, cols, pixels) of the blocks in flight on an array of so many columns: rows divide the job's, the columns
+    do not overshoot the map by a whole block."""
+    for down in range(1, min(rows, columns) + 1):
         if rows % down:
             continue
         for pixels in range(1, most_pixels + 1):
-            for cols in range(1, min(machine.cols // down, -(-width // pixels)) + 1):
+            for cols in range(1, min(columns // down, -(-width // pixels)) + 1):
                 yield down, cols, pixels
 
 
-def _blocks(machine: MachineConfig, group: Group, rows: int, most_pixels: int) -> Iterator[Blocks]:
-    """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions. Depthwise work has
-    no inner blocks below each other: its words are kept for all inner blocks."""
-    width = group.map_shape[1]
-    if group.images:  # rows of several images side by side, a row in one block
-        for images in range(1, min(group.images, machine.cols) + 1):
-            for down in range(1, min(rows, machine.cols // images) + 1):
-                inner = group.images // images
-                if images * inner == group.images and rows % down == 0 and width <= most_pixels and (
-                        inner == 1 or rows == down):
-                    yield Blocks(down, 1, width, rows // down, 1, inner, images=images)
-        return
-    for down, cols, pixels in _arrangements(machine, rows, width, most_pixels):
+def _candidates(machine: MachineConfig, group: Group, rows: int, most_pixels: int) -> _Candidates:
+    """All blocks that a group of `rows` output rows can have, but for row-stationary convolutions."""
+    below = not isinstance(group, (Depthwise, Separable))
+    found = _blocks(machine.cols, rows, group.map_shape[1], most_pixels, group.images, below)
+    if not group.averaged:
+        return found
+    return _Candidates.of([blocks for blocks in found.blocks if _averages(group, blocks, rows)])
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _blocks(columns: int, rows: int, width: int, most_pixels: int, images: int, below: bool) -> _Candidates:
+    """Of an array of so many columns. below: inner blocks may lie below each other; depthwise work has none, since its
+    words are kept for all inner blocks."""
+    found = []
+    for down, cols, pixels in () if images else _arrangements(columns, rows, width, most_pixels):
         along = -(-width // (cols * pixels))
         for inner in {1, along}:
             if inner == 1 or rows == down:
-                yield Blocks(down, cols, pixels, rows // down, along // inner, inner)
-        if along == 1 and rows > down and not isinstance(group, (Depthwise, Separable)):
-            yield Blocks(down, cols, pixels, inner=rows // down, below=True)
+                found.append(Blocks(down, cols, pixels, rows // down, along // inner, inner))
+        if along == 1 and rows > down and below:
+            found.append(Blocks(down, cols, pixels, inner=rows // down, below=True))
+    for each in range(1, min(images, columns) + 1):  # rows of several images side by side, a row in one block
+        for down in range(1, min(rows, columns // each) + 1):
+            inner = images // each
+            if images % each == 0 and rows % down == 0 and width <= most_pixels and (inner == 1 or rows == down):
+                found.append(Blocks(down, 1, width, rows // down, 1, inner, images=each))
+    return _Candidates.of(found)
 
 
 def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
@@ -133,31 +173,31 @@ def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
     rows, width = shape
     least = most_dealt(machine, 8)  # filters of a PE
     return any((down, cols * pixels) == (rows, width) and least * pixels <= machine.psum_words
-               for down, cols, pixels in _arrangements(machine, rows, width, most_pixels(machine)))
+               for down, cols, pixels in _arrangements(machine.cols, rows, width, most_pixels(machine)))
 
 
 def has_mapping(machine: MachineConfig, group: Depthwise | Separable) -> bool:
     """Whether there is any: for all rows of a map that is averaged, else for one."""
-    return next(_separables(machine, group, group.map_shape[0] if group.averaged else 1), None) is not None
+    return bool(_separables(machine, group, group.map_shape[0] if group.averaged else 1))
 
 
-def _separables(machine: MachineConfig, group: Group, rows: int) -> Iterator[Mapping]:
+def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
     depthwise = isinstance(group, (Depthwise, Separable))
     if depthwise and not in_supers(machine, group):
-        return
+        return []
     mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
-    groups = word_groups(group.source.shape[2])
-    most = most_pixels(machine, group.window.stride[0] if depthwise else None)
-    tiles_of = [_tiles(machine, group, pixels) for pixels in range(1, most + 1)]
-    for blocks in _blocks(machine, group, rows, most):
-        if not _averages(group, blocks, rows):
-            continue
-        for tile in tiles_of[blocks.pixels - 1]:
-            tiles = word_groups(len(group.filters)) * 8 // tile if tile else 1
-            words = groups * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
-            if mode == ArrayMode.FUSED and tiles > 1 and words > machine.word_buffer_words:
-                continue
-            yield Mapping(mode, blocks, tile, tiles, _separable_cycles(machine, group, blocks, tile, tiles))
+    blocks = _candidates(machine, group, rows, most_pixels(machine, group.window.stride[0] if depthwise else None))
+    if isinstance(group, Depthwise):
+        tile, legal = np.zeros(1, np.int64), np.ones_like(blocks.rows, bool)
+        tiles = np.ones(1, np.int64)
+    else:
+        tile, legal = _tiles(machine, group, blocks)
+        tiles = word_groups(len(group.filters)) * 8 // tile
+    if mode == ArrayMode.FUSED:
+        words = word_groups(group.source.shape[2]) * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
+        legal &= (tiles == 1) | (words <= machine.word_buffer_words)
+    cycles = _separable_cycles(machine, group, blocks, tile, tiles)
+    return [*blocks.first_of_each_kind(mode, tile, tiles, cycles, legal)]
 
 
 def _flat(machine: MachineConfig, group: Pointwise) -> Iterator[Mapping]:
@@ -170,34 +210,34 @@ def _flat(machine: MachineConfig, group: Pointwise) -> Iterator[Mapping]:
         yield replace(mapping, blocks=replace(mapping.blocks, flat=True))
 
 
-def _tiles(machine: MachineConfig, group: Group, pixels: int) -> list[int]:
-    """Tile sizes: multiples of 8 that divide the filters evenly and whose sums the PEs hold; 0 without filters."""
-    if isinstance(group, Depthwise):
-        return [0]
+def _tiles(machine: MachineConfig, group: Filtered, blocks: _Candidates) -> tuple[np.ndarray, np.ndarray]:
+    """Tile sizes, multiples of 8 that divide the filters evenly, and for which blocks the PEs hold their sums, [blocks,
+    tiles]."""
     total = word_groups(len(group.filters)) * 8
     shared = group.own_blocks * 8 if isinstance(group, Grouped) else total  # filters of the same channels
-    return [tile for tile in range(8, shared + 1, 8)
-            if shared % tile == 0 and most_dealt(machine, tile) * pixels <= machine.psum_words]
+    tile = np.array([tile for tile in range(8, shared + 1, 8) if shared % tile == 0])
+    return tile, most_dealt(machine, tile) * blocks.pixels <= machine.psum_words
 
 
-def _drain_cycles(group: Group, blocks: Blocks, tile: int) -> int:
+def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> np.ndarray:
     """Until the sums of a tile have left, while the next tile is worked on: of each block of filters a beat of each
-    filter and pixel or two, the words that they make, or those of its table, whichever are more."""
+    filter and pixel, or two where they leave so (`drains_two_pixels`), the words that they make, or those of its table,
+    whichever are more."""
     pixels, columns = blocks.pixels, blocks.columns
     beats = pixels
     if group.averaged:  # words leave with the last pixel only
         words = columns
-    elif drains_two_pixels(blocks, PoolMode.NONE, bool(group.operations)):
+    elif group.operations:
+        words = 2 * columns * pixels
+    else:
         beats = -(-pixels // 2)
         # Pairs of words that begin at odd columns are written one by one.
-        odd = pixels % 2 and blocks.outer_width * blocks.along > pixels and not blocks.images
-        words = columns * (beats + pixels) // 2 if odd else columns * beats
-    else:
-        words = columns * pixels * (2 if group.operations else 1)
-    return tile // 8 * max(8 * beats, words, TABLE_WORDS)
+        words = np.where(blocks.odd, columns * (beats + pixels) // 2, columns * beats)
+    return tile // 8 * np.maximum(np.maximum(8 * beats, words), TABLE_WORDS)
 
 
-def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile: int, tiles: int) -> int:
+def _separable_cycles(machine: MachineConfig, group: Group, blocks: _Candidates, tile: np.ndarray,
+                      tiles: np.ndarray) -> np.ndarray:
     slow = WORD_CHANNELS // machine.multipliers
     groups = word_groups(group.source.shape[2]) * (2 if machine.sets == 1 else 1)
     stride, left = group.window.stride[0], group.window.pads[2]
@@ -205,20 +245,21 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: Blocks, tile
     arrival = tile // machine.filter_lanes
     if isinstance(group, Pointwise):
         beats = blocks.columns * pairs(blocks.pixels, left)
-        first = later = max(pointwise, beats, arrival)
+        first = later = np.maximum(np.maximum(pointwise, beats), arrival)
     else:
         depthwise = DEPTHWISE_TAPS * blocks.pixels * slow
         span = (blocks.rows - 1) * stride + SET_ROWS
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
         beats = span * blocks.columns // blocks.rows * pairs(words, left)
         finished = FINISHED_PIXEL * blocks.pixels + FIRST_SUM
-        first, later = max(pointwise + depthwise, beats, arrival, finished), max(pointwise, arrival)
+        later = np.maximum(pointwise, arrival)
+        first = np.maximum(np.maximum(pointwise + depthwise, arrival), np.maximum(beats, finished))
         if isinstance(group, Depthwise):
             # A PE holds the words of one group; those of the next come when it is done.
-            in_turn = beats + max(0, depthwise - beats // 2) + DEPTHWISE_LATENCY
-            first = max(in_turn, blocks.columns * blocks.pixels)  # depthwise words, which leave at once
+            in_turn = beats + np.maximum(0, depthwise - beats // 2) + DEPTHWISE_LATENCY
+            first = np.maximum(in_turn, blocks.columns * blocks.pixels)  # depthwise words, which leave at once
     sums = _drain_cycles(group, blocks, tile)
-    work = max(groups * first, sums) + (tiles - 1) * max(groups * later, sums)
+    work = np.maximum(groups * first, sums) + (tiles - 1) * np.maximum(groups * later, sums)
     return blocks.outer * blocks.inner * work
 
 
@@ -227,19 +268,16 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
     slow, halves = WORD_CHANNELS // machine.multipliers, 2 if machine.sets == 1 else 1
     channel_groups = 1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])
     groups = channel_groups * group.window.taps * halves
-    total = word_groups(len(group.filters)) * 8
-    found = []
-    for blocks in _blocks(machine, group, rows, most_pixels(machine)):
-        if not _averages(group, blocks, rows):
-            continue
-        for tile in _tiles(machine, group, blocks.pixels):
-            tiles, pointwise = total // tile, most_dealt(machine, tile) * blocks.pixels * slow
-            work = max(pointwise, blocks.columns * blocks.pixels, tile // machine.filter_lanes)
-            if walks(group.window, blocks, groups, tiles):
-                drained = _drain_cycles(group, blocks, tile)
-                cycles = blocks.outer * blocks.inner * tiles * max(groups * work, drained)
-                found.append(Mapping(ArrayMode.POINTWISE, blocks, tile, tiles, cycles))
-    return found
+    blocks = _candidates(machine, group, rows, most_pixels(machine))
+    tile, legal = _tiles(machine, group, blocks)
+    tiles = word_groups(len(group.filters)) * 8 // tile
+    legal &= np.array([[walks(group.window, each, groups, count) for count in tiles.tolist()]
+                       for each in blocks.blocks], bool).reshape(legal.shape)
+    pointwise = most_dealt(machine, tile) * blocks.pixels * slow
+    work = np.maximum(np.maximum(pointwise, blocks.columns * blocks.pixels), tile // machine.filter_lanes)
+    drained = _drain_cycles(group, blocks, tile)
+    cycles = blocks.outer * blocks.inner * tiles * np.maximum(groups * work, drained)
+    return [*blocks.first_of_each_kind(ArrayMode.POINTWISE, tile, tiles, cycles, legal)]
 
 
 def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
@@ -255,13 +293,15 @@ def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Map
         tile = p * machine.sets
         if p * taps > machine.filter_words or total % tile:
             continue
-        for down, cols, pixels in _arrangements(machine, rows, width, min(machine.psum_words // p, width + 1)):
-            if pixels * stride % 2 and pixels < width:
-                continue  # pairs of words begin at even columns
-            blocks = Blocks(down, cols, pixels, rows // down, -(-width // (cols * pixels)))
-            span = (down - 1) * stride + window.kernel[0]
-            beats = span * cols * pairs((pixels - 1) * stride + taps, window.pads[2])
-            work = max(p * taps * pixels * slow, beats)
-            cycles = blocks.outer * (total // tile) * max(groups * work, _drain_cycles(group, blocks, tile))
-            found.append(Mapping(ArrayMode.CONVOLUTION, blocks, tile, total // tile, cycles))
+        most = min(machine.psum_words // p, width + 1)
+        blocks = _Candidates.of([
+            Blocks(down, cols, pixels, rows // down, -(-width // (cols * pixels)))
+            for down, cols, pixels in _arrangements(machine.cols, rows, width, most)
+            if pixels * stride % 2 == 0 or pixels >= width])  # pairs of words begin at even columns
+        span = (blocks.rows - 1) * stride + window.kernel[0]
+        beats = span * blocks.columns // blocks.rows * pairs((blocks.pixels - 1) * stride + taps, window.pads[2])
+        work = np.maximum(p * taps * blocks.pixels * slow, beats)
+        cycles = blocks.outer * (total // tile) * np.maximum(groups * work, _drain_cycles(group, blocks, tile))
+        found += blocks.first_of_each_kind(ArrayMode.CONVOLUTION, np.array([tile]), np.array([total // tile]), cycles,
+                                           np.ones_like(cycles, bool))
     return found

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How constants lie in the GLB: tables and filters in the order in which the machine reads them.
 
-Words are those of maps (ir/feature_map.py): two halves of q channels.
+Words are those of maps (ir/feature_map.py): two halves of q channels. A byte of a filter is its value plus the zero
+point of all of them (stored_zero_point), and so is what fills a word up, whose value is 0.
 """
 
 
@@ -11,7 +12,7 @@ from compiler.ir.feature_map import split_channels, words_of
 from compiler.ir.layer import Table
 from model.config import SET_ROWS, WORD_CHANNELS
 from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
-from model.operators.quantization import INT8_MAX, INT8_MIN
+from model.operators.quantization import stored_zero_point
 
 
 def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
@@ -31,46 +32,48 @@ def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> 
 
 
 def pack_depthwise(filters: np.ndarray, tables: np.ndarray) -> np.ndarray:
-    """int8 [R, S, C] (R, S <= 3) and tables [groups, 9] -> uint64 [groups, 18].
+    """Filters [R, S, C] (R, S <= 3) and tables [groups, 9] -> uint64 [groups, 18].
 
     Smaller kernels are the top left of a 3 x 3 one.
     """
     rows, taps, _ = filters.shape
     full = np.zeros((SET_ROWS, 3, filters.shape[2]), np.int8)
-    full[:rows, :taps] = filters
-    words = words_of(split_channels(full)).reshape(9, -1).T
+    full[:rows, :taps] = _low_bytes(filters)
+    words = _stored(words_of(split_channels(full)), filters).reshape(9, -1).T
     out = np.empty((len(words), DEPTHWISE_GROUP_WORDS), np.uint64)
     out[:, :9], out[:, 9:] = words, tables
     return out
 
 
 def pack_pointwise(filters: np.ndarray, tile: int) -> np.ndarray:
-    """int8 [M, C] -> uint64 [tiles, groups, tile]; missing filters are zero."""
-    words = words_of(split_channels(filters))
+    """Filters [M, C] -> uint64 [tiles, groups, tile]; missing filters are zero."""
+    words = words_of(split_channels(_low_bytes(filters)))
     tiles = -(-len(words) // tile)
     padded = np.zeros((tiles * tile, words.shape[1]), np.uint64)
     padded[: len(words)] = words
-    return np.ascontiguousarray(padded.reshape(tiles, tile, -1).transpose(0, 2, 1))
+    return _stored(padded.reshape(tiles, tile, -1).transpose(0, 2, 1), filters)
 
 
-def addends(filters: np.ndarray) -> np.ndarray:
-    """int [...] -> int8 [n, ...]: the fewest that add up to them, each as much of what is left as it holds."""
-    found, rest = [], filters
-    while not found or rest.any():
-        found.append(np.clip(rest, INT8_MIN, INT8_MAX).astype(np.int8))
-        rest = rest - found[-1]
-    return np.stack(found)
+def _low_bytes(filters: np.ndarray) -> np.ndarray:
+    """int8: values modulo 256, whatever their zero point."""
+    return filters.astype(np.int8)
+
+
+def _stored(words: np.ndarray, filters: np.ndarray) -> np.ndarray:
+    """Words of the low bytes of filters, with the zero point added to each byte."""
+    zero_point = np.int8(stored_zero_point(filters))
+    return (np.ascontiguousarray(words)[..., None].view(np.int8) + zero_point).view(np.uint64)[..., 0]
 
 
 def tap_channels(filters: np.ndarray) -> np.ndarray:
-    """int [M, R, S, C] -> int8 [M, groups x R x S x addends x 8]: a convolution's filters as pointwise ones, to which
-    each addend of a tap of a channel group is a channel group of its own."""
-    words = split_channels(addends(filters))  # [addends, M, R, S, groups, 8]
-    return words.transpose(1, 4, 2, 3, 0, 5).reshape(len(filters), -1)
+    """Filters [M, R, S, C] -> [M, groups x R x S x 8]: a convolution's filters as pointwise ones, to which each tap of
+    a channel group is a channel group of its own."""
+    words = split_channels(filters)  # [M, R, S, groups, 8]
+    return words.transpose(0, 3, 1, 2, 4).reshape(len(filters), -1)
 
 
 def pack_convolution(filters: np.ndarray, q: int, p: int, across: int, down: int, split: bool) -> np.ndarray:
-    """int8 [M, C, R, S] -> uint64 [tiles, groups, across, pairs, R, p, S].
+    """Filters [M, C, R, S] -> uint64 [tiles, groups, across, pairs, R, p, S].
 
     A tile is p filters for each of `across` x `down` PE sets. split: each of them is a pair of sets that take the two
     channel halves of the same filters, and a group is 2q channels. Otherwise the sets of a pair take the same q
@@ -81,15 +84,15 @@ def pack_convolution(filters: np.ndarray, q: int, p: int, across: int, down: int
     tile = across * down * p
     tiles, words = -(-count // tile), -(-channels // (2 * q))
     padded = np.zeros((tiles * tile, rows, taps, channels), np.int8)
-    padded[:count] = filters.transpose(0, 2, 3, 1)
+    padded[:count] = _low_bytes(filters).transpose(0, 2, 3, 1)
     values = split_channels(padded, q)  # [M, R, S, words, 8]
     values = values.reshape(tiles, across, down, p, rows, taps, words, 8)
     if split:
-        return words_of(values.transpose(0, 6, 1, 2, 4, 3, 5, 7))
+        return _stored(words_of(values.transpose(0, 6, 1, 2, 4, 3, 5, 7)), filters)
     values = np.pad(values, [(0, down % 2 if axis == 2 else 0) for axis in range(values.ndim)])
     halves = values.reshape(tiles, across, -(-down // 2), 2, p, rows, taps, words * 2, WORD_CHANNELS)
     ordered = halves.transpose(0, 7, 1, 2, 5, 4, 6, 3, 8)  # [t, group, across, pair, R, p, S, set, lane]
-    return words_of(ordered.reshape(*ordered.shape[:-2], 8))
+    return _stored(words_of(ordered.reshape(*ordered.shape[:-2], 8)), filters)
 
 
 def pad_runs(packed: np.ndarray, lanes: int) -> np.ndarray:

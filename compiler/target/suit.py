@@ -2,8 +2,7 @@
 """Groups that suit a machine.
 
 Depthwise work that its SUPERs do not do becomes pointwise work, a block whose depthwise words they do not keep two
-groups; filters that are not int8 become sums of such, and an average of more pixels than can be in flight an
-elementwise pass of its own.
+groups, and an average of more pixels than can be in flight an elementwise pass of its own.
 """
 
 from dataclasses import fields, replace
@@ -13,10 +12,9 @@ import numpy as np
 
 from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Pointwise, Separable, Window, halves
+from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window, halves
 from compiler.ir.word_operation import average_of_window
 from compiler.target.mapping import has_mapping, holds_at_once, in_supers
-from compiler.target.packing import addends
 from model.config import MachineConfig
 
 
@@ -30,7 +28,8 @@ def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
     if isinstance(group, Separable) and not _fused(group, machine):
         first, second = halves(group)
         return *_pieces(first, machine), *_pieces(second, machine)
-    group = _as_sums(group, machine)
+    if isinstance(group, Depthwise) and not (in_supers(machine, group) and has_mapping(machine, group)):
+        group = by_taps(group)
     if group.averaged and not holds_at_once(machine, group.map_shape):
         return average_apart(group)
     return (group,)
@@ -38,21 +37,7 @@ def _pieces(group: Group, machine: MachineConfig) -> tuple[Group, ...]:
 
 def _fused(group: Separable, machine: MachineConfig) -> bool:
     """Whether a block is done in one pass."""
-    return group.filters.dtype == np.int8 and in_supers(machine, group) and has_mapping(machine, group)
-
-
-def _as_sums(group: Group, machine: MachineConfig) -> Group:
-    """By taps where the array does not do it otherwise."""
-    if isinstance(group, Depthwise) and not (in_supers(machine, group) and has_mapping(machine, group)):
-        return _added(by_taps(group))
-    if isinstance(group, Pointwise) and group.filters.dtype != np.int8:
-        return _added(Convolution(**_ends(group), filters=group.filters[:, None, None], table=group.table))
-    return _added(group) if isinstance(group, (Convolution, Grouped)) else group
-
-
-def _added(group: Convolution | Grouped) -> Convolution | Grouped:
-    """With as many addends as its filters take."""
-    return replace(group, window=replace(group.window, addends=len(addends(group.filters))))
+    return in_supers(machine, group) and has_mapping(machine, group)
 
 
 def average_apart(group: Group) -> tuple[Group, Elementwise]:

@@ -49,6 +49,15 @@ class Requantization:
     maximum: int = INT8_MAX
 
 
+def stored_zero_point(values):
+    """Return the zero point z, nearest to 0, with which int8 holds values + z for all integers `values`, and z itself,
+    which is a zero. Raises ValueError where there is none: values and 0 are of a range of more than 255."""
+    least, most = (int(getattr(values, end)(initial=0)) for end in ("min", "max"))
+    if most - least > INT8_MAX - INT8_MIN:
+        raise ValueError(f"values of {least} to {most} are not int8 with a zero point")
+    return min(max(0, INT8_MIN - least), INT8_MAX - most)
+
+
 def activation_range(activation, output):
     """Return (minimum, maximum), the int8 clamp of a fused activation (a key of ACTIVATIONS)."""
     if activation not in ACTIVATIONS:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The multipliers of a PE: 4 products of a 9-bit activation and an 8-bit weight, and their sum.
+// The multipliers of a PE: 4 products of a 9-bit activation and a 9-bit weight, and their sum. Both
+// are of -255 to 255, so that a product has 17 bits and a sum 19.
 //
 // An operand word is taken where valid_i && ready_o. With MULTIPLIERS = 4 its products come out in
 // the next cycle, a word per cycle; with MULTIPLIERS = 1 one multiplier makes them in turn, a word
@@ -20,7 +21,7 @@ module dot4
   input  logic                                     valid_i,
   output logic                                     ready_o,
   input  logic [WordChannels-1:0][8:0]             activations_i,
-  input  logic [WordChannels-1:0][7:0]             weights_i,
+  input  logic [WordChannels-1:0][8:0]             weights_i,
   output logic                                     valid_o,
   output logic signed [WordChannels-1:0][16:0]     products_o,
   output logic signed [18:0]                       sum_o,
@@ -53,7 +54,7 @@ module dot4
   if (MULTIPLIERS == WordChannels) begin : gen_parallel
     logic                                valid_q;
     logic signed [8:0]                   activation_q [WordChannels];
-    logic signed [7:0]                   weight_q     [WordChannels];
+    logic signed [8:0]                   weight_q     [WordChannels];
 
     assign ready_o   = 1'b1;
     assign valid_o   = valid_q;
@@ -82,13 +83,13 @@ module dot4
     logic                               busy_q;
     logic [1:0]                         lane_q;
     logic [WordChannels-1:0][8:0]       activations_q;
-    logic [WordChannels-1:0][7:0]       weights_q;
+    logic [WordChannels-1:0][8:0]       weights_q;
     logic signed [16:0]                 product;
     logic [WordChannels-1:0][16:0]      products_q;
 
     // Operands of the one multiplier: they move only where the product is not zero.
     logic signed [8:0] activation_q, activation;
-    logic signed [7:0] weight_q, weight;
+    logic signed [8:0] weight_q, weight;
 
     assign ready_o    = !busy_q || lane_q == LastLane;
     assign valid_o    = busy_q && lane_q == LastLane;

@@ -31,7 +31,7 @@ module depthwise_sums
 
   localparam int unsigned SlotWidth = (DEPTH > 1) ? $clog2(DEPTH) : 1;
   localparam int unsigned CountWidth = $clog2(DEPTH + 1);
-  localparam int unsigned RowSumWidth = 18;  // 3 products of 9 x 8 bit
+  localparam int unsigned RowSumWidth = 19;  // 3 products of up to 255 x 255
 
   typedef logic [WordChannels-1:0][RowSumWidth-1:0] row_sums_t;
 

@@ -136,6 +136,7 @@ module pe
   // ---- Sequencer ----
 
   logic       issue_valid, issue_ready, issue_pixel, issue_offset;
+  logic signed [7:0] issue_zero_point;
   product_t   issue;
   logic       half_reserve, dw_sums_room, dw_sums_empty;
   logic [1:0] half_reserved;
@@ -173,6 +174,7 @@ module pe
     .issue_ready_i  (issue_ready),
     .issue_pixel_o  (issue_pixel),
     .issue_offset_o (issue_offset),
+    .issue_zero_point_o(issue_zero_point),
     .issue_o        (issue),
     .wait_o         (waits)
   );
@@ -197,7 +199,7 @@ module pe
   // ---- Multiply ----
 
   word_t                           activation_word, weight_word;
-  logic        [WordChannels-1:0][8:0]  activations;
+  logic        [WordChannels-1:0][8:0]  activations, weights;
   logic                            product_valid;
   logic signed [WordChannels-1:0][16:0] products;
   logic signed [18:0]              dot;
@@ -212,12 +214,17 @@ module pe
     assign activations[lane] = issue_offset ? {1'b0, !q[7], q[6:0]} : {q[7], q};
   end
 
+  // Filters are less their zero point from here on only: all that holds and brings them has bytes.
+  for (genvar lane = 0; lane < WordChannels; lane++) begin : gen_weight
+    assign weights[lane] = 9'($signed(weight_word[8*lane +: 8])) - 9'(issue_zero_point);
+  end
+
   dot4 #(.MULTIPLIERS(SIZES.multipliers)) u_dot4 (
     .clk_i, .rst_ni,
     .valid_i      (issue_valid),
     .ready_o      (issue_ready),
     .activations_i(activations),
-    .weights_i    (weight_word),
+    .weights_i    (weights),
     .valid_o      (product_valid),
     .products_o   (products),
     .sum_o        (dot),

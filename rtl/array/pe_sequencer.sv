@@ -64,6 +64,7 @@ module pe_sequencer
   input  logic                   issue_ready_i,
   output logic                   issue_pixel_o,    // the activation is a pointwise pixel
   output logic                   issue_offset_o,   // the activation is read as q ^ 0x80
+  output logic signed [7:0]      issue_zero_point_o,  // of the filter
   output product_t               issue_o,
 
   output pe_wait_e               wait_o            // why no word is multiplied in this cycle
@@ -237,6 +238,8 @@ module pe_sequencer
   assign issue_valid_o  = issue;
   assign issue_pixel_o  = op == OpPsum && mode_o != ArrayConvolution;
   assign issue_offset_o = issue_pixel_o ? shape.word_offset : shape.ifmap_offset;
+  assign issue_zero_point_o =
+      (op == OpDepthwise) ? shape.depthwise_zero_point : shape.filter_zero_point;
   assign issue_o = '{
     depthwise: op == OpDepthwise,
     first:     (op == OpDepthwise) ? dw_first : psum_first && group_first,

@@ -14,6 +14,7 @@ import numpy as np
 from compiler.c.sources import Sources
 from compiler.files import write_all
 
+SOURCES = ("compiler/**/*.py", "compiler/c/**/*", "model/**/*.py", "runtime/portable_c/*")  # of what is built
 FAST = ("-O2",)
 STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 CHECKED = (*STRICT, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")  # what is undefined ends the program

@@ -19,8 +19,13 @@ def baseline(image: Image) -> dict[str, float] | None:
             image.images * macs, weights):
         return None
     columns = {"cycles": "latency_cycles", "dram_bytes": "dram_access_B", "energy_uJ": "energy_uJ"}
-    rows = _table("baseline.csv")
+    rows = published_layers()
     return {name: sum(float(row[column]) for row in rows) for name, column in columns.items()}
+
+
+def published_layers() -> list[dict[str, str]]:
+    """Its table, a row per layer, by column."""
+    return _table("baseline.csv")
 
 
 def _table(name: str) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ class Bench:
 
     name          what TEST= takes, <block><number>
     about         one line for `make list`
-    top           the wrapper module (file <top>.sv anywhere under tb/ or rtl/)
+    top           the wrapper module (file <top>.sv anywhere under rtl/, runtime/ or tb/)
     module        the cocotb module, tb.<block>.<block>_tests
     testcase      the cocotb test in it
     parameters    of the wrapper beside the machine's; each set is one Verilator model

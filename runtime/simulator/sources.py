@@ -23,9 +23,9 @@ class SourceError(ValueError):
 
 @cache
 def _index() -> dict[str, list[Path]]:
-    """Every SystemVerilog file of rtl/ and tb/ by its name without suffix."""
+    """Every SystemVerilog file of rtl/, runtime/ and tb/ by its name without suffix."""
     index: dict[str, list[Path]] = {}
-    for folder in ("rtl", "tb"):
+    for folder in ("rtl", "runtime", "tb"):
         for path in sorted((ROOT / folder).rglob("*.sv*")):
             if path.suffix in (".sv", ".svh"):
                 index.setdefault(path.stem, []).append(path)
@@ -36,7 +36,7 @@ def _locate(name: str) -> Path:
     paths = _index().get(name, [])
     if len(paths) != 1:
         found = ", ".join(str(path.relative_to(ROOT)) for path in paths) or "no file"
-        raise SourceError(f"module {name} needs one file {name}.sv under rtl/ or tb/: {found}")
+        raise SourceError(f"module {name} needs one file {name}.sv under rtl/, runtime/ or tb/: {found}")
     return paths[0]
 
 

@@ -46,8 +46,9 @@ _FLAGS = (
 # Compiles faster than Verilator's -Os, and the model runs faster, too.
 _FLAGS += ["-MAKEFLAGS", "OPT_FAST=-O1"]
 
-# What a program is linked with, in this order.
+# What a library is linked with, in this order, and what lets it be a shared one.
 LIBRARY = ("libVtop.a", "libverilated.a")
+_SHARED_OBJECT = ["-CFLAGS", "-fPIC"]
 
 _MOST_JOBS = 8  # a model of the array compiles as a dozen files, each with half a GB of memory
 _POLL_S = 0.5
@@ -74,11 +75,11 @@ def build_model(
     environment variable EYRIE_OPT holds more flags for Verilator: "-CFLAGS -O0" builds fast.
 
     With `library` the folder of LIBRARY is returned, archives of the model and of `sources`, which
-    drive its ports, for programs to be linked with: without cocotb and what cocotb needs (VPI,
+    drive its ports, for a shared library: without cocotb and what cocotb needs (VPI,
     visible variables); all other flags are the same. Raises BuildError and SourceError.
     """
     files = [*closure(top), *(ROOT / source for source in sources)]
-    flags = [flag for flag in _FLAGS if not library or flag not in ("--vpi", "--exe")]
+    flags = [flag for flag in _FLAGS if flag not in ("--vpi", "--exe")] + _SHARED_OBJECT if library else [*_FLAGS]
     flags += [] if assertions else ["--no-assert"]
     flags += os.environ.get("EYRIE_OPT", "").split()
     flags += ["--top-module", top, *_generics(parameters or {})]

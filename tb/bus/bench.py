@@ -31,7 +31,7 @@ BENCHES = [
     Bench(
         "pins0",
         "whole machine: no output follows an AXI or AXI-Lite input within a cycle",
-        "tb_top",
+        "board",
         "tb.bus.pins_tests",
         "cut",
         sources=SOURCES,

@@ -9,13 +9,14 @@ from compiler.target.blocks import Blocks
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.packing import tap_channels
 from model.config import DEFAULT, MachineConfig
+from model.operators.quantization import stored_zero_point
 
 
 def kernel_case(ifmap: np.ndarray, window: Window, zero_point: int, filters: np.ndarray, output: Table,
                 blocks: Blocks, machine: MachineConfig = DEFAULT) -> Case:
     """A convolution as pointwise work, with its int8 ofmap.
 
-    ifmap int8 [C, H, W]; filters int8 [M, C, R, S] with table `output`.
+    ifmap int8 [C, H, W]; filters [M, C, R, S], int8 or int16 of a range of at most 255, with table `output`.
     """
     height, width = output_size(ifmap.shape[1:], window)
     memory = Allocator(machine.glb_words)
@@ -23,7 +24,8 @@ def kernel_case(ifmap: np.ndarray, window: Window, zero_point: int, filters: np.
     packed = place_filters(memory, tap_channels(filters.transpose(0, 2, 3, 1)), output,
                            tile_of(len(filters), blocks.pixels, machine))
     ofmap = place_ofmap(memory, height, width, packed.count // 8 * packed.tiles)
-    p = SeparablePass(placed, ofmap, window, blocks, zero_point, output.output, packed, by_taps=True)
+    p = SeparablePass(placed, ofmap, window, blocks, zero_point, output.output, packed, by_taps=True,
+                      filter_zero_point=stored_zero_point(filters))
     descriptor = separable_descriptor(machine, p)
     shape = len(filters), height, width
     return Case(memory.words, descriptor, block_places(machine, p, descriptor, shape), shape, ofmap)

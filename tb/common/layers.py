@@ -42,6 +42,16 @@ def int8(rng: np.random.Generator, *shape: int, zeros: float = 0.2) -> np.ndarra
     return values.astype(np.int8)
 
 
+def filter_values(rng: np.random.Generator, *shape: int, unsigned: float = 0.4) -> np.ndarray:
+    """int8, or, with this probability, int16 as uint8 filters are less their zero point, some of them zero."""
+    if rng.random() >= unsigned:
+        return int8(rng, *shape)
+    zero_point = int(rng.choice([0, 255, rng.integers(256)], p=[0.2, 0.2, 0.6]))
+    stored = rng.integers(0, 256, shape)
+    stored[rng.random(shape) < 0.2] = zero_point
+    return (stored - zero_point).astype(np.int16)
+
+
 def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, kernel: int = 3,
                 stride: int = 1, pads: tuple[int, int, int, int] = (1, 1, 1, 1),
                 machine: MachineConfig = DEFAULT, extra: int = 1, with_ipsum: bool = True,
@@ -58,7 +68,7 @@ def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, k
     height = 2 * mapping["e"] + extra
     rows = (height - 1) * stride + kernel - pads[0] - pads[1]
     cols = (width - 1) * stride + kernel - pads[2] - pads[3]
-    ifmap, weights = int8(rng, channels, rows, cols), int8(rng, filters, channels, kernel, kernel)
+    ifmap, weights = int8(rng, channels, rows, cols), filter_values(rng, filters, channels, kernel, kernel)
     ipsum = rng.integers(-(2**24), 2**24, (filters, height, width)).astype(np.int32) if with_ipsum else None
     zero_point = int(rng.integers(-127, 128))
     output = table(rng, filters, channels * kernel * kernel, spread=2**24 if with_ipsum else 0) if with_ofmap else None
@@ -96,10 +106,11 @@ def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[i
            blocks: Blocks, machine: MachineConfig = DEFAULT) -> Layer:
     """A convolution of any kernel, stride and dilation as pointwise work; shape: H, W."""
     ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
-    weights, output = int8(rng, filters, channels, *window.kernel), table(rng, filters, channels * window.taps)
+    weights = filter_values(rng, filters, channels, *window.kernel)
+    output = table(rng, filters, channels * window.taps)
     case = kernel_case(ifmap, window, zero_point, weights, output, blocks, machine)
     seen, pad = raw(ifmap.transpose(1, 2, 0), zero_point)
-    spread = np.zeros((filters, *window.span, channels), np.int8)  # the taps with zeros between
+    spread = np.zeros((filters, *window.span, channels), weights.dtype)  # the taps with zeros between
     spread[:, :: window.dilation[0], :: window.dilation[1]] = weights.transpose(0, 2, 3, 1)
     sums = conv2d_sums(seen, spread, window.stride, window.pads, pad)
     parts = [(case, slice(0, filters), slice(0, sums.shape[0]))]
@@ -131,8 +142,8 @@ def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, 
     """kind: "fused", "depthwise" or "pointwise"; a depthwise one has neither ipsum nor maxima."""
     ifmap, zero_point = int8(rng, channels, rows, cols), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
     window = Window((kernel, kernel), (stride, stride), pads)
-    depthwise = int8(rng, channels, kernel, kernel) if kind != "pointwise" else None
-    pointwise = int8(rng, filters, channels) if kind != "depthwise" else None
+    depthwise = filter_values(rng, channels, kernel, kernel) if kind != "pointwise" else None
+    pointwise = filter_values(rng, filters, channels) if kind != "depthwise" else None
     middle = table(rng, channels, kernel * kernel)
     output = table(rng, filters, channels, spread=2**20 if with_ipsum else 0)
     height, width = output_size((rows, cols), window if depthwise is not None else Window())

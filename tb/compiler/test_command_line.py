@@ -20,7 +20,7 @@ from runtime.shipped import MODEL
 from tb.common.tflite_builder import Builder
 from tb.compiler.refusals import with_room
 from tb.scripts.commands import assert_refused, eyrie, files, python
-from tb.scripts.small_nets import separable
+from tb.scripts.small_nets import deep, separable
 
 
 def compile_(*arguments: object):
@@ -127,8 +127,8 @@ def with_tanh() -> bytes:
 
 
 MODELS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "empty": (lambda _: b"", "not a TensorFlow Lite file: give an int8 .tflite model"),
-    "random": (lambda net: np.random.default_rng(1).bytes(len(net)), "not a TensorFlow Lite file"),
+    "empty": (lambda _: b"", "not a TensorFlow Lite or ONNX file: give an int8 .tflite or .onnx model"),
+    "random": (lambda net: np.random.default_rng(1).bytes(len(net)), "not a TensorFlow Lite or ONNX file"),
     "header only": (lambda net: net[:8], BROKEN),
     "half": (lambda net: net[: len(net) // 2], BROKEN),
     "last bytes missing": (lambda net: net[:-64], BROKEN),
@@ -163,20 +163,22 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
 
 
 @pytest.mark.parametrize(("sizes", "message"), [
-    ({"rows": 3, "cols": 2, "glb_bank_words": 256}, "group block8 needs at least 24832 bytes of GLB, there are 16384"),
-    ({"rows": 3, "glb_bank_words": 256}, "group block8 needs at least 24832 bytes of GLB, there are 16384"),
+    ({"rows": 3, "cols": 2, "glb_bank_words": 256}, "group fc0 needs at least 20304 bytes of GLB, there are 16384"),
+    ({"rows": 3, "glb_bank_words": 256}, "group fc0 needs at least 20304 bytes of GLB, there are 16384"),
 ])
 def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
     """With what the message asks for, and a little more for places, it compiles."""
+    model = tmp_path / "deep.tflite"
+    model.write_bytes(deep())
     config = tmp_path / "config.json"
     config.write_text(json.dumps(sizes))
-    run = compile_(MODEL, "-o", tmp_path / "out", "--config", config)
+    run = compile_(model, "-o", tmp_path / "out", "--config", config)
     remedy = "use a larger GLB or a smaller layer"
-    assert_refused(run, f"eyrie compile: {MODEL}: operators #0 to #20: {message}: {remedy}")
-    assert files(tmp_path) == {"config.json"}
+    assert_refused(run, f"eyrie compile: {model}: operator #0: {message}: {remedy}")
+    assert files(tmp_path) == {"config.json", "deep.tflite"}
     demand = int(re.search(r"at least (\d+) bytes", message)[1])
     config.write_text(json.dumps(with_room(MachineConfig(**sizes), demand * 101 // 100).as_dict()))
-    assert compile_(MODEL, "-o", tmp_path / "out", "--config", config, "--effort", 8).returncode == 0
+    assert compile_(model, "-o", tmp_path / "out", "--config", config, "--effort", 8).returncode == 0
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])

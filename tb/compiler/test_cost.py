@@ -60,7 +60,8 @@ def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path, m
 @pytest.mark.parametrize("bus_words", [1, 2])
 def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores come before streams that read, loads before the ofmap: where a word of a stream has got its bank, none of
-    theirs may turn up later, but for a few loads while the drain goes on."""
+    theirs may turn up later, but for a few loads while the drain goes on, and a few words of a store behind CONFIG
+    words that a full queue holds up."""
     streams: dict[bool, dict[int, int]] = {False: {}, True: {}}  # banks by cycle: that are read, that are written
     late, words = {False: 0, True: 0}, {False: 0, True: 0}  # of stores, of loads
     grant, write, sweep = Banks.grant, Banks.write, Banks.sweep
@@ -88,7 +89,7 @@ def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Banks, "sweep", swept)
     predict(demo_network(MachineConfig(bus_words=bus_words, glb_bank_words=512))[1])
     assert words[True] > 100_000 and words[False] > 1000 and all(streams.values())
-    assert late[False] == 0 and late[True] < words[True] / 500
+    assert late[False] < words[False] / 50 and late[True] < words[True] / 500
 
 
 @pytest.mark.parametrize("machine", [DEFAULT, MachineConfig(rows=3, cols=4)], ids=["two sets", "one set"])

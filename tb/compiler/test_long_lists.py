@@ -4,12 +4,13 @@
 import numpy as np
 import pytest
 
+from compiler.assembly.commands import from_text, to_text
 from compiler.emit.image import ADDRESS_SPACE
 from compiler.emit.races import find_races
 from compiler.emit.timeline import Timeline
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Output, Window
-from compiler.ir.program import Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
+from compiler.ir.program import Command, Config, End, Run, Transfer, assemble, disassemble
 from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from model import encoding as enc

@@ -62,7 +62,8 @@ def packed(groups: list[Group], machine: MachineConfig = DEFAULT) -> list[bool]:
 
 
 @pytest.mark.parametrize("group", [
-    *(convolution(channels) for channels in (1, 2, 3, 4)), convolution(stride=(2, 2)), convolution(kernel=(1, 3))])
+    *(convolution(channels) for channels in (1, 2, 3, 4)), convolution(stride=(2, 2)), convolution(kernel=(1, 3)),
+    wide(convolution())])
 def test_inputs_of_row_stationary_convolutions_are_packed(group: Convolution) -> None:
     assert packed([group]) == [True]
     [found] = with_packed_inputs([group], DEFAULT)
@@ -80,7 +81,7 @@ def test_depthwise_work_on_one_channel_is_a_convolution() -> None:
 
 @pytest.mark.parametrize(("group", "machine"), [
     (convolution(5), DEFAULT), (convolution(kernel=(5, 5)), DEFAULT), (convolution(stride=(3, 3)), DEFAULT),
-    (convolution(stride=(1, 2)), DEFAULT), (convolution(dilation=(2, 2)), DEFAULT), (wide(convolution()), DEFAULT),
+    (convolution(stride=(1, 2)), DEFAULT), (convolution(dilation=(2, 2)), DEFAULT),
     (convolution(), MachineConfig(rows=3)), (convolution(), MachineConfig(rows=9)), (convolution(filters=512), SMALL)])
 def test_inputs_of_others_are_not(group: Convolution, machine: MachineConfig) -> None:
     """Of convolutions by taps, and of one whose filters fill the GLB."""

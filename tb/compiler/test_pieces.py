@@ -78,8 +78,8 @@ def test_an_average_by_itself_where_the_map_is_large() -> None:
 
 
 def test_what_needs_least_is_named() -> None:
-    """Constants of 4,096 depthwise channels do not fit, nor beside them those of a pointwise half."""
-    drawn = block(2, 4096, 64)
+    """A row of 16 pixels of 4,096 channels does not fit, nor the rows of a window and its constants."""
+    drawn = block(16, 4096, 64)
     pieces = in_pieces([drawn], estimates(DEFAULT))
     assert [piece.kind for piece in pieces] == ["depthwise", "pointwise"]
     demands = []

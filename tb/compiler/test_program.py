@@ -4,8 +4,10 @@
 import numpy as np
 import pytest
 
+from compiler.assembly.commands import from_text, to_text
+from compiler.assembly.lexer import AssemblyError
 from compiler.ir.image import Image
-from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble, from_text, to_text
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble
 from compiler.network import compile_network
 from runtime.shipped import MODEL
 
@@ -37,7 +39,7 @@ def test_text_commands_and_binary_round_trip(seed: int) -> None:
     assert from_text(text) == commands
     binary = assemble(commands)
     assert disassemble(binary) == commands and to_text(disassemble(binary)) == text
-    assert len(text.splitlines()) == len(commands)
+    assert len(text.splitlines()) == sum(len(c.words) if isinstance(c, Config) else 1 for c in commands)
 
 
 def test_shipped_network(tmp_path) -> None:
@@ -55,33 +57,58 @@ def test_comments_and_blank_lines() -> None:
     assert from_text(text) == [Run(16, 2), End()]
 
 
-LOAD = "load dram=0x10 glb=1 words=2 wait_passes=0 wait_chunks=0 chunk=0"
+LOAD = "load dram=0x10 glb=1 words=2"
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "column", "message"),
     [
-        ("halt", "unknown command halt"),
-        ("pass wait_transfers=1", "wait_passes is missing"),
-        ("pass wait_transfers=1 wait_passes=536870912", "wait_passes = 536870912: must be in 0 to 536870911"),
-        ("pass wait_transfers=-1 wait_passes=0", "wait_transfers = -1: must be in 0 to 536870911"),
-        ("pass wait_transfers=x wait_passes=0", "invalid literal for int() with base 0: 'x'"),
-        ("pass wait_transfers=1 wait_passes=0 chunk=1", "unknown: chunk"),
-        ("end now=1", "unknown: now"),
-        ("end 1", "1 word(s) without a name"),
-        ("config index=3", "config needs words of 64 bits"),
-        ("config index=3 1ffffffffffffffff", "config needs words of 64 bits"),
-        ("config 12", "index is missing"),
-        ("config index=4096 12", "ConfigCommand.index = 4096: must be in 0 to 4095"),
-        (LOAD.replace("words=2", "words=65536"), "TransferAddress.words = 65536: must be in 0 to 65535"),
-        (LOAD.replace("chunk=0", "chunk=2"), "chunk = 2: must be in 0 to 1"),
-        (LOAD + " rows=2", "row_dram is missing"),
+        ("halt", 1, "no command is named 'halt': there are config, pass, load, store, end"),
+        ("pass wait_transfer=1", 6, "no field of pass is named 'wait_transfer': did you mean 'wait_transfers'?"),
+        ("pass wait_passes=536870912", 6, "wait_passes = 536870912: must be in 0 to 536870911"),
+        ("pass wait_transfers=-1", 6, "wait_transfers = -1: must be in 0 to 536870911"),
+        ("pass wait_transfers=x", 6, "'x' is no whole number: write one like 12, 0x1f or -3"),
+        ("pass wait_passes=", 6, "wait_passes= has no value: write it behind the =, without a blank"),
+        ("pass wait_passes=1 wait_passes=2", 20, "wait_passes= is given twice: leave one out"),
+        ("pass 1", 6, "pass takes values by name only, not '1' as well: leave it out"),
+        ("end now=1", 5, "end takes nothing by name, not 'now': leave it out"),
+        ("config", 1, "config needs the name of a word of the descriptor: it is missing"),
+        ("config drian", 8, "no word of the descriptor is named 'drian': did you mean 'drain'?"),
+        ("config word0 1", 8, "word0 is array_shape: write that"),
+        ("config word43", 8, "word43 needs VALUE: VALUE is missing"),
+        ("config word43 0x1ffffffffffffffff", 15, "0x1ffffffffffffffff: a word has 64 bits"),
+        ("config word4096 12", 8, "ConfigCommand.index = 4096: must be in 0 to 4095"),
+        ("config drain mode=NIL", 14, "no DrainMode is named 'NIL': there are CONVOLUTION, POINTWISE, WORDS, NONE"),
+        ("config drain mode=7", 14, "Drain.mode = 7: must be in 0 to 3"),
+        ("config row_ids.0 ifmap=1,2", 18, "2 values: row_ids.0 has 8 of each, with commas between"),
+        ("drain mode=1", 1, "drain without config: write config drain"),
+        (LOAD.replace("words=2", "words=65536"), 1, "TransferAddress.words = 65536: must be in 0 to 65535"),
+        (LOAD + " chunk=2", 30, "chunk = 2: must be in 0 to 1"),
+        (LOAD + " rows=2", 1, "load needs row_dram=: it is missing"),
     ],
 )
-def test_errors_name_the_line(line: str, message: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        from_text(f"end\n{line}\nend\n")
-    assert str(caught.value) == f"line 2: {line!r}: {message}"
+def test_errors_name_the_place(line: str, column: int, message: str) -> None:
+    with pytest.raises(AssemblyError) as caught:
+        from_text(f"pass\n {line}\nend\n")
+    assert str(caught.value) == f"2:{column + 1}: {message}"
+
+
+def test_nothing_follows_the_end() -> None:
+    with pytest.raises(AssemblyError, match="^2:1: pass behind end, which ends the program: put it before$"):
+        from_text("end\npass\n")
+
+
+def test_words_without_a_name_and_bits_without_a_field() -> None:
+    """They are numbers, and come back."""
+    config = Config(42, (1 << 63, 5, 7 << 45))
+    assert to_text([config]).split() == ["config", "ifmap.options", f"0x{1 << 63:016x}", "word43",
+                                         "0x0000000000000005", "ifmap.level0", "tag=7"]
+    assert from_text(to_text([config])) == [config]
+
+
+def test_words_that_are_not_neighbours_are_several_configs() -> None:
+    text = "config array_shape taps=3\n  ppu raw=1\n  ppu_first\nconfig ppu_second\n"
+    assert [(each.index, len(each.words)) for each in from_text(text)] == [(0, 1), (4, 2), (6, 1)]
 
 
 @pytest.mark.parametrize("opcode", [0, *range(6, 16)])

@@ -18,6 +18,8 @@ ROOMS = {  # each may import itself and those named
     "study": ("ir", "cost"),
     "cases": ("ir", "target"),
     "c": ("ir", "passes"),
+    "text": ("ir",),
+    "assembly": ("ir", "emit"),
 }
 HELPERS = ("files", "arrays", "options", "command_line")  # modules that import nothing of the compiler
 

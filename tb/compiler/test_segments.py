@@ -24,8 +24,8 @@ from compiler.plan.segments import (
     MOST_BEFORE,
     SegmentPlanner,
     _needs_slack_too_late,
-    _next_from_dram,
-    _segments_from,
+    next_from_dram,
+    possible_segments,
 )
 from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
@@ -113,7 +113,7 @@ def cheapest(flow: Flow, machine: MachineConfig, objective: str) -> tuple[float,
 
     @cache
     def from_here(first: int, from_dram: bool) -> list[Measured]:
-        found = [Measured(segment, machine, objective) for segment in _segments_from(flow, first, from_dram)]
+        found = [Measured(segment, machine, objective) for segment in possible_segments(flow, first, from_dram)]
         return [each for each in found if each.cost is not None]
 
     @cache
@@ -122,7 +122,7 @@ def cheapest(flow: Flow, machine: MachineConfig, objective: str) -> tuple[float,
             return (0, 0) if from_dram else None
         found = []
         for here in from_here(first, from_dram):
-            behind = rest(here, here.segment.last, _next_from_dram(flow, here.segment))
+            behind = rest(here, here.segment.last, next_from_dram(flow, here.segment))
             if behind is None or _needs_slack_too_late(before.segment if before else None, here.segment):
                 continue
             link = waited(before, here, machine, objective) if before else (0, 0)
@@ -134,9 +134,9 @@ def cheapest(flow: Flow, machine: MachineConfig, objective: str) -> tuple[float,
 
 def most_at_a_cut(flow: Flow, machine: MachineConfig, objective: str) -> int:
     """Segments that end where another begins."""
-    ends = Counter((segment.last, _next_from_dram(flow, segment))
+    ends = Counter((segment.last, next_from_dram(flow, segment))
                    for first in range(len(flow.groups)) for from_dram in (False, True)
-                   for segment in _segments_from(flow, first, from_dram)
+                   for segment in possible_segments(flow, first, from_dram)
                    if segment.last < len(flow.groups) and cost_of(Bounds(segment, machine), objective) is not None)
     return max(ends.values(), default=0)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tb.compiler.tiles import accesses, legal_tiles, optimal_tile, untiled_accesses
+from compiler.study.tiles import accesses, legal_tiles, optimal_tile, untiled_accesses
 
 REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference"
 

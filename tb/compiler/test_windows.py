@@ -13,13 +13,14 @@ from compiler.cost.counters import by_layer, commands_of
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Window
 from compiler.ir.program import Run, Transfer
-from compiler.target.packing import addends
 from model.config import DEFAULT, MachineConfig
 from model.encoding import ArrayMode
 from model.machine import Machine
+from model.passes import PassTrace
 from tb.compiler.windows import Chain, compile_groups, convolution_chain, draw_chain
 
 CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 90)
+ZERO_POINTS = "filter_zero_point", "depthwise_zero_point"
 PACKED = 12  # convolutions of each number of channels
 MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(rows=12),
             MachineConfig(rows=15, cols=16), replace(DEFAULT, multipliers=1),
@@ -28,20 +29,24 @@ MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(
 
 
 def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about: str) -> Counter:
-    """Runs a chain; how it was done: modes of passes, ways, layers that are grouped, rings of filters, inner blocks,
-    filters that are sums, packed inputs and those in a ring of rows."""
+    """Runs a chain; how it was done: modes of passes, and of those of filters with a zero point, ways, layers that are
+    grouped, rings of filters, inner blocks, packed inputs and those in a ring of rows."""
     stages = compile_groups(chain.groups, machine)
     image = stages.image
     values = rng.integers(-128, 128, tuple(image.input_place["shape"])).astype(np.int8)
     done = Counter(step.way for step in stages.steps) + Counter(group.kind for group in stages.groups)
-    run = Machine(image.with_input(values), machine,
-                  observe=lambda trace: done.update([ArrayMode(trace.descriptor.shape["mode"]).name]))
+
+    def observe(trace: PassTrace) -> None:
+        shape = trace.descriptor.shape
+        mode = ArrayMode(shape["mode"]).name
+        done.update([mode, *(f"{mode} {name}" for name in ZERO_POINTS if shape[name])])
+
+    run = Machine(image.with_input(values), machine, observe=observe)
     run.run(image.program)
     made, expected = image.output(run.dram), chain.run(values)
     assert made.shape == expected.shape and (made == expected).all(), (
         f"{about} on {machine}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}")
     done["below"] += sum(step.mapping.blocks.below for step in stages.steps)
-    done["sums"] += sum(group.window.addends > 1 for group in stages.groups)
     source = stages.plan.read[0].layout
     assert source.packed == image.input_place["layout"]["packed"]
     done["packed"] += source.packed
@@ -52,7 +57,9 @@ def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about:
 
 def test_chains_of_any_window(seed: int) -> None:
     done: Counter = Counter()
-    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes", "sums", "packed", "packed ring"
+    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes", "packed", "packed ring"
+    wanted += tuple(f"{mode} filter_zero_point" for mode in ("POINTWISE", "FUSED", "CONVOLUTION"))
+    wanted += tuple(f"{mode} depthwise_zero_point" for mode in ("DEPTHWISE", "FUSED"))
     number = -1
     while (number := number + 1) < CHAINS or not all(done[way] for way in wanted):
         assert number < 10 * CHAINS, done
@@ -110,15 +117,6 @@ def test_rows_that_no_window_sees() -> None:
     loaded = [number for number, transfer in enumerate(transfers, 1) if transfer.load]
     assert max(loaded) > max(waits)
     assert by_layer(image)[0]["GLB_LOAD_BYTES"] == 8 * sum(transfer.words for transfer in transfers if transfer.load)
-
-
-@pytest.mark.parametrize(("low", "high", "count"),
-                         [(-128, 127, 1), (-128, 128, 2), (-255, 0, 2), (0, 254, 2), (0, 255, 3)])
-def test_addends(low: int, high: int, count: int) -> None:
-    filters = np.arange(low, high + 1, dtype=np.int16)
-    found = addends(filters)
-    assert len(found) == count and found.dtype == np.int8
-    assert (found.sum(axis=0) == filters).all()
 
 
 def test_filters_that_do_not_fit(seed: int) -> None:

@@ -15,7 +15,7 @@ from compiler.target.suit import suited
 from model.config import DEFAULT, MachineConfig
 from model.operators.convolution import conv2d, depthwise_conv2d, fold_zero_point
 from model.operators.quantization import Quantization, Requantization
-from tb.common.layers import OFFSET, int8, table
+from tb.common.layers import OFFSET, filter_values, int8, table
 
 EFFORT = 8  # of the search for places
 KINDS = ("convolution", "depthwise", "separable")
@@ -89,12 +89,12 @@ def _layer(rng: np.random.Generator, kind: str, source: Map,
 
     options = {"stride": window.stride, "pads": window.pads, "dilation": window.dilation}
     if kind == "convolution":
-        filters = _weights(rng, int(rng.choice(FILTERS)), *window.kernel, channels)
+        filters = filter_values(rng, int(rng.choice(FILTERS)), *window.kernel, channels)
         return _convolution(rng, source, window, filters, number)
     outputs = channels * int(rng.choice(MULTIPLIERS))
     if outputs > MOST_CHANNELS:
         return None
-    depthwise = _weights(rng, *window.kernel, outputs)
+    depthwise = filter_values(rng, *window.kernel, outputs)
     middle, bias, limits = _table(rng, depthwise, source.zero_point, -1)
     between = tensor((*size, outputs), middle, "" if kind == "depthwise" else "#depthwise")
 
@@ -104,7 +104,7 @@ def _layer(rng: np.random.Generator, kind: str, source: Map,
     if kind == "depthwise":
         return Depthwise(name=f"depthwise{number}", source=source, output=between, window=window, depthwise=depthwise,
                          middle=middle), first
-    filters = _weights(rng, int(rng.choice(FILTERS)), 1, 1, outputs)
+    filters = filter_values(rng, int(rng.choice(FILTERS)), 1, 1, outputs)
     made, second_bias, second_limits = _table(rng, filters, between.zero_point, 0)
     group = Separable(name=f"block{number}", source=source, output=tensor((*size, len(filters)), made), window=window,
                       filters=filters[:, 0, 0], table=made, depthwise=depthwise, middle=middle)
@@ -119,14 +119,6 @@ def _convolution(rng: np.random.Generator, source: Map, window: Window, filters:
     group = Convolution(name=f"conv{number}", source=source, output=output, window=window, filters=filters, table=made)
     return group, lambda values: conv2d(values, filters, bias, source.zero_point, limits, window.stride, window.pads,
                                         window.dilation)
-
-
-def _weights(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """int8, or int16 as those of uint8 models are less their zero point."""
-    if rng.random() < 0.85:
-        return int8(rng, *shape)
-    zero_point = int(rng.choice([0, 255, rng.integers(256)]))
-    return (rng.integers(0, 256, shape) - zero_point).astype(np.int16)
 
 
 def convolution_chain(rng: np.random.Generator, shape: tuple[int, int, int], window: Window, count: int) -> Chain:

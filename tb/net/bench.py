@@ -8,10 +8,8 @@ from runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
 DRAM_BYTES = 4 << 20  # of the simulated memory, unless a network needs more
-TRACED_PASSES = 8192  # PASSES of tb_top
 LATENCY = 30  # of the DRAM in cycles, where a bench does not draw it
 CYCLE_LIMIT = 5_000_000  # of a run
-PASS_DONE = "run %d: pass %d done"  # what runs_requests logs, both counted from 1
 
 CAMPAIGN_CYCLES = 200_000_000  # of all runs of a bench together
 
@@ -47,13 +45,13 @@ def _has_no_faults(machine: MachineConfig) -> str | None:
 
 
 def network(name: str, about: str, testcase: str = "runs_network", **arguments: object) -> Bench:
-    return Bench(name, about, "tb_top", _MODULE, testcase, arguments=arguments, sources=SOURCES,
+    return Bench(name, about, "board", _MODULE, testcase, arguments=arguments, sources=SOURCES,
                  cycles=CAMPAIGN_CYCLES, machine=DEFAULT, unfit=_does_not_compile)
 
 
 def random_networks(name: str, about: str, testcase: str = "runs_networks", **arguments: object) -> Bench:
     """A bench of the pyuvm environment: networks of at most `macs` multiplications each."""
-    return Bench(name, about, "tb_top", _UVM_MODULE, testcase, arguments=arguments, sources=SOURCES,
+    return Bench(name, about, "board", _UVM_MODULE, testcase, arguments=arguments, sources=SOURCES,
                  cycles=CAMPAIGN_CYCLES, machine=DEFAULT, unfit=_runs_nothing)
 
 

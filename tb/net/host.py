@@ -2,10 +2,8 @@
 """The host's side of the machine in simulation: memory, registers, start, interrupt, counters."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
@@ -43,7 +41,7 @@ def settings(program: int, dram_bytes: int, watchdog: int = WATCHDOG) -> list[tu
 
 
 async def watched(tb: Testbench) -> dict[Counter, int]:
-    """What tb_top's activity_monitor has counted in the run that has just ended, by counter."""
+    """What board's activity_monitor has counted in the run that has just ended, by counter."""
     dut = tb.dut
 
     async def read(select: int, place: int) -> int:
@@ -57,7 +55,7 @@ async def watched(tb: Testbench) -> dict[Counter, int]:
 
 
 class Host:
-    """Runs programs on tb_top."""
+    """Runs programs on board."""
 
     def __init__(self, tb: Testbench, dram_bytes: int, latency: int = LATENCY) -> None:
         """latency: of the DRAM, in cycles."""
@@ -73,24 +71,17 @@ class Host:
         await ClockCycles(self.tb.clock, 2)
         self.memory = dram.view(self.tb.dut.dram_pointer_o, self.dram_bytes)
 
-    async def run(self, contents: np.ndarray, program: int, limit: int, watchdog: int = WATCHDOG,
-                  on_pass: Callable[[int], None] | None = None) -> Result:
-        """Runs a program on DRAM contents (uint8, from address 0); at most `limit` cycles.
-
-        on_pass: called after each pass with the number done.
-        """
+    async def run(self, contents: np.ndarray, program: int, limit: int, watchdog: int = WATCHDOG) -> Result:
+        """Runs a program on DRAM contents (uint8, from address 0); at most `limit` cycles."""
         self.memory[: len(contents)] = contents
         write = self.registers.write
         *before, start = settings(program, self.dram_bytes, watchdog)
         for register, value in before:
             await write(register, value)
-        watch = cocotb.start_soon(self._watch(on_pass)) if on_pass else None
         began = time.perf_counter()
         await write(*start)
         await First(RisingEdge(self.tb.dut.interrupt_o), Timer(limit * PERIOD_NS, "ns"))
         seconds = time.perf_counter() - began
-        if watch:
-            watch.cancel()
         assert int(self.tb.dut.interrupt_o.value), f"no interrupt after {limit} cycles"
         error = ErrorCode(await self.registers.value(Register.ERROR_CODE))
         address = await self.registers.value(Register.ERROR_ADDRESS)
@@ -100,13 +91,6 @@ class Host:
         assert counters == counters | counted_again, f"{counters}, but from the handshakes {counted_again}"
         await write(Register.CONTROL, CLEAR_INTERRUPT)
         return Result(error, address, counters, passes, seconds)
-
-    async def _watch(self, on_pass: Callable[[int], None]) -> None:
-        done = 0
-        while True:
-            await RisingEdge(self.tb.dut.pass_done_o)
-            done += 1
-            on_pass(done)
 
     async def _trace(self, number: int) -> dict[str, int]:
         dut, values = self.tb.dut, []

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """cocotb tests of the whole machine; bench.py lists them."""
 
-import os
 from pathlib import Path
 
 import cocotb
@@ -14,7 +13,7 @@ from runtime.figures import figures as network_figures
 from runtime.results import comparison, write_page
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES, PASS_DONE
+from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
 
@@ -80,37 +79,5 @@ async def runs_network(dut) -> None:
     compared, answers = comparison([outputs], [golden])
     figures = network_figures(image, result.counters, result.passes) | answers
     write_page(Path.cwd(), "MobileNetV1 on the demo photo", image, figures | compared, result.passes)
-    figures["simulated_cycles"] = figures.pop("cycles")
+    figures["simulated_cycles"], figures["simulated_seconds"] = figures.pop("cycles"), result.seconds
     await tb.finish(board, **figures)
-
-
-@cocotb.test()
-async def runs_requests(dut) -> None:
-    """The network and inputs of EYRIE_NET (a folder: compiled network), EYRIE_INPUT and EYRIE_OUTPUT (.npz files, int8
-    [N, H, W, C] in the order of image.map); results go to the output file and those of each run, as .json, beside.
-    After each pass the log says how many are done. The DRAM has the latency of the argument `latency`."""
-    import json
-
-    tb = Testbench(dut)
-    board = Scoreboard("net")
-    image = Image.load(os.environ["EYRIE_NET"])
-    host = Host(tb, max(DRAM_BYTES, len(image.dram)), tb.arguments["latency"])
-    await host.begin()
-    with np.load(os.environ["EYRIE_INPUT"]) as stored:
-        inputs = {name: stored[f"arr_{number}"] for number, name in enumerate(image.map["inputs"])}
-    outputs, results = [], []
-    runs = image.runs(inputs)
-    for number, values in enumerate(runs):
-
-        def on_pass(done: int, number: int = number) -> None:
-            dut._log.info(PASS_DONE, number + 1, done)
-
-        result = await host.run(image.with_inputs(values), image.program, CYCLE_LIMIT, on_pass=on_pass)
-        board.compare(0, int(result.error), f"error code of run {number}")
-        outputs.append(image.outputs(host.memory))
-        results.append({"counters": result.counters, "passes": result.passes, "seconds": result.seconds})
-        dut._log.info("run %d of %d: %d cycles", number + 1, len(runs), result.counters["CYCLES"])
-    target = Path(os.environ["EYRIE_OUTPUT"])
-    np.savez(target, *image.results(outputs, len(next(iter(inputs.values())))).values())
-    target.with_suffix(".json").write_text(json.dumps(results))
-    await tb.finish(board)

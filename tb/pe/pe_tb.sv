@@ -42,7 +42,7 @@ module pe_tb
   // Depthwise sums.
   output logic        sums_valid_o,
   input  logic        sums_ready_i,
-  output logic [79:0] sums_sums_o,
+  output logic [4*DwSumWidth-1:0] sums_sums_o,
 
   // Sum chain.
   input  logic        chain_valid_i,

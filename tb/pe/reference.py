@@ -13,7 +13,7 @@ from model.encoding import ArrayMode
 
 CHANNELS = 4
 INDICES = 256  # that a beat of the sum chain can name
-DW_SUM_BITS = 20
+DW_SUM_BITS = 21
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Shape:
     stride: int
     ifmap_offset: bool
     word_offset: bool
+    filter_zero_point: int
+    depthwise_zero_point: int
     pixels: int
     filters: int
     outer: int
@@ -59,7 +61,8 @@ class Shape:
         dealt = {f"filters_{n}": int(rng.integers(1, 16)) for n in range(3)} | {f"filters_{row}": self.filters}
         shape = enc.ARRAY_SHAPE.pack(
             mode=self.mode, taps=self.taps, stride_2=self.stride - 1, ifmap_offset=self.ifmap_offset,
-            word_offset=self.word_offset, pixels=self.pixels, **dealt)
+            word_offset=self.word_offset, filter_zero_point=self.filter_zero_point,
+            depthwise_zero_point=self.depthwise_zero_point, pixels=self.pixels, **dealt)
         return shape, enc.ARRAY_LOOPS.pack(
             groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
 
@@ -80,21 +83,36 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig
         if mode != ArrayMode.POINTWISE:
             pixels = min(pixels, (machine.ifmap_words - taps) // stride + 1)
         pixels = min(pixels, machine.pixel_words, up_to(4) if rng.random() < 0.7 else pixels)
-    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), pixels, filters,
+    zero_points = [int(rng.choice([-128, 0, 127, rng.integers(-128, 128)])) for _ in range(2)]
+    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), *zero_points, pixels, filters,
                  up_to(2), up_to(3) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5))
 
 
-def draw_values(rng: np.random.Generator, zeros: float, *shape: int) -> np.ndarray:
-    """int8 [..., 4]; some are zero, some -128, which is zero where activations have an offset."""
-    values = rng.integers(-128, 128, (*shape, CHANNELS))
-    for rare in (0, -128):
-        values[rng.random(values.shape) < zeros / 2] = rare
-    return values.astype(np.int8)
+@dataclass(frozen=True)
+class Values:
+    """Shares of operands: zeros, and those that are as far from zero as they can be, of which sums are largest."""
+
+    rng: np.random.Generator
+    zeros: float
+    farthest: float
+
+    def draw(self, *shape: int, zero_point: int = -128) -> np.ndarray:
+        """int8 [..., 4]; zeros are 0 or the zero point: of filters, or -128 where activations have an offset."""
+        values = self.rng.integers(-128, 128, (*shape, CHANNELS))
+        far = 127 if zero_point < 0 else -128
+        for rare, share in ((far, self.farthest), (0, self.zeros / 2), (zero_point, self.zeros / 2)):
+            values[self.rng.random(values.shape) < share] = rare
+        return values.astype(np.int8)
 
 
 def words(values: np.ndarray) -> list[int]:
     """int8 [..., 4] -> 32-bit words in order."""
     return np.ascontiguousarray(values).view(np.uint32).ravel().tolist()
+
+
+def less(values: np.ndarray, zero_point: int) -> np.ndarray:
+    """Filters as the multipliers see them."""
+    return values.astype(np.int64) - zero_point
 
 
 def seen(values: np.ndarray, offset: bool) -> np.ndarray:
@@ -129,17 +147,17 @@ class Operands:
 
 def draw_operands(rng: np.random.Generator, shape: Shape, zeros: float) -> Operands:
     sums, dw = len(shape.groups_of_sums), len(shape.groups_of_words)
-    operands = Operands()
+    operands, values = Operands(), Values(rng, zeros, float(rng.choice([0.05, 0.9], p=[0.7, 0.3])))
     if shape.depthwise:
-        operands.ifmap = draw_values(rng, zeros, dw, shape.row_words)
-        operands.taps = draw_values(rng, zeros, dw, shape.taps)
+        operands.ifmap = values.draw(dw, shape.row_words)
+        operands.taps = values.draw(dw, shape.taps, zero_point=shape.depthwise_zero_point)
     if shape.mode == ArrayMode.CONVOLUTION:
-        operands.ifmap = draw_values(rng, zeros, sums, shape.row_words)
-        operands.filters = draw_values(rng, zeros, sums, shape.filters * shape.taps)
+        operands.ifmap = values.draw(sums, shape.row_words)
+        operands.filters = values.draw(sums, shape.filters * shape.taps, zero_point=shape.filter_zero_point)
     elif shape.sums:
-        operands.filters = draw_values(rng, zeros, sums, shape.filters)
+        operands.filters = values.draw(sums, shape.filters, zero_point=shape.filter_zero_point)
         count = dw if shape.mode == ArrayMode.FUSED else sums
-        operands.pixels = draw_values(rng, zeros, count, shape.pixels)
+        operands.pixels = values.draw(count, shape.pixels)
     return operands
 
 
@@ -148,7 +166,8 @@ def depthwise_sums(shape: Shape, operands: Operands, activity: Activity) -> np.n
     sums = np.zeros((len(operands.taps), shape.pixels, CHANNELS), np.int64)
     for group, pixel, tap in product(range(len(sums)), range(shape.pixels), range(shape.taps)):
         activation = seen(operands.ifmap[group, pixel * shape.stride + tap], shape.ifmap_offset)
-        sums[group, pixel] += activity.dot(activation, operands.taps[group, tap])
+        weight = less(operands.taps[group, tap], shape.depthwise_zero_point)
+        sums[group, pixel] += activity.dot(activation, weight)
     return sums
 
 
@@ -174,7 +193,8 @@ def partial_sums(shape: Shape, operands: Operands, activity: Activity) -> np.nda
                 else:
                     activation = seen(pixels[n, pixel], shape.word_offset)
                     weight = operands.filters[n, filter_]
-                sums[n // shape.groups, filter_, pixel] += activity.dot(activation, weight).sum()
+                products = activity.dot(activation, less(weight, shape.filter_zero_point))
+                sums[n // shape.groups, filter_, pixel] += products.sum()
     return sums
 
 
@@ -251,6 +271,6 @@ def ifmap_beats(rng: np.random.Generator, values: np.ndarray, to_pixels: bool) -
 
 
 def pack_dw(sums: np.ndarray) -> list[int]:
-    """int64 [..., 4] -> 80-bit values, modulo 2^20 per channel."""
+    """int64 [..., 4] -> 84-bit values, modulo 2^21 per channel."""
     mask = (1 << DW_SUM_BITS) - 1
     return [sum((int(v) & mask) << DW_SUM_BITS * n for n, v in enumerate(row)) for row in sums.reshape(-1, CHANNELS)]

@@ -11,44 +11,8 @@ from model.config import DEFAULT, MachineConfig
 from model.encoding import COUNTER_BYTES, IDENTITY, Counter, ErrorCode, Register
 from model.machine import Machine, MachineError
 from model.status import Control, Status
-from tb.sim.c_programs import DRIVER, WARNINGS
-
-RESULTS = ("OK BAD_ARGUMENT BAD_PLATFORM NO_MACHINE BAD_NETWORK OTHER_MACHINE OTHER_IMAGE NO_ROOM BAD_SIZE NOT_LOADED "
-           "NOT_STARTED BUSY MACHINE_ERROR TIMEOUT BUS_WAITS").split()
-U32, SIZES = ctypes.c_uint32, ctypes.c_uint32 * len(DEFAULT.parameters)
-BYTES = ctypes.POINTER(ctypes.c_uint8)
-
-
-class Platform(ctypes.Structure):
-    _fields_ = [
-        ("context", ctypes.c_void_p),
-        ("read_register", ctypes.CFUNCTYPE(U32, ctypes.c_void_p, U32)),
-        ("write_register", ctypes.CFUNCTYPE(None, ctypes.c_void_p, U32, U32)),
-        ("write_memory", ctypes.CFUNCTYPE(None, ctypes.c_void_p, U32, BYTES, U32)),
-        ("read_memory", ctypes.CFUNCTYPE(None, ctypes.c_void_p, U32, BYTES, U32)),
-        ("wait", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-        ("window_base", U32), ("window_bytes", U32), ("sizes", SIZES)]
-
-
-class Map(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), *((name, U32) for name in (
-        "address", "height", "width", "channels", "groups", "pitch")), ("packed", ctypes.c_bool),
-        ("scale", ctypes.c_float), ("zero_point", ctypes.c_int32)]
-
-
-class Network(ctypes.Structure):
-    _fields_ = [*((name, U32) for name in ("bytes", "crc", "program", "program_bytes", "images")), ("sizes", SIZES),
-                ("input_count", U32), ("output_count", U32), ("inputs", ctypes.POINTER(Map)),
-                ("outputs", ctypes.POINTER(Map))]
-
-
-class Device(ctypes.Structure):
-    _fields_ = [("platform", Platform), ("network", ctypes.POINTER(Network)), ("watchdog", U32),
-                ("interrupt", ctypes.c_bool), ("started", ctypes.c_bool)]
-
-
-class Error(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_int), ("address", U32), ("place", U32)]
+from runtime.board.driver import SIZES, Network, Platform, typed
+from runtime.board.library import DRIVER, WARNINGS
 
 
 def build(folder: Path, header: Path | None = None) -> ctypes.CDLL:
@@ -64,12 +28,7 @@ def build(folder: Path, header: Path | None = None) -> ctypes.CDLL:
     subprocess.run(["cc", "-std=c99", *WARNINGS, "-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-shared",
                     "-fPIC", f"-I{DRIVER}", f"-I{header or folder}", shim, *sorted(DRIVER.glob("*.c")), "-o", library],
                    check=True)
-    found = ctypes.CDLL(str(library))
-    for name in ("eyrie_result_text", "eyrie_error_text", "eyrie_counter_name"):
-        getattr(found, name).restype = ctypes.c_char_p
-    for name in ("eyrie_put_input", "eyrie_get_output"):
-        getattr(found, name).argtypes = [ctypes.c_void_p, U32, U32, ctypes.c_void_p, ctypes.c_size_t]
-    found.eyrie_load.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    found = typed(ctypes.CDLL(str(library)))
     if header:
         found.the_network.restype = ctypes.POINTER(Network)
     return found

@@ -19,11 +19,14 @@ from compiler.ir.program import assemble, disassemble
 from model.config import DEFAULT
 from model.encoding import Counter, ErrorCode, Opcode, Register
 from model.status import ERROR_TEXTS, Control, Status
+from runtime.board.c_programs import EXAMPLES, includes
+from runtime.board.driver import RESULTS, Device, Error, Map, Network, Platform
+from runtime.board.library import BOARD, DRIVER, WARNINGS
 from runtime.folders import ROOT
 from tb.net.programs import move
 from tb.runtime.driven_networks import Driven, every_layout
-from tb.runtime.driver_library import RESULTS, Device, Error, Map, Modelled, Network, Platform, build
-from tb.sim.c_programs import DRIVER, EXAMPLES, SIMULATION, WARNINGS, includes
+from tb.runtime.driver_library import Modelled, build
+from tb.sim.driven_runs import SIMULATION
 
 LOOKS, BASE = 10, 3 << 16
 
@@ -353,8 +356,9 @@ def test_no_warnings(compiler: str, language: list[str], small: Driven, tmp_path
         pytest.skip(f"no {compiler} there")
     small.image.save(tmp_path, "")
     sizes = ",".join(map(str, DEFAULT.parameters.values()))
+    hosted = [path for folder in (BOARD, EXAMPLES, SIMULATION) for path in folder.glob("*.c")]
     sources = {path: ["-ffreestanding"] for path in DRIVER.glob("*.c")} | {
-        path: [f"-DMACHINE_SIZES={{{sizes}}}"] for folder in (EXAMPLES, SIMULATION) for path in folder.glob("*.c")}
+        path: [f"-DMACHINE_SIZES={{{sizes}}}"] for path in hosted}
     [example] = re.findall(r"^```c\n(.*?)^```$", (ROOT / "docs" / "driver.md").read_text(), re.MULTILINE | re.DOTALL)
     (tmp_path / "example.c").write_text(example)
     sources[tmp_path / "example.c"] = ["-ffreestanding"]

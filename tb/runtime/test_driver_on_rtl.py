@@ -11,13 +11,14 @@ from model.config import DEFAULT
 from model.encoding import ErrorCode
 from model.machine import Machine, MachineError
 from model.status import ERROR_TEXTS
+from runtime.board.c_programs import CLASSIFY, Setting, call, link
 from runtime.programs import compiled
 from runtime.shipped import MODEL
 from tb.net.demo_net import demo_input
 from tb.net.faults import FAULTS, Faulty, draw_fault, list_beyond_memory, list_outside_window
 from tb.runtime.driven_networks import every_layout, packed
-from tb.sim.c_programs import CLASSIFY, Simulated, call, link, run
-from tb.sim.c_programs import FAULTS as FAULTS_PROGRAM
+from tb.sim.driven_runs import FAULTS as FAULTS_PROGRAM
+from tb.sim.driven_runs import run
 
 BASE, MEMORY = 3 << 20, 8 << 20
 WINDOW = (BASE, BASE + 2 * MEMORY)  # goes beyond the memory, as far as the faults of tb/net/faults.py
@@ -31,7 +32,7 @@ def test_classifies_pictures(seed: int, tmp_path: Path) -> None:
     pictures = np.concatenate([demo_input()[None], noise])
     pictures.tofile(tmp_path / "pictures.bin")
     program = link(CLASSIFY, folder, Image.load(folder).machine, tmp_path)
-    said = call(program, folder / "image.bin", tmp_path / "pictures.bin", simulated=Simulated(seed))
+    said = call(program, folder / "image.bin", tmp_path / "pictures.bin", setting=Setting(seed))
     logits = tflite.load(MODEL).run_images(pictures).reshape(len(pictures), -1)
     assert said.splitlines() == [f"{n}: class {row.argmax()}, outputs {' '.join(map(str, row))}"
                                  for n, row in enumerate(logits)]
@@ -44,8 +45,8 @@ def test_drawn_networks(seed: int, tmp_path: Path) -> None:
         driven.image.save(folder := tmp_path / str(number), "")
         runs = [driven, driven.with_inputs(rng), driven.with_inputs(rng)]
         base = 64 * int(rng.integers(1 << 25))
-        simulated = Simulated(seed, int(rng.integers(5, 100)), base, 4 << 20, polls=number % 2 == 1)
-        done = run(folder, [each.inputs for each in runs], folder, simulated)
+        setting = Setting(seed, int(rng.integers(5, 100)), base, 4 << 20, polls=number % 2 == 1)
+        done = run(folder, [each.inputs for each in runs], folder, setting)
         for got, each in zip(done.outputs, runs, strict=True):
             for name, expected in each.outputs.items():
                 np.testing.assert_array_equal(got[name], expected)
@@ -79,7 +80,7 @@ def test_every_error(seed: int, tmp_path: Path) -> None:
     network.values.tofile(tmp_path / "input.bin")
     program = link(FAULTS_PROGRAM, folder, image.machine, tmp_path)
     said = call(program, folder / "image.bin", tmp_path / "input.bin", tmp_path / "output.bin", *files,
-                simulated=Simulated(seed, base=BASE, window=2 * MEMORY, memory=MEMORY)).splitlines()
+                setting=Setting(seed, base=BASE, window=2 * MEMORY, memory=MEMORY)).splitlines()
     for fault, line in zip(faults, said[:-1], strict=True):
         code, address = outcome(fault)
         got, at, place, text = line.split(maxsplit=3)

@@ -19,13 +19,13 @@ from compiler.frontend import tflite
 from compiler.ir.failure import DoesNotFit
 from compiler.parts import compile_parts
 from model.config import DEFAULT, MachineConfig
+from runtime.board.runs import RtlBackEnd
 from runtime.session import BackEnd, Session, on_command_level
 from tb.common.machines import draw_machines, model_refusal
 from tb.common.random_graphs import DrawnGraph, draw_graph
 from tb.common.references import RUN
 from tb.common.seed import run_seed
 from tb.common.shrinking import Choices, shrinking
-from tb.net.requests import RtlBackEnd
 
 GRAPHS = int(os.environ.get("EYRIE_GRAPHS", "60"))
 ON_RTL = int(os.environ.get("EYRIE_GRAPHS_RTL", "2"))
@@ -105,7 +105,7 @@ def test_rtl(tmp_path: Path) -> None:
         with TemporaryDirectory(dir=tmp_path) as folder:
             session = compiled(drawn, Path(folder))
             if session and on_the_machine(session):
-                compare(session, drawn.graph, RtlBackEnd(Path(folder)))
+                compare(session, drawn.graph, RtlBackEnd())
                 ran += 1
 
     number = 0

@@ -11,12 +11,12 @@ import pytest
 
 from compiler.ir.failure import Failure
 from compiler.parts import compile_parts
+from runtime.board.runs import RtlBackEnd
 from runtime.session import Session, on_command_level
 from tb.common.references import run_micro
 from tb.common.tflite_builder import Builder
 from tb.compiler.test_partition import image_classifier
 from tb.net.random_branches import draw_network
-from tb.net.requests import RtlBackEnd
 from tb.scripts.commands import assert_refused, eyrie
 
 
@@ -32,7 +32,7 @@ def test_command_level_and_rtl(net: Path, seed: int, tmp_path: Path) -> None:
     values = np.random.default_rng(seed).normal(0, 5, (3, 4, 4, 1)).astype(np.float32)
     expected = np.concatenate([run_micro(image_classifier(), value[None])[0] for value in values])
     session = Session.load(net)
-    for back_end in (on_command_level, RtlBackEnd(tmp_path)):
+    for back_end in (on_command_level, RtlBackEnd(seed)):
         done = session.run([values[:, None]], back_end)
         assert np.array_equal(done.outputs[0][:, 0], expected) and len(done.machine) == 2
         assert done.host_share == pytest.approx(30 / 68)
@@ -58,7 +58,7 @@ def test_branches_in_one_machine_part(seed: int, tmp_path: Path) -> None:
     compiled.save(tmp_path / "net")
     session = Session.load(tmp_path / "net")
     inputs = [rng.integers(-128, 128, (2, *tensor.shape)).astype(np.int8) for tensor in session.graph.inputs]
-    for back_end in (on_command_level, RtlBackEnd(tmp_path)):
+    for back_end in (on_command_level, RtlBackEnd(seed)):
         done = session.run(inputs, back_end)
         assert len(done.machine) == 1
         for output, expected in zip(done.outputs, session.golden(inputs), strict=True):

@@ -22,7 +22,7 @@ from runtime.shipped import MODEL, PHOTO
 from scripts import cifar10
 from tb.common.tflite_builder import STEPS, Builder
 from tb.scripts import case_files
-from tb.scripts.small_nets import separable
+from tb.scripts.small_nets import deep, separable
 
 SAME = 0
 
@@ -42,6 +42,7 @@ def make(folder: Path) -> None:
     _arrays(folder)
     _cases(folder, rng)
     _machines(folder)
+    _sources(folder)
     _pictures(folder, rng)
     _cifar10(folder, rng)
     torch.save({"weight": torch.zeros(3)}, folder / "other.pt")
@@ -82,6 +83,7 @@ def _models(folder: Path) -> None:
     for name, model in {
         "net": good,
         "shipped": MODEL.read_bytes(),
+        "deep": deep(),
         "text": b"a model\n" * 20,
         "header": good[:8],
         "half": good[: len(good) // 2],
@@ -241,6 +243,18 @@ def _machines(folder: Path) -> None:
 
 
 # ---- Pictures and CIFAR-10 ----
+
+
+def _sources(folder: Path) -> None:
+    """Of assembly."""
+    sources = {
+        "keyword": "halt\n",
+        "field": "input x 4,4,8 scale=1\nmax_pool y x kernal=2\noutput y\n",
+        "early": "input x 8 scale=1\ntensor y 8 scale=1\noutput y\nbuffer b words=2\nsend y b\n  fetch b x\npass\n",
+        "file": "input x 8 scale=1\nfilter w nosuch.npy scale=1\n",
+    }
+    for name, text in sources.items():
+        (folder / f"{name}.s").write_text(text)
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

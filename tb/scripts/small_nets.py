@@ -34,3 +34,12 @@ def separable(rng: np.random.Generator, size: int = 8) -> bytes:
     x = net.average_pool("pool", x, x.shape[1], x.shape[1])
     x = net.conv("logits", x, weights(rng, 10, 1, 1, 24), scales(rng, 10), bias(rng, 10), Quant(0.2, 3))
     return net.build([x])
+
+
+def deep() -> bytes:
+    """A fully connected layer of more inputs than a small GLB has bytes."""
+    rng, inputs, outputs = np.random.default_rng(1), 20_000, 10
+    net = TfliteBuilder("deep")
+    x = net.input("values", (1, inputs), INPUT)
+    filters = weights(rng, outputs, inputs)
+    return net.build([net.fully_connected("logits", x, filters, scales(rng, 1), bias(rng, outputs), Quant(0.2, 3))])

@@ -63,7 +63,7 @@ def test_several_inputs_are_no_picture(tmp_path: Path) -> None:
     net.operator("ADD", [first, second], [output], fusedActivationFunction=0)
     (tmp_path / "net.tflite").write_bytes(net.pack([first, second], [output]))
     ended = eyrie("demo", "--model", tmp_path / "net.tflite")
-    assert_refused(ended, "eyrie demo: inputs are t0, t1: not a single picture; use eyrie run")
+    assert_refused(ended, "eyrie demo: inputs are t0, t1: not a single picture; give arrays (eyrie run)")
 
 
 def test_a_photo_as_input(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_right_and_refused(seed: int, models: Path) -> None:
     assert ok["compile_s"] > 0 and ok["c_arena_bytes"] == 0  # its maps are the caller's
     assert real["status"] == text["status"] == "refused" and real["cycles"] is None
     assert real["reason"] == "operator #0 CONV_2D: its input 0 is float32, not int8: quantise the model to int8"
-    assert text["reason"] == "not a TensorFlow Lite file: give an int8 .tflite model"
+    assert text["reason"] == "not a TensorFlow Lite or ONNX file: give an int8 .tflite or .onnx model"
     head, *rows, last = ended.stdout.splitlines()
     assert [row.split()[1] for row in rows] == ["ok", "refused", "refused"] and "cycles" in head
     assert last == "3 models: 1 ok, 2 refused"

@@ -6,8 +6,10 @@ import ctypes
 import numpy as np
 from cocotb.handle import LogicArrayObject
 
+from runtime.board.library import DRAM
+
 SLVERR, DECERR = 2, 3  # responses
-SOURCES = ("tb/sim/dram.cpp",)  # what a Bench with axi_dram needs beside SystemVerilog
+SOURCES = (DRAM,)  # what a Bench with axi_dram needs beside SystemVerilog
 
 
 def view(pointer: LogicArrayObject, bytes_: int, origin: int = 0) -> np.ndarray:

@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "board.h"
 #include "eyrie_driver.h"
 #include "network.h"
 #include "platform.h"
-#include "simulation.h"
 
 #define LOOKS 1000000u
 #define FEW_LOOKS 100u
@@ -81,17 +81,18 @@ static void run_fault(const char *path) {
 
 /* A memory that dies in a run: the watchdog ends it, the reset waits for the memory. */
 static void run_without_memory(void) {
+  struct board *board = ((const struct board_view *)platform.context)->board;
   load();
   expect(EYRIE_OK, eyrie_start(&device), "start");
   expect(EYRIE_BUSY, eyrie_poll(&device), "poll");
   expect(EYRIE_BUSY, eyrie_start(&device), "start again");
   expect(EYRIE_BUSY, eyrie_put_input(&device, 0, 0, input, values_of(&network.inputs[0])), "put");
   expect(EYRIE_BUSY, eyrie_load(&device, &network, image, network.bytes), "load");
-  (void)simulation_wait(200);
-  simulation_bus(false);
+  (void)board_wait(board, 200);
+  board_bus(board, false);
   expect(EYRIE_MACHINE_ERROR, eyrie_wait(&device, LOOKS), "wait");
   const enum eyrie_result before = eyrie_reset(&device, FEW_LOOKS);
-  simulation_bus(true);
+  board_bus(board, true);
   printf("%s, %s\n", eyrie_result_text(before), eyrie_result_text(eyrie_reset(&device, LOOKS)));
 }
 

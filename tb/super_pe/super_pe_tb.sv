@@ -54,7 +54,7 @@ module super_pe_tb
   // Depthwise sums of the rows above.
   input  logic        above_valid_i,
   output logic        above_ready_o,
-  input  logic [79:0] above_sums_i,
+  input  logic [4*DwSumWidth-1:0] above_sums_i,
 
   // Sum chain.
   input  logic        chain_valid_i,

@@ -49,7 +49,7 @@ class Array:
     """Runs the passes of a list in turn."""
 
     def __init__(self, machine: MachineConfig, front: Front, banks: Banks) -> None:
-        self._machine, self._front = machine, front
+        self._machine, self._front, self._banks = machine, front, banks
         self._units = Units(machine, front, banks)
         self._idle = CLEARED  # first cycle in which CONFIG is taken
         self._pe_free = 0  # first cycle in which the PEs have nothing to do
@@ -58,6 +58,7 @@ class Array:
     def run(self, command: PassCommand, shape: PassShape) -> PassTimes:
         units, drain = self._units, self._units.drain
         offered = self._offer(command, shape.mode)
+        self._banks.forget(self._pe_free)
 
         def take(last: int) -> int:
             """The cycle in which a unit takes the pass, its work on the one before ending in cycle `last`."""

@@ -10,6 +10,7 @@ from model.encoding import Stream
 
 KNOWN = 4  # cycles that are looked ahead at a time
 MARGIN = 256  # cycles that there is room for behind any that is told
+KEPT = 1 << 20  # cycles before the present that are remembered: more than any client is behind
 ASK = 1  # cycles from a stream's going on to a position until it asks for the word: the skid buffer
 READ = 2  # cycles from a grant until a read stream hands the word on: the bank, the stream's queue
 NETWORK = 1  # from there until the array's network offers it to the PEs: multicast_delivery
@@ -34,12 +35,21 @@ class Banks:
         self.streams: list[int] = [0] * 4096
         self.tables: list[int] = [0] * 4096
         self.loads: list[int] = [0] * 4096
+        self._first = 0  # cycle of their first entries
         self._masks = bank_masks(machine, np.arange(machine.glb_words)).tolist()
+
+    def forget(self, cycle: int) -> None:
+        """What is long past in a cycle."""
+        past = cycle - self._first - KEPT
+        if past > KEPT:
+            for clients in (self.stores, self.streams, self.tables, self.loads):
+                del clients[:past]
+            self._first += past
 
     def reach(self, cycle: int) -> None:
         """Makes the lists long enough for a cycle and some behind it."""
-        if cycle + MARGIN > len(self.stores):
-            more = [0] * (cycle + MARGIN)
+        if cycle - self._first + MARGIN > len(self.stores):
+            more = [0] * (cycle - self._first + MARGIN)
             self.stores += more
             self.streams += more
             self.tables += more
@@ -48,16 +58,17 @@ class Banks:
     def sweep(self, load: bool, first: int, address: int, words: int, lanes: int) -> None:
         """The words of a load, or of a store, so many a cycle, from cycle `first` on."""
         self.reach(first + words // lanes)
-        wanted = self.loads if load else self.stores
+        wanted, first = self.loads if load else self.stores, first - self._first
         for word, mask in enumerate(self._masks[address : address + words]):
             wanted[first + word // lanes] |= mask
 
     def write(self, cycle: int, mask: int) -> int:
         """The first cycle from `cycle` on in which the ofmap stream writes to its banks."""
         self.reach(cycle)
-        while self.loads[cycle] & mask:
-            cycle += 1
-        return cycle
+        at = cycle - self._first
+        while self.loads[at] & mask:
+            at += 1
+        return self._first + at
 
     def grant(self, cycle: int, mask: int, who: Stream, known: Callable[[int], None], limit: int) -> int:
         """The first cycle from `cycle` on in which stream `who` (not the ofmap) reads its banks; `limit` if that is not
@@ -65,21 +76,23 @@ class Banks:
 
         known(cycle): makes sure that what takes banks before the stream is known before a cycle.
         """
+        base = self._first
         seen, wants = cycle, self.tables if who is Stream.TABLE or who is Stream.RESIDUAL else self.streams
         first, last = who is Stream.IFMAP, who is Stream.DEPTHWISE
         while cycle < limit:
             if cycle >= seen:
                 seen = min(cycle + KNOWN, limit)
                 known(seen)
-                if seen + MARGIN > len(self.stores):
+                if seen - base + MARGIN > len(self.stores):
                     self.reach(seen)
-            taken = self.stores[cycle]
+            at = cycle - base
+            taken = self.stores[at]
             if not first:
-                taken |= self.streams[cycle]
+                taken |= self.streams[at]
             if last:
-                taken |= self.tables[cycle]
+                taken |= self.tables[at]
             else:
-                wants[cycle] |= mask
+                wants[at] |= mask
             if not taken & mask:
                 return cycle
             cycle += 1

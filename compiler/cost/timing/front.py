@@ -12,7 +12,7 @@ from compiler.cost.timing.banks import Banks
 from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from compiler.ir.program import Command, Config, Run, Transfer
 
-DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of tb/sim/axi_dram.sv)
+DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of runtime/board/axi_dram.sv)
 READ_LATENCY = DRAM_LATENCY + 1  # from a burst's issue in axi_reader to its first beat: the AR register
 READ_BURSTS, READ_BEATS = 28, 256  # of loads under way at most; no new one while more beats are to come (axi_reader)
 BURST_BEATS = 64  # MAX_BEATS of burst_splitter

@@ -7,7 +7,7 @@ import numpy as np
 
 from compiler.cost.timing.banks import bank_masks
 from model import encoding as enc
-from model.config import SET_ROWS, MachineConfig
+from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ArrayMode, Operation, Stream
 from model.streams import Positions, fetched, inside, positions, sent, written, written_lanes
@@ -80,16 +80,18 @@ class PassShape:
         """Depthwise groups of the pass."""
         return self.outer * self.inner * self.groups
 
-    def macs(self, machine: MachineConfig) -> int:
-        """Multiplications that are issued, padding included."""
-        sets = min(machine.sets, 2)
-        if self.mode == ArrayMode.CONVOLUTION:
-            words = sets * self.columns * self.tile * self.taps * self.pixels * self.turns
-        else:
-            words = sets * self.columns * self.tile * self.pixels * self.turns
-            if self.mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
-                words += sets * self.columns * SET_ROWS * self.taps * self.pixels * self.jobs
-        return words * 4
+
+def macs(machine: MachineConfig, descriptor: Descriptor) -> int:
+    """Multiplications that a pass issues, padding included."""
+    shape, loops = descriptor.shape, descriptor.loops
+    mode, taps = ArrayMode(shape["mode"]), shape["taps"]
+    filters = sum(shape[f"filters_{row}"] for row in range(SET_ROWS)) * loops["tiles"]
+    if mode == ArrayMode.CONVOLUTION:
+        filters *= taps
+    elif mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
+        filters += SET_ROWS * taps
+    jobs = loops["outer"] * loops["inner"] * loops["groups"]
+    return min(machine.sets, 2) * descriptor.drain["columns"] * shape["pixels"] * filters * jobs * WORD_CHANNELS
 
 
 def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:

@@ -125,6 +125,8 @@ class Ifmap:
         self._beats, self._place, self._left = shape.beats, 0, len(shape.banks_ifmap)
         self.pixels = [[] for _ in self.pops]
         pointwise = shape.mode == ArrayMode.POINTWISE
+        for pops in self.pops:
+            del pops[: -self.depth]  # words of passes before have been taken
         self._room, self._words = (self.pixels, self._pixel_depth) if pointwise else (self.pops, self.depth)
         self._pushed = [len(pops) for pops in self._room]
         self._arrived: list[list[int]] = [[] for _ in self.pops]  # by PE: cycle of each word of the pass
@@ -291,6 +293,8 @@ class Filters:
         """A pass whose first beat may be sent in cycle `first`; a convolution takes the beats by itself."""
         self._shape = shape if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE) else None
         self._chunks += self._freed
+        for words in (*self._used, *self._seen):
+            del words[: -self._depth]  # those of passes before have been used
         self._group_beats = len(shape.banks_filter) // shape.turns
         self._filter = self._row = 0  # of the next beat: filter of its row, in its group; row
         self._round = self._freed = 0  # filter that row 0 uses next; chunks freed in the pass

@@ -12,6 +12,7 @@ from compiler.ir.operators.operator import Operator
 from compiler.ir.tensor import Tensor
 from model.messages import times
 
+UINT8_MAX = 255
 Imported = tuple[tuple[Tensor, ...], Operator]
 
 
@@ -60,15 +61,20 @@ def _weights(call: Call, filters: np.ndarray, outputs: int) -> dict:
     """What all of them have."""
     scales, zero_points = call.reader.scales(call.inputs[1], outputs)
     if call.unsigned:
-        filters = _without_zero_point(filters, int(zero_points[0]) if len(zero_points) else 0)
+        filters = _without_zero_point(filters, zero_points)
     elif zero_points.any():
         raise Unsupported("filters with a zero point: quantise them symmetrically")
     return {"filters": filters, "scales": scales, "bias": _bias(call, outputs), "activation": call.fused(),
             "unsigned": call.unsigned}
 
 
-def _without_zero_point(filters: np.ndarray, zero_point: int) -> np.ndarray:
+def _without_zero_point(filters: np.ndarray, zero_points: np.ndarray) -> np.ndarray:
     """uint8 less its zero point: int8 where that holds them, else int16."""
+    zero_point, *others = sorted({0} if not len(zero_points) else set(zero_points.tolist()))
+    if others:
+        raise Unsupported("uint8 filters with a zero point of each channel: quantise them with one")
+    if not 0 <= zero_point <= UINT8_MAX:
+        raise ImportFailure(f"uint8 filters with zero point {zero_point}, must be 0 to {UINT8_MAX}", remedy=REMEDY)
     centred = filters.astype(np.int16) - np.int16(zero_point)
     narrow = centred.astype(np.int8)
     return narrow if (narrow == centred).all() else centred

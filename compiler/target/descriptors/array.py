@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The array's words of a descriptor."""
 
+from dataclasses import dataclass
+
 from compiler.ir.layer import OFFSET_ZERO_POINT
 from compiler.target.blocks import Blocks
 from compiler.target.scan_ids import ScanIds
@@ -9,15 +11,25 @@ from model.descriptor import Descriptor
 from model.encoding import ArrayMode
 
 
+@dataclass(frozen=True)
+class ZeroPoints:
+    """Of what is multiplied: ifmap and depthwise words, and the filters of psums and of depthwise work."""
+
+    ifmap: int
+    words: int
+    filters: int
+    depthwise: int = 0
+
+
 def set_array(descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks, taps: int, stride: int,
-              zero_points: tuple[int, int], filters: tuple[int, int, int], groups: int, tiles: int) -> None:
-    """The array's words: shape, loops, IDs. taps, stride: of rows of the kernel that PEs or SUPERs move along;
-    zero_points: of the ifmap, of the depthwise words."""
+              zero_points: ZeroPoints, filters: tuple[int, int, int], groups: int, tiles: int) -> None:
+    """The array's words: shape, loops, IDs. taps, stride: of rows of the kernel that PEs or SUPERs move along."""
     descriptor.set_ids(ids.rows, ids.columns)
     descriptor.set(
         enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=mode, taps=taps, stride_2=stride - 1,
-        ifmap_offset=_offset(zero_points[0]), word_offset=_offset(zero_points[1]), pixels=blocks.pixels,
+        ifmap_offset=_offset(zero_points.ifmap), word_offset=_offset(zero_points.words), pixels=blocks.pixels,
         filters_0=filters[0], filters_1=filters[1], filters_2=filters[2],
+        filter_zero_point=zero_points.filters, depthwise_zero_point=zero_points.depthwise,
     )
     descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=groups, inner=blocks.inner, tiles=tiles,
                    outer=blocks.outer)

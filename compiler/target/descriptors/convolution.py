@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Output, Window
 from compiler.target.blocks import Blocks
-from compiler.target.descriptors.array import set_array
+from compiler.target.descriptors.array import ZeroPoints, set_array
 from compiler.target.descriptors.streams import columns_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.limits import drains_two_pixels, equal_stride, legal, pairs
 from compiler.target.scan_ids import convolution_ids
@@ -45,6 +45,7 @@ class ConvolutionPass:
     last_channels: int = 8
     halves: int = 2  # groups in a word where sets do not split it; 1: only the low half has channels
     one_pixel: bool = False
+    filter_zero_point: int = 0
 
     @property
     def two_pixels(self) -> bool:
@@ -100,7 +101,7 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
     ):
         if demand > bound:
             raise ValueError(f"{what}: needs {demand}, has {bound}")
-    zero_points = (c.ifmap_zero_point, c.ifmap_zero_point)
+    zero_points = ZeroPoints(c.ifmap_zero_point, c.ifmap_zero_point, c.filter_zero_point)
     set_array(descriptor, ids, ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points,
               tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
 

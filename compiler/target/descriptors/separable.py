@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Output, Window, output_size
 from compiler.target.blocks import Blocks, Filters
-from compiler.target.descriptors.array import set_array
+from compiler.target.descriptors.array import ZeroPoints, set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.descriptors.taps import tap_stream
 from compiler.target.limits import dealt_filters, drains_two_pixels, equal_stride, legal, most_dealt, most_pixels, pairs
@@ -30,7 +30,8 @@ class SeparablePass:
     window: of the depthwise half, or of a convolution by taps, each of which is a channel group of its own.
     depthwise_address: 18 words a group; None: no depthwise half. Without ofmap the sums only leave the array.
     own_blocks: 0: filters take all channels; else so many blocks of 8 filters take one channel group, the next ones
-    the next. one_pixel: sums leave for one pixel at a time, for an operation on the words or an ipsum.
+    the next. one_pixel: sums leave for one pixel at a time, for an operation on the words or an ipsum. last_channels:
+    valid ones of the last channel group of a pass without filters.
     """
 
     ifmap: FeatureMap
@@ -47,6 +48,9 @@ class SeparablePass:
     by_taps: bool = False
     own_blocks: int = 0
     one_pixel: bool = False
+    filter_zero_point: int = 0
+    depthwise_zero_point: int = 0
+    last_channels: int = 8
 
     @property
     def two_pixels(self) -> bool:
@@ -141,7 +145,8 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
     stride = equal_stride(p.window) if depthwise else 1
     ids = block_ids(machine, blocks.rows, blocks.cols, stride if depthwise else None, blocks.images)
     dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
-    zero_points = (p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point)
+    zero_points = ZeroPoints(p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point,
+                             p.filter_zero_point, p.depthwise_zero_point)
     set_array(descriptor, ids, mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
               groups, p.filters.tiles if p.filters else 1)
 
@@ -175,7 +180,7 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
                 Level(blocks.inner), Level(tiles, channel_blocks * enc.TABLE_WORDS), Level(blocks.outer)))
         last_channels = p.filters.last_channels
     else:
-        channel_blocks, tiles, last_channels = p.ifmap.groups, 1, 8
+        channel_blocks, tiles, last_channels = p.ifmap.groups, 1, p.last_channels
     if p.ofmap:
         descriptor.set_stream(Stream.OFMAP, ofmap_stream(
             p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels, p.two_pixels))

@@ -2,8 +2,7 @@
 """The ifmap stream of any convolution as pointwise work: each tap of the kernel is a channel group of its own.
 
 The stream moves the window: it brings the pixels of a channel group once for each tap, one word at a time, since
-strides and taps land on odd columns, too; for each addend of a tap, where its filters have several. All else is the
-pointwise pass of a map of C x R x S x addends channels.
+strides and taps land on odd columns, too. All else is the pointwise pass of a map of C x R x S channels.
 """
 
 from compiler.ir.feature_map import FeatureMap
@@ -47,7 +46,6 @@ def tap_stream(machine: MachineConfig, ifmap: FeatureMap, window: Window, blocks
             columns(blocks.cols, blocks.pixels * across, column_tag=1),
             rows_level(ifmap, blocks.rows, down, column_tag=blocks.cols),
             Level(1 if split else 2, tag=enc.TAG.pack(half=1)),
-            *([Level(window.addends)] if window.addends > 1 else []),
             columns(window.kernel[1], window.dilation[1]),
             rows_level(ifmap, window.kernel[0], window.dilation[0]),
             *groups_and_tiles,

@@ -82,10 +82,18 @@ struct eyrie_network {
   const struct eyrie_map *inputs, *outputs;
 };
 
+/* Where a network lies in the window, and its maps, if they are not in it. Offsets are from the window's first byte. */
+struct eyrie_placement {
+  uint32_t offset;          /* of the network, a multiple of 64 */
+  const uint32_t *inputs;   /* of each input's first image, multiples of 8; NULL: they lie in the network */
+  const uint32_t *outputs;  /* likewise */
+};
+
 /* A machine in use: nobody's but the driver's. */
 struct eyrie_device {
   struct eyrie_platform platform;
   const struct eyrie_network *network;  /* that is loaded, or NULL */
+  struct eyrie_placement placement;     /* of that */
   uint32_t watchdog;
   bool interrupt;
   bool started;  /* a run of this network */
@@ -110,6 +118,16 @@ enum eyrie_result eyrie_open(struct eyrie_device *device, const struct eyrie_pla
  * addresses in its command list. `network` has to stay; `image` need not. */
 enum eyrie_result eyrie_load(struct eyrie_device *device, const struct eyrie_network *network, const uint8_t *image,
                              size_t bytes);
+
+/* eyrie_load anywhere in the window: several networks have room in it, and what one writes another can read. The arrays
+ * of the placement have to stay. */
+enum eyrie_result eyrie_place(struct eyrie_device *device, const struct eyrie_network *network, const uint8_t *image,
+                              size_t bytes, const struct eyrie_placement *placement);
+
+/* Takes a network that has been placed there before, with other places of its maps perhaps: writes the addresses in its
+ * command list, and nothing else. */
+enum eyrie_result eyrie_bind(struct eyrie_device *device, const struct eyrie_network *network, const uint8_t *image,
+                             const struct eyrie_placement *placement);
 
 /* Writes an input of one of the images of a run, int8 [height][width][channels] in C order. Inputs stay until they are
  * written again. */

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The road of a source of assembly: lines for layers are compiled, commands are checked, and all is linked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from compiler.assembly.checks import Refused, Watched, check_streams
+from compiler.assembly.commands import Parser, to_text
+from compiler.assembly.lexer import AssemblyError
+from compiler.assembly.link import BY_HAND, Linker
+from compiler.assembly.source import Commands, Source, read
+from compiler.cost.counters import by_layer, commands_of
+from compiler.cost.predict import predict
+from compiler.emit import races
+from compiler.emit.image import PROGRAM
+from compiler.files import unlink
+from compiler.folder import DESCRIPTION, save
+from compiler.ir.failure import Failure
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.image import Image
+from compiler.ir.program import Command, End, Run, assemble
+from compiler.network import compile_graph
+from compiler.options import EFFORT, OBJECTIVES
+from compiler.passes.constraints import Obstacles
+from compiler.performance import performance
+from compiler.pipeline import NAMES, STAGES, Stages, run_stages
+from model.config import GLB_WORD_BYTES
+from model.machine import MachineError
+
+STORED = ("tensor", "output", "spill", "wait")  # kinds of areas that programs store, by their names
+Places = dict[int, tuple[int, int]]  # of commands, by number
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """stages: of a source that is one block of layers, which is a compiled network like any other."""
+
+    image: Image
+    text: str
+    stages: Stages | None = None
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the folder, all of it or nothing. Raises ValueError in one line."""
+        if self.stages:
+            save(self.stages, performance(self.stages), folder)
+        else:
+            self.image.save(folder, self.text)
+            unlink(folder, DESCRIPTION, "layers.csv", "summary.json")
+
+    def __str__(self) -> str:
+        if self.stages:
+            return str(performance(self.stages))
+        commands = commands_of(self.image)
+        passes = sum(isinstance(command, Run) for command in commands)
+        return f"{len(commands):,} commands, {passes:,} passes, {predict(self.image).cycles:,} cycles predicted"
+
+
+def assemble_file(path: str | Path, objective: str = OBJECTIVES[0], effort: int = EFFORT,
+                  on_stage: Callable[[str], None] | None = None) -> Assembled:
+    """Raises ValueError in one line, which begins with FILE:line:column where it is about a place in the source."""
+    try:
+        source = read(path)
+        if source.image:
+            return _edited(source)
+        return _linked(source, objective, effort, on_stage)
+    except AssemblyError as error:
+        raise ValueError(f"{path}:{error}") from error
+
+
+def disassembled(folder: str | Path) -> str:
+    """A source that is an image's program. Raises ValueError in one line."""
+    image = Image.load(folder)
+    try:
+        return f"image {Path(folder).absolute()}\n{to_text(commands_of(image))}"
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}: give a folder that eyrie compile or eyrie asm wrote") from error
+
+
+# ---- Sources with data of their own ----
+
+
+def _linked(source: Source, objective: str, effort: int, on_stage: Callable[[str], None] | None) -> Assembled:
+    linker = Linker(source)
+    for number, block in enumerate(source.blocks):
+        if isinstance(block, Commands):
+            linker.take_commands(block)
+            continue
+        stages = _compiled(source, number, objective, effort, on_stage)
+        if len(source.blocks) == 1 and set(stages.ends) == set(source.outputs):
+            return Assembled(stages.image, stages.text, stages)
+        linker.take_layers(stages.schedule, stages.ends, next(iter(block.places.values())))
+    image = linker.image()
+    if linker.places:
+        commands = [*linker.commands, End()]
+        _check(image, commands, linker.places, source.outputs)
+        counted = by_layer(image)
+        for step, counts in zip(image.map["steps"], counted):
+            if step["way"] == BY_HAND:
+                step["macs"] = counts["MACS"]
+    return Assembled(image, to_text(commands_of(image)))
+
+
+def _compiled(source: Source, number: int, objective: str, effort: int,
+              on_stage: Callable[[str], None] | None) -> Stages:
+    """A block of layers. Raises AssemblyError."""
+    block = source.blocks[number]
+    graph, first = block.graph(source.wanted(number)), next(iter(block.places.values()))
+    if not graph.outputs:
+        raise AssemblyError(first, "nothing reads what these lines make: add a line, output NAME")
+    work = Stages(source.path, source.machine, objective, effort, 1, graph=graph, unpacked=source.shared(number))
+    try:
+        return compile_graph(work, on_stage=on_stage)
+    except Obstacles as error:
+        found = error.obstacles[0]
+        raise AssemblyError(block.places.get(found.where, first), f"{found.operator} {found.where}: {found.reason}: "
+                            "the machine does not run it") from error
+    except Failure as error:
+        place = block.places.get(_maker(replace(work), error.layer), first)
+        raise AssemblyError(place, str(error)) from error
+    except ValueError as error:
+        raise AssemblyError(first, str(error).removeprefix(f"{source.path}: ")) from error
+
+
+def _maker(work: Stages, layer: str | None) -> str:
+    """The tensor that a group of this name makes, "" where that is not known."""
+    try:
+        run_stages(work, STAGES[1 : NAMES.index("groups") + 1])
+    except ValueError:
+        return ""
+    return next((group.output.name for group in work.groups if group.name == layer), "")
+
+
+# ---- Programs for the DRAM of a folder ----
+
+
+def _edited(source: Source) -> Assembled:
+    """Raises AssemblyError."""
+    image = source.image
+    parser = Parser(glb={name: address for name, (address, _) in source.buffers.items()})
+    for block in source.blocks:
+        for line in block.lines:
+            parser.take(line)
+    commands = [*parser.commands, End()]
+    words, place = assemble(commands), image.map["program"]
+    dram, address = image.dram.copy(), place["address"]
+    if words.nbytes > place["bytes"]:
+        address = -(-dram.nbytes // 64) * 64
+        dram = np.append(dram, np.zeros(address + words.nbytes - dram.nbytes, np.uint8))
+    dram[address :][: words.nbytes] = words.view(np.uint8)
+    passes = [number for number, command in enumerate(commands) if isinstance(command, Run)]
+    if not passes:
+        raise AssemblyError(source.last, "the program has no pass: add one")
+    changed = {"bytes": dram.nbytes, "program": {"address": address, "bytes": words.nbytes},
+               "areas": image.map["areas"] | {"program": (address, words.nbytes)}}
+    if len(passes) != sum(len(step["passes"]) for step in image.map["steps"]):
+        whole = {"name": "program", "way": BY_HAND, "passes": list(range(len(passes))), "macs": 0, "weight_bytes": 0,
+                 "channels": 0, "made": [0, 0, 0]}
+        changed |= {"steps": [whole], "buffers": []}
+    edited = Image(dram, image.map | changed)
+    _check(edited, commands, dict(enumerate(parser.places)), dict.fromkeys(image.map["outputs"], source.last))
+    return Assembled(edited, to_text(commands))
+
+
+# ---- Checks ----
+
+
+def _check(image: Image, commands: list[Command], places: Places, outputs: dict[str, tuple[int, int]]) -> None:
+    """Raises AssemblyError, with the place of the command, for what a program may not do; outputs: where they are
+    named."""
+    starts, at = [], image.program
+    for command in commands:
+        starts.append(at)
+        at += len(command.encode()) * GLB_WORD_BYTES
+    number_of = {address: number for number, address in enumerate(starts)}
+
+    def refuse(number: int, reason: str) -> AssemblyError:
+        known = max((n for n in places if n <= number), default=min(places))
+        return AssemblyError(places[known], reason)
+
+    watched = {starts[number] for number in places}
+    machine = Watched(image.dram.copy(), image.machine, watched, *_ranges(image))
+    try:
+        check_streams(commands, set(places))
+    except Refused as error:
+        raise refuse(error.address, str(error)) from error
+    try:
+        machine.run(image.program)
+    except MachineError as error:
+        raise refuse(number_of[error.address], f"the machine stops with {error.code.name}: {error.reason}") from error
+    except Refused as error:
+        raise refuse(number_of[error.address], str(error)) from error
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise refuse(number_of[machine.pass_command], f"a pass that the command-level model does not run ({error})"
+                     ) from error
+    for name, place in outputs.items():
+        first = image.map["outputs"][name]["address"]
+        words = FeatureMap(**image.map["outputs"][name]["layout"]).words
+        if (missing := machine.missing(first, first + image.images * words * GLB_WORD_BYTES)) is not None:
+            raise AssemblyError(place, f"output {name} is not stored from DRAM 0x{missing:08x} on: store all of it")
+    try:
+        races.verify(commands, image.machine)
+    except races.ScheduleError as error:
+        raise refuse(error.command, f"{error}: have the later one wait for the earlier one") from error
+
+
+def _ranges(image: Image) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Of DRAM: what has values before a run, and what a program stores."""
+    ends = {place["address"] for place in image.map["inputs"].values()}
+    there, stored = [], []
+    for name, (address, size) in image.map["areas"].items():
+        kind = name.rpartition(":")[2].partition(".")[0]
+        if name != PROGRAM:
+            is_stored = kind in STORED and address not in ends
+            (stored if is_stored else there).append((address, address + size))
+    return there, stored

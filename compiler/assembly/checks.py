@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands that people write may do: they are run on the command-level model, which watches what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from math import prod
+
+import numpy as np
+
+from compiler.emit.accesses import StreamWords
+from compiler.ir.program import Command, Config, Run
+from model.config import GLB_WORD_BYTES, MachineConfig
+from model.descriptor import Descriptor
+from model.encoding import Stream
+from model.machine import Machine
+
+MOST_POSITIONS = 1 << 22  # of a stream, which the model keeps all at once
+
+Range = tuple[int, int]  # DRAM addresses, first and behind the last
+
+
+class Refused(ValueError):
+    """What a command at a DRAM address may not do."""
+
+    def __init__(self, address: int, reason: str) -> None:
+        super().__init__(reason)
+        self.address = address
+
+
+class Watched(Machine):
+    """A machine that raises Refused for commands, of those in `watched` (DRAM addresses), which read words that no
+    watched command and no tensor has brought, or store where no tensor lies.
+
+    there: DRAM that has values before the program; tensors: DRAM that may be stored to
+    """
+
+    def __init__(self, dram: np.ndarray, config: MachineConfig, watched: set[int], there: Iterable[Range],
+                 tensors: Iterable[Range]) -> None:
+        super().__init__(dram, config)
+        self._watched, self._streams = watched, StreamWords(config)
+        self._inside = np.zeros(config.glb_words + 1, bool)
+        self._outside, self._tensors = (_mask(ranges, len(dram)) for ranges in (there, tensors))
+
+    @property
+    def pass_command(self) -> int:
+        """The DRAM address of the last PASS."""
+        return self._pass_command
+
+    def missing(self, first: int, end: int) -> int | None:
+        """The first DRAM address of a range where nothing is."""
+        there = self._outside[first // GLB_WORD_BYTES : end // GLB_WORD_BYTES]
+        return None if there.all() else first + int(there.argmin()) * GLB_WORD_BYTES
+
+    def _move(self, command: int, load: bool, dram: int, glb: int, words: int) -> None:
+        super()._move(command, load, dram, glb, words)
+        outside = slice(dram // GLB_WORD_BYTES, dram // GLB_WORD_BYTES + words)
+        inside = slice(glb, glb + words)
+        first = self.missing(dram, dram + words * GLB_WORD_BYTES)
+        if command in self._watched and load and first is not None:
+            raise Refused(command, f"loads DRAM 0x{first:08x}, where nothing is: load what a line declares, or has "
+                                   "stored before")
+        if command in self._watched and not load:
+            self._need(command, np.arange(glb, glb + words), "stores")
+            if not self._tensors[outside].all():
+                first = dram + int(self._tensors[outside].argmin()) * GLB_WORD_BYTES
+                raise Refused(command, f"stores to DRAM 0x{first:08x}, where no tensor is: declare one with tensor")
+        if load:
+            self._inside[inside] = command in self._watched
+        else:
+            self._outside[outside] = True
+
+    def _need(self, command: int, words: np.ndarray, does: str) -> None:
+        missing = words[~self._inside[words]]
+        if missing.size:
+            raise Refused(command, f"{does} GLB word {missing[0]}, which nothing has written: load it, or have a pass "
+                                   "write it before")
+
+    def _execute(self, descriptor: Descriptor) -> Generator[None, None, None]:
+        yield from super()._execute(descriptor)
+        watched = self._pass_command in self._watched
+        for stream in Stream if watched else ():
+            if stream != Stream.OFMAP and descriptor.uses(stream):
+                self._need(self._pass_command, self._streams.words(descriptor, stream),
+                           f"its {stream.name.lower()} stream reads")
+        if descriptor.uses(Stream.OFMAP):
+            self._inside[self._streams.words(descriptor, Stream.OFMAP)] = watched
+
+
+def _mask(ranges: Iterable[Range], size: int) -> np.ndarray:
+    """Which words lie in one of them."""
+    mask = np.zeros(-(-size // GLB_WORD_BYTES), bool)
+    for first, end in ranges:
+        mask[first // GLB_WORD_BYTES : -(-end // GLB_WORD_BYTES)] = True
+    return mask
+
+
+def check_streams(commands: list[Command], watched: set[int]) -> None:
+    """Raises Refused, with the number of the command in place of its address, for a pass of those in `watched` whose
+    streams are longer than the model keeps, or whose descriptor cannot be read."""
+    shadow = Descriptor()
+    for number, command in enumerate(commands):
+        if isinstance(command, Config):
+            shadow.words[command.index : command.index + len(command.words)] = command.words
+        elif isinstance(command, Run) and number in watched:
+            for stream in (stream for stream in Stream if shadow.uses(stream)):
+                try:
+                    length = prod(level.count for level in shadow.stream(stream).levels)
+                except ValueError as error:
+                    raise Refused(number, f"its {stream.name.lower()} stream: {error}") from None
+                if length > MOST_POSITIONS:
+                    raise Refused(number, f"its {stream.name.lower()} stream has {length} positions, {MOST_POSITIONS} "
+                                          "are checked: make several passes of it")

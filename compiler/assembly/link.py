@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks one behind the other, each when all before it is done: one command list, one DRAM, one descriptor.
+
+A token counts from its block's beginning; what was done before is added, so that nothing of a block begins before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from compiler.assembly.commands import Parser, command_text
+from compiler.assembly.lexer import AssemblyError, Item, Statement
+from compiler.assembly.source import MOVES, Commands, Source
+from compiler.emit.dram import DramLayout
+from compiler.emit.image import PROGRAM, buffer_entries, image_of, step_entries
+from compiler.emit.schedule import Place, Schedule
+from compiler.ir.image import Image
+from compiler.ir.layer import Map, map_of
+from compiler.ir.program import Command, Config, End, Run, Transfer
+from model import encoding as enc
+from model.config import GLB_WORD_BYTES
+from model.messages import unknown
+
+BY_HAND = "by hand"  # the way of steps of commands
+
+
+@dataclass
+class Linker:
+    """places: where a command stands in the source, by its number; maps: of tensors, where they lie in DRAM"""
+
+    source: Source
+    commands: list[Command] = field(default_factory=list)
+    places: dict[int, tuple[int, int]] = field(default_factory=dict)
+    maps: dict[str, Place] = field(default_factory=dict)
+    steps: list[dict] = field(default_factory=list)
+    buffers: list[dict] = field(default_factory=list)
+    dram: DramLayout = field(default_factory=DramLayout)
+    _shadow: list[int] = field(default_factory=lambda: [0] * enc.CONFIG_WORDS)
+    _by_hand: bool = False  # the block before
+    _blocks: int = 0
+    _transfers: int = 0
+    _passes: int = 0
+    _chunks: int = 0
+    _data: dict[str, int] = field(default_factory=dict)
+
+    # ---- Blocks ----
+
+    def take_layers(self, schedule: Schedule, ends: dict[str, str], place: tuple[int, int]) -> None:
+        """A block that the compiler has made; ends: of its outputs, the maps that they are. Raises AssemblyError where
+        tensors lie otherwise than for a block before."""
+        self._blocks += 1
+        names = {map_: name for name, map_ in ends.items()}
+        shared = {end.address: self._place(names.get(end.map.name, end.map.name), end.map, place)
+                  for end in (*schedule.inputs, *schedule.outputs)}
+        for name, map_ in ends.items():
+            self.maps.setdefault(name, self.maps[names[map_]])
+        moved = {}  # areas of the block, by their addresses there
+        contents = dict(schedule.dram.parts)
+        for name, (address, size) in schedule.dram.areas.items():
+            if name == PROGRAM:
+                continue
+            if address in shared:
+                moved[address, address + size] = shared[address]
+                continue
+            at = self.dram.area(self._numbered(name), size // GLB_WORD_BYTES)
+            moved[address, address + size] = at
+            if address in contents:
+                self.dram.parts.append((at, contents[address]))
+        self._take_steps(schedule)
+        self._reset()
+        self._take((_moved(command, moved), None) for command in schedule.commands if not isinstance(command, End))
+        self._by_hand = False
+
+    def take_commands(self, block: Commands) -> None:
+        """Raises AssemblyError."""
+        dram = self._symbols(block)
+        glb = {name: address for name, (address, _) in self.source.buffers.items()}
+        parser = Parser(dram, glb)
+        for line in block.lines:
+            parser.take(self._expanded(line) if line.keyword in MOVES else line)
+        if not self._by_hand:
+            self._reset()
+        before, self._by_hand = self._passes, True
+        self._take(zip(parser.commands, parser.places))
+        if self._passes > before:
+            self.steps.append({"name": f"line{block.lines[0].place[0]}", "way": BY_HAND,
+                               "passes": list(range(before, self._passes)), "macs": 0, "weight_bytes": 0, "channels": 0,
+                               "made": [0, 0, 0]})
+
+    def _take(self, commands: Iterator[tuple[Command, tuple[int, int] | None]]) -> None:
+        """The commands of a block, whose tokens count from here."""
+        transfers, passes, chunks = self._transfers, self._passes, self._chunks
+        for command, place in commands:
+            if isinstance(command, Run):
+                self._passes += 1
+                command = Run(command.wait_transfers + transfers, command.wait_passes + passes)
+            elif isinstance(command, Transfer):
+                self._transfers += 1
+                self._chunks += command.chunk
+                freed = command.wait_chunks and command.wait_chunks + chunks
+                command = replace(command, wait_passes=command.wait_passes + passes, wait_chunks=freed)
+            else:
+                last = command.index + len(command.words)
+                if last > enc.CONFIG_WORDS:
+                    raise AssemblyError(place, f"word{last - 1} lies beyond the descriptor: it has words 0 to "
+                                               f"{enc.CONFIG_WORDS - 1}")
+                self._shadow[command.index : last] = command.words
+            if place:
+                self.places[len(self.commands)] = place
+            self.commands.append(command)
+
+    def _reset(self) -> None:
+        """A block that knows of none before begins with a descriptor of zeros."""
+        index = 0
+        while index < enc.CONFIG_WORDS:
+            last = index
+            while last < enc.CONFIG_WORDS and self._shadow[last]:
+                last += 1
+            if last > index:
+                self.commands.append(Config(index, (0,) * (last - index)))
+            index = last + 1
+        self._shadow = [0] * enc.CONFIG_WORDS
+
+    def _take_steps(self, schedule: Schedule) -> None:
+        """The block's steps and buffers, behind the passes before."""
+        for step in step_entries(schedule):
+            passes = [self._passes + number for number in step["passes"]]
+            self.steps.append(step | {"name": self._numbered(step["name"]), "passes": passes})
+        for buffer in buffer_entries(schedule):
+            halves = {end: buffer[end] + 2 * self._passes for end in ("first", "last")}
+            self.buffers.append(buffer | {"name": self._numbered(buffer["name"]), **halves})
+
+    # ---- Places ----
+
+    def _numbered(self, name: str) -> str:
+        """Of a step, a buffer or an area: those of blocks behind the first one have its number in front."""
+        return name if self._blocks == 1 else f"{self._blocks}:{name}"
+
+    def _place(self, name: str, map_: Map, where: tuple[int, int]) -> int:
+        """The DRAM address of a tensor. Raises AssemblyError."""
+        found = self.maps.get(name)
+        if found is None:
+            found = self.maps[name] = Place(map_, self.dram.area(f"tensor.{name}", map_.layout.words))
+        elif found.layout != map_.layout:
+            raise AssemblyError(where, f"tensor {name} lies in DRAM otherwise for these lines than for those before: "
+                                       "leave out the barrier, so that they are planned together")
+        return found.address
+
+    def _symbols(self, block: Commands) -> dict[str, int]:
+        """DRAM addresses of what a block names."""
+        found = {}
+        for name in sorted(block.words):
+            if name in self.source.data:
+                if name not in self._data:
+                    self._data[name] = self.dram.constant(f"data.{name}", self.source.data[name])
+                found[name] = self._data[name]
+            elif name in self.source.known.tensors:
+                map_ = map_of(self.source.known.tensors[name])
+                found[name] = self._place(name, map_, block.lines[0].place)
+        return found
+
+    def _expanded(self, line: Statement) -> Statement:
+        """`fetch BUFFER WHAT` and `send TENSOR BUFFER` as the transfer of all words. Raises AssemblyError."""
+        loads, waits = MOVES[line.keyword], ("wait_passes", "wait_chunks", "chunk")
+        line.expect(("BUFFER", "WHAT") if loads else ("TENSOR", "BUFFER"), waits if loads else waits[:1])
+        buffer, what = line.unnamed if loads else line.unnamed[::-1]
+        if buffer.text not in self.source.buffers:
+            raise buffer.error(unknown("buffer", buffer.text, self.source.buffers) if self.source.buffers else
+                               f"no buffer is named {buffer.text!r}: declare it with buffer before")
+        there = (*self.source.data, *self.source.known.tensors) if loads else (*self.source.known.tensors,)
+        if what.text not in there:
+            raise what.error(unknown("tensor" if not loads else "tensor or data", what.text, there))
+        if what.text in self.source.data:
+            words = self.source.data[what.text].size
+        else:
+            words = self.maps[what.text].layout.words
+        room = self.source.buffers[buffer.text][1]
+        if words > room:
+            raise buffer.error(f"buffer {buffer.text} has {room} words, {what.text} takes {words}: make it larger")
+        fields = {"dram": what.text, "glb": buffer.text, "words": str(words)}
+        named = {name: Item(line.place, name, text) for name, text in fields.items()}
+        return Statement(line.place, "load" if loads else "store", (), named | line.named)
+
+    # ---- The whole ----
+
+    def image(self) -> Image:
+        """Raises AssemblyError for a program without a pass."""
+        if not self._passes:
+            raise AssemblyError(self.source.last, "the program has no pass: add one, or a layer")
+        for name, place in self.source.outputs.items():
+            if name not in self.maps:
+                raise AssemblyError(place, f"output {name} is not stored: store it, or leave it out")
+        last = 2 * self._passes - 1
+        named = [{"name": name, "address": address * GLB_WORD_BYTES, "bytes": words * GLB_WORD_BYTES, "first": 0,
+                  "last": last} for name, (address, words) in self.source.buffers.items()]
+        inputs = {name: self.maps[name] for name in self.source.inputs if name in self.maps}
+        outputs = {name: self.maps[name] for name in self.source.outputs}
+        return image_of([*self.commands, End()], self.dram, self.source.machine, inputs, outputs, self.steps,
+                        [*self.buffers, *named])
+
+    def said(self, number: int) -> str:
+        """A command as the source's reader knows it."""
+        return command_text(self.commands[number]).partition("\n")[0]
+
+
+def _moved(command: Command, areas: dict[tuple[int, int], int]) -> Command:
+    """A transfer to where an area lies in the whole."""
+    if not isinstance(command, Transfer):
+        return command
+    address = command.dram_address
+    first, at = next((first, at) for (first, end), at in areas.items() if first <= address < end)
+    return replace(command, dram_address=at + address - first)

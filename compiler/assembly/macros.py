@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines for whole layers: each becomes a node of a graph, which the compiler plans (docs/assembly.md)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compiler.assembly.lexer import Item, Statement
+from compiler.assembly.tables import Filter, bias_of, quantization_of
+from compiler.ir.graph import Malformed, Node
+from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from compiler.ir.operators.elementwise import Add, Mul, Sub
+from compiler.ir.operators.operator import Operator
+from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
+from compiler.ir.tensor import Quantized
+from model.messages import times, unknown
+from model.operators.quantization import ACTIVATIONS
+from model.operators.windows import NO_PADS, same_pads
+
+PADS = ("valid", "same")
+_SCALED = ("scale", "zero_point", "activation")
+_WINDOW = ("stride", "pad", "dilation")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What lines before have declared or made; folder: of the source, where its files are."""
+
+    folder: Path
+    tensors: dict[str, Quantized] = field(default_factory=dict)
+    filters: dict[str, Filter] = field(default_factory=dict)
+
+    def tensor(self, item: Item) -> Quantized:
+        """Raises AssemblyError."""
+        if item.text not in self.tensors:
+            raise item.error(unknown("tensor", item.text, self.tensors) if self.tensors else
+                             f"no tensor is named {item.text!r}: declare it with input before")
+        return self.tensors[item.text]
+
+    def filter(self, item: Item) -> Filter:
+        """Raises AssemblyError."""
+        if item.text not in self.filters:
+            raise item.error(unknown("filter", item.text, self.filters) if self.filters else
+                             f"no filter is named {item.text!r}: declare it with filter before")
+        return self.filters[item.text]
+
+
+@dataclass(frozen=True)
+class Macro:
+    """unnamed: operands behind the name of what is made; make: the operator, of the statement and its operands."""
+
+    unnamed: tuple[str, ...]
+    named: tuple[str, ...]
+    needed: tuple[str, ...]
+    make: Callable[[Statement, Known], Operator]
+
+
+def node_of(statement: Statement, known: Known) -> Node:
+    """The node of a line, whose keyword is one of MACROS. Raises AssemblyError."""
+    macro = MACROS[statement.keyword]
+    statement.expect(("OUT", *macro.unnamed), macro.named, macro.needed)
+    operands = [item for name, item in zip(macro.unnamed, statement.unnamed[1:]) if name != "FILTER"]
+    inputs = tuple(known.tensor(item) for item in operands)
+    operator = macro.make(statement, known)
+    out = statement.unnamed[0]
+    try:
+        (form,) = operator.infer(inputs)
+    except ValueError as error:
+        raise statement.error(f"{statement.keyword} {out.text}: {error}") from None
+    scaled = quantization_of(statement) if "scale" in statement.named else inputs[0].quantization
+    made = Quantized(name=out.text, shape=form.shape, dtype=form.dtype, quantization=scaled)
+    node = Node(operator, out.text, inputs, (made,))
+    try:
+        node.verify()
+    except Malformed as error:
+        raise statement.error(f"{statement.keyword} {out.text}: {error.__cause__}") from None
+    return node
+
+
+def _weights(statement: Statement, known: Known, axes: int, what: str) -> dict:
+    """What all operators with filters have; filters of so many axes."""
+    item = statement.unnamed[2]
+    found = known.filter(item)
+    if found.values.ndim != axes:
+        raise item.error(f"filters of {times(found.values.shape)}: {statement.keyword} takes {what}")
+    outputs = found.values.shape[-1 if statement.keyword == "depthwise_conv" else 0]
+    if found.scales.size not in (1, outputs):
+        raise item.error(f"{found.scales.size} scales for {outputs} channels: give one, or one for each")
+    return {"filters": found.values, "scales": found.scales, "bias": bias_of(statement, known.folder, outputs),
+            "activation": _activation(statement)}
+
+
+def _activation(statement: Statement) -> str:
+    item = statement.named.get("activation")
+    return item.one_of("activation", ACTIVATIONS) if item else "NONE"
+
+
+def _window(statement: Statement, known: Known, kernel: tuple[int, int]) -> dict:
+    """Stride, dilation and pads."""
+    stride, dilation = (_pair(statement, name) for name in ("stride", "dilation"))
+    item = statement.named.get("pad")
+    if item is None or item.text == "valid":
+        pads = NO_PADS
+    elif item.text == "same":
+        shape = known.tensor(statement.unnamed[1]).shape
+        if len(shape) != 4:
+            raise item.error(f"pad=same of {times(shape)}, which is no map: leave it out")
+        pads = same_pads(shape[1:3], kernel, stride, dilation)
+    else:
+        pads = tuple(item.numbers())
+        if len(pads) != 4 or min(pads) < 0:
+            raise item.error(f"pad={item.text}: write same, valid, or four numbers: top, bottom, left, right")
+    return {"stride": stride, "dilation": dilation, "pads": pads}
+
+
+def _pair(statement: Statement, name: str) -> tuple[int, int]:
+    """Vertical and horizontal of one number or two."""
+    item = statement.named.get(name)
+    values = item.numbers() if item else [1]
+    if len(values) > 2 or min(values) < 1:
+        raise item.error(f"{name}={item.text}: write one number of at least 1, or two: vertical, horizontal")
+    return values[0], values[-1]
+
+
+def _conv(statement: Statement, known: Known) -> Operator:
+    fields = _weights(statement, known, 4, "[M, R, S, C]")
+    return Conv2D(**fields, **_window(statement, known, fields["filters"].shape[1:3]))
+
+
+def _depthwise(statement: Statement, known: Known) -> Operator:
+    fields = _weights(statement, known, 3, "[R, S, M]")
+    return DepthwiseConv2D(**fields, **_window(statement, known, fields["filters"].shape[:2]))
+
+
+def _pointwise(statement: Statement, known: Known) -> Operator:
+    fields = _weights(statement, known, 2, "[M, C]")
+    return Conv2D(**fields | {"filters": fields["filters"][:, None, None]})
+
+
+def _fully_connected(statement: Statement, known: Known) -> Operator:
+    return FullyConnected(**_weights(statement, known, 2, "[M, C]"))
+
+
+def _pool(kind: type[MaxPool2D | AveragePool2D]) -> Callable[[Statement, Known], Operator]:
+    def make(statement: Statement, known: Known) -> Operator:
+        kernel = _pair(statement, "kernel")
+        window = _window(statement, known, kernel)
+        stride = window["stride"] if "stride" in statement.named else kernel
+        return kind(kernel=kernel, stride=stride, pads=window["pads"], activation=_activation(statement))
+
+    return make
+
+
+def _binary(kind: type[Add | Sub | Mul]) -> Macro:
+    return Macro(("A", "B"), _SCALED, ("scale",), lambda statement, known: kind(activation=_activation(statement)))
+
+
+_FILTERED = ("bias", *_SCALED)
+_POOL = ("kernel", "stride", "pad", "activation")
+MACROS = {
+    "conv": Macro(("IN", "FILTER"), (*_FILTERED, *_WINDOW), ("scale",), _conv),
+    "depthwise_conv": Macro(("IN", "FILTER"), (*_FILTERED, *_WINDOW), ("scale",), _depthwise),
+    "pointwise_conv": Macro(("IN", "FILTER"), _FILTERED, ("scale",), _pointwise),
+    "fc": Macro(("IN", "FILTER"), _FILTERED, ("scale",), _fully_connected),
+    "max_pool": Macro(("IN",), _POOL, ("kernel",), _pool(MaxPool2D)),
+    "average_pool": Macro(("IN",), _POOL, ("kernel",), _pool(AveragePool2D)),
+    "mean": Macro(("IN",), ("scale", "zero_point"), (), lambda statement, known: Mean(axes=(1, 2))),
+    "add": _binary(Add),
+    "sub": _binary(Sub),
+    "mul": _binary(Mul),
+}

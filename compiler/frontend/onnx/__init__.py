@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX files -> Graphs: QDQ, float operators between DequantizeLinear and QuantizeLinear, and QLinear, operators
+of codes, which become the former first (docs/onnx.md)."""
+
+from pathlib import Path
+
+from compiler.frontend.extra import require
+from compiler.frontend.file import ImportFailure, read_model
+from compiler.ir.graph import Graph
+
+
+def load(path: str | Path) -> Graph:
+    """Raises ImportFailure, which begins with the path."""
+    data = read_model(path)
+    try:
+        return from_bytes(data)
+    except ImportFailure as error:
+        raise ImportFailure(f"{path}: {error}", layer=error.layer) from error
+
+
+def from_bytes(data: bytes) -> Graph:
+    """The Graph of a file's contents. Raises ImportFailure."""
+    try:
+        require("onnx")
+    except ValueError as error:
+        raise ImportFailure(str(error)) from error
+    from compiler.frontend.onnx.importer import import_model
+
+    return import_model(data)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that put values in other places."""
+
+from math import prod
+
+import numpy as np
+
+from compiler.frontend.onnx.call import Call, Shape
+from compiler.frontend.qdq import Operation
+from compiler.ir.failure import Unsupported
+
+
+def _to(call: Call, shape: Shape) -> list[Operation]:
+    return [call.make("reshape", call.inputs[:1], shape=tuple(int(size) for size in shape))]
+
+
+def reshape(call: Call) -> list[Operation]:
+    """0: as it was; -1: what is left."""
+    source, to = call.shape(0), list(call.listed("shape", 1))
+    if not call.attribute("allowzero", 0):
+        to = [source[n] if size == 0 and n < len(source) else size for n, size in enumerate(to)]
+    if -1 in to:
+        to[to.index(-1)] = prod(source) // max(-prod(to), 1)
+    return _to(call, tuple(to))
+
+
+def flatten(call: Call) -> list[Operation]:
+    source = call.shape(0)
+    axis = call.attribute("axis", 1)
+    axis = axis + len(source) if axis < 0 else axis
+    return _to(call, (prod(source[:axis]), prod(source[axis:])))
+
+
+def squeeze(call: Call) -> list[Operation]:
+    source, axes = call.shape(0), call.listed("axes", 1)
+    gone = {n for n, size in enumerate(source) if size == 1} if axes is None else {axis % len(source) for axis in axes}
+    return _to(call, tuple(size for n, size in enumerate(source) if n not in gone))
+
+
+def unsqueeze(call: Call) -> list[Operation]:
+    source, axes = list(call.shape(0)), call.listed("axes", 1)
+    for axis in sorted(axis % (len(source) + len(axes)) for axis in axes):
+        source.insert(axis, 1)
+    return _to(call, tuple(source))
+
+
+def transpose(call: Call) -> list[Operation]:
+    return [call.make("transpose", axes=call.attribute("perm", tuple(reversed(range(len(call.shape(0)))))))]
+
+
+def concat(call: Call) -> list[Operation]:
+    return [call.make("concat", axis=call.attribute("axis"))]
+
+
+def split(call: Call) -> list[Operation]:
+    axis, count = call.attribute("axis", 0), len(call.outputs)
+    sizes, whole = call.listed("split", 1), call.shape(0)[axis]
+    if sizes is None:
+        each = -(-whole // count)
+        sizes = (*(each,) * (count - 1), whole - each * (count - 1))
+    return [call.make("split", call.inputs[:1], axis=axis, sizes=sizes)]
+
+
+def pad(call: Call) -> list[Operation]:
+    rank = len(call.shape(0))
+    if call.attribute("mode", "constant") != "constant":
+        raise Unsupported(f"it pads by {call.attribute('mode')}")
+    pads, value = call.listed("pads", 1), call.number("value", 2, 0.0)
+    axes = [axis % rank for axis in call.integers(3)] if call.has(3) else list(range(rank))
+    margins = {axis: (pads[n], pads[n + len(axes)]) for n, axis in enumerate(axes)}
+    if min(pads, default=0) < 0:
+        raise Unsupported("it has negative pads")
+    return [call.make("pad", call.inputs[:1], margins=tuple(margins.get(n, (0, 0)) for n in range(rank)), value=value)]
+
+
+def slice_(call: Call) -> list[Operation]:
+    source = call.shape(0)
+    starts, ends = call.listed("starts", 1), call.listed("ends", 2)
+    axes = call.listed("axes", 3, tuple(range(len(starts))))
+    steps = call.integers(4) if call.has(4) else (1,) * len(starts)
+    parts = [slice(0, size, 1) for size in source]
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step < 1:
+            raise Unsupported("it takes values backwards")
+        parts[axis] = slice(*slice(start, end, step).indices(source[axis]))
+    begin, end, steps = zip(*((part.start, part.stop, part.step) for part in parts))
+    return [call.make("slice", call.inputs[:1], begin=begin, end=end, steps=steps)]
+
+
+def gather(call: Call) -> list[Operation]:
+    return [call.make("gather", call.inputs[:1], axis=call.attribute("axis", 0), places=call.constant(1))]
+
+
+def resize(call: Call) -> list[Operation]:
+    """Nearest and linear, of rows and columns."""
+    source, mode = call.shape(0), call.attribute("mode", "nearest")
+    places, nearest = call.attribute("coordinate_transformation_mode", "half_pixel"), call.attribute("nearest_mode")
+    if call.has(3):
+        to = call.integers(3)
+    else:
+        to = tuple(int(np.floor(size * by)) for size, by in zip(source, call.constant(2).ravel(), strict=True))
+    if len(source) != 4 or to[:2] != source[:2] or call.attribute("axes") is not None:
+        raise Unsupported("it resizes other axes than rows and columns")
+    whole = all(size % before == 0 for size, before in zip(to, source))
+    if mode == "nearest":
+        # By a whole number of times all ways of counting give the same, but for the ends of aligned corners.
+        if not whole or places not in ("asymmetric", "half_pixel") or nearest not in (None, "floor",
+                                                                                       "round_prefer_floor"):
+            raise Unsupported("it resizes to the nearest other than by whole numbers")
+        if places == "asymmetric" and nearest != "floor":
+            raise Unsupported("it rounds to the nearest from the corner on")
+        return [call.make("resize_nearest", call.inputs[:1], size=to[2:])]
+    if mode != "linear" or places not in ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"):
+        raise Unsupported(f"it resizes by {mode}, {places}")
+    return [call.make("resize_bilinear", call.inputs[:1], size=to[2:], align_corners=places == "align_corners",
+                      half_pixel="half_pixel" in places)]
+
+
+def depth_to_space(call: Call) -> list[Operation]:
+    (batch, channels, rows, columns), by = call.shape(0), call.attribute("blocksize")
+    left = channels // by**2
+    first = call.attribute("mode", "DCR") == "DCR"
+    parts = (batch, by, by, left, rows, columns) if first else (batch, left, by, by, rows, columns)
+    axes = (0, 3, 4, 1, 5, 2) if first else (0, 1, 4, 2, 5, 3)
+    taken, turned = call.inner("parts"), call.inner("turned")
+    return [call.make("reshape", None, (taken,), shape=parts), call.make("transpose", (taken,), (turned,), axes=axes),
+            call.make("reshape", (turned,), shape=(batch, left, rows * by, columns * by))]
+
+
+OPERATORS = {
+    "Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Transpose": transpose,
+    "Concat": concat, "Split": split, "Pad": pad, "Slice": slice_, "Gather": gather, "Resize": resize,
+    "DepthToSpace": depth_to_space,
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools, means, Softmax."""
+
+from compiler.frontend.onnx.call import Call
+from compiler.frontend.onnx.windows import window
+from compiler.frontend.qdq import Operation
+from compiler.ir.failure import Unsupported
+
+
+def max_pool(call: Call) -> list[Operation]:
+    if len([name for name in call.outputs if name]) > 1:
+        raise Unsupported("its indices are used")
+    if call.attribute("storage_order", 0):
+        raise Unsupported("it goes through columns first")
+    return [call.make("max_pool", outputs=call.outputs[:1], **_window(call))]
+
+
+def average_pool(call: Call, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None
+                 ) -> list[Operation]:
+    attributes, counted = _window(call), bool(call.attribute("count_include_pad", 0))
+    if set(attributes["dilations"]) != {1}:
+        raise Unsupported("its window has dilations")
+    if counted and call.attribute("ceil_mode", 0):
+        raise Unsupported("it counts pads, and has windows that leave the map")
+    return [call.make("average_pool", inputs, outputs, count_pads=counted, **attributes)]
+
+
+def _window(call: Call) -> dict[str, object]:
+    kernel = call.attribute("kernel_shape")
+    return {"kernel": kernel, **window(call, kernel, call.shape(0))}
+
+
+def global_average(call: Call) -> list[Operation]:
+    return [call.make("mean", axes=tuple(range(2, len(call.shape(0)))), keep=True)]
+
+
+def global_max(call: Call) -> list[Operation]:
+    return [call.make("max_pool", kernel=call.shape(0)[2:])]
+
+
+def reduce_mean(call: Call) -> list[Operation]:
+    axes = call.listed("axes", 1)
+    if axes is None and call.attribute("noop_with_empty_axes", 0):
+        return [call.make("identity", call.inputs[:1])]
+    axes = tuple(range(len(call.shape(0)))) if axes is None else axes
+    return [call.make("mean", call.inputs[:1], axes=axes, keep=bool(call.attribute("keepdims", 1)))]
+
+
+def softmax(call: Call) -> list[Operation]:
+    return [call.make("softmax", axis=softmax_axis(call, call.version))]
+
+
+def softmax_axis(call: Call, version: int) -> int:
+    """Before version 13 it is over all axes from this one on."""
+    rank = len(call.shape(0))
+    axis = call.attribute("axis", -1 if version >= 13 else 1) % rank
+    if version < 13 and any(size > 1 for size in call.shape(0)[axis + 1 :]):
+        raise Unsupported("it is over several axes")
+    return axis
+
+
+OPERATORS = {
+    "MaxPool": max_pool, "AveragePool": average_pool, "GlobalAveragePool": global_average, "GlobalMaxPool": global_max,
+    "ReduceMean": reduce_mean, "Softmax": softmax,
+}

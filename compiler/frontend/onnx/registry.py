@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All operators of ONNX that are known, by family: (domain, name) -> function of a Call that gives Operations."""
+
+from compiler.frontend.onnx import elementwise, movement, pooling, qlinear, weighted
+
+ONNX, MICROSOFT = "ai.onnx", "com.microsoft"
+
+TRANSLATORS = {
+    **{(ONNX, name): translate for family in (weighted, elementwise, pooling, movement)
+       for name, translate in family.OPERATORS.items()},
+    **{(domain, name): translate for domain in (ONNX, MICROSOFT) for name, translate in qlinear.OPERATORS.items()},
+    (MICROSOFT, "Gelu"): elementwise.OPERATORS["Gelu"],
+}

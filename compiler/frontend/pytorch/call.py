@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One node of an FX graph: what a translation of operators asks for."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch.fx import Node
+
+from compiler.frontend.qdq import Operation
+from compiler.ir.failure import Unsupported
+from model.messages import times
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The size of the first axis of all values: a number, or a symbol. The Graph is that of one image."""
+
+    size: object
+
+    def one(self, node: Node) -> Shape:
+        """The shape of a node's value for one image. Raises Unsupported."""
+        value = node.meta.get("example_value")
+        if not isinstance(value, torch.Tensor):
+            raise Unsupported(f"{node.name} is no tensor")
+        if not value.dim() or str(value.shape[0]) != str(self.size):
+            raise Unsupported(f"the first axis of {node.name} is not that of the images")
+        return 1, *fixed(value.shape[1:])
+
+
+def fixed(sizes: tuple) -> Shape:
+    """Raises Unsupported for sizes that are known only when the network runs."""
+    if not all(isinstance(size, int) for size in sizes):
+        raise Unsupported(f"its shape is not fixed: {times(sizes)}")
+    return tuple(map(int, sizes))
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """constants: values by node; settled: all nodes that are the same in every run; made: constants that a translation
+    adds, by name."""
+
+    node: Node
+    where: str
+    batch: Batch
+    constants: Mapping[Node, np.ndarray]
+    settled: Collection[Node]
+    made: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @cached_property
+    def arguments(self) -> dict[str, object]:
+        """By the names of the operator's schema."""
+        schema = self.node.target._schema.arguments
+        given = dict(zip((each.name for each in schema), self.node.args)) | self.node.kwargs
+        return {each.name: given.get(each.name, each.default_value) for each in schema}
+
+    def __getitem__(self, name: str) -> object:
+        return self.arguments[name]
+
+    def given(self, name: str) -> bool:
+        return self.arguments.get(name) is not None
+
+    def pair(self, name: str, rank: int, default: Shape | None = None) -> Shape:
+        """A number for each of so many axes; one stands for all."""
+        values = self[name]
+        values = (values,) if isinstance(values, int) else tuple(values)
+        if not values and default is not None:
+            return default
+        return fixed(values * rank if len(values) == 1 else values)
+
+    def is_constant(self, node: object) -> bool:
+        return not isinstance(node, Node) or node in self.settled
+
+    def shape(self, node: object) -> Shape:
+        """Of an operand, for one image."""
+        if not isinstance(node, Node):
+            return ()
+        return tuple(node.meta["example_value"].shape) if node in self.settled else self.batch.one(node)
+
+    @property
+    def made_shape(self) -> Shape:
+        return self.batch.one(self.node)
+
+    def value(self, operand: object) -> str:
+        """The name of an operand; a number becomes a constant."""
+        if isinstance(operand, Node):
+            return operand.name
+        if not isinstance(operand, (int, float)):
+            raise Unsupported(f"it takes {operand}")
+        name = f"{self.node.name}.{len(self.made)}"
+        self.made[name] = np.float32(operand).reshape(())
+        return name
+
+    def constant(self, values: np.ndarray) -> str:
+        """The name of values that are added."""
+        name = f"{self.node.name}.{len(self.made)}"
+        self.made[name] = values
+        return name
+
+    def number(self, name: str) -> float | int:
+        """Raises Unsupported for what is known only when the network runs."""
+        value = self[name]
+        if isinstance(value, Node):
+            if value not in self.constants or self.constants[value].size != 1:
+                raise Unsupported(f"its {name} is no constant")
+            value = self.constants[value].item()
+        if not isinstance(value, (int, float)):
+            raise Unsupported(f"its {name} is {value}")
+        return value
+
+    def arguments_are_activations(self) -> bool:
+        """Whether something that it takes is no constant."""
+        return any(not self.is_constant(each) for each in self.node.all_input_nodes)
+
+    def axis(self, value: int, rank: int) -> int:
+        """An axis counted from the front, which is not that of the images."""
+        if value % rank == 0:
+            raise Unsupported("it goes across images")
+        return value % rank
+
+    def make(self, kind: str, *operands: object, outputs: tuple[str, ...] = (), **attributes: object) -> Operation:
+        """An operation of the operator's name and place; outputs: the node's if there are none."""
+        inputs = tuple(self.value(each) if not isinstance(each, str) else each for each in operands)
+        return Operation(kind, inputs, outputs or (self.node.name,), self.where, short(self.node), attributes)
+
+
+def short(node: Node) -> str:
+    """An operator's name for messages: conv2d of torch.ops.aten.conv2d.default."""
+    if isinstance(node.target, torch._ops.OpOverload):
+        return node.target._schema.name.partition("::")[2]
+    return node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of ATen that put values in other places. None of them goes across images."""
+
+import torch
+from torch.fx import Node
+
+from compiler.frontend.pytorch.call import Call, fixed
+from compiler.frontend.qdq import Operation
+from compiler.ir.failure import Unsupported
+
+
+def identity(call: Call) -> list[Operation]:
+    """Of an operator that changes nothing."""
+    if call.arguments.get("train"):
+        raise Unsupported("it is in training mode: call model.eval() first")
+    return [call.make("identity", _source(call))]
+
+
+def _reshape(call: Call) -> list[Operation]:
+    call.shape(_source(call))
+    return [call.make("reshape", _source(call), shape=call.made_shape)]
+
+
+def _permute(call: Call) -> list[Operation]:
+    rank = len(call.shape(_source(call)))
+    axes = [axis % rank for axis in call["dims"]]
+    return _transposed(call, axes)
+
+
+def _transpose(call: Call) -> list[Operation]:
+    axes = list(range(len(call.shape(_source(call)))))
+    one, other = call["dim0"], call["dim1"]
+    axes[one], axes[other] = axes[other], axes[one]
+    return _transposed(call, axes)
+
+
+def _transposed(call: Call, axes: list[int]) -> list[Operation]:
+    if axes[0] != 0:
+        raise Unsupported("it goes across images")
+    return [call.make("transpose", _source(call), axes=tuple(axes))]
+
+
+def _concat(call: Call) -> list[Operation]:
+    axis = call.axis(call["dim"], len(call.made_shape))
+    return [call.make("concat", *call["tensors"], axis=axis)]
+
+
+def _split(call: Call) -> list[Operation]:
+    """Parts are those that getitem takes; all of them have a name."""
+    source = call.shape(_source(call))
+    axis = call.axis(call["dim"], len(source))
+    parts = call.node.meta["example_value"]
+    sizes = fixed(tuple(part.shape[axis] for part in parts))
+    names = tuple(part_name(call.node.name, number) for number in range(len(sizes)))
+    return [call.make("split", _source(call), outputs=names, axis=axis, sizes=sizes)]
+
+
+def part_name(name: str, number: int) -> str:
+    """Of an output of an operator that has several."""
+    return f"{name}.{number}"
+
+
+def _pad(call: Call) -> list[Operation]:
+    if call.arguments.get("mode", "constant") != "constant":
+        raise Unsupported(f"its mode is {call['mode']}, not constant")
+    rank, flat = len(call.shape(_source(call))), fixed(call["pad"])
+    margins = [(0, 0)] * (rank - len(flat) // 2) + list(zip(flat[::2], flat[1::2]))[::-1]
+    if margins[0] != (0, 0):
+        raise Unsupported("it goes across images")
+    return [call.make("pad", _source(call), margins=tuple(margins), value=call["value"] or 0.0)]
+
+
+def changes_nothing(node: Node) -> bool:
+    """Whether an operator gives what it takes; of those that may, and slices that leave nothing out."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    given = dict(zip((each.name for each in node.target._schema.arguments), node.args)) | node.kwargs
+    if node.target._schema.name == "aten::slice":
+        source, made = (each.meta["example_value"].shape for each in (node.args[0], node))
+        return given.get("step", 1) == 1 and str(source) == str(made)
+    return MOVES.get(node.target._schema.name) is identity and not given.get("train", False)
+
+
+def _slice(call: Call) -> list[Operation]:
+    source = call.shape(_source(call))
+    if changes_nothing(call.node):
+        return identity(call)
+    axis = call.axis(call["dim"], len(source))
+    part = slice(call["start"], call["end"], call["step"]).indices(source[axis])
+    begin, end, steps = [0] * len(source), list(source), [1] * len(source)
+    begin[axis], end[axis], steps[axis] = part
+    return [call.make("slice", _source(call), begin=tuple(begin), end=tuple(end), steps=tuple(steps))]
+
+
+def _source(call: Call) -> object:
+    return call["self"] if "self" in call.arguments else call["input"]
+
+
+MOVES = {
+    **{f"aten::{name}": identity for name in ("dropout", "contiguous", "clone", "detach", "alias")},
+    **{f"aten::{name}": _reshape for name in
+       ("flatten", "view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "unflatten")},
+    "aten::permute": _permute, "aten::transpose": _transpose, "aten::cat": _concat, "aten::concat": _concat,
+    **{f"aten::{name}": _split for name in ("split", "split_with_sizes", "chunk")},
+    "aten::constant_pad_nd": _pad, "aten::pad": _pad, "aten::slice": _slice,
+}

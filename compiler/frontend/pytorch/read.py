@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of an FX graph, between int8 values and int8 values, as a Network of one image."""
+
+from collections.abc import Collection, Iterable, Mapping
+from operator import getitem
+
+import numpy as np
+import torch
+from torch.fx import Node
+
+from compiler.frontend.pytorch.call import Batch, Call, short
+from compiler.frontend.pytorch.moves import part_name
+from compiler.frontend.pytorch.operators import translation
+from compiler.frontend.qdq import Network, Operation
+from compiler.ir.failure import Unsupported
+from compiler.ir.tensor import Tensor
+
+TO_CHANNELS_LAST, FROM_CHANNELS_LAST = (0, 2, 3, 1), (0, 3, 1, 2)
+_CODES = {torch.int8: "int8", torch.uint8: "uint8"}
+
+
+def network_of(nodes: Iterable[Node], taken: Iterable[Node], made: Iterable[Node], constants: Mapping[Node, np.ndarray],
+               settled: Collection[Node], batch: Batch, places: Mapping[Node, int]) -> Network:
+    """nodes: in their order; taken, made: values of codes that go in and come out, maps of which have channels last in
+    the Network; constants: values of nodes; settled: all nodes that are the same in every run; places: of nodes, for
+    messages. Raises Unsupported for an end that is no codes. An operator that is not known has the kind `unknown`, and
+    the reason."""
+    arrays = {node.name: values for node, values in constants.items()}
+    operations: list[Operation] = []
+    inputs, shapes = [], {}
+    for node in taken:
+        shape = batch.one(node)
+        inputs.append(_input(node, shape, operations))
+        shapes[node.name] = shape
+    for node in nodes:
+        call = Call(node, f"#{places.get(node, 0)}", batch, constants, settled)
+        operations += _operations(call)
+        arrays |= call.made
+        if isinstance(node.meta.get("example_value"), torch.Tensor) and call.arguments_are_activations():
+            shapes[node.name] = _shape(batch, node)
+    outputs = tuple(_output(node, batch.one(node), operations) for node in made)
+    return Network(tuple(inputs), arrays, tuple(operations), outputs,
+                   {name: shape for name, shape in shapes.items() if shape is not None})
+
+
+def codes_of(node: Node) -> str:
+    """The type of a value of codes. Raises Unsupported for other values."""
+    value = node.meta.get("example_value")
+    if not isinstance(value, torch.Tensor) or value.dtype not in _CODES:
+        raise Unsupported(f"{node.name} is not int8")
+    return _CODES[value.dtype]
+
+
+def _input(node: Node, shape: tuple[int, ...], operations: list[Operation]) -> Tensor:
+    if len(shape) != 4:
+        return Tensor(name=node.name, shape=shape, dtype=codes_of(node))
+    name = f"{node.name}.image"
+    operations.append(Operation("transpose", (name,), (node.name,), "#0", "permute", {"axes": FROM_CHANNELS_LAST}))
+    return Tensor(name=name, shape=tuple(shape[axis] for axis in TO_CHANNELS_LAST), dtype=codes_of(node))
+
+
+def _output(node: Node, shape: tuple[int, ...], operations: list[Operation]) -> str:
+    codes_of(node)
+    if len(shape) != 4:
+        return node.name
+    name = f"{node.name}.image"
+    operations.append(Operation("transpose", (node.name,), (name,), "#0", "permute", {"axes": TO_CHANNELS_LAST}))
+    return name
+
+
+def _operations(call: Call) -> list[Operation]:
+    node = call.node
+    if node.target is getitem:
+        source, number = node.args
+        return [Operation("identity", (part_name(source.name, number),), (node.name,), call.where, "getitem", {})]
+    translate = translation(node.target)
+    try:
+        if translate is None:
+            raise Unsupported("no such operator is known")
+        return translate(call)
+    except Unsupported as error:
+        inputs = tuple(each.name for each in node.all_input_nodes)
+        return [Operation("unknown", inputs, (node.name,), call.where, short(node), {"reason": str(error)})]
+
+
+def _shape(batch: Batch, node: Node) -> tuple[int, ...] | None:
+    try:
+        return batch.one(node)
+    except Unsupported:
+        return None

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes of an FX graph become Graphs for the machine.
+
+A unit is a QUANTIZE with the float operators before it, as far as the DEQUANTIZEs that they take, and other units that
+share an operator with it. It is supported where it becomes a Graph that the machine runs. Regions are maximal convex
+sets of supported units: int8 goes in and comes out.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import getitem
+
+import numpy as np
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from compiler.frontend.pytorch.call import Batch, short
+from compiler.frontend.pytorch.moves import changes_nothing
+from compiler.frontend.pytorch.read import codes_of, network_of
+from compiler.frontend.qdq import graph_of
+from compiler.ir.failure import Failure, Unsupported
+from compiler.ir.graph import Graph
+from compiler.ir.operators.operator import Unknown
+
+Obstacle = Callable[[Graph], str]  # why the machine does not run a Graph, "" where it does
+DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
+QUANTIZE = "quantized_decomposed::quantize_per_tensor"
+NOT_QUANTISED = "it is not between int8 values"
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """nodes: in their order, constants' DEQUANTIZEs among them; taken, made: the values of codes at its ends."""
+
+    nodes: tuple[Node, ...]
+    taken: tuple[Node, ...]
+    made: tuple[Node, ...]
+    graph: Graph
+
+    @property
+    def outside(self) -> tuple[Node, ...]:
+        """What nodes take that is not among them, constants too, in the order in which they take it."""
+        inside = set(self.nodes)
+        return tuple(dict.fromkeys(each for node in self.nodes for each in node.all_input_nodes if each not in inside))
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """reasons: why an operator is in none, by node, of all that are in none."""
+
+    regions: tuple[Region, ...]
+    reasons: Mapping[Node, str]
+
+
+def is_a(node: object, name: str) -> bool:
+    return (isinstance(node, Node) and isinstance(node.target, torch._ops.OpOverload)
+            and node.target._schema.name == name)
+
+
+def regions_of(module: GraphModule, constants: Mapping[Node, np.ndarray], obstacle: Obstacle) -> Regions:
+    """constants: values of nodes that are the same in every run; obstacle: in the way of units. In `module` a
+    DEQUANTIZE that has several readers becomes several, and a QUANTIZE of what is dequantised in its own scale is left
+    out."""
+    _without_idle(module)
+    _one_reader_each(module)
+    return _Regions(module, constants).found(obstacle)
+
+
+def whole(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> Graph:
+    """All of a graph between the QUANTIZEs of its inputs and the DEQUANTIZEs of its outputs, whatever the machine does.
+    Raises Unsupported, with all reasons, for what is not known."""
+    _without_idle(module)
+    _one_reader_each(module)
+    ends = {node for node in module.graph.nodes if is_a(node, QUANTIZE) and node.args[0].op == "placeholder"
+            or is_a(node, DEQUANTIZE) and all(reader.op == "output" for reader in node.users)}
+    inner = {node for node in module.graph.nodes if node.op == "call_function"} - ends
+    region = _Regions(module, constants).region(inner)
+    unknown = [f"{node.place}: {node.operator.reason}" for node in region.graph.nodes
+               if isinstance(node.operator, Unknown)]
+    if unknown:
+        raise Unsupported("; ".join(unknown))
+    return region.graph
+
+
+def _without_idle(module: GraphModule) -> None:
+    for node in list(module.graph.nodes):
+        source = node.args[0] if is_a(node, QUANTIZE) else None
+        while isinstance(source, Node) and changes_nothing(source):
+            source = source.args[0]
+        if is_a(source, DEQUANTIZE) and source.args[1:] == node.args[1:]:
+            node.replace_all_uses_with(source.args[0])
+            module.graph.erase_node(node)
+    module.graph.eliminate_dead_code()
+
+
+def _one_reader_each(module: GraphModule) -> None:
+    """A DEQUANTIZE belongs to its reader."""
+    for node in list(module.graph.nodes):
+        if node.op == "call_function" and "::dequantize_per_" in getattr(node.target, "_schema", node).name:
+            for reader in list(node.users)[1:]:
+                with module.graph.inserting_after(node):
+                    copy = module.graph.node_copy(node)
+                reader.replace_input_with(node, copy)
+    module.graph.lint()
+
+
+class _Regions:
+    def __init__(self, module: GraphModule, constants: Mapping[Node, np.ndarray]) -> None:
+        self.module, self.constants = module, constants
+        self.order = {node: number for number, node in enumerate(module.graph.nodes)}
+        self.fixed = self._of_constants()
+        self.reasons: dict[Node, str] = {}
+
+    def found(self, obstacle: Obstacle) -> Regions:
+        supported: list[set[Node]] = []
+        for unit in self._units():
+            try:
+                self._check(self.region(unit), obstacle)
+                supported.append(unit)
+            except Failure as failure:
+                self.reasons |= {node: failure.what for node in unit}
+        regions = []
+        for nodes in self._partitions(supported):
+            try:
+                regions.append(self.region(nodes))
+            except Failure as failure:
+                self.reasons |= {node: failure.what for node in nodes}
+        regions.sort(key=lambda region: self.order[region.nodes[0]])
+        inside = {node for region in regions for node in region.nodes}
+        reasons = {node: self.reasons.get(node) or NOT_QUANTISED for node in self.module.graph.nodes
+                   if node.op.startswith("call_") and node not in inside and node not in self.fixed}
+        return Regions(tuple(regions), reasons)
+
+    def _of_constants(self) -> set[Node]:
+        """Nodes that make constants of constants."""
+        fixed: set[Node] = set()
+        for node in self.module.graph.nodes:
+            inputs, known = node.all_input_nodes, self.constants.keys() | fixed
+            if node.op == "call_function" and inputs and known.issuperset(inputs):
+                fixed.add(node)
+        return fixed
+
+    # ---- Units ----
+
+    def _units(self) -> list[set[Node]]:
+        """In the order of their last nodes."""
+        units: list[set[Node]] = []
+        for node in self.module.graph.nodes:
+            if is_a(node, QUANTIZE) and node not in self.fixed:
+                unit = self._behind(node)
+                for other in [each for each in units if each & unit]:
+                    units.remove(other)
+                    unit |= other
+                units.append(unit)
+        return units
+
+    def _behind(self, node: Node) -> set[Node]:
+        """A node and what it takes, as far as DEQUANTIZEs and values that no operator makes."""
+        found, waiting = set(), [node]
+        while waiting:
+            each = waiting.pop()
+            if each in found or each.op != "call_function":
+                continue
+            found.add(each)
+            if not is_a(each, DEQUANTIZE) or each in self.fixed:
+                waiting += each.all_input_nodes
+        return found
+
+    def _check(self, region: Region, obstacle: Obstacle) -> None:
+        """Raises Unsupported where the machine does not run it."""
+        for node in region.graph.nodes:
+            if isinstance(node.operator, Unknown):
+                raise Unsupported(f"{node.operator.name}: {node.operator.reason}")
+        if found := obstacle(region.graph):
+            raise Unsupported(found)
+
+    def region(self, nodes: set[Node]) -> Region:
+        """Raises Failure where its ends are no codes, or it makes no Graph."""
+        ordered = sorted(nodes, key=self.order.__getitem__)
+        taken, made = [], []
+        for node in ordered:
+            for each in node.all_input_nodes:
+                if each not in nodes and each not in self.constants and each not in taken:
+                    taken.append(each)
+            if node not in self.fixed and any(reader not in nodes for reader in node.users):
+                made.append(node)
+        for node in (*taken, *made):
+            _check_end(node)
+        if not taken:
+            raise Unsupported("it takes constants alone")
+        batch = Batch(taken[0].meta["example_value"].shape[0])
+        used = {each: self.constants[each] for node in ordered for each in node.all_input_nodes
+                if each in self.constants}
+        network = network_of(ordered, taken, made, used, self.fixed | self.constants.keys(), batch,
+                             self.order)
+        return Region(tuple(ordered), tuple(taken), tuple(made), graph_of(network))
+
+    # ---- Regions ----
+
+    def _partitions(self, supported: list[set[Node]]) -> list[set[Node]]:
+        """Of units, each of which stays whole: to the partitioner a unit is one node."""
+        blocks = [*supported, *({node} for node in self.order if not any(node in unit for unit in supported))]
+        graph, block_of = torch.fx.Graph(), {}
+        for block in self._ordered(blocks):
+            needed = {block_of[each]: None for node in sorted(block, key=self.order.__getitem__)
+                      for each in node.all_input_nodes if each not in block}
+            made = graph.create_node("call_function", _unit if block in supported else _other, tuple(needed))
+            block_of |= dict.fromkeys(block, made)
+
+        class Support(OperatorSupportBase):
+            def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
+                return node.target is _unit
+
+        partitioner = CapabilityBasedPartitioner(GraphModule({}, graph), Support(), allows_single_node_partition=True,
+                                                 skip_horizontal_fusion=True)
+        parts = [set(partition.nodes) for partition in partitioner.propose_partitions()]
+        return [{node for node, block in block_of.items() if block in part} for part in parts]
+
+    def _ordered(self, blocks: list[set[Node]]) -> list[set[Node]]:
+        """Each behind those that it needs. A unit that would need itself by way of others is taken apart, and is then
+        in no region."""
+        waiting, done, ordered = sorted(blocks, key=self._last), set(), []
+        while waiting:
+            ready = next((block for block in waiting if all(
+                each in done or each in block for node in block for each in node.all_input_nodes)), None)
+            if ready is None:
+                ready = next(block for block in waiting if len(block) > 1)
+                waiting = sorted([*(block for block in waiting if block is not ready), *({node} for node in ready)],
+                                 key=self._last)
+                self.reasons |= {node: "what it takes is made of what it makes" for node in ready}
+                continue
+            waiting.remove(ready)
+            done |= ready
+            ordered.append(ready)
+        return ordered
+
+    def _last(self, block: set[Node]) -> int:
+        return max(self.order[node] for node in block)
+
+
+def _unit(*needed: object) -> None:
+    """Stands for a unit."""
+
+
+def _other(*needed: object) -> None:
+    """Stands for what is in no unit."""
+
+
+def _check_end(node: Node) -> None:
+    """Raises Unsupported where a value goes in or out that is no tensor of codes."""
+    try:
+        codes_of(node)
+    except Unsupported:
+        of = f"of {short(node)} " if node.op == "call_function" and node.target is not getitem else ""
+        raise Unsupported(f"a value {of}that is not quantised goes in or out") from None
+    if not node.meta["example_value"].dim():
+        raise Unsupported("it takes a single value, without images")

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of one value: whatever is computed of a single quantised tensor, value by value, is one table of 256
+entries, with the rounding that the framework has at its QUANTIZE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import erf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.frontend.qdq.network import Operation
+from compiler.frontend.qdq.values import Held, Known, Made, Real, Scaled, Target, int8_codes
+from compiler.ir.failure import Unsupported
+from compiler.ir.operators.tables import Lookup
+from model.operators.quantization import ACTIVATIONS, Quantization, activation_range
+from model.operators.tables import VALUES
+
+if TYPE_CHECKING:
+    from compiler.frontend.qdq.fold import Fold
+
+Values = np.ndarray
+_erf = np.vectorize(erf, otypes=[float])
+
+
+def bounds(operation: Operation) -> tuple[float, float]:
+    """Of relu and clip."""
+    if operation.kind == "relu":
+        return 0.0, np.inf
+    low, high = operation.get("minimum", None), operation.get("maximum", None)
+    return -np.inf if low is None else float(low), np.inf if high is None else float(high)
+
+
+def clamp(operation: Operation, to: Quantization) -> tuple[int, int]:
+    """int8 bounds that relu and clip are behind a QUANTIZE."""
+    low, high = (int8_codes(np.array(bound), to) for bound in bounds(operation))
+    return int(low), int(high)
+
+
+def named(operation: Operation) -> str | None:
+    """The activation of ACTIVATIONS that a relu or clip is."""
+    wanted = bounds(operation)
+    for name, (low, high) in ACTIVATIONS.items():
+        if wanted == (-np.inf if low is None else low, np.inf if high is None else high):
+            return name
+    return None
+
+
+def _gelu(operation: Operation, x: Values) -> Values:
+    if operation.get("approximate", "none") == "tanh":
+        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    return 0.5 * x * (1 + _erf(x / np.sqrt(2)))
+
+
+def _softplus(operation: Operation, x: Values) -> Values:
+    return np.logaddexp(0, x)
+
+
+def _sigmoid(operation: Operation, x: Values) -> Values:
+    return np.exp(-np.logaddexp(0, -x))
+
+
+# Of float64 arrays; the first argument has the attributes.
+FUNCTIONS: dict[str, Callable[..., Values]] = {
+    "relu": lambda operation, x: np.clip(x, *bounds(operation)),
+    "clip": lambda operation, x: np.clip(x, *bounds(operation)),
+    "sigmoid": _sigmoid,
+    "tanh": lambda operation, x: np.tanh(x),
+    "silu": lambda operation, x: x * _sigmoid(operation, x),
+    "hard_swish": lambda operation, x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "hard_sigmoid": lambda operation, x: np.clip(operation.get("alpha", 1 / 6) * x + operation.get("beta", 0.5), 0, 1),
+    "erf": lambda operation, x: _erf(x),
+    "exp": lambda operation, x: np.exp(x),
+    "abs": lambda operation, x: np.abs(x),
+    "neg": lambda operation, x: -x,
+    "sqrt": lambda operation, x: np.sqrt(x),
+    "softplus": _softplus,
+    "mish": lambda operation, x: x * np.tanh(_softplus(operation, x)),
+    "identity": lambda operation, x: x,
+    "leaky_relu": lambda operation, x: np.where(x < 0, operation.get("alpha", 0.01) * x, x),
+    "elu": lambda operation, x: np.where(x < 0, operation.get("alpha", 1.0) * np.expm1(np.minimum(x, 0)), x),
+    "gelu": _gelu,
+    "prelu": lambda operation, x, slope: np.where(x < 0, slope * x, x),
+    "add": lambda operation, x, y: x + y,
+    "sub": lambda operation, x, y: x - y,
+    "mul": lambda operation, x, y: x * y,
+    "div": lambda operation, x, y: x / y,
+    "minimum": lambda operation, x, y: np.minimum(x, y),
+    "maximum": lambda operation, x, y: np.maximum(x, y),
+}
+
+
+def is_table(real: Real) -> bool:
+    """Whether a value is computed of one quantised tensor, value by value."""
+    tensors: set[str] = set()
+    return _is_of_one(real, tensors) and len(tensors) == 1
+
+
+def _is_of_one(real: Real, tensors: set[str]) -> bool:
+    if isinstance(real, Scaled):
+        tensors.add(real.held.tensor.name)
+        return True
+    if isinstance(real, Known):
+        return real.values.size == 1
+    return (isinstance(real, Made) and real.kind in FUNCTIONS
+            and all(_is_of_one(each, tensors) for each in real.inputs))
+
+
+def _leaf(real: Real) -> Scaled | None:
+    if isinstance(real, Made):
+        return next((leaf for each in real.inputs if (leaf := _leaf(each))), None)
+    return real if isinstance(real, Scaled) else None
+
+
+def _evaluated(real: Real, values: Values) -> Values:
+    if isinstance(real, Scaled):
+        return values
+    if isinstance(real, Known):
+        return real.values.reshape(())
+    with np.errstate(all="ignore"):
+        return FUNCTIONS[real.kind](real.operation, *(_evaluated(each, values) for each in real.inputs))
+
+
+def table(fold: Fold, operation: Operation, real: Real, target: Target) -> Held:
+    """Of what is_table says. Raises Unsupported where a result is no number."""
+    source = _leaf(real).held
+    scale = source.quantization
+    results = _evaluated(real, (VALUES - scale.zero_point) * scale.scale)
+    if len(real.shape) != len(source.shape) or np.shape(results) != np.shape(VALUES):
+        raise Unsupported("it makes more axes than its input has")
+    used = np.isfinite(results)
+    if np.isnan(results).any():
+        raise Unsupported("its result is no number for some of its inputs")
+    entries = int8_codes(np.where(used, results, np.sign(results) * np.finfo(np.float32).max), target.quantization)
+    entries = np.clip(entries, *activation_range(target.activation, target.quantization)).astype(np.int8)
+    return lookup(fold, operation, source, entries, target)
+
+
+def lookup(fold: Fold, operation: Operation, source: Held, entries: np.ndarray, target: Target) -> Held:
+    """A table of a tensor; the tensor itself where it changes nothing."""
+    if source.quantization == target.quantization and (entries == VALUES).all():
+        return source
+    return fold.node(operation.where, Lookup(entries=entries), (source.tensor,), source.tensor.shape, source.axes,
+                     target)
+
+
+def rescaled(fold: Fold, operation: Operation, source: Held, target: Target) -> Held:
+    """In another scale, with an activation."""
+    return table(fold, operation, Scaled(source), target)
+
+
+def _clipped(fold: Fold, made: Made, target: Target) -> Held:
+    """relu or clip of what is not quantised: what makes that does it, or the codes are clamped."""
+    (inner,) = made.inputs
+    low, high = clamp(made.operation, target.quantization)
+    if (low, high) == (-128, 127):
+        return fold.emit(inner, target)
+    activation = named(made.operation)
+    if activation and target.activation == "NONE" and isinstance(inner, Made):
+        return fold.emit(inner, Target(target.quantization, target.name, activation=activation))
+    plain = fold.emit(inner, Target(target.quantization, getattr(inner, "name", target.name)))
+    entries = np.clip(np.clip(VALUES, low, high), *activation_range(target.activation, target.quantization))
+    return lookup(fold, made.operation, plain, entries.astype(np.int8), target)
+
+
+def clamped(rule: Callable[[Fold, Made, Target], Held]) -> Callable[[Fold, Made, Target], Held]:
+    """A rule of an operator that does no activation: a table behind it does."""
+    def done(fold: Fold, made: Made, target: Target) -> Held:
+        if target.activation == "NONE":
+            return rule(fold, made, target)
+        plain = fold.emit(made, Target(target.quantization, made.name))
+        entries = np.clip(VALUES, *activation_range(target.activation, target.quantization)).astype(np.int8)
+        return lookup(fold, made.operation, plain, entries, target)
+
+    return done
+
+
+def _same(fold: Fold, made: Made, target: Target) -> Held:
+    return fold.emit(made.inputs[0], target)
+
+
+def _refused(fold: Fold, made: Made, target: Target) -> Held:
+    fold.operand(made.inputs[0])
+    raise Unsupported("it takes several tensors, or constants for each channel")
+
+
+RULES = dict.fromkeys(FUNCTIONS, _refused) | {"relu": _clipped, "clip": _clipped, "identity": _same}

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that the host does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.frontend.qdq import functions
+from compiler.frontend.qdq.moves import CHANNELS_LAST, FROM_CHANNELS_LAST
+from compiler.frontend.qdq.values import Held, Made, Target
+from compiler.ir.failure import Unsupported
+from compiler.ir.operators.host import ResizeBilinear, Softmax
+from compiler.ir.operators.operator import axis_of
+from model.operators.host import SOFTMAX_OUTPUT
+
+if TYPE_CHECKING:
+    from compiler.frontend.qdq.fold import Fold
+
+
+def _softmax(fold: Fold, made: Made, target: Target) -> Held:
+    """In the scale that the operator has, then in the one that is wanted."""
+    if target.quantization.scale < SOFTMAX_OUTPUT.scale * 0.95:
+        raise Unsupported(f"its result has a scale of {target.quantization.scale:g}, must be 1 / 256 or more")
+    source, rank = fold.operand(made.inputs[0]), len(made.shape)
+    axis = axis_of(made.operation["axis"], rank)
+    order = (*(n for n in range(rank) if n != axis), axis)
+    axes = tuple(order.index(n) for n in range(rank))
+    tensor = fold.ordered(source, order, made.operation.where)
+    plain = Target(SOFTMAX_OUTPUT, target.name if target.quantization == SOFTMAX_OUTPUT else made.name)
+    held = fold.node(made.operation.where, Softmax(), (tensor,), tensor.shape, axes, plain)
+    return functions.rescaled(fold, made.operation, held, target)
+
+
+def _resize_bilinear(fold: Fold, made: Made, target: Target) -> Held:
+    """Interpolated codes, in the scale of what is in front."""
+    operation = made.operation
+    source = fold.operand(made.inputs[0])
+    tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
+    operator = ResizeBilinear(size=tuple(operation["size"]), align_corners=bool(operation.get("align_corners", False)),
+                              half_pixel_centers=bool(operation.get("half_pixel", False)))
+    shape = tuple(made.shape[axis] for axis in CHANNELS_LAST)
+    held = fold.node(operation.where, operator, (tensor,), shape, FROM_CHANNELS_LAST,
+                     Target(source.quantization, made.name))
+    return functions.rescaled(fold, operation, held, target)
+
+
+RULES = {"softmax": functions.clamped(_softmax), "resize_bilinear": functions.clamped(_resize_bilinear)}

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that put values in other places, and MAX_POOL: they do to codes what they do to values, so that they take
+the scale of what is in front of them or behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.frontend.qdq import functions
+from compiler.frontend.qdq.network import Operation
+from compiler.frontend.qdq.shapes import Value, parts_of
+from compiler.frontend.qdq.values import Codes, Held, Known, Made, Real, Scale, Scaled, Target, int8_codes
+from compiler.ir.failure import Unsupported
+from compiler.ir.operators import movement
+from compiler.ir.operators.operator import axis_of
+from model.operators.quantization import Quantization
+
+if TYPE_CHECKING:
+    from compiler.frontend.qdq.fold import Fold
+
+
+# Of arrays, for constants.
+ARRAYS = {
+    "reshape": lambda operation, x: x.reshape(operation["shape"]),
+    "transpose": lambda operation, x: x.transpose(operation["axes"]),
+    "concat": lambda operation, *parts: np.concatenate(parts, operation["axis"]),
+    "split": lambda operation, x: np.split(x, np.cumsum(operation["sizes"])[:-1], operation["axis"]),
+    "pad": lambda operation, x: np.pad(x, operation["margins"], constant_values=operation.get("value", 0)),
+    "slice": lambda operation, x: x[parts_of(operation)],
+    "gather": lambda operation, x: np.take(x, operation["places"], operation["axis"]),
+    "identity": lambda operation, x: x,
+}
+
+
+def of_constants(operation: Operation, inputs: tuple[Known | Codes, ...]) -> list[Value]:
+    """Constants of constants. Quantised weights stay so where only their axes are moved."""
+    (first, *others) = inputs
+    if operation.kind in ("transpose", "reshape", "identity") and isinstance(first, Known) and first.codes is not None:
+        codes = ARRAYS[operation.kind](operation, first.codes)
+        scale = _scale_behind(operation, first)
+        if scale:
+            return [Known(ARRAYS[operation.kind](operation, first.values), codes, scale)]
+    made = ARRAYS[operation.kind](operation, *(each.values for each in inputs))
+    kind = Known if all(isinstance(each, Known) for each in inputs) else Codes
+    return [kind(np.asarray(each)) for each in (made if isinstance(made, list) else [made])]
+
+
+def _scale_behind(operation: Operation, source: Known) -> Scale | None:
+    scale = source.scale
+    if scale.axis is None or operation.kind == "identity":
+        return scale
+    axis = axis_of(scale.axis, len(source.shape))
+    if operation.kind == "transpose":
+        return Scale(scale.scale, scale.zero_point, tuple(operation["axes"]).index(axis))
+    to, before = tuple(operation["shape"]), int(np.prod(source.shape[:axis]))
+    for n, size in enumerate(to):
+        if int(np.prod(to[:n])) == before and size == source.shape[axis]:
+            return Scale(scale.scale, scale.zero_point, n)
+    return None
+
+
+def settled(real: Real) -> Quantization | None:
+    """The scale of a value that is only moved, pooled or clipped codes of one scale; None of another."""
+    if isinstance(real, Scaled):
+        return real.held.quantization
+    if not isinstance(real, Made) or real.kind not in (*RULES, "max_pool", "relu", "clip", "identity"):
+        return None
+    scales = [settled(each) for each in real.inputs]
+    if None in scales or len(set(scales)) != 1:
+        return None
+    (scale,) = set(scales)
+    if real.kind == "clip" and not _on_grid(real.operation, scale):
+        return None
+    return scale
+
+
+def _on_grid(operation: Operation, scale: Quantization) -> bool:
+    """Whether the bounds of a clip are values that codes stand for, or beyond those."""
+    steps = np.array([bound / scale.scale + scale.zero_point for bound in functions.bounds(operation)])
+    return all(abs(step - np.rint(step)) < 1e-3 or not -128 < step < 127 for step in steps)
+
+
+def moved(rule):
+    """A rule of an operator that does not change values: in the scale of what is in front of it, if that is one, with
+    the change of scale behind it."""
+    def done(fold: Fold, made: Made, target: Target) -> Held:
+        scale = settled(made)
+        if scale is None or (scale, "NONE") == (target.quantization, target.activation):
+            return rule(fold, made, target)
+        return functions.rescaled(fold, made.operation, fold.emit(made, Target(scale, made.name)), target)
+
+    return done
+
+
+def _inner(fold: Fold, made: Made, target: Target, number: int = 0) -> Held:
+    """What is moved, in the scale of the result."""
+    real = made.inputs[number]
+    name = real.name if isinstance(real, Made) else f"{target.name} {number}"
+    return fold.emit(real, Target(target.quantization, name, activation=target.activation))
+
+
+
+def in_order(held: Held) -> bool:
+    """Whether the tensor has its values in the framework's order."""
+    large = [axis for axis in held.axes if held.tensor.shape[axis] > 1]
+    return large == sorted(large)
+
+
+def _reshape(fold: Fold, made: Made, target: Target) -> Held:
+    source, axes = _inner(fold, made, target), tuple(range(len(made.shape)))
+    where = made.operation.where
+    tensor = source.tensor if in_order(source) else fold.ordered(source, tuple(range(len(source.axes))), where)
+    return fold.node(where, movement.Reshape(to=made.shape), (tensor,), made.shape, axes, target)
+
+
+def _transpose(fold: Fold, made: Made, target: Target) -> Held:
+    """Nothing is moved until somebody needs it."""
+    source = _inner(fold, made, target)
+    return Held(source.tensor, tuple(source.axes[axis] for axis in made.operation["axes"]), source.unsigned)
+
+
+def _same_axes(fold: Fold, made: Made, target: Target) -> list[Held]:
+    """All inputs, as tensors with the axes of the first one."""
+    held = [_inner(fold, made, target, number) for number in range(len(made.inputs))]
+    order = tuple(int(axis) for axis in np.argsort(held[0].axes))
+    return [Held(fold.ordered(each, order, made.operation.where), held[0].axes) for each in held]
+
+
+def _concat(fold: Fold, made: Made, target: Target) -> Held:
+    parts = _same_axes(fold, made, target)
+    axis = parts[0].axes[axis_of(made.operation["axis"], len(made.shape))]
+    return fold.node(made.operation.where, movement.Concatenation(axis=axis), tuple(each.tensor for each in parts),
+                     _stored(made.shape, parts[0].axes), parts[0].axes, target)
+
+
+def _stored(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a tensor of the framework's shape."""
+    return tuple(shape[axis] for axis in np.argsort(axes))
+
+
+def _pad(fold: Fold, made: Made, target: Target) -> Held:
+    value = np.array(made.operation.get("value", 0.0))
+    settled_at = int8_codes(value, target.quantization)
+    source = _inner(fold, made, target)
+    margins = tuple(tuple(made.operation["margins"][axis]) for axis in np.argsort(source.axes))
+    return fold.node(made.operation.where, movement.Pad(margins=margins, value=int(settled_at)), (source.tensor,),
+                     _stored(made.shape, source.axes), source.axes, target)
+
+
+def _slice(fold: Fold, made: Made, target: Target) -> Held:
+    source = _inner(fold, made, target)
+    parts = [part.indices(size) for part, size in zip(parts_of(made.operation), made.inputs[0].shape)]
+    parts = [parts[axis] for axis in np.argsort(source.axes)]
+    if min(step for _, _, step in parts) < 1:
+        raise Unsupported("it takes values backwards")
+    begin, end, steps = (tuple(int(each) for each in column) for column in zip(*parts))
+    shape = _stored(made.shape, source.axes)
+    operator = movement.Slice(begin=begin, size=shape) if set(steps) == {1} else \
+        movement.StridedSlice(begin=begin, end=end, strides=steps)
+    return fold.node(made.operation.where, operator, (source.tensor,), shape, source.axes, target)
+
+
+def _split(fold: Fold, made: Made, target: Target) -> Held:
+    """Each result is a slice of its own: they may be wanted in several scales."""
+    source, operation = _inner(fold, made, target), made.operation
+    axis = axis_of(operation["axis"], len(made.shape))
+    begin = tuple(sum(operation["sizes"][: made.number]) if n == axis else 0 for n in range(len(made.shape)))
+    begin = tuple(begin[each] for each in np.argsort(source.axes))
+    shape = _stored(made.shape, source.axes)
+    return fold.node(operation.where, movement.Slice(begin=begin, size=shape), (source.tensor,), shape, source.axes,
+                     target)
+
+
+def _gather(fold: Fold, made: Made, target: Target) -> Held:
+    source, operation = _inner(fold, made, target), made.operation
+    tensor = fold.ordered(source, tuple(range(len(source.axes))), operation.where)
+    axis = axis_of(operation["axis"], len(source.axes))
+    places = np.asarray(operation["places"], np.int64)
+    places = np.where(places < 0, places + source.shape[axis], places)
+    operator = movement.Gather(places=tuple(map(int, places.ravel())), places_shape=places.shape, axis=axis)
+    return fold.node(operation.where, operator, (tensor,), made.shape, tuple(range(len(made.shape))), target)
+
+
+def _resize_nearest(fold: Fold, made: Made, target: Target) -> Held:
+    source, operation = _inner(fold, made, target), made.operation
+    tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
+    operator = movement.ResizeNearestNeighbor(
+        size=tuple(operation["size"]), align_corners=bool(operation.get("align_corners", False)),
+        half_pixel_centers=bool(operation.get("half_pixel", False)))
+    return fold.node(operation.where, operator, (tensor,), _stored(made.shape, FROM_CHANNELS_LAST), FROM_CHANNELS_LAST,
+                     target)
+
+
+def channels_last(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The order of axes with channels last, and the axes of Held of such a tensor."""
+    order = (0, *range(2, rank), 1)
+    return order, tuple(int(axis) for axis in np.argsort(order))
+
+
+CHANNELS_LAST, FROM_CHANNELS_LAST = channels_last(4)
+
+RULES = {name: moved(rule) for name, rule in {
+    "reshape": _reshape, "transpose": _transpose, "concat": _concat, "pad": _pad, "slice": _slice, "split": _split,
+    "gather": _gather, "resize_nearest": _resize_nearest}.items()}
+TAKE_CODES = (*RULES, "max_pool", "identity")

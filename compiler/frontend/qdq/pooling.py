@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maxima and averages."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.frontend.qdq import functions
+from compiler.frontend.qdq.moves import moved
+from compiler.frontend.qdq.shapes import window
+from compiler.frontend.qdq.values import Held, Made, Target
+from compiler.frontend.qdq.weighted import on_map
+from compiler.ir.failure import Unsupported
+from compiler.ir.operators.convolution import DepthwiseConv2D
+from compiler.ir.operators.operator import axis_of
+from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
+
+if TYPE_CHECKING:
+    from compiler.frontend.qdq.fold import Fold
+
+
+def _max_pool(fold: Fold, made: Made, target: Target) -> Held:
+    kernel, stride, pads, dilation = window(made.operation, made.operation["kernel"])
+    if set(dilation) != {1}:
+        raise Unsupported("its window has dilations")
+    (inner,) = made.inputs
+    name = inner.name if isinstance(inner, Made) else target.name
+    source = fold.emit(inner, Target(target.quantization, name, activation=target.activation))
+    return on_map(fold, made, source, MaxPool2D(kernel=kernel, stride=stride, pads=pads), target)
+
+
+def _average_pool(fold: Fold, made: Made, target: Target) -> Held:
+    """Where the scale changes, sums of a depthwise convolution with filters of ones are rounded once only."""
+    kernel, stride, pads, _ = window(made.operation, made.operation["kernel"])
+    source, plain = fold.operand(made.inputs[0]), Target(target.quantization, target.name)
+    counts_pads = bool(made.operation.get("count_pads", False)) or not any(pads)
+    same = source.quantization == target.quantization
+    if counts_pads and any(pads) or counts_pads and not same:
+        channels = made.shape[1]
+        operator = DepthwiseConv2D(
+            filters=np.ones((*kernel, channels), np.int8), scales=np.array([1 / prod(kernel)], np.float32),
+            bias=np.zeros(channels, np.int32), activation=target.activation, stride=stride, pads=pads)
+        return on_map(fold, made, source, operator, plain)
+    if same:
+        operator = AveragePool2D(kernel=kernel, stride=stride, pads=pads, activation=target.activation)
+        return on_map(fold, made, source, operator, plain)
+    if target.quantization.scale < source.quantization.scale / 2:
+        raise Unsupported("it averages over fewer values at the edges and changes the scale")
+    pooled = on_map(fold, made, source, AveragePool2D(kernel=kernel, stride=stride, pads=pads),
+                    Target(source.quantization, made.name))
+    return functions.rescaled(fold, made.operation, pooled, target)
+
+
+def _mean(fold: Fold, made: Made, target: Target) -> Held:
+    """A mean of means, of as many values each, is one."""
+    axes, inner, keep = _axes(made), made.inputs[0], bool(made.operation.get("keep", False))
+    gone = set(axes)
+    while isinstance(inner, Made) and inner.kind == "mean":
+        below, kept, rank = set(_axes(inner)), bool(inner.operation.get("keep", False)), len(inner.inputs[0].shape)
+        if kept != keep and not (kept and below <= gone):
+            break
+        left = [n for n in range(rank) if kept or n not in below]
+        gone = {left[axis] for axis in gone} | below
+        inner = inner.inputs[0]
+    source = fold.operand(inner)
+    stored = tuple(sorted(source.axes[axis] for axis in gone))
+    if keep:
+        shape, result = tuple(1 if n in stored else size for n, size in enumerate(source.tensor.shape)), source.axes
+    else:
+        left = [n for n in range(len(source.axes)) if n not in gone]
+        places = sorted(source.axes[n] for n in left)
+        shape, result = tuple(source.tensor.shape[n] for n in places), tuple(places.index(source.axes[n]) for n in left)
+    return fold.node(made.operation.where, Mean(axes=stored, keep_axes=keep), (source.tensor,), shape, result, target)
+
+
+def _axes(made: Made) -> list[int]:
+    rank = len(made.inputs[0].shape)
+    return sorted(axis_of(axis, rank) for axis in made.operation["axes"])
+
+
+RULES = {"max_pool": moved(_max_pool), "average_pool": _average_pool, "mean": functions.clamped(_mean)}

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of a value while a network is gone through: codes, and float values that stand for something else until
+a QUANTIZE asks for them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.frontend.qdq.network import Operation
+from compiler.ir.tensor import Quantized, Tensor
+from model.operators.quantization import INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization
+
+CODES = ("int8", "uint8")  # types of codes of activations and weights
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A tensor of the Graph. Axis n of the framework's value is axis axes[n] of the tensor; unsigned: the framework has
+    it as uint8."""
+
+    tensor: Tensor
+    axes: tuple[int, ...]
+    unsigned: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The framework's."""
+        return tuple(self.tensor.shape[axis] for axis in self.axes)
+
+    @property
+    def quantization(self) -> Quantization:
+        assert isinstance(self.tensor, Quantized)
+        return self.tensor.quantization
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """scale: float64, zero_point: int64, one of each or as many as the axis has entries."""
+
+    scale: np.ndarray
+    zero_point: np.ndarray
+    axis: int | None = None
+
+    def along(self, rank: int) -> tuple[np.ndarray, np.ndarray]:
+        """Both, for an array of so many axes."""
+        if self.axis is None:
+            return self.scale.reshape(()), self.zero_point.reshape(())
+        shape = tuple(-1 if n == self.axis % rank else 1 for n in range(rank))
+        return self.scale.reshape(shape), self.zero_point.reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """A constant that is no float value yet: integers."""
+
+    values: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+
+class Real:
+    """A float value."""
+
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Given(Real):
+    """A float tensor of the Graph."""
+
+    held: Held
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.held.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(Real):
+    """What int8 codes stand for."""
+
+    held: Held
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.held.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Known(Real):
+    """A constant. values: float64; codes: integers it was dequantised from, with their scale."""
+
+    values: np.ndarray
+    codes: np.ndarray | None = None
+    scale: Scale | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Made(Real):
+    """What an operator makes of others; number: which of its outputs."""
+
+    operation: Operation
+    inputs: tuple[Real, ...]
+    shape: tuple[int, ...]
+    number: int = 0
+
+    @property
+    def kind(self) -> str:
+        return self.operation.kind
+
+    @property
+    def name(self) -> str:
+        return self.operation.outputs[self.number]
+
+
+@dataclass(frozen=True)
+class Target:
+    """As what a float value is wanted: scale, name of the tensor, and an activation of ACTIVATIONS to do first."""
+
+    quantization: Quantization
+    name: str
+    unsigned: bool = False
+    activation: str = field(default="NONE")
+
+
+def dequantised(codes: np.ndarray, scale: Scale) -> Known:
+    by, zero = scale.along(codes.ndim)
+    return Known((codes.astype(np.int64) - zero) * by, codes, scale)
+
+
+def quantised(values: np.ndarray, scale: Scale, low: int, high: int) -> np.ndarray:
+    """Integers, rounded to nearest, ties to even; the quotient is formed in float32, as frameworks do."""
+    by, zero = scale.along(values.ndim)
+    steps = np.rint(values.astype(np.float32) / by.astype(np.float32)).astype(np.float64)
+    return np.clip(steps + zero, low, high).astype(np.int64)
+
+
+def int8_codes(values: np.ndarray, to: Quantization) -> np.ndarray:
+    """int8 of float values."""
+    scale = Scale(np.float64(to.scale), np.int64(to.zero_point))
+    return quantised(np.asarray(values), scale, INT8_MIN, INT8_MAX).astype(np.int8)
+
+
+def offset(dtype: str) -> int:
+    """What codes of a type are more than the int8 ones that stand for them."""
+    return UINT8_OFFSET if dtype == "uint8" else 0
+
+
+def leaves(real: Real) -> list[Real]:
+    """What a value is made of, constants left out."""
+    if isinstance(real, Made):
+        return [leaf for each in real.inputs for leaf in leaves(each)]
+    return [] if isinstance(real, Known) else [real]

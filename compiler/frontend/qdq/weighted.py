@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions and fully connected layers. What follows one channel by channel, before the QUANTIZE, becomes part of
+its scales and bias: a bias that is added, a factor, batch normalisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.frontend.qdq.moves import channels_last
+from compiler.frontend.qdq.shapes import window
+from compiler.frontend.qdq.values import CODES, Held, Known, Made, Real, Target
+from compiler.ir.failure import Unsupported
+from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from compiler.ir.operators.movement import Reshape
+from compiler.ir.operators.operator import axis_of
+from model.arithmetic import INT32_MAX, INT32_MIN
+
+if TYPE_CHECKING:
+    from compiler.frontend.qdq.fold import Fold
+
+QUANTISE_WEIGHTS = "quantise the model's weights to int8, too"
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """A float value whose channels are scaled and moved: factor * source + added, float64 [M]."""
+
+    source: Real
+    factor: np.ndarray
+    added: np.ndarray
+
+    def then(self, factor: np.ndarray, added: np.ndarray) -> Affine:
+        return Affine(self.source, self.factor * factor, self.added * factor + added)
+
+
+def affine(real: Real) -> Affine | None:
+    """Of a layer with weights; None where there is none behind which channels are only scaled and moved."""
+    if not isinstance(real, Made):
+        return None
+    if real.kind in ("conv", "linear"):
+        outputs = real.inputs[1].shape[0]
+        return Affine(real, np.ones(outputs), np.zeros(outputs))
+    if real.kind == "batch_norm":
+        inner = affine(real.inputs[0])
+        return inner and inner.then(*normalisation(real))
+    if real.kind not in ("add", "sub", "mul", "div"):
+        return None
+    for source in real.inputs:
+        inner = affine(source)
+        by = inner and _by_constant(real, source, channel_axis(inner.source))
+        if by:
+            return inner.then(*by)
+    return None
+
+
+def of_channels(made: Made) -> Affine | None:
+    """Of a map and a float constant for each channel; None of others. A constant that has codes keeps those."""
+    for source in made.inputs:
+        if not isinstance(source, Known) and len(made.shape) in (3, 4):
+            by = _by_constant(made, source, 1)
+            if by and all(each.codes is None for each in made.inputs if isinstance(each, Known)):
+                return Affine(source, *by)
+    return None
+
+
+def _by_constant(made: Made, source: Real, axis: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Factor and what is added to one of two inputs, of which the other is a constant for each channel."""
+    first, second = made.inputs
+    constant = first if source is second else second
+    if not isinstance(constant, Known) or source.shape != made.shape:
+        return None
+    full = constant.values.reshape((1,) * (len(made.shape) - constant.values.ndim) + constant.shape)
+    if any(size > 1 for n, size in enumerate(full.shape) if n != axis):
+        return None
+    each = np.broadcast_to(full.reshape(-1), made.shape[axis])
+    zero, one = np.zeros(len(each)), np.ones(len(each))
+    if made.kind == "add":
+        return one, each
+    if made.kind == "sub":
+        return (one, -each) if source is first else (-one, each)
+    if made.kind == "div":
+        return (1 / each, zero) if source is first and np.all(each) else None
+    return each, zero
+
+
+def channel_axis(layer: Made) -> int:
+    return 1 if layer.kind == "conv" else len(layer.shape) - 1
+
+
+def normalisation(made: Made) -> tuple[np.ndarray, np.ndarray]:
+    """Factor and what is added, of batch_norm."""
+    parameters = made.inputs[1:]
+    if len(parameters) != 4 or not all(isinstance(each, Known) for each in parameters):
+        raise Unsupported("its scale, bias, mean and variance are not four constants")
+    scale, bias, mean, variance = (each.values.reshape(-1) for each in parameters)
+    factor = scale / np.sqrt(variance + made.operation.get("epsilon", 1e-5))
+    return factor, bias - mean * factor
+
+
+def layer_with_weights(fold: Fold, made: Made, target: Target) -> Held:
+    """conv, linear, and what is folded into them."""
+    found = affine(made)
+    source = fold.operand(found.source.inputs[0])
+    weights = _weights(found, source)
+    name = Target(target.quantization, target.name)
+    attributes = weights | {"activation": target.activation}
+    if found.source.kind == "linear":
+        return _linear(fold, found.source, source, attributes, name)
+    return _conv(fold, found.source, source, attributes, name)
+
+
+def _weights(found: Affine, source: Held) -> dict[str, np.ndarray]:
+    """Filters as the framework has them, [M, ...], scales and bias."""
+    weight, outputs = found.source.inputs[1], len(found.factor)
+    if not isinstance(weight, Known) or weight.codes is None:
+        raise Unsupported(f"its weights are no quantised constant: {QUANTISE_WEIGHTS}")
+    if weight.codes.dtype.name not in CODES:
+        raise Unsupported(f"its weights are {weight.codes.dtype}, not int8: {QUANTISE_WEIGHTS}")
+    scale = weight.scale
+    if scale.axis is not None and axis_of(scale.axis, weight.codes.ndim) != 0 and scale.scale.size > 1:
+        raise Unsupported("its weights have a scale for each input channel: quantise them by output channels")
+    factor = found.factor
+    if not np.all(factor):
+        raise Unsupported("a factor of zero behind it")
+    filters = centred(weight.codes, scale.along(weight.codes.ndim)[1])
+    if np.any(factor < 0):
+        filters = _narrow(filters.astype(np.int16) * np.sign(factor).astype(np.int16).reshape(
+            -1, *(1,) * (filters.ndim - 1)))
+    scales = np.broadcast_to(scale.scale.reshape(-1), outputs) * np.abs(factor)
+    of_sums = source.quantization.scale * scales.astype(np.float32).astype(np.float64)
+    return {"filters": filters, "scales": scales.astype(np.float32),
+            "bias": _bias(found, outputs, of_sums)}
+
+
+def centred(codes: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
+    """Codes less their zero point: int8 where that holds them, else int16."""
+    return _narrow(codes.astype(np.int16) - zero_point.astype(np.int16))
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    narrow = values.astype(np.int8)
+    return narrow if (narrow == values).all() else values
+
+
+def _bias(found: Affine, outputs: int, of_sums: np.ndarray) -> np.ndarray:
+    """int32, in the scale of the sums."""
+    total = found.added
+    if len(found.source.inputs) > 2:
+        bias = found.source.inputs[2]
+        if not isinstance(bias, Known):
+            raise Unsupported("its bias is no constant")
+        if bias.values.size not in (1, outputs):
+            raise ValueError(f"{bias.values.size} biases for {outputs} channels")
+        total = total + bias.values.reshape(-1) * found.factor
+    steps = np.rint(total / of_sums)
+    if not np.all((steps >= INT32_MIN) & (steps <= INT32_MAX)):
+        raise Unsupported("its bias does not fit int32 in the scale of the sums")
+    return steps.astype(np.int32)
+
+
+def _linear(fold: Fold, layer: Made, source: Held, weights: dict, target: Target) -> Held:
+    """Of the last axis of any tensor."""
+    rank = len(layer.shape)
+    tensor = fold.ordered(source, tuple(range(rank)), layer.operation.where)
+    operator = FullyConnected(**weights, keep_axes=rank != 2)
+    return fold.node(layer.operation.where, operator, (tensor,), layer.shape, tuple(range(rank)), target)
+
+
+def _conv(fold: Fold, layer: Made, source: Held, weights: dict, target: Target) -> Held:
+    operation, rank = layer.operation, len(layer.shape)
+    _, stride, pads, dilation = window(operation, layer.inputs[1].shape[2:])
+    groups, channels = operation.get("groups", 1), layer.inputs[0].shape[1]
+    filters = weights["filters"]
+    if rank == 3:
+        filters = filters[:, :, None]
+    filters = filters.transpose(0, 2, 3, 1)
+    if groups == channels > 1:
+        kind, filters = DepthwiseConv2D, filters[..., 0].transpose(1, 2, 0)
+    else:
+        kind = Conv2D
+    operator = kind(**weights | {"filters": filters}, stride=stride, dilation=dilation, pads=pads)
+    return on_map(fold, layer, source, operator, target)
+
+
+def on_map(fold: Fold, made: Made, source: Held, operator, target: Target) -> Held:
+    """A window over a map N, H, W, C, of a source that may have columns alone."""
+    where, rank = made.operation.where, len(made.shape)
+    order, axes = channels_last(rank)
+    tensor, shape = fold.ordered(source, order, where), tuple(made.shape[axis] for axis in order)
+    if rank == 4:
+        return fold.node(where, operator, (tensor,), shape, axes, target)
+    flat = fold.node(where, Reshape(to=(tensor.shape[0], 1, *tensor.shape[1:])), (tensor,),
+                     (tensor.shape[0], 1, *tensor.shape[1:]), (0, 1, 2, 3),
+                     Target(source.quantization, f"{target.name} input"))
+    map_ = fold.node(where, operator, (flat.tensor,), (shape[0], 1, *shape[1:]), (0, 1, 2, 3),
+                     Target(target.quantization, f"{target.name} map"))
+    return fold.node(where, Reshape(to=shape), (map_.tensor,), shape, axes, target)
+
+
+def batch_norm(fold: Fold, made: Made, target: Target) -> Held:
+    """Of a quantised map it is a depthwise 1x1 convolution, whose filters are all the largest there is."""
+    if affine(made):
+        return layer_with_weights(fold, made, target)
+    source = fold.operand(made.inputs[0])
+    return scaled_channels(fold, made, source, Affine(made.inputs[0], *normalisation(made)), target)
+
+
+def scaled_channels(fold: Fold, made: Made, source: Held, by: Affine, target: Target) -> Held:
+    """Of a map."""
+    factor, added = by.factor, by.added
+    if len(made.shape) not in (3, 4):
+        raise Unsupported(f"a map of {len(made.shape)} axes")
+    scales = (np.where(factor == 0, 1.0, np.abs(factor)) / 127).astype(np.float32)
+    steps = np.rint(added / (source.quantization.scale * scales.astype(np.float64)))
+    if np.any(np.abs(steps) > INT32_MAX):
+        raise Unsupported("what it adds does not fit int32 in the scale of the sums")
+    filters = (127 * np.sign(factor)).astype(np.int8).reshape(1, 1, -1)
+    operator = DepthwiseConv2D(filters=filters, scales=scales, bias=steps.astype(np.int32),
+                               activation=target.activation)
+    return on_map(fold, made, source, operator, Target(target.quantization, target.name))
+
+
+RULES = {"conv": layer_with_weights, "linear": layer_with_weights, "batch_norm": batch_norm}

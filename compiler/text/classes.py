@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The classes that the text of a level names, and which values a field takes."""
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+
+MODULES = (
+    "model.config", "model.encoding", "model.operators.quantization", "compiler.ir.elementwise", "compiler.ir.graph",
+    "compiler.ir.layer", "compiler.ir.plan", "compiler.ir.tensor", "compiler.ir.word_operation",
+    "compiler.ir.operators.convolution", "compiler.ir.operators.custom", "compiler.ir.operators.elementwise",
+    "compiler.ir.operators.host", "compiler.ir.operators.movement", "compiler.ir.operators.pooling",
+    "compiler.ir.operators.tables",
+)
+
+
+@cache
+def classes() -> dict[str, type]:
+    """Dataclasses and enumerations, by name."""
+    found: dict[str, type] = {}
+    for name in MODULES:
+        module = import_module(name)
+        for made in vars(module).values():
+            if isinstance(made, type) and made.__module__ == name and (is_dataclass(made) or issubclass(made, Enum)):
+                if found.setdefault(made.__name__, made) is not made:
+                    raise TypeError(f"{name}: there are two classes {made.__name__}")
+    return found
+
+
+@cache
+def hints(made: type) -> dict[str, object]:
+    """What each field of a dataclass takes, by name."""
+    types_of = typing.get_type_hints(made)
+    return {field.name: types_of[field.name] for field in fields(made) if field.init}
+
+
+def takes(hint: object, value: object) -> bool:
+    """Whether a value is of a type, all it holds included."""
+    if hint is typing.Any:
+        return True
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(takes(each, value) for each in arguments)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if arguments[-1:] == (Ellipsis,):
+            return all(takes(arguments[0], each) for each in value)
+        return len(value) == len(arguments) and all(map(takes, arguments, value))
+    if origin in (dict, Mapping):
+        key, held = arguments
+        return isinstance(value, dict) and all(takes(key, k) and takes(held, v) for k, v in value.items())
+    if origin in (list, set, frozenset):
+        return isinstance(value, origin) and all(takes(arguments[0], each) for each in value)
+    if origin is np.ndarray or hint is np.ndarray:
+        return isinstance(value, np.ndarray)
+    return _takes_plain(hint, value)
+
+
+def _takes_plain(hint: object, value: object) -> bool:
+    """Of a type without arguments."""
+    if hint is None or hint is type(None):
+        return value is None
+    if hint is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if hint is int and isinstance(value, bool):
+        return False
+    return isinstance(hint, type) and isinstance(value, hint)
+
+
+def said(hint: object) -> str:
+    """A type, for messages."""
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of the compiler to text."""
+
+import base64
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
+
+import numpy as np
+
+from compiler.text.classes import classes
+
+WIDTH = 100  # characters from which on a value has a line of its own
+FEW = 16  # elements of an array that are written out
+
+
+class NoText(ValueError):
+    """A value that has none."""
+
+
+def written(values: Mapping[str, object]) -> str:
+    """An assignment for each value, behind those of what they name; long arrays come last. Raises NoText."""
+    return "\n".join(_Writer(values.values()).lines_of(values)) + "\n"
+
+
+class _Writer:
+    def __init__(self, values: Iterable[object]) -> None:
+        self._seen: Counter = Counter()
+        self._names: dict[int, str] = {}
+        self._count: Counter = Counter()
+        self._lines: list[str] = []
+        self._data: list[str] = []
+        self._kept = list(values)  # so that no identity is given twice
+        for value in self._kept:
+            self._look(value)
+
+    def lines_of(self, values: Mapping[str, object]) -> list[str]:
+        for name, value in values.items():
+            self._lines.append(f"{name} = {self._text(value, whole=True)}")
+        return self._lines + self._data
+
+    def _look(self, value: object) -> None:
+        """Counts the places where each value stands that may have a name."""
+        if _may_be_named(value):
+            self._seen[id(value)] += 1
+            if self._seen[id(value)] > 1:
+                return
+        for each in _inside(value):
+            self._look(each)
+
+    def _text(self, value: object, whole: bool = False) -> str:
+        """whole: the value stands by itself already."""
+        if id(value) in self._names:
+            return self._names[id(value)]
+        text = self._plain(value)
+        if whole or not _may_be_named(value) or len(text) <= WIDTH and (
+                self._seen[id(value)] == 1 or isinstance(value, tuple)):
+            return text
+        array = isinstance(value, np.ndarray)
+        kind = "data" if array else type(value).__name__.lower()
+        self._count[kind] += 1
+        self._names[id(value)] = name = f"{kind}{self._count[kind]}"
+        (self._data if array else self._lines).append(f"{name} = {text}")
+        return name
+
+    def _plain(self, value: object) -> str:
+        if isinstance(value, Enum):
+            return f"{type(value).__name__}.{value.name}"
+        if isinstance(value, np.ndarray):
+            return _array(value)
+        if isinstance(value, np.generic):
+            return repr(value.item())
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return repr(value)
+        if is_dataclass(value):
+            return self._dataclass(value)
+        if isinstance(value, Mapping):
+            return "{" + ", ".join(f"{self._text(k)}: {self._text(v)}" for k, v in value.items()) + "}"
+        if isinstance(value, tuple):
+            return "(" + ", ".join(map(self._text, value)) + ("," if len(value) == 1 else "") + ")"
+        if isinstance(value, list):
+            return "[" + ", ".join(map(self._text, value)) + "]"
+        if isinstance(value, frozenset):
+            return "frozenset([" + ", ".join(map(self._text, sorted(value))) + "])"
+        raise NoText(f"a {type(value).__name__} has no text")
+
+    def _dataclass(self, value: object) -> str:
+        name = type(value).__name__
+        if classes().get(name) is not type(value):
+            raise NoText(f"a {name} has no text")
+        given = ", ".join(f"{field.name}={self._text(getattr(value, field.name))}" for field in fields(value)
+                          if field.init and not _is_default(field, getattr(value, field.name)))
+        return f"{name}({given})"
+
+
+def _may_be_named(value: object) -> bool:
+    return isinstance(value, (np.ndarray, tuple)) or is_dataclass(value)
+
+
+def _inside(value: object) -> Iterator[object]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, (tuple, list, frozenset)):
+        yield from value
+    elif is_dataclass(value):
+        yield from (getattr(value, field.name) for field in fields(value) if field.init)
+
+
+def _is_default(field: Field, value: object) -> bool:
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    return type(default) is type(value) and not isinstance(value, np.ndarray) and default == value
+
+
+def _array(value: np.ndarray) -> str:
+    if value.ndim == 1 and value.size <= FEW:
+        return f"array({str(value.dtype)!r}, {value.tolist()})"
+    packed = base64.b64encode(zlib.compress(np.ascontiguousarray(value).tobytes())).decode()
+    return f"array({str(value.dtype)!r}, {tuple(map(int, value.shape))}, {packed!r})"

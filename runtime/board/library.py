@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The board of a machine and the driver as a shared library, which Python calls and C programs are linked with.
+
+The model is built like cocotb's, with the same optimisation, but without the VPI and without variables visible to it.
+A library lives in build/boards/ and is reused while neither the model nor the C sources change.
+"""
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+from model.config import MachineConfig
+from runtime import progress
+from runtime.folders import BUILD, ROOT, locked, replacing
+from runtime.simulator.simulate import sizes_of
+from runtime.simulator.verilate import LIBRARY, BuildError, build_model
+
+TOP = "board"
+BOARD = ROOT / "runtime" / "board"
+DRIVER = ROOT / "runtime" / "c" / "driver"
+DRAM = "runtime/board/dram.cpp"  # behind axi_dram, relative to the repository
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+NAME = "libboard.so"
+_MODEL = (DRAM, "runtime/board/board.cpp", "runtime/board/board.h")
+_INCLUDES = (f"-I{DRIVER}", f"-I{BOARD}")
+
+
+def board_library(machine: MachineConfig) -> Path:
+    """The library of a machine's board, built first if need be. Raises BuildError and SourceError."""
+    model = build_model(TOP, sizes_of(TOP, machine), _MODEL, library=True, assertions=False)
+    sizes = ",".join(map(str, machine.parameters.values()))
+    sources = [*sorted(DRIVER.glob("*.c")), BOARD / "platform.c"]
+    files = [*sources, *sorted(DRIVER.glob("*.h")), BOARD / "board.h"]
+    key = hashlib.sha256("\0".join([model.name, sizes, *(path.read_text() for path in files)]).encode())
+    folder = BUILD / "boards" / key.hexdigest()[:16]
+    if not folder.exists():
+        with progress.task("linking the board"), locked(folder.with_suffix(".lock")):
+            if not folder.exists():
+                with replacing(folder) as part:
+                    _build(sources, model, sizes, part)
+    return folder / NAME
+
+
+def _build(sources: list[Path], model: Path, sizes: str, folder: Path) -> None:
+    objects = compiled(sources, folder, (f"-DMACHINE_SIZES={{{sizes}}}", "-fPIC", *_INCLUDES))
+    archive, runtime = (model / name for name in LIBRARY)
+    compiler("c++", "-shared", *objects, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", runtime, "-pthread",
+             "-latomic", "-o", folder / NAME)
+    for path in objects:
+        path.unlink()
+
+
+def compiled(sources: list[Path], folder: Path, flags: tuple[str, ...]) -> list[Path]:
+    """The objects of C sources, each with a name of its own, in a folder. Raises BuildError."""
+    objects = []
+    for path in sources:
+        objects.append(folder / f"{path.stem}.o")
+        compiler("cc", "-std=c99", *WARNINGS, "-O2", *flags, "-c", path, "-o", objects[-1])
+    return objects
+
+
+def compiler(name: str, *arguments: object) -> None:
+    """Raises BuildError with the first errors."""
+    if not shutil.which(name):
+        raise BuildError(f"no {name} there: install a C compiler")
+    ended = subprocess.run([name, *map(str, arguments)], capture_output=True, text=True)
+    if ended.returncode != 0:
+        raise BuildError("\n".join([line for line in ended.stderr.splitlines() if "rror" in line][:12])
+                         or f"{name} failed")

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network as it is in the model, and as machine and host run it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+
+from compiler.command import why_in_parts
+from compiler.frontend.file import load
+from compiler.ir.graph import Graph, Node
+from compiler.ir.layer import Group
+from compiler.ir.tensor import Quantized, Tensor
+from compiler.network import compile_network
+from compiler.parts import compile_parts
+from compiler.passes.constraints import is_view
+from compiler.passes.form_groups import maps_of
+from compiler.passes.partition import Part, Partition, Side
+from compiler.pipeline import Stages
+from model.config import DEFAULT, MachineConfig
+from model.messages import about, times
+from model.operators.quantization import UINT8_OFFSET
+from runtime.diagrams.diagram import Box, Diagram, Line, Meaning
+from runtime.diagrams.svg import drawn
+from runtime.session import file_type
+
+HOST = "orange"
+_MACHINE = ("blue", "teal", "purple", "gold", "red")  # of its parts, in turn
+_MODEL, _END = "idle", "grid"
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A part of a network; stages: None for the host."""
+
+    part: Part
+    stages: Stages | None
+
+    @property
+    def graph(self) -> Graph:
+        """What runs."""
+        return self.stages.folded if self.stages else self.part.graph
+
+
+def picture(model: Path, machine: MachineConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
+    """SVG of a model before and after it is compiled. Raises ValueError, in one line, for what does not compile."""
+    before, parts = load(model), placed(model, machine, on_stage)
+    return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)],
+                 legend(parts))
+
+
+def placed(model: Path, machine: MachineConfig, on_stage: Callable[[str], None] | None = None) -> list[Placed]:
+    """The parts that a model is compiled to."""
+    try:
+        with about(model):
+            stages = compile_network(model, machine, on_stage=on_stage)
+    except ValueError as error:
+        compiled = compile_parts(model, machine, on_stage=on_stage, failure=why_in_parts(error, model, 1))
+        return [Placed(each.part, each.stages) for each in compiled.parts]
+    return [Placed(Part(Side.MACHINE, stages.folded), stages)]
+
+
+def legend(parts: Sequence[Placed]) -> list[Meaning]:
+    """What the colours of `of_parts` mean, with each side's share of the operations."""
+    total = sum(each.part.elements for each in parts) or 1
+    entries = []
+    for number, (each, role) in enumerate(zip(parts, roles(parts))):
+        if each.stages:
+            entries.append(Meaning(role, f"machine, part {number}: {_share(each.part.graph.nodes, total)}"))
+    host = Partition(tuple(each.part for each in parts)).host_nodes
+    return [*entries, Meaning(HOST, f"host: {_share(host, total)}")] if host else entries
+
+
+def _share(nodes: Sequence[Node], total: int) -> str:
+    noun = "operator" if len(nodes) == 1 else "operators"
+    return f"{len(nodes)} {noun}, {100 * sum(node.elements for node in nodes) / total:.3f} % of all operations"
+
+
+def roles(parts: Sequence[Placed]) -> list[str]:
+    """The colour of each part."""
+    hues = cycle(_MACHINE)
+    return [next(hues) if each.stages else HOST for each in parts]
+
+
+def of_graph(title: str, graph: Graph) -> Diagram:
+    """A box for each node, and for each input and output of the network."""
+    drawing = _Drawing()
+    for node in graph.nodes:
+        drawing.add([node], _MODEL)
+    return drawing.made(title, graph.inputs, {tensor.name: tensor for tensor in graph.outputs})
+
+
+def of_parts(title: str, graph: Graph, parts: Sequence[Placed]) -> Diagram:
+    """A box for each node of the host, and for the nodes of each of the machine's groups; graph: the model's."""
+    drawing, ends = _Drawing(), {tensor.name: tensor for tensor in graph.outputs}
+    for each, role in zip(parts, roles(parts)):
+        for nodes, names in _together(each.stages) if each.stages else (([node], ()) for node in each.graph.nodes):
+            drawing.add(nodes, role, ", ".join(names))
+        if each.stages:  # what leaves it may be another of its maps
+            drawing.same |= {made.name: inner.name for made, inner
+                             in zip(each.stages.graph.outputs, each.stages.folded.outputs)}
+    return drawing.made(title, graph.inputs, ends)
+
+
+class _Drawing:
+    """boxes, and the tensors that each takes; makers: of a tensor, the key of its box; same: of tensors that are made
+    under another name, that."""
+
+    def __init__(self) -> None:
+        self.boxes: list[Box] = []
+        self.taken: list[tuple[str, str]] = []
+        self.makers: dict[str, str] = {}
+        self.same: dict[str, str] = {}
+
+    def add(self, nodes: Sequence[Node], role: str, names: str = "") -> None:
+        key = f"{len(self.boxes)} {nodes[-1].where}"
+        lines = [Line(names)] if names else []
+        for node in nodes:
+            lines.append(Line(node.operator.name, node.where, strong=True))
+            lines += [Line(_form(tensor), _scale(tensor)) for tensor in node.outputs]
+        made = {tensor.name for node in nodes for tensor in node.outputs}
+        self.taken += [(name, key) for name in
+                       dict.fromkeys(tensor.name for node in nodes for tensor in node.activations) if name not in made]
+        self.makers |= dict.fromkeys(made, key)
+        self.boxes.append(Box(key, tuple(lines), role))
+
+    def made(self, title: str, inputs: Iterable[Tensor], outputs: dict[str, Tensor]) -> Diagram:
+        for tensor in inputs:
+            self.makers[tensor.name] = self._end("input", tensor)
+        for name, tensor in outputs.items():
+            self.taken.append((name, self._end("output", tensor)))
+        arrows = dict.fromkeys((self._maker(name), key) for name, key in self.taken)
+        return Diagram(title, tuple(self.boxes), tuple(arrows))
+
+    def _maker(self, name: str) -> str:
+        return self.makers[name] if name in self.makers else self.makers[self.same[name]]
+
+    def _end(self, kind: str, tensor: Tensor) -> str:
+        key = f"{kind} {len(self.boxes)}"
+        lines = Line(f"{kind} {tensor.name}"), Line(_form(tensor), _scale(tensor))
+        self.boxes.append(Box(key, lines, _END))
+        return key
+
+
+def _form(tensor: Tensor) -> str:
+    kind = file_type(tensor)
+    return f"{kind} {times(tensor.shape)}" if tensor.shape else kind
+
+
+def _scale(tensor: Tensor) -> str:
+    if not isinstance(tensor, Quantized):
+        return ""
+    zero_point = tensor.zero_point + (UINT8_OFFSET if tensor.unsigned else 0)
+    return f"{tensor.quantization.scale:.4g} / {zero_point}"
+
+
+def _together(stages: Stages) -> list[tuple[list[Node], tuple[str, ...]]]:
+    """Nodes of a machine part that run together, in their order, with the names of their groups.
+
+    A node goes with the groups that make its maps, or else, since its map stays in the array, with the node that takes
+    that; a group whose map no node makes goes with the one that takes it; a view goes with the node before it.
+    """
+    graph, maps = stages.folded, maps_of(stages.folded)
+    made = {maps[tensor.name].name for node in graph.nodes for tensor in node.outputs}
+    homes = {group.layer: _home(group, stages.groups, made) for group in stages.groups}  # maps for which groups work
+    takers: dict[str, Node] = {}
+    for node in graph.nodes:
+        if not is_view(node):
+            takers |= {maps[tensor.name].name: node for tensor in node.activations}
+
+    def home_of(node: Node) -> str:
+        own = [maps[tensor.name].name for tensor in node.outputs]
+        return next((name for name in own if name in homes.values()), None) or home_of(takers[own[0]])
+
+    boxes: dict[object, list[Node]] = {}
+    box_of: dict[str, object] = {}
+    for node in graph.nodes:
+        key = box_of.get(node.activations[0].name, node) if is_view(node) else home_of(node)
+        boxes.setdefault(key, []).append(node)
+        box_of |= {tensor.name: key for tensor in node.outputs}
+    found = []
+    for nodes in boxes.values():
+        own = {maps[tensor.name].name for node in nodes if not is_view(node) for tensor in node.outputs}
+        found.append((nodes, tuple(name for name, home in homes.items() if home in own)))
+    return found
+
+
+def _home(group: Group, groups: Sequence[Group], made: set[str]) -> str:
+    """The map of a node for which a group works: its own, or that of the group that takes it."""
+    name = group.output.name
+    if name in made:
+        return name
+    return _home(next(other for other in groups if name in (other.source.name, *(map_.name for map_ in other.others))),
+                 groups, made)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that run one after the other, while the caller goes on."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from eyrie.operators.status import OperatorError
+
+
+@dataclass(frozen=True)
+class Ran:
+    """An operator that has run on the machine.
+
+    folder   of its program (docs/compiler.md)
+    cycles   by the machine's counter, from start to done
+    clocked  of the clock, from the first register write to the interrupt's end
+    """
+
+    name: str
+    folder: Path
+    cycles: int
+    clocked: int
+
+
+class Stream:
+    """Operators in the order in which they were given; one that fails ends those behind it. The machine is shared with
+    the other streams of the handle, operator by operator."""
+
+    def __init__(self) -> None:
+        self._worker = ThreadPoolExecutor(1, "eyrie-stream")
+        self._lock = threading.Lock()  # of all below, but not while something runs
+        self._queue: list = []
+        self._failure: OperatorError | None = None
+        self._ran: list[Ran] = []
+        self.ran: tuple[Ran, ...] = ()  # of the last synchronisation
+
+    def add(self, work: Callable[[], list[Ran]]) -> None:
+        with self._lock:
+            self._queue.append(self._worker.submit(self._run, work))
+
+    def _run(self, work: Callable[[], list[Ran]]) -> None:
+        with self._lock:
+            if self._failure is not None:
+                return
+        try:
+            ran = work()
+        except OperatorError as failure:
+            with self._lock:
+                self._failure = failure
+        else:
+            with self._lock:
+                self._ran += ran
+
+    @property
+    def cycles(self) -> int:
+        """Clock cycles, from the first register write to the end, of what the last synchronisation waited for."""
+        return sum(ran.clocked for ran in self.ran)
+
+    def synchronize(self) -> None:
+        """Waits until all is done. Raises the OperatorError of what failed, once."""
+        with self._lock:
+            queue, self._queue = self._queue, []
+        wait(queue)
+        with self._lock:
+            if queue:
+                self.ran, self._ran = tuple(self._ran), []
+            failure, self._failure = self._failure, None
+        for ended in queue:
+            ended.result()
+        if failure:
+            raise failure
+
+    def close(self) -> None:
+        self._worker.shutdown(cancel_futures=True)

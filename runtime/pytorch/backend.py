@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The back end "eyrie" of torch.compile."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+from torch.fx.passes.tools_common import stable_topological_sort
+from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, insert_subgm
+
+from compiler.frontend.pytorch.regions import Region, regions_of
+from compiler.ir.failure import Failure
+from compiler.ir.graph import Graph
+from compiler.passes.constraints import of_operator
+from compiler.passes.simplify import simplified
+from model.config import DEFAULT, MachineConfig
+from model.messages import unknown
+from runtime.pytorch.programs import session_of
+from runtime.pytorch.region import OnMachine, Run
+from runtime.pytorch.report import keep, report_of
+from runtime.pytorch.tensors import array_of, fixed_tensors
+from runtime.session import Session, on_command_level
+
+Machine = MachineConfig | Mapping[str, int] | str | Path | None
+
+
+def _on_model(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    return session.run(inputs, on_command_level).outputs
+
+
+def _golden(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    return session.golden(inputs)
+
+
+def _on_rtl(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    from runtime.board.runs import RtlBackEnd
+
+    return session.run(inputs, RtlBackEnd()).outputs
+
+
+BACK_ENDS: dict[str, Run] = {"model": _on_model, "rtl": _on_rtl, "golden": _golden}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What torch.compile(..., options={...}) takes.
+
+    back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model of the compiled Graphs
+    machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
+    """
+
+    back_end: str = "model"
+    machine: Machine = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> "Options":
+        """Raises ValueError, in one line, for what means nothing."""
+        for name in given:
+            if name not in cls.__dataclass_fields__:
+                raise ValueError(unknown("option", str(name), list(cls.__dataclass_fields__)))
+        options = cls(**given)
+        if options.back_end not in BACK_ENDS:
+            raise ValueError(unknown("back end", str(options.back_end), list(BACK_ENDS)))
+        return options
+
+    @property
+    def config(self) -> MachineConfig:
+        if self.machine is None or isinstance(self.machine, MachineConfig):
+            return self.machine or DEFAULT
+        return MachineConfig.of(self.machine) if isinstance(self.machine, Mapping) else MachineConfig.load(self.machine)
+
+
+def eyrie(module: GraphModule, example_inputs: list[Tensor], *, options: Mapping[str, object] | None = None,
+          mode: str | None = None) -> Callable[..., tuple[Tensor, ...]]:
+    """A graph whose regions of int8 operators run on the machine; the rest is PyTorch's. Raises ValueError, in one
+    line, for options that mean nothing."""
+    if mode not in (None, "default"):
+        raise ValueError(f"mode {mode} is not one of this back end's: give options")
+    chosen = Options.of(options or {})
+    config, run = chosen.config, BACK_ENDS[chosen.back_end]
+    known = fixed_tensors(module, example_inputs)
+    found = regions_of(module, {node: array_of(tensor) for node, tensor in known.items()}, obstacle)
+    reasons, placed = dict(found.reasons), []
+    for region in found.regions:
+        name = f"region{len(placed)}"
+        try:
+            session = session_of(region.graph, f"torch-{name}", config)
+        except Failure as failure:
+            reasons |= {node: failure.what for node in region.nodes}
+            continue
+        placed.append((name, region, session))
+    report = report_of(module, placed, reasons)
+    modules = [OnMachine(session, run, _taken(region, known)) for _, region, session in placed]
+    for (name, region, _), on_machine in zip(placed, modules):
+        _place(module, f"eyrie_{name}", list(region.nodes), on_machine)
+    stable_topological_sort(module)
+    module.recompile()
+    keep(report, known.values())
+    return module.forward
+
+
+def obstacle(graph: Graph) -> str:
+    """Why the machine does not run a Graph, "" where it does."""
+    found = []
+    for compose in (True, False):
+        made = simplified(graph, compose)
+        found.append([f"{node.operator.name}: {reason}" for node in made.nodes for reason in of_operator(node, made)])
+    return found[-1][0] if all(found) else ""
+
+
+def _taken(region: Region, known: Mapping[Node, Tensor]) -> list[int | Tensor]:
+    """What the module that takes the place of a region does with its arguments."""
+    return [region.taken.index(node) if node in region.taken else known[node] for node in region.outside]
+
+
+def _place(module: GraphModule, name: str, nodes: list[Node], on_machine: OnMachine) -> None:
+    """Puts a module where nodes are."""
+    inner, taken, made = fuse_as_graphmodule(module, nodes, name)
+    insert_subgm(module, inner, taken, made, nodes[-1])
+    setattr(module, name, on_machine)
+    erase_nodes(module, nodes)
+
+
+torch._dynamo.register_backend(eyrie, name="eyrie")

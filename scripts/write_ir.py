@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what the compiler knows of a network at a level as text, to be read, changed and compiled from there.
+
+    eyrie ir MODEL LEVEL -o FILE [--config FILE] [--objective OBJECTIVE] [--effort N] [--batch N]
+
+`eyrie compile FILE -o DIR` goes on from it. docs/ir.md says what the levels are and how the text is written.
+"""
+
+import argparse
+import sys
+
+from compiler.command import add_choices
+from compiler.command_line import file_name
+from compiler.files import write_all
+from compiler.frontend.file import read_model
+from model.config import DEFAULT, MachineConfig
+from model.messages import about
+from runtime import progress
+from scripts.eyrie import main
+
+LEVELS = ("import", "passes", "groups", "segments")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument("level", choices=LEVELS, metavar="LEVEL", help=", ".join(LEVELS))
+    parser.add_argument("-o", "--output", type=file_name, metavar="FILE", required=True)
+    add_choices(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    read_model(options.model)
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    from compiler.levels import text_of
+    from compiler.network import compile_network
+
+    with progress.task(f"compiling {options.model.name}") as task, about(options.model):
+        work = compile_network(options.model, machine, options.objective, options.effort, options.batch,
+                               until=options.level, on_stage=task.say)
+        text = text_of(work, options.level)
+    write_all(options.output.parent, {options.output.name: text.encode()})
+    if not options.quiet:
+        print(options.output)
+
+
+if __name__ == "__main__":
+    sys.exit(main(["ir", *sys.argv[1:]]))
