@@ -7,6 +7,7 @@ with a latency of 30 cycles and a beat a cycle.
 """
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from compiler.cost import traffic
 from compiler.cost.counters import COUNTERS, commands_of, counted
@@ -98,7 +99,7 @@ def timed(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, in
 
 def _layers(steps: list[dict], passes: list[PassTimes], columns: int) -> list[LayerCost]:
     """A pass has a column of PEs until its last multiplication; one that does not take part goes on to the next pass,
-    if it takes part there, as soon as that is offered."""
+    if it takes part there, as soon as that is offered. Ends are rounded, not spans: their sum stays the whole."""
     last = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
     ends, spans = [0] * columns, []
     for times, behind in zip(passes, passes[1:]):
@@ -107,4 +108,5 @@ def _layers(steps: list[dict], passes: list[PassTimes], columns: int) -> list[La
         spans.append(sum(next_ends) - sum(ends))
         ends = next_ends
     spans.append(columns * last - sum(ends))
-    return [LayerCost(step["name"], round(sum(spans[n] for n in step["passes"]) / columns)) for step in steps]
+    done = [round(total / columns) for total in accumulate(sum(spans[n] for n in step["passes"]) for step in steps)]
+    return [LayerCost(step["name"], end - begin) for step, begin, end in zip(steps, [0, *done], done)]
