@@ -62,7 +62,7 @@ def test_fields_of_every_word_come_back(seed: int) -> None:
 
 
 def test_drawn_networks_round_trip(seed: int) -> None:
-    for drawn in islice(draw_networks(seed, 1 << 22), 8):
+    for drawn in islice(draw_networks(seed, 80_000), 8):
         text = to_text(drawn.commands)
         words = assemble(from_text(text))
         assert disassemble(words) == drawn.commands
