@@ -10,8 +10,8 @@ the first register write of the call to the end of its stream; what is predicted
 run. Leaves build/operators/summary.json (docs/summary.md). The exit code is 1 if an output is not the golden model's or
 a share is below its bar.
 
-With --compile it compiles operators that C programs have asked for (docs/operators.md), and prints what there is to know
-of each program, or writes all of them as a C source.
+With --compile it compiles operators that C programs have asked for (docs/operators.md), and prints what such a program
+has to know of each, or writes all of them as a C source.
 """
 
 import argparse
@@ -45,9 +45,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def compile_requests(options: argparse.Namespace) -> int:
-    from compiler.files import write_all
+    from compiler.files import check_file, write_all
     from scripts.operator_programs import answer, program_of, source_text
 
+    if options.c:
+        check_file(options.c)
     programs = [program_of(path) for path in options.compile]
     if options.c:
         write_all(options.c.parent, {options.c.name: source_text(programs).encode()})

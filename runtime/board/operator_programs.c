@@ -106,7 +106,8 @@ static bool read_network(FILE *answer, struct found *found) {
 static bool read_image(const char *path, struct found *found) {
   FILE *file = fopen(path, "rb");
   uint8_t *image = (uint8_t *)malloc(found->network.bytes);
-  const bool whole = file != NULL && image != NULL && fread(image, 1, found->network.bytes, file) == found->network.bytes;
+  const uint32_t bytes = found->network.bytes;
+  const bool whole = file != NULL && image != NULL && fread(image, 1, bytes, file) == bytes;
   if (file != NULL) (void)fclose(file);
   found->program.image = image;
   return whole;

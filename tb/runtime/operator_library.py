@@ -10,6 +10,7 @@ import numpy as np
 from eyrie.operators.requests import read_request
 
 from compiler.ir.image import Image
+from runtime.board.c_programs import PROGRAMS, includes
 from runtime.board.driver import RESULTS, U32, Network, Platform, described, typed
 from runtime.board.library import DRIVER, OPERATORS, WARNINGS
 from runtime.programs import compiled_graph
@@ -36,7 +37,8 @@ class FilterSetting(ctypes.Structure):
 
 
 class ConvolutionSetting(ctypes.Structure):
-    _fields_ = [("stride", U32 * 2), ("dilation", U32 * 2), ("pads", U32 * 4), ("groups", U32), ("fused", ctypes.c_int)]
+    _fields_ = [("stride", U32 * 2), ("dilation", U32 * 2), ("pads", U32 * 4), ("groups", U32),
+                ("fused", ctypes.c_int)]
 
 
 class PoolingSetting(ctypes.Structure):
@@ -85,17 +87,17 @@ class Programs(ctypes.Structure):
 
 
 def build(folder: Path) -> ctypes.CDLL:
-    """The library with the driver, and small limits; what C leaves undefined ends the process."""
+    """The library with the driver, a board's programs, and small limits; what C leaves undefined ends the process."""
     folder.mkdir(exist_ok=True)
     (folder / "shim.c").write_text(SHIM)
     path = folder / "operators.so"
     subprocess.run(["cc", "-std=c99", *WARNINGS, "-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-shared",
-                    "-fPIC", *(f"-D{name}={value}u" for name, value in LIMITS.items()), f"-I{DRIVER.parent}",
-                    f"-I{DRIVER}", folder / "shim.c", *DRIVER.glob("*.c"), *OPERATORS.glob("*.c"), "-o", path],
-                   check=True)
+                    "-fPIC", *(f"-D{name}={value}u" for name, value in LIMITS.items()), *includes(OPERATORS),
+                    folder / "shim.c", PROGRAMS, *DRIVER.glob("*.c"), *OPERATORS.glob("*.c"), "-o", path], check=True)
     found = typed(ctypes.CDLL(str(path)))
     found.size_of_handle.restype, found.stream_of.restype = ctypes.c_size_t, ctypes.POINTER(Stream)
     found.eyrie_get_message.restype = ctypes.c_char_p
+    found.eyrie_linked_programs.restype = ctypes.POINTER(Programs)
     found.eyrie_softmax.argtypes = [Pointer, ctypes.c_float, Pointer, Pointer]
     return found
 
@@ -163,9 +165,9 @@ class Handle:
         return self.library.eyrie_get_message(self.memory).decode()
 
     def descriptor(self, kind: str, *values: object) -> Descriptor:
-        made = Descriptor()
+        made, setting = Descriptor(), self.setting(kind, *values)
         assert self.call(f"create_{kind}_descriptor", ctypes.byref(made)) == "OK"
-        assert self.call(f"set_{kind}_descriptor", ctypes.byref(made), ctypes.byref(self.setting(kind, *values))) == "OK"
+        assert self.call(f"set_{kind}_descriptor", ctypes.byref(made), ctypes.byref(setting)) == "OK"
         return made
 
     def setting(self, kind: str, *values: object) -> ctypes.Structure:

@@ -62,7 +62,8 @@ static bool is_tensor(const struct eyrie_tensor_setting *of) {
 }
 
 static bool is_filter(const struct eyrie_filter_setting *of) {
-  if (eyrie_filter_bytes(of) == 0 || of->scales == NULL || (of->scale_count != 1 && of->scale_count != of->m)) return false;
+  if (eyrie_filter_bytes(of) == 0 || of->scales == NULL) return false;
+  if (of->scale_count != 1 && of->scale_count != of->m) return false;
   for (uint32_t n = 0; n < of->scale_count; n++)
     if (!is_scale(of->scales[n])) return false;
   return true;

@@ -134,7 +134,7 @@ static enum eyrie_result begin_tensor(struct eyrie_handle *handle, const struct 
                                       bool writes) {
   const struct eyrie_tensor_setting *setting = &tensor->descriptor->setting;
   if (tensor->descriptor->state != EYRIE_STATE_SET) return EYRIE_BAD_DESCRIPTOR;
-  if (count / setting->c != (size_t)setting->n * setting->h * setting->w || count % setting->c != 0) return EYRIE_BAD_SIZE;
+  if (count != (size_t)setting->n * setting->h * setting->w * setting->c) return EYRIE_BAD_SIZE; /* no overflow: set */
   return begin_copy(handle, tensor->place, eyrie_tensor_bytes(setting), writes);
 }
 
