@@ -60,7 +60,7 @@ def link_operators(source: Path, machine: MachineConfig, folder: Path, programs:
     """`link` of a program on the operator library; programs: the C source with eyrie_linked_programs, which compiles on
     demand if nothing is said."""
     sources = [source, BOARD / "environment.c", programs, *sorted(OPERATORS.glob("*.c"))]
-    return _link(sources, includes(OPERATORS), machine, folder)
+    return _link(sources, includes(), machine, folder)
 
 
 def _link(sources: list[Path], headers: list[str], machine: MachineConfig, folder: Path) -> Path:
@@ -71,9 +71,10 @@ def _link(sources: list[Path], headers: list[str], machine: MachineConfig, folde
     return program
 
 
-def includes(network: Path) -> list[str]:
-    """Where headers are found."""
-    return [f"-I{path}" for path in (DRIVER.parent, DRIVER, EXAMPLES, BOARD, network)]
+def includes(network: Path | None = None) -> list[str]:
+    """Where headers are found, that of a network, too."""
+    folders = (DRIVER.parent, DRIVER, OPERATORS, EXAMPLES, BOARD)
+    return [f"-I{path}" for path in (*folders, *([network] if network else []))]
 
 
 def call(program: Path, *arguments: object, setting: Setting | None = None) -> str:

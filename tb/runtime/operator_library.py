@@ -92,7 +92,7 @@ def build(folder: Path) -> ctypes.CDLL:
     (folder / "shim.c").write_text(SHIM)
     path = folder / "operators.so"
     subprocess.run(["cc", "-std=c99", *WARNINGS, "-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-shared",
-                    "-fPIC", *(f"-D{name}={value}u" for name, value in LIMITS.items()), *includes(OPERATORS),
+                    "-fPIC", *(f"-D{name}={value}u" for name, value in LIMITS.items()), *includes(),
                     folder / "shim.c", PROGRAMS, *DRIVER.glob("*.c"), *OPERATORS.glob("*.c"), "-o", path], check=True)
     found = typed(ctypes.CDLL(str(path)))
     found.size_of_handle.restype, found.stream_of.restype = ctypes.c_size_t, ctypes.POINTER(Stream)
