@@ -9,6 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from eyrie.operators import Status
+from eyrie.operators.descriptors import TensorSetting
+from eyrie.operators.launch import packed
 
 from model.encoding import IDENTITY, Register
 from model.status import Status as MachineStatus
@@ -46,6 +48,19 @@ def test_softmax(seed_: int, handle: OnModel, seed: int) -> None:
     np.testing.assert_array_equal(handle.get(made, shape), wanted)
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 5, 9), (1, 2, 4, 3), (1, 1, 1, 8192), (1, 2, 1, 8200)])
+def test_layout(shape: tuple[int, ...], handle: OnModel, seed: int) -> None:
+    """Tensors lie in the memory as Python's do, and lanes that hold no value are zero."""
+    values = drawn(np.random.default_rng(seed), *shape)
+    handle.machine.memory[:] = 0x55
+    wanted = packed(values, TensorSetting(*shape, SCALE)).view(np.uint8).ravel()
+    tensor = handle.put(values, SCALE)
+    begin = handle.machine.base + tensor.place
+    np.testing.assert_array_equal(handle.machine.memory[begin:][: wanted.size], wanted)
+    assert (handle.machine.memory[begin + wanted.size :] == 0x55).all()
+    np.testing.assert_array_equal(handle.get(tensor, shape), values)
+
+
 def test_constants_are_what_is_in_the_memory(handle: OnModel, compiler: Compiler, seed: int) -> None:
     """Their digest is that of what was copied last, and known to the program that is asked for."""
     rng, before = np.random.default_rng(seed), len(compiler.asked)
@@ -66,6 +81,24 @@ def test_constants_are_what_is_in_the_memory(handle: OnModel, compiler: Compiler
         assert len(compiler.asked) == before + number
         digest = hashlib.sha256(scales.tobytes() + hashlib.sha256(weights.tobytes()).digest()).hexdigest()
         assert f" constants={digest} " in compiler.asked[-1]
+
+
+def test_filters_that_an_operator_makes(handle: OnModel, seed: int) -> None:
+    """They are taken as it leaves them, though it has not run when the convolution is given."""
+    rng, scales = np.random.default_rng(seed), np.full(1, 0.005, np.float32)
+    relu, values = Relu(handle, rng, (1, 1, 8, 8)), drawn(rng, 1, 3, 3, 8)
+    filters = handle.filters(drawn(rng, 8, 1, 1, 8), scales)
+    filters.place = relu.made.place  # 8 pixels of 8 channels lie as 8 filters do
+    source, output = handle.put(values, SCALE), handle.tensor((1, 3, 3, 8), OUTPUT_SCALE)
+    of = handle.descriptor("convolution", (1, 1), (1, 1), (0,) * 4, 1, 0)
+    assert operator(handle, "convolution", of, source, filters, U32(NO_BIAS), output) == "OK", handle.message
+    assert relu.give() == "OK"
+    assert operator(handle, "convolution", of, source, filters, U32(NO_BIAS), output) == "OK", handle.message
+    weights = np.maximum(relu.values, 0).reshape(8, 1, 1, 8)
+    wanted = reference("CONV_2D", [values], [(SCALE, 0)], (1, 3, 3, 8), (OUTPUT_SCALE, 0), with_filters(
+        weights, scales, np.zeros(8, np.int32), 0), strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1,
+        padding=1)
+    np.testing.assert_array_equal(handle.get(output, (1, 3, 3, 8)), wanted)
 
 
 def test_a_full_memory(library: ctypes.CDLL, compiler: Compiler, seed: int) -> None:

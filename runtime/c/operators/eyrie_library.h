@@ -69,9 +69,6 @@ void eyrie_forget_programs(struct eyrie_handle *handle);
 /* Gives an operator to its stream; waits where the queue is full. */
 enum eyrie_result eyrie_add(struct eyrie_handle *handle, const struct eyrie_operation *operation);
 
-/* Waits until nothing runs on the machine; what waits stays. */
-enum eyrie_result eyrie_let_run(struct eyrie_handle *handle);
-
 /* Whether an operator that has not ended writes there. */
 bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place);
 

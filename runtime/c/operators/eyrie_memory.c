@@ -48,13 +48,13 @@ static void give(struct eyrie_handle *handle, struct eyrie_allocation *allocatio
     handle->allocations[n] = handle->allocations[n + 1];
 }
 
-/* The program that was used longest ago, but for the one that runs; NULL: there is none. */
+/* The program that was used longest ago; NULL: there is none. It may be the one that runs: whatever takes its place is
+ * written only when that has ended. */
 static struct eyrie_allocation *oldest_program(struct eyrie_handle *handle) {
   struct eyrie_allocation *found = NULL;
   for (uint32_t n = 0; n < handle->allocation_count; n++) {
     struct eyrie_allocation *each = &handle->allocations[n];
-    const bool runs = handle->running && each->program == handle->operations[handle->first_operation].program;
-    if (each->program != NULL && !runs && (found == NULL || each->used < found->used)) found = each;
+    if (each->program != NULL && (found == NULL || each->used < found->used)) found = each;
   }
   return found;
 }
@@ -69,15 +69,10 @@ static struct eyrie_allocation *room_for(struct eyrie_handle *handle, uint32_t b
 }
 
 enum eyrie_result eyrie_malloc(struct eyrie_handle *handle, uint32_t bytes, uint32_t *place) {
-  enum eyrie_result result = check_handle(handle);
-  if (result == EYRIE_OK && (bytes == 0 || place == NULL)) result = EYRIE_BAD_ARGUMENT;
+  const enum eyrie_result result = check_handle(handle);
   if (result != EYRIE_OK) return result;
-  struct eyrie_allocation *found = room_for(handle, bytes);
-  if (found == NULL && handle->running) { /* the program that runs may be in the way */
-    result = eyrie_let_run(handle);
-    if (result != EYRIE_OK) return result;
-    found = room_for(handle, bytes);
-  }
+  if (bytes == 0 || place == NULL) return EYRIE_BAD_ARGUMENT;
+  const struct eyrie_allocation *found = room_for(handle, bytes);
   if (found == NULL) return EYRIE_NO_MEMORY;
   *place = found->place;
   return EYRIE_OK;

@@ -118,10 +118,6 @@ static enum eyrie_result step(struct eyrie_handle *handle, uint32_t looks) {
   return EYRIE_OK;
 }
 
-enum eyrie_result eyrie_let_run(struct eyrie_handle *handle) {
-  return handle->running ? step(handle, EYRIE_LOOKS) : EYRIE_OK;
-}
-
 bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place) {
   for (uint32_t n = 0; n < handle->operation_count; n++)
     if (handle->operations[(handle->first_operation + n) % EYRIE_MOST_OPERATIONS].places[0] == place) return true;
