@@ -12,7 +12,7 @@ from compiler.plan.batch import Network
 from compiler.plan.bounds import port_busy
 from compiler.plan.estimates import Cost, Estimates
 from compiler.plan.flow import Flow
-from compiler.plan.pieces import in_pieces
+from compiler.plan.pieces import Pieces, ways_of
 from compiler.plan.segments import possible_segments
 from model.config import GLB_WORD_BYTES, MachineConfig
 
@@ -24,13 +24,20 @@ class GreedyPlanner:
         if images > 1:
             raise ValueError("the greedy plan is for one image: leave out --batch")
         self._estimates, self._machine = Estimates(machine, objective, port_busy(groups, machine)), machine
-        self._groups = in_pieces(groups, self._estimates)
+        self._groups = [piece for group in groups for piece in self._pieces(group)]
         names = frozenset(group.output.name for group in self._groups)
         self._flow = Flow(tuple(self._groups), in_dram=names)
 
     def cheapest(self, refused: frozenset) -> Network:
         """refused: keys of segments that could not be placed. Raises DoesNotFit."""
         return self._groups, [self._largest(n, refused) for n in range(len(self._groups))]
+
+    def _pieces(self, group: Group) -> Pieces:
+        """The group in one piece, or in the first that fit."""
+        for pieces in ways_of(group):
+            if all(any(map(self._estimates.of, possible_segments(Flow((piece,)), 0, True, 1))) for piece in pieces):
+                return pieces
+        return (group,)
 
     def _largest(self, n: int, refused: frozenset) -> Segment:
         """The segment of group n in fewest jobs; of those the cheapest."""

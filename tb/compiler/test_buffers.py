@@ -27,13 +27,15 @@ from compiler.command_line import what_is_wrong
 from compiler.frontend import tflite
 from compiler.frontend.file import load
 from compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work
-from compiler.ir.failure import Inconsistent
+from compiler.ir.failure import DoesNotFit, Inconsistent
+from compiler.network import compile_greedily
 from model.config import DEFAULT
 from runtime.folders import ROOT
 from runtime.shipped import MODEL
 from scripts.mobilenets import Layers
 from tb.common.machines import draw_machines, model_refusal
 from tb.common.random_graphs import draw_graph
+from tb.compiler.test_text import drawn
 from tb.scripts.commands import assert_refused, eyrie
 
 NETWORKS = int(os.environ.get("EYRIE_BUFFERS", "25"))
@@ -172,7 +174,7 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    """Of the pointwise half of block 4 on the machine with three levels: tiles of all loops, sums that come back."""
+    """Of the pointwise half of block 4 on the machine with three levels: sums come back from the buffer around."""
     step = next(step for step in compiled(load(MODEL), description.load(MACHINES[0])).steps if step.node.where == "#10")
     assert step.program.tree.levels == 3 and step.timing.moved["accumulators"]
     return step.program
@@ -260,3 +262,41 @@ def test_cycles_counted_by_hand() -> None:
     wide = replace(tree, memories=tuple(replace(memory, bytes=2 * memory.bytes) for memory in memories))
     doubled = timing_of(program_of(nest, wide, True))
     assert doubled.cycles == 8 + 4 * 32 + 5 and doubled.moved == timing.moved
+
+
+def test_commands(seed: int, tmp_path: Path) -> None:
+    """eyrie buffers says whether outputs match, and writes the array's description; eyrie ir --greedy writes a plan that
+    eyrie compile takes."""
+    model = tmp_path / "net.tflite"
+    model.write_bytes(drawn([seed, 5]))
+    ended = eyrie("buffers", model, "--machine", MACHINES[1], "--double-buffering", "--run")
+    assert ended.returncode == 0 and ended.stdout.splitlines()[-1] == "match"
+    assert eyrie("buffers", model, "-o", tmp_path / "array.buffers", "--quiet").returncode == 0
+    assert description.load(tmp_path / "array.buffers") == array_tree(DEFAULT)
+    assert eyrie("ir", model, "segments", "--greedy", "--effort", 4, "-o", tmp_path / "net.ir").returncode == 0
+    assert eyrie("compile", tmp_path / "net.ir", "-o", tmp_path / "net", "--quiet").returncode == 0
+    program = (tmp_path / "net" / "program.txt").read_text().splitlines()
+    assert program == compile_greedily(model, effort=4).text.splitlines()
+    (tmp_path / "bad.buffers").write_text("# Eyrie buffers\nmachine = Memory(name='a')")
+    assert_refused(eyrie("buffers", model, "--machine", tmp_path / "bad.buffers"),
+                   f"eyrie buffers: {tmp_path / 'bad.buffers'}:2:11: Memory lacks bytes, holds: give bytes=value")
+
+
+def test_exhaustion_is_no_worse_than_greed(seed: int) -> None:
+    """Nor is a tile outside its buffers, by either choice."""
+    rng, compared = np.random.default_rng(seed), 0
+    while compared < 20:
+        node = tflite.from_bytes(drawn([seed, compared])).nodes[0]
+        tree = drawn_tree(rng)
+        tree = replace(tree, units=tuple(replace(unit, rows=1, columns=1, filters=1, channels=1) for unit in tree.units))
+        partitioner = Partitioner(nest_of(node), tree, bool(rng.integers(2)))
+        try:
+            greedy, best = partitioner.greedy(), partitioner.exhaustive()
+        except DoesNotFit as failure:
+            assert failure.demand > failure.bound
+            compared += 1
+            continue
+        for found in (greedy, best):
+            assert all(partitioner.needed(memory, found.tiles) <= memory.bytes for memory in tree.memories)
+        assert partitioner.cycles(best, 1) <= partitioner.cycles(greedy, 1)
+        compared += 1
