@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with parameters of the array")
     parser.add_argument("--double-buffering", action="store_true", help="loads a tile while the one before is computed")
     parser.add_argument("--run", action="store_true",
-                        help="executes the tiles on drawn inputs, checks every buffer, and compares with the golden model")
+                        help="executes the tiles on drawn inputs, with all checks, and compares with the golden model")
     parser.add_argument("-o", "--output", type=file_name, metavar="FILE", help="where the machine's description goes")
 
 

@@ -79,9 +79,9 @@ class _Execution:
         if place.role not in memory.holds:
             raise self._wrong(f"buffer {memory.name} does not hold {place.role.value}")
         if size > place.bytes or place.address < 0 or place.address + place.bytes > memory.bytes:
-            raise self._wrong(f"{size} bytes of {place.role.value} at {place.address} in a place of {place.bytes} leave "
-                              f"buffer {memory.name} of {memory.bytes}" if size <= place.bytes else
-                              f"{size} bytes of {place.role.value} in a place of {place.bytes} of buffer {memory.name}")
+            what = f"{size} bytes of {place.role.value} in a place of {place.bytes} bytes"
+            raise self._wrong(f"{what} at {place.address} leave buffer {memory.name} of {memory.bytes}"
+                              if size <= place.bytes else f"{what} of buffer {memory.name}")
         if place.address % memory.alignment:
             raise self._wrong(f"{place.role.value} at {place.address} of buffer {memory.name}, of which addresses are "
                               f"multiples of {memory.alignment}")
@@ -164,8 +164,8 @@ class _Execution:
         """Values, and what is noted of their channels."""
         view = self._view(place, region)
         if not (view.owners == view.number).all():
-            raise self._wrong(f"{place.role.value} {_text(region)} is read in buffer {place.memory} before all of it is "
-                              "there, or when something else has taken its bytes")
+            raise self._wrong(f"{place.role.value} {_text(region)} is read in buffer {place.memory} before all of it "
+                              "is there, or when something else has taken its bytes")
         return view.values.copy(), view.channels.copy()
 
     def _write(self, place: Place, region: Region, values: np.ndarray, channels: np.ndarray | int) -> None:

@@ -89,28 +89,26 @@ class Nest:
     def _pads(self, tile: Tile) -> tuple[int, int, int, int]:
         """Top, bottom, left, right of the input's region."""
         found = []
-        shape = self.operands[Role.INPUT].shape
-        for of, stride, pad, span, size in zip(tile, self.window.stride, self.window.pads[::2], self.window.span, shape):
-            taken = _taken(of, stride, pad, span, size)
-            before = min((of[1] - of[0] - 1) * stride + span, max(0, pad - of[0] * stride))
-            found += [before, (of[1] - of[0] - 1) * stride + span - (taken[1] - taken[0]) - before]
+        shape, window = self.operands[Role.INPUT].shape, self.window
+        for of, stride, pad, span, size in zip(tile, window.stride, window.pads[::2], window.span, shape):
+            first, last = _taken(of, stride, pad, span, size)
+            whole = (of[1] - of[0] - 1) * stride + span
+            before = min(whole, max(0, pad - of[0] * stride))
+            found += [before, whole - (last - first) - before]
         return tuple(found)
 
 
 class _Weighted(Nest):
-    """Sums of products, rescaled by a table."""
+    """Sums of products, rescaled by a table; source: [H, W, C] of the input."""
 
-    def __init__(self, node: Node, work: Work, sizes: Sizes, filters: np.ndarray, window: Window,
-                 multiplier: int = 1) -> None:
+    def __init__(self, node: Node, work: Work, sizes: Sizes, source: tuple[int, ...], filters: np.ndarray,
+                 window: Window = Window(), multiplier: int = 1) -> None:
         super().__init__(node, work, sizes, window, multiplier)
         self._filters, self._zero_point = filters, node.inputs[0].zero_point
         self._parameters = node.operator.fixed_point(node.inputs, node.outputs)
-        rows, columns, channels = _map(node.inputs[0].shape)
-        if isinstance(node.operator, FullyConnected):
-            rows, columns, channels = sizes[ROWS], 1, sizes[CHANNELS]
         mixed = work is Work.CONVOLUTION
         self.operands |= {
-            Role.INPUT: Operand((rows, columns, channels), INT8, (ROWS, COLUMNS, CHANNELS if mixed else FILTERS)),
+            Role.INPUT: Operand(source, INT8, (ROWS, COLUMNS, CHANNELS if mixed else FILTERS)),
             Role.FILTERS: Operand(filters.shape, filters.dtype, (FILTERS, CHANNELS) if mixed else (FILTERS,)),
             Role.TABLE: Operand((sizes[FILTERS], ENTRIES), INT32, (FILTERS,)),
             Role.SUMS: Operand(sizes[:CHANNELS], INT32, (ROWS, COLUMNS, FILTERS))}
@@ -212,15 +210,16 @@ def _fully_connected(node: Node) -> Nest | None:
         return None
     outputs, inputs = operator.filters.shape
     sizes = node.outputs[0].size // outputs, 1, outputs, inputs
-    return _Weighted(node, Work.CONVOLUTION, sizes, operator.filters[:, None, None], Window())
+    return _Weighted(node, Work.CONVOLUTION, sizes, (sizes[ROWS], 1, inputs), operator.filters[:, None, None])
 
 
 def _convolution(node: Node) -> Nest | None:
-    operator, made, channels = node.operator, node.outputs[0].shape[1:], node.inputs[0].shape[3]
+    operator, made, source = node.operator, node.outputs[0].shape[1:], node.inputs[0].shape[1:]
+    how, channels = (source, operator.filters, window_of(operator)), source[2]
     if isinstance(operator, DepthwiseConv2D):
-        return _Weighted(node, Work.DEPTHWISE, (*made, 1), operator.filters, window_of(operator), made[2] // channels)
+        return _Weighted(node, Work.DEPTHWISE, (*made, 1), *how, made[2] // channels)
     if isinstance(operator, Conv2D) and operator.filters.shape[3] == channels:
-        return _Weighted(node, Work.CONVOLUTION, (*made, channels), operator.filters, window_of(operator))
+        return _Weighted(node, Work.CONVOLUTION, (*made, channels), *how)
     return None
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network on a machine that is described by its buffers: operator by operator, each from DRAM to DRAM. What the machine
-does not do, or has no room for, the host does."""
+"""A network on a machine that is described by its buffers: operator by operator, each from DRAM to DRAM. What the
+machine does not do, or has no room for, the host does."""
 
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ class Compiled:
         return [values[tensor.name] for tensor in self.graph.outputs]
 
     def __str__(self) -> str:
-        """A table of the operators: tiles are rows x columns x filters x channels, a level of buffers behind the other."""
+        """A table of the operators: tiles are rows x columns x filters x channels, level by level from DRAM on."""
         names = [memory.name for memory in self.tree.memories]
         lines = [["", "operator", "tiles", "cycles", "computing", *names]]
         for step in self.steps:
@@ -73,7 +73,8 @@ class Compiled:
             moved = [f"{step.timing.moved[name]:,}" for name in names]
             lines.append([*head, tiles, f"{step.timing.cycles:,}", f"{step.timing.computing:,}", *moved])
         computing = sum(step.timing.computing for step in self.steps if step.timing)
-        lines.append(["", "all", "", f"{self.cycles:,}", f"{computing:,}", *(f"{self.moved[name]:,}" for name in names)])
+        moved = [f"{self.moved[name]:,}" for name in names]
+        lines.append(["", "all", "", f"{self.cycles:,}", f"{computing:,}", *moved])
         whole = [line for line in lines if len(line) == len(lines[0])]
         widths = [max(len(line[column]) for line in whole) for column in range(len(lines[0]))]
         return "\n".join(_aligned(line, widths) for line in lines)

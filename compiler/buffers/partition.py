@@ -119,8 +119,8 @@ class Partitioner:
         for memory in (memory for memory in self.tree.memories if self.tree.depth(memory) == depth):
             for role in (role for role in memory.holds if role in self.nest.operands and role is not Role.SUMS):
                 loops = self.nest.operands[role].loops
-                last = max((place for place, loop in enumerate(order) if loop in loops and counts[loop] > 1), default=-1)
-                times = prod(counts[loop] for loop in order[: last + 1])
+                cut = [place for place, loop in enumerate(order) if loop in loops and counts[loop] > 1]
+                times = prod(counts[loop] for loop in order[: max(cut, default=-1) + 1])
                 cycles += times * (memory.latency + self.nest.largest(role, tile) / memory.width)
         return cycles
 

@@ -17,9 +17,9 @@ from runtime.shipped import MODEL
 from scripts import mobilenets
 from scripts.studies.section import NOT_HAD, Row, Section, Table
 
-SOURCE = """H. Lan, The study of the programming method for deep learning processors (in Chinese), dissertation, University
-of Chinese Academy of Sciences, 2018, chapter 5: registered buffers, greedy partition and automatic double buffering. What
-is taken from it is in docs/buffers.md."""
+SOURCE = """H. Lan, The study of the programming method for deep learning processors (in Chinese), dissertation,
+University of Chinese Academy of Sciences, 2018, chapter 5: registered buffers, greedy partition and automatic double
+buffering. What is taken from it is in docs/buffers.md."""
 SEARCHED = ("#0", "#9", "#10", "#22")  # operators of the shipped network whose tiles are all tried
 SEARCHED_ON = "vectors"
 NETWORKS = ("mobilenet_v1_0.25_96", "mobilenet_v2_0.35_96")
@@ -90,7 +90,7 @@ def _plans(folder: Path) -> Table:
         rows.append(Row(f"{path.stem}: performance", "70.8 % to 97.7 %", f"{100 * exact.cycles / greedy.cycles:.1f} %: "
                         f"{greedy.cycles:,} cycles and {greedy.dram_bytes:,} DRAM bytes, planned {exact.cycles:,} and "
                         f"{exact.dram_bytes:,}", "there: of instructions written by hand, on three other machines"))
-    text = """The array itself, cycles as predicted: each group by itself, from DRAM to DRAM, in the largest tiles that fit,
-the next one loaded meanwhile (`eyrie ir --greedy`), against the plan that the compiler searches for. For the second and
-third network places are searched for with `--effort 80`, to keep this page quick to make."""
+    text = """The array itself, cycles as predicted: each group by itself, from DRAM to DRAM, in the largest tiles that
+fit, the next one loaded meanwhile (`eyrie ir --greedy`), against the plan that the compiler searches for. For the second
+and third network places are searched for with `--effort 80`, to keep this page quick to make."""
     return Table("Greedy plans on the array, section 5.3.2.3", text, tuple(rows))

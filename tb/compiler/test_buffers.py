@@ -18,8 +18,8 @@ import pytest
 from compiler.buffers import description
 from compiler.buffers.array import array_tree
 from compiler.buffers.execution import execute
-from compiler.buffers.nests import CHANNELS, nest_of
-from compiler.buffers.network import Step, compiled
+from compiler.buffers.nests import nest_of
+from compiler.buffers.network import compiled
 from compiler.buffers.partition import Partitioner
 from compiler.buffers.program import Compute, Load, Program, Store, program_of
 from compiler.buffers.timing import timing_of
@@ -158,8 +158,8 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
             ([f"a = Memory(name='a', bytes=9, holds=({holds}))",
               "b = Memory(name='b', bytes=9, holds=(Role.INPUT,))",
               "machine = BufferTree(name='m', memories=(a, b), units=())"],
-             "4:11: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that hold "
-             "it lie behind each other"),
+             "4:11: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that "
+             "hold it lie behind each other"),
             (["a = Unit(works=(Work.POOL,), rows=0)"],
              "2:5: no Unit is like that: rows, columns, filters and channels of a unit are 1 or more, its latency 0 or "
              "more"),
@@ -210,7 +210,7 @@ def test_wrong_places_are_caught(program: Program) -> None:
     room = program.tree.memory(load.place.memory).bytes
     for place, said in (
             (replace(load.place, address=room // 16 * 16), f"leave buffer {load.place.memory} of {room}$"),
-            (replace(load.place, bytes=load.place.bytes // 2), rf"in a place of {load.place.bytes // 2} of buffer"),
+            (replace(load.place, bytes=load.place.bytes // 2), rf"in a place of {load.place.bytes // 2} bytes of buffer"),
             (replace(load.place, address=1), "at 1 of buffer scratchpad, of which addresses are multiples of 16$"),
             (replace(load.place, memory="queue"), "buffer queue does not hold|goes no other way than through weights$"),
             (replace(load.place, role=Role.FILTERS), "buffer scratchpad does not hold filters$")):
@@ -223,7 +223,8 @@ def test_a_tile_larger_than_its_buffer_is_caught() -> None:
     graph, tree = load(MODEL), array_tree(DEFAULT)
     program = compiled(graph, tree).steps[0].program
     for memory in tree.memories:
-        small = replace(memory, bytes=Partitioner(program.nest, tree, False).needed(memory, program.partition.tiles) - 1)
+        needed = Partitioner(program.nest, tree, False).needed(memory, program.partition.tiles)
+        small = replace(memory, bytes=needed - 1)
         memories = tuple(small if each is memory else each for each in tree.memories)
         with pytest.raises(Inconsistent, match=f"leave buffer {memory.name} of {small.bytes}$"):
             execute(replace(program, tree=replace(tree, memories=memories)), values(program))
@@ -265,8 +266,8 @@ def test_cycles_counted_by_hand() -> None:
 
 
 def test_commands(seed: int, tmp_path: Path) -> None:
-    """eyrie buffers says whether outputs match, and writes the array's description; eyrie ir --greedy writes a plan that
-    eyrie compile takes."""
+    """eyrie buffers says whether outputs match, and writes the array's description; eyrie ir --greedy writes a plan
+    that eyrie compile takes."""
     model = tmp_path / "net.tflite"
     model.write_bytes(drawn([seed, 5]))
     ended = eyrie("buffers", model, "--machine", MACHINES[1], "--double-buffering", "--run")
@@ -288,7 +289,7 @@ def test_exhaustion_is_no_worse_than_greed(seed: int) -> None:
     while compared < 20:
         node = tflite.from_bytes(drawn([seed, compared])).nodes[0]
         tree = drawn_tree(rng)
-        tree = replace(tree, units=tuple(replace(unit, rows=1, columns=1, filters=1, channels=1) for unit in tree.units))
+        tree = replace(tree, units=tuple(Unit(works=unit.works) for unit in tree.units))
         partitioner = Partitioner(nest_of(node), tree, bool(rng.integers(2)))
         try:
             greedy, best = partitioner.greedy(), partitioner.exhaustive()
