@@ -101,9 +101,9 @@ class Nest:
 class _Weighted(Nest):
     """Sums of products, rescaled by a table; source: [H, W, C] of the input."""
 
-    def __init__(self, node: Node, work: Work, sizes: Sizes, source: tuple[int, ...], filters: np.ndarray,
-                 window: Window = Window(), multiplier: int = 1) -> None:
-        super().__init__(node, work, sizes, window, multiplier)
+    def __init__(self, node: Node, work: Work, sizes: Sizes, source: tuple[int, ...], filters: np.ndarray) -> None:
+        window = window_of(node.operator) if isinstance(node.operator, Windowed) else Window()
+        super().__init__(node, work, sizes, window, sizes[FILTERS] // source[2] if work is Work.DEPTHWISE else 1)
         self._filters, self._zero_point = filters, node.inputs[0].zero_point
         self._parameters = node.operator.fixed_point(node.inputs, node.outputs)
         mixed = work is Work.CONVOLUTION
@@ -215,11 +215,10 @@ def _fully_connected(node: Node) -> Nest | None:
 
 def _convolution(node: Node) -> Nest | None:
     operator, made, source = node.operator, node.outputs[0].shape[1:], node.inputs[0].shape[1:]
-    how, channels = (source, operator.filters, window_of(operator)), source[2]
     if isinstance(operator, DepthwiseConv2D):
-        return _Weighted(node, Work.DEPTHWISE, (*made, 1), *how, made[2] // channels)
-    if isinstance(operator, Conv2D) and operator.filters.shape[3] == channels:
-        return _Weighted(node, Work.CONVOLUTION, (*made, channels), *how)
+        return _Weighted(node, Work.DEPTHWISE, (*made, 1), source, operator.filters)
+    if isinstance(operator, Conv2D) and operator.filters.shape[3] == source[2]:
+        return _Weighted(node, Work.CONVOLUTION, (*made, source[2]), source, operator.filters)
     return None
 
 
