@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A region of an FX graph as a module: int8 tensors go to the machine and come back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from runtime.regions import Run
 from runtime.session import Session
-
-Run = Callable[[Session, list[np.ndarray]], list[np.ndarray]]
 
 
 class OnMachine(nn.Module):

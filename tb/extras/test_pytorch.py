@@ -22,9 +22,9 @@ from compiler.ir.graph import Graph
 from compiler.ir.tensor import Constant
 from compiler.network import compile_network
 from runtime.folders import ROOT
-from runtime.pytorch.backend import obstacle
 from runtime.pytorch.convert import graph_of_model
 from runtime.pytorch.tensors import array_of, fixed_tensors
+from runtime.regions import obstacle
 from tb.extras.pytorch_networks import MobileNetV2, ResNet8, TwoWays, WithTransform, stripes, trained
 
 pytest.importorskip("torchao", reason="make extra-pytorch")
@@ -215,7 +215,7 @@ def test_weights_that_have_changed_are_refused(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"back_end": "chip"}, "no back end is named 'chip': there are model, rtl, golden"),
+    ({"back_end": "chip"}, "no back end is named 'chip': there are model, rtl, golden, c"),
     ({"machin": None}, "no option is named 'machin': did you mean 'machine'?"),
 ])
 def test_options_that_mean_nothing(options: dict, message: str) -> None:
