@@ -10,7 +10,6 @@ from tvm import relax
 
 from compiler.frontend.tvm.read import graph_of_steps
 from compiler.frontend.tvm.steps import CODE_GENERATOR, steps_of
-from compiler.ir.failure import Failure
 from model.config import MachineConfig
 from runtime.regions import BACK_ENDS, session_of
 from runtime.tvm.partition import BACK_END, MACHINE
@@ -19,7 +18,7 @@ from runtime.tvm.partition import BACK_END, MACHINE
 @tvm.register_global_func(f"relax.ext.{CODE_GENERATOR}", override=True)
 def generate(functions: Sequence[relax.Function], options: Mapping[str, object], names: Mapping) -> list:
     """Registers what calls the machine under the name of each function. There are no modules to link: the machine is
-    in this process. Raises Failure for functions that `partitioned` did not make."""
+    in this process. Raises ValueError for functions that `partitioned` did not make."""
     for function in functions:
         tvm.register_global_func(str(function.attrs["global_symbol"]), _call_of(function), override=True)
     return []
@@ -28,7 +27,7 @@ def generate(functions: Sequence[relax.Function], options: Mapping[str, object],
 def _call_of(function: relax.Function) -> Callable[..., None]:
     """Takes the function's tensors and, behind them, those to write what it makes to."""
     if BACK_END not in function.attrs:
-        raise Failure("a function for the code generator eyrie is not compiled", remedy="call eyrie.tvm.partitioned")
+        raise ValueError("a function for the code generator eyrie is not compiled: call eyrie.tvm.partitioned")
     run = BACK_ENDS[str(function.attrs[BACK_END])]
     machine = MachineConfig.of(json.loads(str(function.attrs[MACHINE])))
     name, count = str(function.attrs["global_symbol"]), len(function.params)

@@ -14,6 +14,7 @@ from runtime.diagrams.diagram import Box, Diagram, Line, Meaning
 from runtime.diagrams.networks import END, HOST, MACHINE, MODEL
 from runtime.diagrams.svg import drawn
 from runtime.tvm.partition import SYMBOL
+from runtime.tvm.report import computing
 
 
 def picture(before: ir.IRModule, after: ir.IRModule, function: str = "main") -> str:
@@ -25,10 +26,8 @@ def picture(before: ir.IRModule, after: ir.IRModule, function: str = "main") -> 
 
 
 def _legend(module: ir.IRModule, steps: Steps, hues: dict[str, str]) -> list[Meaning]:
-    fixed = settled(steps)
-
     def said(where: str, part: str) -> str:
-        count = sum(step.part == part and step.made.name not in fixed for step in steps.steps)
+        count = sum(step.part == part for step in computing(steps))
         return f"{where}: {count} {'operator' if count == 1 else 'operators'}"
 
     entries = [Meaning(hue, said(f"machine, {module[part].attrs[SYMBOL].rpartition('_')[0]}", part)) for part, hue in hues.items()]

@@ -47,6 +47,13 @@ class Call:
     def numbers(self, attribute: str) -> Shape:
         return tuple(map(int, self[attribute]))
 
+    @property
+    def pads(self) -> Shape:
+        """Before and after along each axis: Relax has all of those before first."""
+        flat = self.numbers("padding")
+        rank = len(flat) // 2
+        return tuple(pad for pair in zip(flat[:rank], flat[rank:]) for pad in pair)
+
     def is_constant(self, operand: object) -> bool:
         return not isinstance(operand, Value) or operand.name in self.settled
 

@@ -44,7 +44,7 @@ def _conv(layout: str, kernel: str) -> Translation:
             raise Unsupported(f"its layouts are {call['data_layout']} and {call['kernel_layout']}, not {layout} and "
                               f"{kernel}: see ConvertLayout")
         return [call.make("conv", call.operand(0), call.operand(1), strides=call.numbers("strides"),
-                          pads=call.numbers("padding"), dilations=call.numbers("dilation"), groups=int(call["groups"]))]
+                          pads=call.pads, dilations=call.numbers("dilation"), groups=int(call["groups"]))]
 
     return translate
 
@@ -108,8 +108,7 @@ def _pool(kind: str, layout: str) -> Translation:
             raise Unsupported(f"its layout is {call['layout']}, not {layout}")
         if set(call.numbers("dilation")) != {1}:
             raise Unsupported("its windows have gaps")
-        kernel, pads = call.numbers("pool_size"), call.numbers("padding")
-        form = {"kernel": kernel, "strides": call.numbers("strides"), "pads": pads}
+        form = {"kernel": call.numbers("pool_size"), "strides": call.numbers("strides"), "pads": call.pads}
         _check_windows(call, **form)
         if kind == "average_pool":
             form["count_pads"] = bool(call["count_include_pad"])
@@ -120,8 +119,8 @@ def _pool(kind: str, layout: str) -> Translation:
 
 def _check_windows(call: Call, kernel: tuple, strides: tuple, pads: tuple) -> None:
     """Raises Unsupported where rounding up makes more windows than lie inside."""
-    source, rank = call.shape(call.operand(0))[2:], len(kernel)
-    inside = tuple((size + pads[n] + pads[n + rank] - kernel[n]) // strides[n] + 1 for n, size in enumerate(source))
+    source = call.shape(call.operand(0))[2:]
+    inside = tuple((size + sum(pads[2 * n : 2 * n + 2]) - kernel[n]) // strides[n] + 1 for n, size in enumerate(source))
     if inside != call.made_shape[2:]:
         raise Unsupported("its windows reach over the edge (ceil_mode)")
 
