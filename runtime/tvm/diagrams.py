@@ -30,7 +30,8 @@ def _legend(module: ir.IRModule, steps: Steps, hues: dict[str, str]) -> list[Mea
         count = sum(step.part == part for step in computing(steps))
         return f"{where}: {count} {'operator' if count == 1 else 'operators'}"
 
-    entries = [Meaning(hue, said(f"machine, {module[part].attrs[SYMBOL].rpartition('_')[0]}", part)) for part, hue in hues.items()]
+    names = {part: module[part].attrs[SYMBOL].rpartition("_")[0] for part in hues}
+    entries = [Meaning(hue, said(f"machine, {names[part]}", part)) for part, hue in hues.items()]
     return [*entries, Meaning(HOST, said("TVM", ""))]
 
 
@@ -67,7 +68,7 @@ def _diagram(title: str, steps: Steps, hues: dict[str, str] | None) -> Diagram:
 def _lines(members: Sequence[Step]) -> tuple[Line, ...]:
     """The operators of a box, those of scales only where there are no others, and what the last one makes."""
     named = [step for step in members if step.operator not in (QUANTIZE, DEQUANTIZE)] or [members[-1]]
-    lines = [Line(step.operator, step.where, strong=True) for step in named]
+    lines = [Line(step.operator, strong=True) for step in named]
     return *lines, Line(_form(members[-1].made), _scale(members[-1]))
 
 

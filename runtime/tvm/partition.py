@@ -10,7 +10,6 @@ from tvm.relax import transform
 from compiler.frontend.tvm.read import graph_of_steps
 from compiler.frontend.tvm.steps import CODE_GENERATOR, DEQUANTIZE, steps_of, steps_of_match
 from compiler.frontend.tvm.units import patterns_of, reason_of
-from compiler.ir.failure import Failure
 from eyrie.machines import Machine, machine_of
 from model.config import MachineConfig
 from model.messages import unknown
@@ -18,7 +17,7 @@ from runtime.programs import contents_of
 from runtime.regions import BACK_ENDS, obstacle, session_of
 
 # Attributes of functions.
-BACK_END, MACHINE, REASON, SYMBOL = "eyrie.back_end", "eyrie.machine", "eyrie.reason", "global_symbol"
+BACK_END, MACHINE, SYMBOL = "eyrie.back_end", "eyrie.machine", "global_symbol"
 
 
 def partitioned(module: ir.IRModule, back_end: str = "model", machine: Machine = None) -> ir.IRModule:
@@ -29,7 +28,8 @@ def partitioned(module: ir.IRModule, back_end: str = "model", machine: Machine =
     back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model; c: portable C
     machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
 
-    Raises ValueError, in one line, for arguments that mean nothing.
+    Raises ValueError, in one line, for arguments that mean nothing, and for a part that does not compile: one with
+    weights that the machine has no room for.
     """
     if back_end not in BACK_ENDS:
         raise ValueError(unknown("back end", str(back_end), list(BACK_ENDS)))
@@ -42,10 +42,9 @@ def partitioned(module: ir.IRModule, back_end: str = "model", machine: Machine =
     units = [transform.FusionPattern(f"{CODE_GENERATOR}.unit", pattern, {}, _is_supported) for pattern in patterns]
     module = transform.MergeCompositeFunctions()(transform.FuseOpsByPattern(units, bind_constants=True)(module))
     for number, (variable, function) in enumerate(functions_of(module)):
-        attributes = _compiled(number, function, back_end, config)
-        for key, value in attributes.items():
+        for key, value in _compiled(number, function, back_end, config).items():
             function = function.with_attr(key, value)
-        module.update_func(variable, function if BACK_END in attributes else function.without_attr("Codegen"))
+        module.update_func(variable, function)
     return module
 
 
@@ -67,10 +66,7 @@ def _compiled(number: int, function: relax.Function, back_end: str, machine: Mac
     graph, sizes = graph_of_steps(steps_of(function)), json.dumps(machine.as_dict())
     digest = hashlib.sha256(contents_of(graph) + f"\0{back_end}\0{sizes}".encode()).hexdigest()[:16]
     name = f"{CODE_GENERATOR}_{number}_{digest}"
-    try:
-        session_of(graph, f"tvm-part{number}", machine)
-    except Failure as failure:
-        return {REASON: failure.what}
+    session_of(graph, f"tvm-part{number}", machine)
     return {BACK_END: back_end, MACHINE: sizes, SYMBOL: name}
 
 

@@ -13,7 +13,7 @@ from compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, steps
 from compiler.frontend.tvm.units import reason_of, units_of
 from model.config import MachineConfig
 from runtime.regions import obstacle, session_of
-from runtime.tvm.partition import MACHINE, REASON, SYMBOL, functions_of, relax_functions
+from runtime.tvm.partition import MACHINE, SYMBOL, functions_of, relax_functions
 
 NOT_QUANTISED = "it is not between int8 values"
 
@@ -83,14 +83,13 @@ def _on_machine(function: relax.Function) -> OnMachine:
 
 def _in_tvm(function: relax.Function, module: ir.IRModule) -> Iterable[InTVM]:
     steps = steps_of(function, module)
-    of_all = str(function.attrs[REASON]) if function.attrs and REASON in function.attrs else ""
     reasons: dict[str, str] = {}
     for unit in units_of(steps):
         found = reason_of(unit.steps, obstacle) or "what it makes is read elsewhere, too"
         reasons |= {step.made.name: found for step in unit.steps.steps}
     for step in computing(steps):
         if not step.part:
-            yield InTVM(step.made.name, step.operator, of_all or reasons.get(step.made.name, NOT_QUANTISED))
+            yield InTVM(step.made.name, step.operator, reasons.get(step.made.name, NOT_QUANTISED))
 
 
 def computing(steps: Steps) -> list[Step]:

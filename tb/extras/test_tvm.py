@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules of TVM through the partition, held to TVM's own results and to the golden model."""
 
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as xml
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +21,7 @@ from tvm import ir, relax
 from compiler.frontend.file import load
 from compiler.frontend.tvm.read import graph_of_steps
 from compiler.frontend.tvm.steps import steps_of
+from compiler.ir.failure import DoesNotFit
 from compiler.ir.graph import Graph
 from runtime.diagrams.networks import HOST, MACHINE
 from runtime.folders import ROOT
@@ -186,8 +190,8 @@ OPERATORS: dict[str, Callable[[relax.Expr], relax.Expr]] = {
     "adaptive to one": lambda x: op.nn.adaptive_avg_pool2d(x, (1, 1)),
     "mean": lambda x: op.mean(x, [2, 3]), "mean, kept": lambda x: op.mean(x, [2, 3], True),
     "flatten": lambda x: op.nn.batch_flatten(op.mean(x, [2, 3], True)),
-    "squeeze": lambda x: op.squeeze(op.mean(x, [2, 3], True), [2]), "permute": lambda x: op.permute_dims(x, [0, 1, 3, 2]),
-    "pad": lambda x: op.nn.pad(x, (0, 0, 1, 0, 2, 1, 0, 3), pad_value=0.4),
+    "squeeze": lambda x: op.squeeze(op.mean(x, [2, 3], True), [2]),
+    "permute": lambda x: op.permute_dims(x, [0, 1, 3, 2]), "pad": lambda x: op.nn.pad(x, (0, 0, 1, 0, 2, 1, 0, 3), pad_value=0.4),
     "slice": lambda x: op.strided_slice(x, [1, 3], [1, 2], [6, 9], [2, 1]),
     "concat": lambda x: op.concat([x, op.nn.relu(x)], 1),
     "add constant": lambda x: op.add(x, constant(np.linspace(-1, 1, 6).reshape(6, 1, 1), "float32")),
@@ -340,6 +344,15 @@ def test_a_value_that_is_read_elsewhere() -> None:
     assert "nn.relu: what it makes is read elsewhere, too" in reasons(make)
 
 
+def test_a_part_that_does_not_compile(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(*_: object) -> None:
+        raise DoesNotFit("a layer needs more than there is")
+
+    monkeypatch.setattr("runtime.tvm.partition.session_of", too_large)
+    with pytest.raises(ValueError, match="^a layer needs more than there is$"):
+        eyrie.tvm.partitioned(small(seed))
+
+
 def test_what_means_nothing(seed: int) -> None:
     module = small(seed)
     with pytest.raises(ValueError, match="no back end is named 'chip': there are model, rtl, golden, c"):
@@ -351,6 +364,16 @@ def test_what_means_nothing(seed: int) -> None:
     split.update_func(variable, function.without_attr("eyrie.back_end"))
     with pytest.raises(ValueError, match="call eyrie.tvm.partitioned"):
         relax.transform.RunCodegen()(split)
+
+
+def test_one_line_without_the_package(tmp_path: Path) -> None:
+    """tvm that cannot be imported is as good as none."""
+    script = ("import sys\nclass No:\n def find_spec(self, name, path=None, target=None):\n"
+              "  if name == 'tvm': raise ModuleNotFoundError('no', name='tvm')\n"
+              "sys.meta_path.insert(0, No())\nimport eyrie.tvm")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path,
+                          env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'runtime' / 'python'}"})
+    assert done.stderr.endswith("tvm is not installed: make extra-tvm\n")
 
 
 def test_the_module_stays_as_it_is(seed: int) -> None:

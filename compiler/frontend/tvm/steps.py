@@ -7,13 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-
-from compiler.frontend.extra import require
-
-for _package in ("tvm", "tvm.relax"):
-    require(_package)
-from tvm import ir, relax  # noqa: E402
-from tvm.tirx import FloatImm, IntImm  # noqa: E402
+from tvm import ir, relax
+from tvm.tirx import FloatImm, IntImm
 
 CODE_GENERATOR = "eyrie"  # the name by which Relax knows it
 QUANTIZE, DEQUANTIZE = "quantize", "dequantize"

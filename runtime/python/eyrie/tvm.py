@@ -7,10 +7,13 @@
     ready = relax.transform.RunCodegen()(split)
 """
 
-from runtime.regions import BACK_ENDS
-from runtime.tvm.codegen import generate
-from runtime.tvm.diagrams import picture
-from runtime.tvm.partition import partitioned
-from runtime.tvm.report import InTVM, OnMachine, Report, report
+from compiler.frontend.extra import require
+
+require("tvm")
+from runtime.regions import BACK_ENDS  # noqa: E402
+from runtime.tvm.codegen import generate  # noqa: E402
+from runtime.tvm.diagrams import picture  # noqa: E402
+from runtime.tvm.partition import partitioned  # noqa: E402
+from runtime.tvm.report import InTVM, OnMachine, Report, report  # noqa: E402
 
 __all__ = ["BACK_ENDS", "InTVM", "OnMachine", "Report", "generate", "partitioned", "picture", "report"]
