@@ -3,7 +3,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -13,14 +12,13 @@ from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, 
 
 from compiler.frontend.pytorch.regions import Region, regions_of
 from compiler.ir.failure import Failure
-from model.config import DEFAULT, MachineConfig
+from model.config import MachineConfig
 from model.messages import unknown
+from runtime.machines import Machine, machine_of
 from runtime.pytorch.region import OnMachine
 from runtime.pytorch.report import keep, report_of
 from runtime.pytorch.tensors import array_of, fixed_tensors
 from runtime.regions import BACK_ENDS, obstacle, session_of
-
-Machine = MachineConfig | Mapping[str, int] | str | Path | None
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,7 @@ class Options:
 
     @property
     def config(self) -> MachineConfig:
-        if self.machine is None or isinstance(self.machine, MachineConfig):
-            return self.machine or DEFAULT
-        return MachineConfig.of(self.machine) if isinstance(self.machine, Mapping) else MachineConfig.load(self.machine)
+        return machine_of(self.machine)
 
 
 def eyrie(module: GraphModule, example_inputs: list[Tensor], *, options: Mapping[str, object] | None = None,

@@ -44,5 +44,5 @@ def to_machine(values: Tensor) -> np.ndarray:
 
 def from_machine(values: np.ndarray) -> Tensor:
     """Of [N, 1, ...]."""
-    made = torch.from_numpy(np.ascontiguousarray(values[:, 0]))
+    made = torch.from_numpy(np.array(values[:, 0]))
     return made.permute(0, 3, 1, 2).contiguous() if made.dim() == 4 else made

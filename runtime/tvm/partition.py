@@ -10,9 +10,9 @@ from tvm.relax import transform
 from compiler.frontend.tvm.read import graph_of_steps
 from compiler.frontend.tvm.steps import CODE_GENERATOR, DEQUANTIZE, steps_of, steps_of_match
 from compiler.frontend.tvm.units import patterns_of, reason_of
-from eyrie.machines import Machine, machine_of
 from model.config import MachineConfig
 from model.messages import unknown
+from runtime.machines import Machine, machine_of
 from runtime.programs import contents_of
 from runtime.regions import BACK_ENDS, obstacle, session_of
 
