@@ -11,6 +11,7 @@ pytest.importorskip("tvm", reason="make extra-tvm")
 import eyrie.tvm
 from tvm import ir, relax
 
+from compiler.frontend.tvm.operators import OPERATORS as TRANSLATIONS
 from tb.extras.tvm_networks import Module, constant, op, run
 
 pytestmark = pytest.mark.extra("tvm")
@@ -109,3 +110,15 @@ def test_linear(turn: bool, seed: int) -> None:
         return module.through(op.add(made, constant(rng.normal(0, 1, 20), "float32")), 0.03, 3)
 
     held_to_tvm(Module((2, 48)).module(make), 0.03, seed)
+
+
+@pytest.mark.parametrize(("kind", "operator", "wrong"), [
+    ("tanh", "tanh", "erf"), ("leaky", "nn.leakyrelu", "nn.relu"), ("max", "nn.max_pool2d", "nn.avg_pool2d"),
+    ("add constant", "add", "subtract")])
+def test_a_wrong_translation_is_found(kind: str, operator: str, wrong: str, seed: int,
+                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TRANSLATIONS, operator, TRANSLATIONS[wrong])
+    with pytest.raises(AssertionError, match=r"^[0-9.]+\n"):
+        test_operators(kind, "int8", seed)
+    monkeypatch.undo()
+    test_operators(kind, "int8", seed)
