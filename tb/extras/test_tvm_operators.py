@@ -68,7 +68,7 @@ def held_to_tvm(module: ir.IRModule, scale: float, seed: int) -> eyrie.tvm.Repor
     made = run(ready, *values)[0]
     assert made.shape == expected.shape and expected.std() > 0
     off = np.abs(made - expected) / scale
-    assert np.mean(off < 1.01) >= ONE_COUNT and off.max() < 4, off.max()
+    assert np.mean(off < 1.01) >= ONE_COUNT and off.max() < 4, f"off by {off.max()} counts"
     return found
 
 
@@ -118,7 +118,7 @@ def test_linear(turn: bool, seed: int) -> None:
 def test_a_wrong_translation_is_found(kind: str, operator: str, wrong: str, seed: int,
                                       monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TRANSLATIONS, operator, TRANSLATIONS[wrong])
-    with pytest.raises(AssertionError, match=r"^[0-9.]+\n"):
+    with pytest.raises(AssertionError, match="^off by"):
         test_operators(kind, "int8", seed)
     monkeypatch.undo()
     test_operators(kind, "int8", seed)
