@@ -91,6 +91,6 @@ def _plans(folder: Path) -> Table:
                         f"{greedy.cycles:,} cycles and {greedy.dram_bytes:,} DRAM bytes, planned {exact.cycles:,} and "
                         f"{exact.dram_bytes:,}", "there: of instructions written by hand, on three other machines"))
     text = """The array itself, cycles as predicted: each group by itself, from DRAM to DRAM, in the largest tiles that
-fit, the next one loaded meanwhile (`eyrie ir --greedy`), against the plan that the compiler searches for. For the second
-and third network places are searched for with `--effort 80`, to keep this page quick to make."""
+fit, the next one loaded meanwhile (`eyrie ir --greedy`), against the plan that the compiler searches for. For the
+second and third network places are searched for with `--effort 80`, to keep this page quick to make."""
     return Table("Greedy plans on the array, section 5.3.2.3", text, tuple(rows))

@@ -112,7 +112,8 @@ line for each transfer, pass and word of a descriptor; commands know no loops, t
         Row("two fully connected layers, 1,024 to 1,024 to 1,024: lines", "15", f"{two}"),
         Row("one of them in instructions: lines", "more than 50", f"{commands}"),
         Row("one of them: fewer lines", "3.33 x", f"{commands / one:.1f} x", f"{one} lines"),
-        Row("ResNet-34: fewer lines", "21.3 x", NOT_HAD, "takes too long to compile for this page: `eyrie asm DIR --disassemble`"),
+        Row("ResNet-34: fewer lines", "21.3 x", NOT_HAD,
+            "takes too long to compile for this page: `eyrie asm DIR --disassemble`"),
     ))
 
 

@@ -210,7 +210,8 @@ def test_wrong_places_are_caught(program: Program) -> None:
     room = program.tree.memory(load.place.memory).bytes
     for place, said in (
             (replace(load.place, address=room // 16 * 16), f"leave buffer {load.place.memory} of {room}$"),
-            (replace(load.place, bytes=load.place.bytes // 2), rf"in a place of {load.place.bytes // 2} bytes of buffer"),
+            (replace(load.place, bytes=load.place.bytes // 2),
+             rf"in a place of {load.place.bytes // 2} bytes of buffer"),
             (replace(load.place, address=1), "at 1 of buffer scratchpad, of which addresses are multiples of 16$"),
             (replace(load.place, memory="queue"), "buffer queue does not hold|goes no other way than through weights$"),
             (replace(load.place, role=Role.FILTERS), "buffer scratchpad does not hold filters$")):

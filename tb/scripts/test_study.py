@@ -14,7 +14,6 @@ from scripts.studies import fusion, library
 from scripts.studies.section import NOT_HAD, Row, compared
 from tb.scripts.commands import assert_refused, eyrie
 
-
 LONG = {"library"}  # compiles layers for minutes
 
 
