@@ -127,10 +127,10 @@ module descriptor_rules
   assign broken[25] = !((32'(pass_i.drain.mode) != 32'(DrainConvolution)) ||
       (32'(pass_i.drain.blocks) == 32'd1));
   // the drain takes other filters than the array has
-  assign broken[26] = !((32'(pass_i.drain.mode) != 32'(DrainPointwise)) ||
-      (((32'(pass_i.drain.block) * (32'(pass_i.drain.blocks) - 32'd1)) +
-      32'(pass_i.drain.last_block)) == ((32'(pass_i.array.shape.filters_0) +
-      32'(pass_i.array.shape.filters_1)) + 32'(pass_i.array.shape.filters_2))));
+  assign broken[26] = !((32'(pass_i.drain.mode) != 32'(DrainPointwise)) || ((32'(pass_i.drain.block)
+      * 32'(pass_i.drain.blocks)) == (((32'(pass_i.array.shape.filters_0) +
+      32'(pass_i.array.shape.filters_1)) + 32'(pass_i.array.shape.filters_2)) +
+      (32'(pass_i.drain.block) - 32'(pass_i.drain.last_block)))));
   // filters are not dealt as they come
   assign broken[27] = !((32'(pass_i.drain.mode) != 32'(DrainPointwise)) || ((32'(pass_i.drain.rows)
       == 32'd7) && (32'(pass_i.drain.pairs) == (FILTER_LANES - 32'd1))));
