@@ -19,7 +19,8 @@ from runtime.board.library import board_library
 
 TRACED_PASSES = 8192  # PASSES of board.sv
 RESULTS = ("OK BAD_ARGUMENT BAD_PLATFORM NO_MACHINE BAD_NETWORK OTHER_MACHINE OTHER_IMAGE NO_ROOM BAD_SIZE NOT_LOADED "
-           "NOT_STARTED BUSY MACHINE_ERROR TIMEOUT BUS_WAITS").split()
+           "NOT_STARTED BUSY MACHINE_ERROR TIMEOUT BUS_WAITS BAD_DESCRIPTOR BAD_POINTER NO_MEMORY NOT_SUPPORTED "
+           "NOT_COMPILED CLOSED").split()
 U32, SIZES = ctypes.c_uint32, ctypes.c_uint32 * len(DEFAULT.parameters)
 BYTES = ctypes.POINTER(ctypes.c_uint8)
 _WINDOW_STEP = 64  # bytes
@@ -84,8 +85,8 @@ def typed(library: ctypes.CDLL) -> ctypes.CDLL:
 
 
 @cache
-def _library(path: Path) -> ctypes.CDLL:
-    """A board's, with the driver."""
+def functions(path: Path) -> ctypes.CDLL:
+    """A board's library, with the driver."""
     found = typed(ctypes.CDLL(str(path)))
     pointer, number = ctypes.c_void_p, ctypes.c_uint64
     for name, result, *arguments in (
@@ -122,7 +123,7 @@ class Board:
     def __init__(self, machine: MachineConfig, window: int = DRAM_BYTES, seed: int = 1,
                  latency: int = DRAM_LATENCY) -> None:
         """window: bytes of DRAM at least, from address 0 on; latency: of the DRAM, in cycles."""
-        self.machine, self._library = machine, _library(board_library(machine))
+        self.machine, self._library = machine, functions(board_library(machine))
         self.window = -(-max(window, DRAM_BYTES) // _WINDOW_STEP) * _WINDOW_STEP
         self._view = View(self._library.board_open(seed, latency, self.window), 0)
         platform, self._device = Platform(), Device()

@@ -50,7 +50,7 @@ def network(name: str, about: str, testcase: str = "runs_network", **arguments: 
 
 
 def random_networks(name: str, about: str, testcase: str = "runs_networks", **arguments: object) -> Bench:
-    """A bench of the pyuvm environment: networks of at most `macs` multiplications each."""
+    """A bench of the pyuvm environment: networks of at most `cycles_each` predicted cycles each."""
     return Bench(name, about, "board", _UVM_MODULE, testcase, arguments=arguments, sources=SOURCES,
                  cycles=CAMPAIGN_CYCLES, machine=DEFAULT, unfit=_runs_nothing)
 
@@ -58,16 +58,17 @@ def random_networks(name: str, about: str, testcase: str = "runs_networks", **ar
 BENCHES = [
     network("net", "MobileNetV1 on the demo photo, every pass and the result against the model"),
     random_networks("net1", "random networks one after the other, DRAM of any pace",
-                    networks=16, macs=12_000_000),
+                    networks=16, cycles_each=160_000),
     replace(random_networks("net2", "every error code, soft reset, and the next program", "recovers",
-                            rounds=3, macs=2_000_000), unfit=_has_no_faults),
+                            rounds=3, cycles_each=25_000), unfit=_has_no_faults),
     random_networks("net3", "random networks on a slow, stalling DRAM",
-                    networks=10, macs=12_000_000, slow=True),
+                    networks=10, cycles_each=160_000, slow=True),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), machine=WIDE),
     replace(network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),
             module="tb.net.large_tests"),
     replace(random_networks("net6", "networks above 2^31, reset by rst_ni in the middle of a run",
-                            "runs_after_resets", networks=3, resets=3, macs=4_000_000), module="tb.net.reset_tests"),
+                            "runs_after_resets", networks=3, resets=3, cycles_each=80_000),
+            module="tb.net.reset_tests"),
     replace(network("net7", "convolutions and depthwise convolutions of any window", "runs_windows", chains=12),
             module="tb.net.window_tests"),
     replace(network("net8", "random networks with branches and joins, several inputs and outputs", "runs_branches",

@@ -30,7 +30,7 @@ class MachineTest(uvm_test):
         self.env = MachineEnvironment("env", self)
         self.programs = 0
         # From a generator of its own: benches of one seed run the same networks.
-        self.networks = draw_networks(cocotb.RANDOM_SEED, self.tb.arguments["macs"], self.tb.machine)
+        self.networks = draw_networks(cocotb.RANDOM_SEED, self.tb.arguments["cycles_each"], self.tb.machine)
 
     async def run_phase(self) -> None:
         self.raise_objection()

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from compiler.cost.predict import predict
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.graph import Graph
 from compiler.ir.image import Image
@@ -44,8 +45,10 @@ class Network:
         return outputs if several else outputs[0]
 
 
-def draw_networks(seed: int, macs: int, machine: MachineConfig = DEFAULT) -> Iterator[Network]:
-    """Random networks that the compiler takes for a machine, of at most so many multiplications each, without end."""
+def draw_networks(seed: int, cycles: int, machine: MachineConfig = DEFAULT) -> Iterator[Network]:
+    """Random networks that the compiler takes for a machine, without end: each of at most so many predicted cycles, in
+    proportion more where a machine has fewer multipliers than the default one."""
+    most = cycles * max(1, DEFAULT.total_multipliers / machine.total_multipliers)
     number = -1
     while True:
         number += 1
@@ -60,13 +63,12 @@ def draw_networks(seed: int, macs: int, machine: MachineConfig = DEFAULT) -> Ite
                 smaller = machine != DEFAULT  # which refuses more
                 assert smaller or isinstance(error, DoesNotFit) or "an average needs" in str(error), error
                 continue
-        steps = stages.image.map["steps"]
-        if sum(step["macs"] for step in steps) <= macs:
-            image = stages.image
+        image = stages.image
+        if predict(image).cycles <= most:
             several = (image.images, *shape) if image.images > 1 else shape
             values = rng.integers(-128, 128, several).astype(np.int8)
-            layers = ", ".join(step["name"] for step in steps)
-            yield Network(f"draw {number}: {several}, {layers}", stages.graph, stages.image, values)
+            layers = ", ".join(step["name"] for step in image.map["steps"])
+            yield Network(f"draw {number}: {several}, {layers}", stages.graph, image, values)
 
 
 def why_none(machine: MachineConfig) -> str | None:

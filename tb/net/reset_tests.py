@@ -26,7 +26,7 @@ async def runs_after_resets(dut) -> None:
     for name in ("beats", "cycles", "stall", "dead", "trace_pass", "trace_select", "flip"):
         getattr(dut, f"{name}_i").value = 0
     dut.latency_i.value, dut.outside_i.value = 30, dram.DECERR
-    networks = draw_networks(cocotb.RANDOM_SEED, tb.arguments["macs"], tb.machine)
+    networks = draw_networks(cocotb.RANDOM_SEED, tb.arguments["cycles_each"], tb.machine)
 
     async def start(program: Program) -> None:
         await tb.reset()

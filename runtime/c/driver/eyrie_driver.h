@@ -38,7 +38,14 @@ enum eyrie_result {
   EYRIE_MACHINE_ERROR, /* the machine stopped: see eyrie_get_error, then eyrie_reset */
   EYRIE_TIMEOUT,       /* the limit came first; the machine goes on */
   EYRIE_BUS_WAITS,     /* the memory does not answer, and a reset waits for it: it ends with the answer or rst_ni */
-  EYRIE_RESULTS        /* how many there are */
+  /* Of the operator library (eyrie.h): */
+  EYRIE_BAD_DESCRIPTOR, /* not created, not set, destroyed, or descriptors that do not go together */
+  EYRIE_BAD_POINTER,    /* no allocation, one that is too small, or an output that overlaps what is read */
+  EYRIE_NO_MEMORY,      /* the window has no room, or the library no entry for another allocation */
+  EYRIE_NOT_SUPPORTED,  /* the machine does not run the operator */
+  EYRIE_NOT_COMPILED,   /* there is no program for the operator, and nothing that compiles one */
+  EYRIE_CLOSED,         /* the handle is destroyed */
+  EYRIE_RESULTS         /* how many there are */
 };
 
 /* How software reaches the machine and its window of DRAM. Functions get `context`; offsets are from the window's
