@@ -68,12 +68,18 @@ def row_stationary_groups(group: Convolution) -> int:
     return 1 if channels <= WORD_CHANNELS else 2 * word_groups(channels)
 
 
+def pass_groups(group: Filtered, mode: ArrayMode) -> int:
+    """Channel groups that are multiplied for a tile of filters; by taps, each tap is one."""
+    if mode == ArrayMode.CONVOLUTION:
+        return row_stationary_groups(group)
+    taps = group.window.taps if group.filters.ndim > 2 else 1
+    return (1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])) * taps
+
+
 def filter_words(group: Filtered, mode: ArrayMode, count: int) -> int:
     """All of a group's filters, which padding makes so many."""
-    taps = group.window.taps if group.filters.ndim > 2 else 1
-    if mode == ArrayMode.CONVOLUTION:  # a word holds two filters' half
-        return row_stationary_groups(group) * taps * count // 2
-    return (1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])) * taps * count
+    words = pass_groups(group, mode) * count
+    return words * group.window.taps // 2 if mode == ArrayMode.CONVOLUTION else words  # a word: two filters' half
 
 
 def resident_words(group: Filtered, machine: MachineConfig) -> int:
@@ -93,8 +99,9 @@ def least_words(group: Filtered, mapping: Mapping) -> int:
     words = filter_words(group, mapping.mode, count)
     if stays(mapping):
         return words
-    groups = words // count
-    return min(words, ((groups if mapping.blocks.inner > 1 else 1) + 1) * mapping.tile)
+    groups = pass_groups(group, mapping.mode)
+    each = words // (groups * mapping.tiles)  # of a tile and a channel group
+    return min(words, ((groups if mapping.blocks.inner > 1 else 1) + 1) * each)
 
 
 _smallest: dict[tuple, int] = {}
