@@ -136,7 +136,7 @@ class WorkConstants:
         if self.table:
             [(table, _)] = self.table.region(turn)
         else:
-            table = self.filters.table_address + job.slice * self.filters.tiles * self.filters.count // 8 * TABLE_WORDS
+            table = self.filters.table_address + job.slice * self.filters.tiles * self.filters.blocks * TABLE_WORDS
         return replace(self.filters, address=address, table_address=table)
 
     def depthwise_of(self, job: Job, turn: int, groups: int) -> int | None:

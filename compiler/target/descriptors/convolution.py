@@ -175,8 +175,8 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
         raise ValueError(f"p = {c.p} filters are drained at a time: at most {GLB_WORD_BYTES}")
     columns = blocks.rows * blocks.cols // sets.folds * sets.across
     descriptor.set(
-        enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
-        heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
+        enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, last_block=block,
+        set_filters=c.p, heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
         ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), two_pixels=int(c.two_pixels),
         ln=descriptor.drain["ln"],
     )
