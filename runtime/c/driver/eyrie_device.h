@@ -31,8 +31,8 @@ static inline uint32_t laid_rows(const struct eyrie_map *map) {
   return map->patches.rows != 0 ? map->patches.rows : map->height;
 }
 
-/* Which value, in C order, is byte n of row y of a group of a map, as it lies; NO_VALUE: none. A value outside the map
- * is its zero point. */
+/* Which value, in C order, is byte n of row y of a group of a map, as it lies; a byte outside of the map is its
+ * zero point, one without a value 0. */
 enum eyrie_byte { EYRIE_NO_VALUE, EYRIE_VALUE, EYRIE_OUTSIDE };
 enum eyrie_byte eyrie_byte_of(const struct eyrie_map *map, uint32_t y, uint32_t group, uint32_t n, size_t *index);
 

@@ -64,11 +64,11 @@ enum eyrie_byte eyrie_byte_of(const struct eyrie_map *map, uint32_t y, uint32_t 
   const uint32_t x = n / pixel_bytes, value = group * WORD_CHANNELS + n % pixel_bytes;
   const uint32_t pixel = value / map->channels;
   /* Of a patch that begins above or to the left of the map, a difference below zero is larger than any map. */
-  const uint32_t row = y * patches->row_step + pixel / patches->width - patches->top;
-  const uint32_t column = x * patches->column_step + pixel % patches->width - patches->left;
+  const uint64_t row = (uint64_t)y * patches->row_step + pixel / patches->width - patches->top;
+  const uint64_t column = (uint64_t)x * patches->column_step + pixel % patches->width - patches->left;
   if (x >= patches->cols || pixel >= patches->height * patches->width) return EYRIE_NO_VALUE;
   if (row >= map->height || column >= map->width) return EYRIE_OUTSIDE;
-  *index = ((size_t)row * map->width + column) * map->channels + value % map->channels;
+  *index = ((size_t)row * map->width + (size_t)column) * map->channels + value % map->channels;
   return EYRIE_VALUE;
 }
 

@@ -7,22 +7,23 @@
 
 #define WORD_CHANNELS 8u
 #define PACKED_CHANNELS 4u      /* of a pixel of a packed map */
-#define MOST_STEP 0x7fffu       /* of patches, and of the map below them: no product of two leaves 31 bits */
+#define MOST_PIXELS 0xfffffu    /* of anything of patches: a product of three has 60 bits */
 
-/* Whether patches, if there are any, begin in the map or before it and are of no more channels than addresses. */
-static bool are_patches(const struct eyrie_map *map, const struct eyrie_patches *patches) {
+/* Whether a map lies as it is, or as patches of sizes that there can be. */
+static bool are_patches(const struct eyrie_map *map) {
+  const struct eyrie_patches *patches = &map->patches;
+  const uint32_t sizes[] = {patches->rows, patches->cols, patches->height, patches->width, patches->row_step,
+                            patches->column_step, map->channels};
   if (patches->rows == 0) return true;
-  const uint32_t sizes[] = {patches->cols, patches->height, patches->width, patches->row_step, patches->column_step};
   for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
-    if (sizes[n] == 0 || sizes[n] > MOST_STEP) return false;
-  return map->height <= MOST_STEP && map->width <= MOST_STEP && map->channels <= MOST_STEP &&
-         patches->rows <= MOST_STEP && patches->top <= MOST_STEP && patches->left <= MOST_STEP;
+    if (sizes[n] == 0 || sizes[n] > MOST_PIXELS) return false;
+  return patches->top <= MOST_PIXELS && patches->left <= MOST_PIXELS;
 }
 
 static bool is_map(const struct eyrie_network *network, const struct eyrie_map *map) {
   const struct eyrie_patches *patches = &map->patches;
   if (map->height == 0 || map->width == 0 || map->channels == 0 || map->groups == 0 || map->pitch == 0 ||
-      !are_patches(map, patches)) return false;
+      !are_patches(map)) return false;
   const bool as_it_is = patches->rows == 0;
   const uint32_t width = as_it_is ? map->width : patches->cols;
   const uint64_t channels = as_it_is ? map->channels : (uint64_t)patches->height * patches->width * map->channels;
