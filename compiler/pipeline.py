@@ -99,7 +99,7 @@ def _groups(work: Stages) -> None:
     maps = maps_of(work.folded)
     work.inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
     work.groups = with_packed_inputs(suited(form_groups(work.folded), work.machine), work.machine, work.unpacked)
-    work.groups = with_patched_inputs(work.groups, work.machine, work.unpacked)
+    work.groups = with_patched_inputs(work.groups, work.machine, work.unpacked, work.objective == "cycles")
     work.ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
 
 

@@ -210,9 +210,9 @@ def _laid_shape(place: dict) -> list[int]:
     patches = patches_of(place)
     if patches is None:
         return place["shape"]
-    numbers = (*patches.kernel, *patches.step, *patches.taps, *patches.before)
-    if list(patches.shape) != place["shape"] or not all(type(number) is int for number in numbers) or (
-            min(numbers[:6]) < 1 or min(patches.before) < 0 or len(numbers) != 8):
+    sizes, before = (*patches.kernel, *patches.step, *patches.taps), patches.before
+    whole = {type(number) for number in (*sizes, *before)} == {int} and (len(sizes), len(before)) == (6, 2)
+    if list(patches.shape) != place["shape"] or not whole or min(sizes) < 1 or min(before) < 0:
         raise ValueError("shape and patches differ")
     return [patches.rows, patches.cols, patches.channels]
 

@@ -55,7 +55,7 @@ def _as_read(map_: Map, read: Map | None) -> Map:
     if read is None:
         return map_
     patches = read.patches
-    if patches and patches.shape == map_.shape and patches.before >= (0, 0):
+    if patches and patches.shape == map_.shape:
         map_ = replace(map_, shape=(patches.rows, patches.cols, patches.channels), patches=patches)
     return replace(map_, packed=read.packed)
 

@@ -28,9 +28,10 @@ LOOKED_AT = 4  # of the ways to lay an input, those that take least by words alo
 LEAST_GAIN = 0.95  # of the cycles as the input is: below that it is worth the host's work
 
 
-def with_patched_inputs(groups: list[Group], machine: MachineConfig, unpacked: Collection[str] = ()) -> list[Group]:
+def with_patched_inputs(groups: list[Group], machine: MachineConfig, unpacked: Collection[str] = (),
+                        larger: bool = True) -> list[Group]:
     """The groups, which read those inputs as patches that a single one reads, to its gain; unpacked: names of those
-    that others lay out."""
+    that others lay out; larger: whether patches may be more bytes than the input as it is."""
     made = {group.output.name for group in groups}
     read = [operand.name for group in groups for operand in (group.source, *group.others)]
 
@@ -39,7 +40,7 @@ def with_patched_inputs(groups: list[Group], machine: MachineConfig, unpacked: C
         return (isinstance(group, Convolution) and name not in made and name not in unpacked and read.count(name) == 1
                 and group.source.shape[2] <= MOST_CHANNELS and group.window.dilation == (1, 1))
 
-    return [_best(group, machine) if suits(group) else group for group in groups]
+    return [_best(group, machine, larger) if suits(group) else group for group in groups]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _splits(kernel: int, stride: int) -> Iterator[_Split]:
             yield _Split(size, step, -(-kernel // size))
 
 
-def _best(group: Convolution, machine: MachineConfig) -> Group:
+def _best(group: Convolution, machine: MachineConfig, larger: bool) -> Group:
     """The group as it takes least."""
     ways = [_patches(group, rows, cols) for rows, cols in product(*map(_splits, group.window.kernel,
                                                                        group.window.stride))]
@@ -79,8 +80,9 @@ def _best(group: Convolution, machine: MachineConfig) -> Group:
         taps = np.prod([-(-taps // size) for taps, size in zip(patches.taps, patches.kernel)])
         return pixels * taps * words + map_.layout.words / machine.bus_words
 
-    bound = LEAST_GAIN * _cycles(group, machine)
-    promising = sorted((map_ for map_ in laid if least(map_) < bound), key=least)[:LOOKED_AT]
+    bound, words = LEAST_GAIN * _cycles(group, machine), group.source.layout.words
+    promising = sorted((map_ for map_ in laid if least(map_) < bound and (larger or map_.layout.words <= words)),
+                       key=least)[:LOOKED_AT]
     chosen = [each for each in (rewritten(group, map_) for map_ in promising) if _leaves_room(each, machine)]
     costs = [_cycles(each, machine) for each in chosen]
     return chosen[int(np.argmin(costs))] if costs and min(costs) < bound else group

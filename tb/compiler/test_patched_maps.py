@@ -96,6 +96,16 @@ def test_which_inputs_do_not() -> None:
     assert laid([first], unpacked=(first.source.name,)) == [first]
 
 
+def test_where_bytes_count_patches_are_no_more() -> None:
+    patched = 0
+    for layer in FIRST_LAYERS.values():
+        [before] = with_packed_inputs([first_layer(*layer[:3])], DEFAULT)
+        [after] = with_patched_inputs([before], DEFAULT, larger=False)
+        assert after.source.layout.words <= before.source.layout.words
+        patched += after.source.patches is not None
+    assert patched
+
+
 def test_fully_connected_layers_and_patches_side_by_side() -> None:
     """A map has as many bytes as the input where its size is one of whole words."""
     for shape, window in (((28, 28, 1), Window((28, 28))), ((64, 64, 3), Window((16, 16), (16, 16)))):
