@@ -30,6 +30,7 @@ class Stages:
     ends: of the model's outputs by name, in its order, the maps that they are
     compose: whether moves are put together (passes/simplify.py)
     unpacked: inputs by name that others lay out, pixel by pixel
+    greedy: whether segments are chosen greedily (plan/greedy.py)
     planning: what is known of segments, however often they are chosen anew; None where they are given
     """
 
@@ -41,6 +42,7 @@ class Stages:
     graph: Graph | None = None
     compose: bool = True
     unpacked: frozenset[str] = frozenset()
+    greedy: bool = False
     folded: Graph | None = None
     groups: list[Group] | None = None
     inputs: list[Map] | None = None
@@ -130,7 +132,7 @@ def _dump_banks(work: Stages) -> str:
 def _segments(work: Stages) -> None:
     from compiler.plan.settle import Planning
 
-    work.planning = Planning(work.groups, work.machine, work.objective, work.images)
+    work.planning = Planning(work.groups, work.machine, work.objective, work.images, work.greedy)
     work.plan = work.planning.plan()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C programs on the driver (runtime/c/driver) or the operator library (runtime/c/eyrie.h), linked with a board: they see
-its registers and its DRAM, and nothing else of it."""
+"""C programs on the driver (runtime/c/driver) or the operator library (runtime/c/eyrie.h), linked with a board: they
+see its registers and its DRAM, and nothing else of it."""
 
 import os
 import shlex
