@@ -14,6 +14,7 @@ from itertools import product
 
 import numpy as np
 
+from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Filtered, Group, Map, Pointwise, Window
 from compiler.ir.patches import Patches
 from compiler.plan.filters import filter_words
@@ -130,7 +131,8 @@ def _window(group: Convolution, patches: Patches) -> Window:
 def _leaves_room(group: Filtered, machine: MachineConfig) -> bool:
     """Whether the rows of patches that are in use, and filters that have to stay, leave the GLB room."""
     half = machine.glb_words // 2
-    if group.source.packed and filter_words(group, ArrayMode.CONVOLUTION) > half:
+    count = word_groups(len(group.filters)) * 8
+    if group.source.packed and filter_words(group, ArrayMode.CONVOLUTION, count) > half:
         return False
     return 2 * group.window.span[0] * group.source.layout.row_words <= half
 
@@ -141,5 +143,6 @@ def _cycles(group: Filtered, machine: MachineConfig) -> float:
     found = mappings(machine, group, group.map_shape[0])
     if not found:
         return float("inf")
-    filters, source = filter_words(group, found[0].mode), group.source.layout.words
-    return max(found[0].cycles, filters / machine.bus_words) + source / machine.bus_words
+    best = found[0]
+    filters, source = filter_words(group, best.mode, best.tile * best.tiles), group.source.layout.words
+    return max(best.cycles, filters / machine.bus_words) + source / machine.bus_words
