@@ -95,11 +95,13 @@ def _passes(work: Stages) -> None:
 def _groups(work: Stages) -> None:
     from compiler.passes.form_groups import form_groups, maps_of
     from compiler.plan.packed_maps import with_packed_inputs
+    from compiler.plan.patched_maps import with_patched_inputs
     from compiler.target.suit import suited
 
     maps = maps_of(work.folded)
     work.inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
     work.groups = with_packed_inputs(suited(form_groups(work.folded), work.machine), work.machine, work.unpacked)
+    work.groups = with_patched_inputs(work.groups, work.machine, work.unpacked, work.objective == "cycles")
     work.ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
 
 

@@ -9,7 +9,7 @@ from eyrie.operators.requests import Request, read_request
 
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.image import Image
-from compiler.ir.network_header import network_text
+from compiler.ir.network_header import network_text, patch_numbers
 from runtime.programs import compiled_graph
 
 ROW_BYTES = 24  # of an image, in a line of C
@@ -41,7 +41,7 @@ def answer(folder: Path) -> str:
 def _map(name: str, place: dict) -> str:
     layout = FeatureMap(**place["layout"])
     return _words(name, place["address"], *place["shape"], layout.groups, layout.pitch, int(layout.packed),
-                  f"{place['scale']:.9e}", place["zero_point"])
+                  f"{place['scale']:.9e}", place["zero_point"], *patch_numbers(place))
 
 
 def _words(*values: object) -> str:

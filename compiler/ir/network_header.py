@@ -49,11 +49,21 @@ def _map(name: str, place: dict) -> str:
     layout = FeatureMap(**place["layout"])
     height, width, channels = place["shape"]
     groups = layout.groups
+    patches = ", ".join(f"{number}u" for number in patch_numbers(place))
     return (f'    {{"{_literal(name)}",\n'
             f'     {place["address"]}u, /* address */\n'
             f'     {height}u, {width}u, {channels}u, /* height, width, channels */\n'
             f'     {groups}u, {layout.pitch}u, {str(layout.packed).lower()}, /* groups, pitch, packed */\n'
-            f'     {_float(place["scale"])}, {place["zero_point"]}}}, /* scale, zero_point */\n')
+            f'     {_float(place["scale"])}, {place["zero_point"]}, /* scale, zero_point */\n'
+            f'     {{{patches}}}}}, /* patches */\n')
+
+
+def patch_numbers(place: dict) -> tuple[int, ...]:
+    """struct eyrie_patches of an entry of the map's inputs and outputs."""
+    patches = place["patches"]
+    if patches is None:
+        return (0,) * 8
+    return (patches["rows"], patches["cols"], *patches["kernel"], *patches["step"], *patches["before"])
 
 
 def _literal(name: str) -> str:

@@ -13,6 +13,7 @@ from compiler.cost.predict import DRAM_BYTES
 from compiler.cost.timing.front import DRAM_LATENCY
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.image import Image
+from compiler.ir.network_header import patch_numbers
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Counter
 from runtime.board.library import board_library
@@ -38,10 +39,14 @@ class Platform(ctypes.Structure):
         ("window_base", U32), ("window_bytes", U32), ("sizes", SIZES)]
 
 
+class Patches(ctypes.Structure):
+    _fields_ = [(name, U32) for name in ("rows", "cols", "height", "width", "row_step", "column_step", "top", "left")]
+
+
 class Map(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), *((name, U32) for name in (
         "address", "height", "width", "channels", "groups", "pitch")), ("packed", ctypes.c_bool),
-        ("scale", ctypes.c_float), ("zero_point", ctypes.c_int32)]
+        ("scale", ctypes.c_float), ("zero_point", ctypes.c_int32), ("patches", Patches)]
 
 
 class Network(ctypes.Structure):
@@ -111,7 +116,7 @@ def described(image: Image) -> Network:
 def _map(name: str, place: dict) -> Map:
     layout = FeatureMap(**place["layout"])
     return Map(name.encode(), place["address"], *place["shape"], layout.groups, layout.pitch, layout.packed,
-               place["scale"], place["zero_point"])
+               place["scale"], place["zero_point"], Patches(*patch_numbers(place)))
 
 
 class Board:

@@ -80,10 +80,13 @@ static bool write_request(const struct eyrie_request *request, char *path, size_
 /* ---- What the compiler answers: the image's file, and numbers of struct eyrie_network ---- */
 
 static bool read_map(FILE *answer, struct eyrie_map *map, char *name) {
+  struct eyrie_patches *patches = &map->patches;
   int packed = 0;
   map->name = name;
   if (fscanf(answer, "%15s %u %u %u %u %u %u %d %f %d", name, &map->address, &map->height, &map->width, &map->channels,
              &map->groups, &map->pitch, &packed, &map->scale, &map->zero_point) != 10) return false;
+  if (fscanf(answer, "%u %u %u %u %u %u %u %u", &patches->rows, &patches->cols, &patches->height, &patches->width,
+             &patches->row_step, &patches->column_step, &patches->top, &patches->left) != 8) return false;
   map->packed = packed != 0;
   return true;
 }

@@ -63,6 +63,16 @@ struct eyrie_platform {
   uint32_t sizes[EYRIE_SIZES];  /* of the machine, by enum eyrie_size: EYRIE_DEFAULT_SIZES, for one */
 };
 
+/* An input that lies as patches: each pixel in DRAM has the values of height x width pixels of the input, in C order, as
+ * its channels. The patch (y, x) begins at row y * row_step - top and column x * column_step - left; what is outside the
+ * input is its zero point. */
+struct eyrie_patches {
+  uint32_t rows, cols;  /* patches; 0: a map that lies as it is */
+  uint32_t height, width;
+  uint32_t row_step, column_step;
+  uint32_t top, left;
+};
+
 /* A map that goes in or out: int8 [height][width][channels]. A value q stands for scale * (q - zero_point).
  * In DRAM a map is rows of [group of 8 channels][x], a pixel in a 64-bit word, channel 0 in its first byte; in a packed
  * map, of at most 4 channels, two pixels share a word. */
@@ -75,6 +85,7 @@ struct eyrie_map {
   bool packed;
   float scale;
   int32_t zero_point;
+  struct eyrie_patches patches;  /* of an input */
 };
 
 /* What network.h says of a compiled network. Addresses are from its first byte. */

@@ -29,16 +29,16 @@ static void fill_word(const struct eyrie_map *map, uint32_t row, uint32_t column
                       uint8_t *word) {
   const uint32_t y = row / map->groups, group = row % map->groups;
   for (uint32_t n = 0; n < EYRIE_WORD_BYTES; n++) {
-    const uint32_t x = map->packed ? 2 * column + n / PACKED_CHANNELS : column;
-    const uint32_t channel = map->packed ? n % PACKED_CHANNELS : group * EYRIE_WORD_BYTES + n;
-    const bool holds = x < map->width && channel < map->channels;
-    word[n] = holds ? (uint8_t)eyrie_value(values, (y * map->width + x) * map->channels + channel) : 0;
+    size_t index = 0;
+    const enum eyrie_byte byte = eyrie_byte_of(map, y, group, column * EYRIE_WORD_BYTES + n, &index);
+    word[n] = byte == EYRIE_VALUE ? (uint8_t)eyrie_value(values, (uint32_t)index)
+                                  : byte == EYRIE_OUTSIDE ? (uint8_t)map->zero_point : 0;
   }
 }
 
 void eyrie_write_map(const struct eyrie_platform *platform, const struct eyrie_map *map, uint32_t place,
                      const struct eyrie_values *values) {
-  for (uint32_t row = 0; row < map->height * map->groups; row++) {
+  for (uint32_t row = 0; row < laid_rows(map) * map->groups; row++) {
     for (uint32_t column = 0; column < map->pitch; column++) {
       uint8_t word[EYRIE_WORD_BYTES];
       fill_word(map, row, column, values, word);

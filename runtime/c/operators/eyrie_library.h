@@ -6,8 +6,8 @@
 #define EYRIE_LIBRARY_H
 
 #include "eyrie.h"
+#include "eyrie_device.h"
 
-#define EYRIE_WORD_BYTES 8u
 #define EYRIE_DIGEST_BYTES 32u
 #define EYRIE_SOFTMAX_CHANNELS 4095u /* at most: their exponentials have a sum that fits */
 
