@@ -77,8 +77,8 @@ def test_chains_of_any_window(seed: int) -> None:
 def test_packed_inputs(channels: int, seed: int) -> None:
     """All pads, both strides, rows of odd numbers of pixels, whole maps and rings of rows."""
     rng, done = np.random.default_rng([seed, channels]), Counter()
-    number = -1
-    while (number := number + 1) < PACKED or done["packed"] < PACKED // 2 or not (done["whole"] and done["packed ring"]):
+    number, enough = -1, {"packed": PACKED // 2, "whole": 1, "packed ring": 1}
+    while (number := number + 1) < PACKED or any(done[way] < count for way, count in enough.items()):
         assert number < 20 * PACKED, done
         kernel, stride = tuple(rng.integers(1, 4, 2).tolist()), int(rng.integers(1, 3))
         pads = tuple(int(rng.integers(0, kernel[side // 2])) for side in range(4))
