@@ -76,7 +76,8 @@ RULES = (
            f"row {row} of a set has other filters than the drain takes") for row in range(SET_ROWS)),
     Rule("drain.mode != DrainMode.CONVOLUTION or drain.blocks == 1", "a convolution drains block by block"),
     Rule("drain.mode != DrainMode.POINTWISE or drain.block * drain.blocks == "
-         "shape.filters_0 + shape.filters_1 + shape.filters_2 + (drain.block - drain.last_block)", "the drain takes other filters than the array has"),
+         "shape.filters_0 + shape.filters_1 + shape.filters_2 + (drain.block - drain.last_block)",
+         "the drain takes other filters than the array has"),
     Rule("drain.mode != DrainMode.POINTWISE or (drain.rows == 7 and drain.pairs == FILTER_LANES - 1)",
          "filters are not dealt as they come"),
     Rule("drain.mode != DrainMode.WORDS or (drain.block == 2 and not drain.ipsum)", "words are halves without ipsum"),

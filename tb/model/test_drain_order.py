@@ -11,7 +11,8 @@ from model.streams import written_lanes
 
 
 def pointwise(pixels: int, two_pixels: int, last_block: int = 2) -> Descriptor:
-    """A pass of 4 filters, two blocks of 2, or of 3, on 3 columns; its ofmap has as many positions as words leave at a time."""
+    """A pass of 4 filters, two blocks of 2, or of 3, on 3 columns; its ofmap has as many positions as words leave
+    at a time."""
     descriptor = Descriptor()
     descriptor.set(enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=ArrayMode.POINTWISE, pixels=pixels)
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.POINTWISE, block=2, blocks=2,

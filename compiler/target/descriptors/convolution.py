@@ -176,9 +176,9 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
     columns = blocks.rows * blocks.cols // sets.folds * sets.across
     descriptor.set(
         enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, last_block=block,
-        set_filters=c.p, heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
-        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), two_pixels=int(c.two_pixels),
-        ln=descriptor.drain["ln"],
+        set_filters=c.p, heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns,
+        rows=(1 << c.window.kernel[0]) - 1, ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None),
+        two_pixels=int(c.two_pixels), ln=descriptor.drain["ln"],
     )
     beats = blocks.outer * c.tiles * (chains if sets.in_turn else 1) * blocks.pixels * block
     if c.ipsum_address is not None:
