@@ -23,7 +23,7 @@ from compiler.folder import DESCRIPTION, save
 from compiler.ir.failure import Failure
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.image import Image
-from compiler.ir.program import Command, End, Run, assemble
+from compiler.ir.program import Command, End, Run, assemble, encoded
 from compiler.network import compile_graph
 from compiler.options import EFFORT, OBJECTIVES
 from compiler.passes.constraints import Obstacles
@@ -173,10 +173,10 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
     """Raises AssemblyError, with the place of the command, for what a program may not do; outputs: where they are
     named."""
     starts, at = [], image.program
-    for command in commands:
-        starts.append(at)
-        at += len(command.encode()) * GLB_WORD_BYTES
-    number_of = {address: number for number, address in enumerate(starts)}
+    for found, words in encoded(commands):
+        starts += [at] * len(found)
+        at += len(words) * GLB_WORD_BYTES
+    number_of = {address: number for number, address in reversed([*enumerate(starts)])}
 
     def refuse(number: int, reason: str) -> AssemblyError:
         known = max((n for n in places if n <= number), default=min(places))

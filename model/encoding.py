@@ -86,12 +86,14 @@ class Opcode(IntEnum):
     PASS = 3  # run one processing pass with the shadow descriptor
     LOAD = 4  # DRAM to GLB; a second word follows, and two more where `block` is set
     STORE = 5  # GLB to DRAM; likewise
+    CHUNKS = 6  # LOADs of filter chunks, one behind the other; two words follow
 
 
 # `wait_transfers`, `wait_passes` and `wait_chunks` are timeline tokens: the command waits until the
 # number of transfers (LOAD and STORE) done, passes done and filter chunks freed since the start has
-# reached the value; 0 waits for nothing. No count wraps: each of these events takes a word of the
-# list at least, and a list within 32 bits of byte addresses has fewer than 2**TOKEN_BITS words.
+# reached the value; 0 waits for nothing. A list within 32 bits of byte addresses has fewer than
+# 2**TOKEN_BITS words, so that no count wraps but by more chunks than that, which CHUNKS can name: a
+# count that has wrapped is too low, and makes what waits for it wait longer.
 TOKEN_BITS = 29
 END = Word("EndCommand", _fields("opcode:4"))
 CONFIG = Word("ConfigCommand", _fields("opcode:4 index:12 count:12"))
@@ -102,7 +104,10 @@ TRANSFER = Word("TransferCommand", _fields("opcode:4 chunk:1 block:1 wait_passes
 TRANSFER_ADDRESS = Word("TransferAddress", _fields("dram_address:32 glb_address:16 words:16"))
 TRANSFER_ROWS = Word("TransferRows", _fields("dram_stride:s32 glb_stride:s16 count:12"))
 TRANSFER_PLANES = Word("TransferPlanes", _fields("dram_stride:s32 glb_stride:s16 count:12"))
-COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES)
+# CHUNKS is `count` LOADs of a chunk each: the next one of DRAM, behind the one before in the GLB or,
+# where that ends at `ring_end`, at `ring_first`, and waiting for one more that is freed.
+TRANSFER_CHUNKS = Word("TransferChunks", _fields("ring_first:16 ring_end:16 count:16"))
+COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES, TRANSFER_CHUNKS)
 
 # --- Configuration words --------------------------------------------------------------------------
 

@@ -82,6 +82,8 @@ class Machine:
                 self._start_pass(address, _unpack(enc.PASS, word, address))
             elif opcode in (Opcode.LOAD, Opcode.STORE):
                 self._transfer(address, _unpack(enc.TRANSFER, word, address))
+            elif opcode == Opcode.CHUNKS:
+                self._chunks(address, _unpack(enc.TRANSFER, word, address))
             else:
                 raise MachineError(ErrorCode.ILLEGAL_COMMAND, address, f"opcode {opcode}")
 
@@ -120,9 +122,7 @@ class Machine:
             _expect(rows["count"], address, "a block of no rows")
             planes = _unpack(enc.TRANSFER_PLANES, self._fetch(address), address)
             _expect(planes["count"], address, "a block of no planes")
-        while not self._tokens(command):
-            if not self._resume():
-                raise MachineError(ErrorCode.WATCHDOG, address, "the transfer's tokens never come")
+        self._wait(address, command)
         for plane in range(planes["count"]):
             for row in range(rows["count"]):
                 dram = where["dram_address"] + plane * planes["dram_stride"] + row * rows["dram_stride"]
@@ -130,6 +130,28 @@ class Machine:
                 self._move(address, load, dram % (1 << 32), glb % (1 << 16), where["words"])
         self.counters["TRANSFERS"] += 1
         self._chunks_loaded += command["chunk"]
+
+    def _chunks(self, address: int, command: dict[str, int]) -> None:
+        _expect(not command["chunk"] and not command["block"], address, "CHUNKS with a bit of LOAD")
+        where = _unpack(enc.TRANSFER_ADDRESS, self._fetch(address), address)
+        _expect(where["words"], address, "chunks of nothing")
+        chunks = _unpack(enc.TRANSFER_CHUNKS, self._fetch(address), address)
+        _expect(chunks["count"], address, "CHUNKS without a chunk")
+        _expect(command["wait_chunks"] + chunks["count"] <= 1 << enc.TOKEN_BITS, address, "CHUNKS beyond the tokens")
+        dram, glb = where["dram_address"], where["glb_address"]
+        for number in range(chunks["count"]):
+            self._wait(address, command | {"wait_chunks": command["wait_chunks"] + number})
+            self._move(address, True, dram, glb, where["words"])
+            self.counters["TRANSFERS"] += 1
+            self._chunks_loaded += 1
+            dram, glb = (dram + where["words"] * GLB_WORD_BYTES) % (1 << 32), (glb + where["words"]) % (1 << 16)
+            glb = chunks["ring_first"] if glb == chunks["ring_end"] else glb
+
+    def _wait(self, address: int, command: dict[str, int]) -> None:
+        """Lets a pass that waits for chunks go on until the tokens of a transfer are reached."""
+        while not self._tokens(command):
+            if not self._resume():
+                raise MachineError(ErrorCode.WATCHDOG, address, "the transfer's tokens never come")
 
     def _tokens(self, command: dict[str, int]) -> bool:
         return self.counters["PASSES"] >= command["wait_passes"] and self._chunks_freed >= command["wait_chunks"]

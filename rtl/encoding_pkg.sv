@@ -9,7 +9,8 @@ package encoding_pkg;
     OpConfig = 4'd2,
     OpPass = 4'd3,
     OpLoad = 4'd4,
-    OpStore = 4'd5
+    OpStore = 4'd5,
+    OpChunks = 4'd6
   } opcode_e;
 
   typedef enum logic [2:0] {
@@ -207,6 +208,13 @@ package encoding_pkg;
     logic signed [15:0] glb_stride;
     logic signed [31:0] dram_stride;
   } transfer_planes_t;
+
+  localparam int unsigned TransferChunksWidth = 48;
+  typedef struct packed {
+    logic [15:0] count;
+    logic [15:0] ring_end;
+    logic [15:0] ring_first;
+  } transfer_chunks_t;
 
   localparam int unsigned ArrayShapeWidth = 60;
   typedef struct packed {

@@ -8,7 +8,7 @@ passes. The order is one in which the machine could run: whatever it takes, no c
 
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import accumulate
 
@@ -164,7 +164,7 @@ def listed(moves: list[Move], works: list[Work], bus_words: int) -> list[Command
     port = _Port(moves, needed_by(moves, works), passes, bus_words)
     port.run()
     place = {number + 1: at for at, number in enumerate(port.order)}
-    transfers = [moves[number].transfer for number in port.order]
+    transfers = in_runs([moves[number].transfer for number in port.order])
     commands: list[Command] = []
     at = 0
     for work, last in zip(works, _listed_before(transfers, works, place, port.starts, passes.begun)):
@@ -172,6 +172,25 @@ def listed(moves: list[Move], works: list[Work], bus_words: int) -> list[Command
         commands += [*transfers[at:last], *work.configs, Run(wait_transfers, work.wait_passes)]
         at = last
     return commands + transfers[at:]
+
+
+def in_runs(transfers: list[Transfer]) -> list[Transfer]:
+    """With tokens by which chunks that come one behind the other are one command (`encoded` in ir/program.py).
+
+    Transfers begin in order: whatever token one of them names that another has waited for before, it waits as long.
+    """
+    found: list[Transfer] = []
+    passes = freed = 0  # the largest tokens so far
+    for transfer in transfers:
+        if found and found[-1].chunk and transfer.chunk:
+            last = found[-1]
+            transfer = replace(
+                transfer, wait_passes=last.wait_passes if transfer.wait_passes <= passes else transfer.wait_passes,
+                wait_chunks=last.wait_chunks + 1 if max(transfer.wait_chunks, last.wait_chunks + 1) <= freed
+                else transfer.wait_chunks)
+        found.append(transfer)
+        passes, freed = max(passes, transfer.wait_passes), max(freed, transfer.wait_chunks)
+    return found
 
 
 def needed_by(moves: list[Move], works: list[Work]) -> list[Need]:

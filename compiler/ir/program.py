@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs: lists of commands, and their binary form; their text is that of assembly (assembly/commands.py)."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model import encoding as enc
+from model.config import GLB_WORD_BYTES
 from model.encoding import Opcode
 
+DRAM_ADDRESSES, GLB_ADDRESSES = 1 << 32, 1 << 16  # which wrap
+MOST_CHUNKS = (1 << 16) - 1  # of a CHUNKS
 MOST_TOKENS = (1 << enc.TOKEN_BITS) - 1  # the last event that a token can name
 
 
@@ -91,12 +95,75 @@ class End:
         return [enc.END.pack(opcode=Opcode.END)]
 
 
-Command = Config | Run | Transfer | End
+@dataclass(frozen=True)
+class Chunks:
+    """The machine's CHUNKS: LOADs of filter chunks that go on from each other, in DRAM and in a ring of the GLB, each
+    waiting for one more chunk to be freed. ring: its first word and that behind it, if they get to its end."""
+
+    first: Transfer
+    count: int = 1
+    ring: tuple[int, int] | None = None
+
+    def loads(self) -> list[Transfer]:
+        found, chunk = [], self.first
+        for _ in range(self.count):
+            found.append(chunk)
+            chunk = _next_chunk(chunk, self.ring)
+        return found
+
+    def encode(self) -> list[int]:
+        first, (ring_first, ring_end) = self.first, self.ring or (0, 0)
+        return [
+            enc.TRANSFER.pack(opcode=Opcode.CHUNKS, wait_passes=first.wait_passes, wait_chunks=first.wait_chunks),
+            enc.TRANSFER_ADDRESS.pack(dram_address=first.dram_address, glb_address=first.glb_address,
+                                      words=first.words),
+            enc.TRANSFER_CHUNKS.pack(ring_first=ring_first, ring_end=ring_end, count=self.count),
+        ]
+
+
+def _next_chunk(chunk: Transfer, ring: tuple[int, int] | None) -> Transfer:
+    """What follows a chunk in a CHUNKS."""
+    end = (chunk.glb_address + chunk.words) % GLB_ADDRESSES
+    return replace(chunk, dram_address=(chunk.dram_address + chunk.words * GLB_WORD_BYTES) % DRAM_ADDRESSES,
+                   glb_address=ring[0] if ring and end == ring[1] else end, wait_chunks=chunk.wait_chunks + 1)
+
+
+Command = Config | Run | Transfer | End  # of a list: CHUNKS is a way to write some of its LOADs
 
 
 def assemble(commands: list[Command]) -> np.ndarray:
     """Binary form, uint64."""
-    return np.array([word for command in commands for word in command.encode()], np.uint64)
+    return np.array([word for _, words in encoded(commands) for word in words], np.uint64)
+
+
+def encoded(commands: list[Command]) -> Iterator[tuple[list[Command], list[int]]]:
+    """A list command by command of the machine: what it does, which is several LOADs where they are a CHUNKS, and its
+    words."""
+    at = 0
+    while at < len(commands):
+        first = commands[at]
+        if isinstance(first, Transfer) and first.chunk and not first.block:
+            run = _run_of_chunks(commands, at)
+            yield commands[at : at + run.count], run.encode() if run.count > 1 else first.encode()
+            at += run.count
+        else:
+            yield [first], first.encode()
+            at += 1
+
+
+def _run_of_chunks(commands: list[Command], at: int) -> Chunks:
+    """All chunks from `at` on that go on from each other."""
+    run = Chunks(commands[at])
+    for n in range(at + 1, min(len(commands), at + MOST_CHUNKS)):
+        last, behind = commands[n - 1], commands[n]
+        if not isinstance(behind, Transfer):
+            break
+        end = (last.glb_address + last.words) % GLB_ADDRESSES
+        ring = (behind.glb_address, end) if run.ring is None and behind.glb_address != end else run.ring
+        if behind != _next_chunk(last, ring):
+            break
+        run = Chunks(run.first, run.count + 1, ring)
+    return run
 
 
 def disassemble(words: np.ndarray) -> list[Command]:
@@ -105,17 +172,17 @@ def disassemble(words: np.ndarray) -> list[Command]:
     values, at = [int(word) for word in words], 0
     while at < len(values):
         command = _decode(values, at)
-        encoded = command.encode()
-        if encoded != values[at : at + len(encoded)]:
+        words = command.encode()
+        if words != values[at : at + len(words)]:
             raise ValueError(f"word {at}: 0x{values[at]:016x}: a bit without meaning is set in the command")
-        commands.append(command)
+        commands += command.loads() if isinstance(command, Chunks) else [command]
         if isinstance(command, End):
             return commands
-        at += len(encoded)
+        at += len(words)
     raise ValueError("the list has no END")
 
 
-def _decode(words: list[int], at: int) -> Command:
+def _decode(words: list[int], at: int) -> Command | Chunks:
     """The command that begins at a word. Raises ValueError."""
     word = words[at]
 
@@ -140,4 +207,11 @@ def _decode(words: list[int], at: int) -> Command:
         return Transfer(opcode == Opcode.LOAD, where["dram_address"], where["glb_address"], where["words"],
                         fields["wait_passes"], fields["wait_chunks"], bool(fields["chunk"]),
                         Block.decode(block) if block else None)
+    if opcode == Opcode.CHUNKS:
+        fields = enc.TRANSFER.unpack(word)
+        place, ring = following(2)
+        where, chunks = enc.TRANSFER_ADDRESS.unpack(place), enc.TRANSFER_CHUNKS.unpack(ring)
+        first = Transfer(True, where["dram_address"], where["glb_address"], where["words"], fields["wait_passes"],
+                         fields["wait_chunks"], chunk=True)
+        return Chunks(first, chunks["count"], (chunks["ring_first"], chunks["ring_end"]))
     raise ValueError(f"word {at}: 0x{word:016x} is no command")

@@ -5,12 +5,12 @@ The other opinion steps through cycles, and for few transfers tries all orders.
 """
 
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import accumulate, permutations
 
 import numpy as np
 
-from compiler.emit.order import BETWEEN, GAP, READY, Move, Work, listed, needed_by
-from compiler.ir.program import Command, Run, Transfer
+from compiler.emit.order import BETWEEN, GAP, READY, Move, Work, in_runs, listed, needed_by
+from compiler.ir.program import Command, Run, Transfer, encoded
 
 SLOTS = 3  # of a ring
 
@@ -218,3 +218,18 @@ def test_chunks_come_before_the_next_pass() -> None:
         net.load(5, 0, max(0, chunk - 1), chunk=True)
     commands = net.commands()
     assert [n for n, command in enumerate(commands) if isinstance(command, Run)] == [0, 21]
+
+
+def test_chunks_that_come_in_a_row_are_few_commands(seed: int) -> None:
+    """Their tokens are others than those drawn, which make every transfer wait as long: they begin in order."""
+    rng = np.random.default_rng(seed)
+    transfers = [Transfer(True, 0, 0, 6, wait_passes=3, wait_chunks=4)]
+    for n in range(20):  # the first four come into places that others left long ago
+        passes, freed = int(rng.integers(4)), n + 1 if n > 3 else int(rng.integers(2))
+        transfers.append(Transfer(True, 48 * (n + 1), 100 + n % 4 * 6, 6, passes, freed, chunk=True))
+    found = in_runs(transfers)
+    counts = [len(each) for each, _ in encoded(found)]
+    assert len(counts) <= 3 and counts[-1] >= 16
+    for name in ("wait_passes", "wait_chunks"):
+        before, now = ([getattr(each, name) for each in each_list] for each_list in (transfers, found))
+        assert list(accumulate(before, max)) == list(accumulate(now, max)), name

@@ -7,7 +7,7 @@ import pytest
 from compiler.assembly.commands import from_text, to_text
 from compiler.assembly.lexer import AssemblyError
 from compiler.ir.image import Image
-from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer, assemble, disassemble, encoded
 from compiler.network import compile_network
 from runtime.shipped import MODEL
 
@@ -111,7 +111,42 @@ def test_words_that_are_not_neighbours_are_several_configs() -> None:
     assert [(each.index, len(each.words)) for each in from_text(text)] == [(0, 1), (4, 2), (6, 1)]
 
 
-@pytest.mark.parametrize("opcode", [0, *range(6, 16)])
+def chunk(number: int, **other: int) -> Transfer:
+    """One of a ring of three, of 5 words each, from GLB word 10 on."""
+    fields = {"dram_address": 800 + 40 * number, "glb_address": 10 + number % 3 * 5, "words": 5, "wait_passes": 2,
+              "wait_chunks": 7 + number}
+    return Transfer(True, **{**fields, **other}, chunk=True)
+
+
+@pytest.mark.parametrize(("numbers", "changes", "counts"), [
+    (range(8), {}, [8]),
+    (range(1), {}, [1]),
+    ((0, 1, 3, 4), {}, [2, 2]),
+    ((0, 0), {}, [1, 1]),
+    (range(6), {3: {"words": 4}}, [3, 1, 2]),
+    (range(6), {3: {"glb_address": 25}}, [6]),  # the ring's end is behind its fourth place
+    (range(6), {3: {"glb_address": 40}}, [4, 2]),
+    (range(6), {4: {"wait_passes": 1}}, [4, 1, 1]),
+    (range(6), {5: {"wait_chunks": 11}}, [5, 1]),
+    (range(6), {2: {"dram_address": 0}}, [2, 1, 3]),
+    (range(9), {6: {"glb_address": 15}}, [6, 2, 1]),  # a ring with another beginning
+])
+def test_chunks_that_go_on_are_one_command(numbers: list[int], changes: dict, counts: list[int]) -> None:
+    """Of three words; none of them is more or less than the LOADs that it stands for."""
+    commands = [*(chunk(number, **changes.get(number, {})) for number in numbers), End()]
+    found = list(encoded(commands))
+    assert [len(each) for each, _ in found[:-1]] == counts
+    assert [len(words) for _, words in found[:-1]] == [2 if count == 1 else 3 for count in counts]
+    assert disassemble(assemble(commands)) == commands
+
+
+def test_a_chunk_at_the_last_word_of_all() -> None:
+    """GLB addresses wrap behind it, whatever the ring is."""
+    commands = [chunk(0, glb_address=65531), chunk(1, glb_address=0), chunk(2, glb_address=5), End()]
+    assert len(assemble(commands)) == 4 and disassemble(assemble(commands)) == commands
+
+
+@pytest.mark.parametrize("opcode", [0, *range(7, 16)])
 def test_unknown_opcode(opcode: int) -> None:
     with pytest.raises(ValueError, match=rf"^word 1: 0x000000000000000{opcode:x} is no command$"):
         disassemble(np.array([*Run(0, 0).encode(), opcode, 1], np.uint64))
@@ -120,7 +155,14 @@ def test_unknown_opcode(opcode: int) -> None:
 @pytest.mark.parametrize("command", [Config(1, (2, 3)), Transfer(True, 8, 1, 1),
                                      Transfer(False, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0))])
 def test_list_that_ends_early(command: Command) -> None:
-    words = assemble([Run(0, 0), command])
+    refuse_early_ends(assemble([Run(0, 0), command]))
+
+
+def test_list_that_ends_within_chunks() -> None:
+    refuse_early_ends(assemble([Run(0, 0), chunk(0), chunk(1)]))
+
+
+def refuse_early_ends(words: np.ndarray) -> None:
     with pytest.raises(ValueError, match="^the list has no END$"):
         disassemble(words)
     for length in range(2, len(words)):
@@ -132,6 +174,15 @@ def test_list_that_ends_early(command: Command) -> None:
                                          (Transfer(True, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0)), 3)])
 def test_bits_without_meaning(command: Command, at: int) -> None:
     words = assemble([command, End()])
-    words[at] |= np.uint64(1 << 63)
+    refuse_bit(words, at, 63)
+
+
+@pytest.mark.parametrize(("at", "bit"), [(0, 4), (0, 5), (2, 48), (2, 63)])
+def test_bits_without_meaning_in_chunks(at: int, bit: int) -> None:
+    refuse_bit(assemble([chunk(0), chunk(1), End()]), at, bit)
+
+
+def refuse_bit(words: np.ndarray, at: int, bit: int) -> None:
+    words[at] |= np.uint64(1 << bit)
     with pytest.raises(ValueError, match="^word 0: .*: a bit without meaning is set in the command$"):
         disassemble(words)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.ir.program import Block, Command, Config, End, Run, Transfer
+from compiler.ir.program import Block, Command, Config, End, Run, Transfer, encoded
 from model import encoding as enc
 from model import streams
 from model.config import GLB_WORD_BYTES
@@ -39,12 +39,14 @@ _ROW = enc.TRANSFER.pack(opcode=Opcode.LOAD)
 _BLOCK = enc.TRANSFER.pack(opcode=Opcode.LOAD, block=1)
 _PLACE = enc.TRANSFER_ADDRESS.pack(words=1)
 _ONE = enc.TRANSFER_ROWS.pack(count=1)
+_CHUNKS = enc.TRANSFER.pack(opcode=Opcode.CHUNKS)
 ILLEGAL = (
     *((opcode,) for opcode in sorted(set(range(16)) - set(Opcode))),
     (Opcode.END | 1 << 4,), (Opcode.PASS | 1 << 63,), (Opcode.CONFIG,),
     (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=enc.CONFIG_WORDS, count=1),),
     (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=enc.CONFIG_WORDS + 1),),
     (enc.TRANSFER.pack(opcode=Opcode.STORE, chunk=1),), (_ROW, 0), (_BLOCK, 0, _ONE, _ONE),
+    (_CHUNKS | 1 << 4,), (_CHUNKS | 1 << 5,), (_CHUNKS, 0), (_CHUNKS, _PLACE, 0), (_CHUNKS, _PLACE, 1 << 32 | 1 << 48),
     (_BLOCK, _PLACE, 0, _ONE), (_BLOCK, _PLACE, _ONE, 0), (_BLOCK, _PLACE, _ONE | 1 << 63, _ONE),
 )
 
@@ -96,10 +98,12 @@ class Fault:
         low, high = program.window
         program = replace(program, window=self.window or (low, self.limit or high), start=self.start or program.start)
         later, address = [], program.start
-        for index, command in enumerate(self.commands):
+        index = 0
+        for (command, *others), words in encoded(self.commands):
             if self.seen_late is not None and isinstance(command, Run) and index > self.seen_late:
                 later.append(address)
-            address += GLB_WORD_BYTES * len(command.encode())
+            address += GLB_WORD_BYTES * len(words)
+            index += 1 + len(others)
         return Faulty(program, self.good, code, self.passes_right, tuple(later))
 
 

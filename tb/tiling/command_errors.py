@@ -15,6 +15,9 @@ ROW = encoding.TRANSFER.pack(opcode=LOAD)
 BLOCK = encoding.TRANSFER.pack(opcode=LOAD, block=1)
 PLACE = encoding.TRANSFER_ADDRESS.pack(dram_address=0x20000, words=1)
 ONE = encoding.TRANSFER_ROWS.pack(count=1)
+CHUNKS = encoding.TRANSFER.pack(opcode=Opcode.CHUNKS)
+TWO = encoding.TRANSFER_CHUNKS.pack(count=2)
+LAST_TOKEN = encoding.TRANSFER.pack(opcode=Opcode.CHUNKS, wait_chunks=(1 << encoding.TOKEN_BITS) - 1)
 DRAM, GLB, AXI = ErrorCode.DRAM_ADDRESS, ErrorCode.GLB_ADDRESS, ErrorCode.AXI_RESPONSE
 END_OF_DRAM = 8 * DRAM_WORDS
 
@@ -49,9 +52,20 @@ def _bad_transfer(code: ErrorCode, *args, **kwargs) -> Build:
     return build
 
 
+def _bad_chunks(code: ErrorCode, dram: int, glb: int, words: int) -> Build:
+    """The first of these two chunks fails with that code."""
+
+    def build(program: Program) -> tuple[ErrorCode, int]:
+        address = program.address
+        program.chunks(dram, glb, words, 2, (0, 0), 0)
+        return code, address
+
+    return build
+
+
 COMMAND_ERRORS = {
     "opcode 0": _illegal(0),
-    "opcode 6": _illegal(6),
+    "opcode 7": _illegal(7),
     "END with a bit": _illegal(1 | 1 << 63),
     "CONFIG beyond the descriptor": _illegal(
         encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=100, count=encoding.CONFIG_WORDS - 99)
@@ -70,6 +84,12 @@ COMMAND_ERRORS = {
     "STORE of a chunk": _illegal(encoding.TRANSFER.pack(opcode=STORE, chunk=1)),
     "rows with a bit": _illegal(BLOCK, PLACE, ONE | 1 << 60, ONE),
     "no rows": _illegal(BLOCK, PLACE, 0, ONE),
+    "CHUNKS with the bit of a chunk": _illegal(CHUNKS | 1 << 4, PLACE, TWO),
+    "CHUNKS with the bit of a block": _illegal(CHUNKS | 1 << 5, PLACE, TWO),
+    "CHUNKS of nothing": _illegal(CHUNKS, PLACE ^ 1 << 48, TWO),
+    "no CHUNKS": _illegal(CHUNKS, PLACE, 0),
+    "CHUNKS with a bit": _illegal(CHUNKS, PLACE, TWO | 1 << 48),
+    "CHUNKS beyond the tokens": _illegal(LAST_TOKEN, PLACE, TWO),
     "no planes": _illegal(BLOCK, PLACE, ONE, 0),
     "LOAD below the window": _bad_transfer(DRAM, LOAD, BASE - 8, 0, 4),
     "LOAD over the limit": _bad_transfer(DRAM, LOAD, LIMIT - 24, 0, 4),
@@ -85,6 +105,8 @@ COMMAND_ERRORS = {
     "STORE below the window": _bad_transfer(DRAM, STORE, BASE - 8, 0, 4),
     "STORE over the limit": _bad_transfer(DRAM, STORE, LIMIT - 24, 0, 4),
     "STORE, row over the limit": _bad_transfer(DRAM, STORE, LIMIT - 64, 0, 4, (32, 4, 3)),
+    "CHUNKS over the limit": _bad_chunks(DRAM, LIMIT - 32, 0, 5),
+    "CHUNKS beyond the GLB": _bad_chunks(GLB, 0x20000, GLB_WORDS - 3, 4),
     "LOAD beyond the GLB": _bad_transfer(GLB, LOAD, 0x20000, GLB_WORDS - 3, 4),
     "LOAD, row beyond the GLB": _bad_transfer(GLB, LOAD, 0x20000, GLB_WORDS - 8, 4, (32, 4, 3)),
     "LOAD, row before the GLB": _bad_transfer(GLB, LOAD, 0x20000, 4, 4, (32, -8, 2)),

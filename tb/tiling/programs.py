@@ -99,6 +99,16 @@ class Program:
         else:
             self.stored_words += moved
 
+    def chunks(self, dram: int, glb: int, words: int, count: int, ring: tuple[int, int], wait_chunks: int) -> None:
+        """CHUNKS; ring: its first word and that behind it."""
+        self.words += [
+            encoding.TRANSFER.pack(opcode=Opcode.CHUNKS, wait_chunks=wait_chunks),
+            encoding.TRANSFER_ADDRESS.pack(dram_address=(self.origin + dram) % (1 << 32), glb_address=glb, words=words),
+            encoding.TRANSFER_CHUNKS.pack(ring_first=ring[0], ring_end=ring[1], count=count),
+        ]
+        self.transfers += count
+        self.loaded_words += count * words
+
 
 def perform(what: Pass, number: int, source: np.ndarray, chunks: list[np.ndarray]) -> np.ndarray:
     """The words a pass writes, from its source and the words of its chunks."""
@@ -184,16 +194,28 @@ class RandomProgram:
                 return number + 1
         return 0
 
-    def _chunk(self, wait: bool) -> np.ndarray:
-        """Loads the next chunk; `wait`: its place may still be in use."""
+    def _chunks(self, count: int) -> list[np.ndarray]:
+        """Loads the next chunks, whose places may still be in use: by CHUNKS or each by itself."""
         number = len(self._chunk_of_pass)
-        words = self._int(1, CHUNK_WORDS)
-        dram = self._int(self._data[0], self._data[1] - words)
+        freed = number - RING + 1  # when the first of them may come
         place = RING_BASE + number % RING * CHUNK_WORDS
-        freed = max(number - RING + 1, 0) if wait else 0
-        self.program.transfer(
-            Opcode.LOAD, 8 * dram, place, words, chunk=1, wait_chunks=freed
-        )
+        if count and freed >= 0 and self._rng.random() < 0.5:
+            dram = self._int(self._data[0], self._data[1] - count * CHUNK_WORDS)
+            ring = RING_BASE, RING_BASE + RING * CHUNK_WORDS
+            self.program.chunks(8 * dram, place, CHUNK_WORDS, count, ring, freed)
+            return [self._chunk_there(dram + n * CHUNK_WORDS, CHUNK_WORDS) for n in range(count)]
+        found = []
+        for n in range(count):
+            words = self._int(1, CHUNK_WORDS)
+            dram = self._int(self._data[0], self._data[1] - words)
+            place = RING_BASE + (number + n) % RING * CHUNK_WORDS
+            self.program.transfer(Opcode.LOAD, 8 * dram, place, words, chunk=1, wait_chunks=max(freed + n, 0))
+            found.append(self._chunk_there(dram, words))
+        return found
+
+    def _chunk_there(self, dram: int, words: int) -> np.ndarray:
+        """The words of the next chunk's place when it has come."""
+        place = RING_BASE + len(self._chunk_of_pass) % RING * CHUNK_WORDS
         self._touched.append((np.arange(place, place + words), True))
         self._chunk_of_pass.append(len(self.program.passes))
         self._glb[place : place + words] = self._dram[dram : dram + words]
@@ -213,9 +235,9 @@ class RandomProgram:
         first = len(self._chunk_of_pass)
         count = int(self._rng.choice([0, 0, 1, 3, 9]))
         before = min(count, self._int(0, RING))
-        chunks = [self._chunk(wait=True) for _ in range(before)]
+        chunks = self._chunks(before)
         what = Pass(source, target, words, tuple(range(first, first + count)))
         source_words = self._glb[source : source + words].copy()
         self.program.start_pass(what, wait, self._int(0, number))
-        chunks += [self._chunk(wait=True) for _ in range(count - before)]
+        chunks += self._chunks(count - before)
         self._glb[target : target + words] = perform(what, number, source_words, chunks)

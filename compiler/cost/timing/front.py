@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from compiler.cost.timing.banks import Banks
 from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
-from compiler.ir.program import Command, Config, Run, Transfer
+from compiler.ir.program import Command, Config, Run, Transfer, encoded
 
 DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of runtime/board/axi_dram.sv)
 READ_LATENCY = DRAM_LATENCY + 1  # from a burst's issue in axi_reader to its first beat: the AR register
@@ -95,8 +95,8 @@ class Front:
         self._taken: list[int] = []  # cycle in which the decoder takes each word
         self._fetched: list[int] = []  # cycle in which each word is at its input
         self._asked = 0  # chunks
-        # Of each word: the transfer that it completes, True for an entry of the pass queue, None for another.
-        self._kinds: list[Transfer | bool | None] = []
+        # Of each word: the transfers that it completes, True for an entry of the pass queue, None for another.
+        self._kinds: list[list[Transfer] | bool | None] = []
         self.passes: list[PassCommand] = []
         self.left: list[int] = []  # cycle in which each entry leaves the pass queue
         self.passes_done: list[int] = []  # cycle from which each counts
@@ -104,6 +104,7 @@ class Front:
         self.chunks_loaded: list[int] = []
         self.transfers_done: list[int] = []
         self._entries = self._listed = 0
+        self._handed = 0  # transfers of the word that is being decoded
         self._queue: list[tuple[Transfer, int]] = []  # with the cycle of its decoding
         self._started: list[int] = []
         self._pending: list[int] = []  # bursts of the load under way that have not gone out
@@ -114,9 +115,8 @@ class Front:
 
     def _list(self, commands: list[Command], ids: range) -> None:
         configs, ids_written = [], False
-        for command in commands:
-            first = len(self._kinds)
-            count = len(command.encode())
+        for found, words in encoded(commands):
+            first, count, command = len(self._kinds), len(words), found[0]
             if isinstance(command, Config):
                 self._kinds += [None] + [True] * (count - 1)
                 configs += range(first + 1, first + count)
@@ -127,7 +127,7 @@ class Front:
                                                command.wait_passes, ids_written))
                 configs, ids_written = [], False
             elif isinstance(command, Transfer):
-                self._kinds += [None] * (count - 1) + [command]
+                self._kinds += [None] * (count - 1) + [found]
             else:
                 self._kinds.append(None)
 
@@ -216,13 +216,25 @@ class Front:
                 at = max(at, self.left[self._entries - PASS_QUEUE] + 1)
             self._entries += 1
         elif kind is not None:
+            if not self._hand_over(kind, at):
+                return False
+            at = self._queue[-1][1] - 1
+        self._taken.append(at)
+        return True
+
+    def _hand_over(self, transfers: list[Transfer], at: int) -> bool:
+        """Transfers of a command to their queue, one a cycle from `at` on; whether all of them went there."""
+        while self._handed < len(transfers):
+            if self._handed:
+                at = self._queue[-1][1]
             if self._listed >= TRANSFER_QUEUE:
                 if self._listed - TRANSFER_QUEUE >= len(self._started):
                     return False
                 at = max(at, self._started[self._listed - TRANSFER_QUEUE] + 1)
+            self._queue.append((transfers[self._handed], at + 1))
             self._listed += 1
-            self._queue.append((kind, at + 1))
-        self._taken.append(at)
+            self._handed += 1
+        self._handed = 0
         return True
 
     def _ask_time(self) -> int | None:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the words of the command list apart and hands commands to the two queues: LOAD and STORE to
-// the DMA's, CONFIG words and PASS, in their order, to the pass queue. Stops at END (ended_o stays
-// high).
+// the DMA's, the LOADs of CHUNKS one a cycle, CONFIG words and PASS, in their order, to the pass
+// queue. Stops at END (ended_o stays high).
 //
 // Illegal are: an unknown opcode, a bit set that has no meaning (the chunk bit of a STORE is one),
-// a count of 0, CONFIG words beyond the descriptor. fault_o.code is then not ErrorNone and stays,
-// with the address of the command's first word; the word is not taken. command_o: that address,
-// always.
+// a count of 0, CONFIG words beyond the descriptor, a CHUNKS whose tokens go beyond the largest.
+// fault_o.code is then not ErrorNone and stays, with the address of the command's first word; the
+// word is not taken. command_o: that address, always.
 
 `include "assertions.svh"
 
@@ -43,6 +43,7 @@ module command_decoder
     StAddress, // second word of a transfer
     StRows,
     StPlanes,
+    StChunks,  // third word of a CHUNKS, which stays until all its LOADs are handed over
     StEnd
   } state_e;
 
@@ -50,9 +51,10 @@ module command_decoder
   logic [31:0]       command_q;
   config_index_t     index_d, index_q;       // of the next CONFIG word
   logic [7:0]        left_d, left_q;         // CONFIG words to come
-  transfer_command_t header_q;
-  transfer_address_t address_q;
+  transfer_command_t header_q;               // of CHUNKS: tokens of the next LOAD
+  transfer_address_t address_q;              // likewise its address
   transfer_rows_t    rows_q;
+  logic [15:0]       handed_q;               // LOADs of a CHUNKS
 
   // The word as each of the formats
   opcode_e           opcode;
@@ -60,16 +62,25 @@ module command_decoder
   pass_command_t     as_pass;
   transfer_command_t as_transfer;
   transfer_address_t as_address;
+  transfer_chunks_t  as_chunks;
   assign opcode      = opcode_e'(word_i[3:0]);
   assign as_config   = word_i[ConfigCommandWidth-1:0];
   assign as_pass     = word_i[PassCommandWidth-1:0];
   assign as_transfer = word_i;
   assign as_address  = word_i;
+  assign as_chunks   = word_i[TransferChunksWidth-1:0];
 
-  logic config_legal, transfer_legal;
+  logic chunks, last_chunk;                  // of the command that header_q begins
+  assign chunks     = header_q.opcode == OpChunks;
+  assign last_chunk = handed_q == as_chunks.count - 16'd1;
+
+  logic config_legal, transfer_legal, chunks_legal;
   assign config_legal   = word_i[63:ConfigCommandWidth] == '0 && as_config.count != '0
                           && 13'(as_config.index) + 13'(as_config.count) <= 13'(ConfigWords);
-  assign transfer_legal = !(as_transfer.chunk && opcode == OpStore);
+  assign transfer_legal = !(as_transfer.chunk && opcode != OpLoad) &&
+                          !(as_transfer.block && opcode == OpChunks);
+  assign chunks_legal   = word_i[63:TransferChunksWidth] == '0 && as_chunks.count != '0
+                          && (header_q.wait_chunks != '1 || last_chunk);
 
   logic legal;
   always_comb begin : check
@@ -80,13 +91,14 @@ module command_decoder
           OpEnd:           legal = word_i[63:EndCommandWidth] == '0;
           OpConfig:        legal = config_legal;
           OpPass:          legal = word_i[63:PassCommandWidth] == '0;
-          OpLoad, OpStore: legal = transfer_legal;
+          OpLoad, OpStore, OpChunks: legal = transfer_legal;
           default:         legal = 1'b0;
         endcase
       end
       StAddress:        legal = as_address.words != '0;
       StRows, StPlanes: legal = word_i[63:TransferRowsWidth] == '0
                                 && word_i[TransferRowsWidth-1 -: 12] != '0;
+      StChunks:         legal = chunks_legal;
       default: ;
     endcase
   end
@@ -116,21 +128,21 @@ module command_decoder
                 data: (state_q == StCommand) ? pass : $bits(pass_t)'(word_i)};
   end
 
-  assign transfer_valid_o = good && ((state_q == StAddress && !header_q.block)
-                                     || state_q == StPlanes);
+  assign transfer_valid_o = good && ((state_q == StAddress && !header_q.block && !chunks)
+                                     || state_q == StPlanes || state_q == StChunks);
   always_comb begin : transfer
     transfer_o = '{
       command:     command_q,
       store:       header_q.opcode == OpStore,
-      chunk:       header_q.chunk,
+      chunk:       header_q.chunk || chunks,
       wait_passes: header_q.wait_passes,
       wait_chunks: header_q.wait_chunks,
       address:     address_q,
       rows:        rows_q,
       planes:      word_i[TransferPlanesWidth-1:0]
     };
-    if (state_q == StAddress) begin
-      transfer_o.address      = as_address;
+    if (state_q == StAddress) transfer_o.address = as_address;
+    if (state_q != StPlanes) begin
       transfer_o.rows         = '0;
       transfer_o.rows.count   = 12'd1;
       transfer_o.planes       = '0;
@@ -154,7 +166,7 @@ module command_decoder
             left_d  = as_config.count[7:0];
           end
           OpPass:          word_ready_o = entry_ready_i;
-          OpLoad, OpStore: state_d = StAddress;
+          OpLoad, OpStore, OpChunks: state_d = StAddress;
           default: ;
         endcase
       end
@@ -167,8 +179,9 @@ module command_decoder
         end
       end
       StAddress: if (good) begin
-        word_ready_o = header_q.block || transfer_ready_i;
+        word_ready_o = header_q.block || chunks || transfer_ready_i;
         if (header_q.block)        state_d = StRows;
+        else if (chunks)           state_d = StChunks;
         else if (transfer_ready_i) state_d = StCommand;
       end
       StRows: if (good) begin
@@ -179,8 +192,21 @@ module command_decoder
         word_ready_o = transfer_ready_i;
         if (transfer_ready_i) state_d = StCommand;
       end
+      StChunks: if (good) begin
+        word_ready_o = transfer_ready_i && last_chunk;
+        if (word_ready_o) state_d = StCommand;
+      end
       default: ;                             // StEnd: until the reset
     endcase
+  end
+
+  // The LOAD of the chunk behind that of address_q
+  transfer_address_t following;
+  always_comb begin : follow
+    following              = address_q;
+    following.dram_address = address_q.dram_address + 32'({address_q.words, 3'd0});
+    following.glb_address  = address_q.glb_address + address_q.words;
+    if (following.glb_address == as_chunks.ring_end) following.glb_address = as_chunks.ring_first;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -192,6 +218,7 @@ module command_decoder
       header_q  <= '0;
       address_q <= '0;
       rows_q    <= '0;
+      handed_q  <= '0;
     end else begin
       state_q <= state_d;
       index_q <= index_d;
@@ -202,6 +229,11 @@ module command_decoder
       end
       if (word_ready_o && state_q == StAddress) address_q <= as_address;
       if (word_ready_o && state_q == StRows)    rows_q    <= word_i[TransferRowsWidth-1:0];
+      if (state_q == StChunks && transfer_valid_o && transfer_ready_i) begin
+        handed_q             <= last_chunk ? '0 : handed_q + 1'b1;
+        address_q            <= following;
+        header_q.wait_chunks <= header_q.wait_chunks + 1'b1;
+      end
     end
   end
 
@@ -213,6 +245,7 @@ module command_decoder
   `EYRIE_STATIC(RowsLikePlanes, TransferRowsWidth == TransferPlanesWidth, "formats differ")
   `EYRIE_ASSERT_WHEN(ConfigCounted, state_q == StConfig, left_q != '0, "a CONFIG word too many")
   `EYRIE_ASSERT_NEXT(EndStays, state_q == StEnd, state_q == StEnd, "something after END")
+  `EYRIE_COVER(ChunksWait, state_q == StChunks && transfer_valid_o && !transfer_ready_i)
   `EYRIE_COVER(BlockTransfer, state_q == StPlanes && transfer_valid_o && transfer_ready_i)
   `EYRIE_COVER(PassQueueFull, entry_valid_o && !entry_ready_i)
 

@@ -79,13 +79,14 @@ static uint32_t words_of(uint64_t word) {
     case EYRIE_OPCODE_CONFIG: return 1 + field(word, EYRIE_CONFIG_COUNT_SHIFT, EYRIE_CONFIG_COUNT_BITS);
     case EYRIE_OPCODE_LOAD:
     case EYRIE_OPCODE_STORE: return field(word, EYRIE_TRANSFER_BLOCK_SHIFT, EYRIE_TRANSFER_BLOCK_BITS) ? 4 : 2;
+    case EYRIE_OPCODE_CHUNKS: return 3;
     default: return 0;
   }
 }
 
 static bool is_transfer(uint64_t word) {
   const uint32_t opcode = field(word, EYRIE_OPCODE_SHIFT, EYRIE_OPCODE_BITS);
-  return opcode == EYRIE_OPCODE_LOAD || opcode == EYRIE_OPCODE_STORE;
+  return opcode == EYRIE_OPCODE_LOAD || opcode == EYRIE_OPCODE_STORE || opcode == EYRIE_OPCODE_CHUNKS;
 }
 
 /* Where an address of the network is that belongs to one of these maps; false: it does not, or they are not

@@ -141,6 +141,7 @@ enum eyrie_counter {
 #define EYRIE_OPCODE_PASS 3u
 #define EYRIE_OPCODE_LOAD 4u
 #define EYRIE_OPCODE_STORE 5u
+#define EYRIE_OPCODE_CHUNKS 6u
 
 /* Fields of the words of commands: the lowest bit, and how many there are. */
 #define EYRIE_OPCODE_SHIFT 0u
