@@ -57,6 +57,14 @@ def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str]
     return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)
 
 
+def compile_greedily(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
+                     effort: int = EFFORT, until: str = NAMES[-1],
+                     on_stage: Callable[[str], None] | None = None) -> Stages:
+    """As `compile_network`, by the greedy choice of segments."""
+    work, last = Stages(model, machine, objective, effort, 1, greedy=True), stage_named(until)
+    return run_stages(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
+
+
 def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
                  effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
                  until: str = NAMES[-1], compose: bool = True) -> Stages:

@@ -30,6 +30,7 @@ class Stages:
     ends: of the model's outputs by name, in its order, the maps that they are
     compose: whether moves are put together (passes/simplify.py)
     unpacked: inputs by name that others lay out, pixel by pixel
+    greedy: whether segments are chosen greedily (plan/greedy.py)
     planning: what is known of segments, however often they are chosen anew; None where they are given
     """
 
@@ -41,6 +42,7 @@ class Stages:
     graph: Graph | None = None
     compose: bool = True
     unpacked: frozenset[str] = frozenset()
+    greedy: bool = False
     folded: Graph | None = None
     groups: list[Group] | None = None
     inputs: list[Map] | None = None
@@ -93,11 +95,13 @@ def _passes(work: Stages) -> None:
 def _groups(work: Stages) -> None:
     from compiler.passes.form_groups import form_groups, maps_of
     from compiler.plan.packed_maps import with_packed_inputs
+    from compiler.plan.patched_maps import with_patched_inputs
     from compiler.target.suit import suited
 
     maps = maps_of(work.folded)
     work.inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
     work.groups = with_packed_inputs(suited(form_groups(work.folded), work.machine), work.machine, work.unpacked)
+    work.groups = with_patched_inputs(work.groups, work.machine, work.unpacked, work.objective == "cycles")
     work.ends = {tensor.name: maps[folded.name].name for tensor, folded in zip(work.graph.outputs, work.folded.outputs)}
 
 
@@ -128,7 +132,7 @@ def _dump_banks(work: Stages) -> str:
 def _segments(work: Stages) -> None:
     from compiler.plan.settle import Planning
 
-    work.planning = Planning(work.groups, work.machine, work.objective, work.images)
+    work.planning = Planning(work.groups, work.machine, work.objective, work.images, work.greedy)
     work.plan = work.planning.plan()
 
 

@@ -18,7 +18,8 @@ class DrainBeats:
     """The sums of one tile that leave a column, in order; of a beat of two pixels the first one's comes first.
 
     For each, the set its chain starts at, the set rows that add (bool [sums, SET_ROWS]), the psum index, whether it is
-    the second of its beat, and its place in `loops`, (chains, blocks, pixels, filters of a block).
+    the second of its beat, and its place in `loops`, (chains, blocks, pixels, filters of a block), where a shorter last
+    block leaves places empty.
     """
 
     set: np.ndarray
@@ -45,6 +46,8 @@ def drain_beats(descriptor: Descriptor) -> DrainBeats:
     place, step = np.arange(np.prod(loops)), 1
     if drain["two_pixels"]:
         place, step = in_pixel_pairs(loops[0] * loops[1], pixels, drain["block"]), 2
+    _, block, _, slot = np.unravel_index(place, loops)
+    place = place[(block < drain["blocks"] - 1) | (slot < drain["last_block"])]
     chain, block, pixel, slot = np.unravel_index(place, loops)
     rows = np.zeros((chain.size, SET_ROWS), bool)
     if drain["mode"] == DrainMode.POINTWISE:

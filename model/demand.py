@@ -12,7 +12,7 @@ import numpy as np
 
 from model import encoding as enc
 from model import ppu
-from model.array import ArrayModel, drain_beats
+from model.array import ArrayModel, DrainBeats, drain_beats
 from model.config import DEPTHWISE_TAPS, SET_ROWS
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Stream
@@ -103,23 +103,23 @@ def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
                 yield Demand(f"tables of {where}", set_rows[SET_ROWS:].sum(), dw_groups * enc.TABLE_WORDS)
 
 
-def _loops(array: ArrayModel) -> tuple[int, tuple[int, int, int, int]]:
-    """Tiles of sums of the pass, and the loops of a tile's."""
+def _tiles(array: ArrayModel) -> tuple[int, DrainBeats]:
+    """Tiles of sums of the pass, and the sums of one."""
     tiles = 1 if array.mode == ArrayMode.DEPTHWISE else array.tiles
-    return array.outer * tiles * array.inner, drain_beats(array.descriptor).loops
+    return array.outer * tiles * array.inner, drain_beats(array.descriptor)
 
 
 def _ppu_words(array: ArrayModel) -> int:
-    tiles, loops = _loops(array)
-    return tiles * ppu.words_of_tile(array.descriptor, loops)
+    tiles, sums = _tiles(array)
+    return tiles * ppu.words_of_tile(array.descriptor, sums.loops)
 
 
 def _sums(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
     """Of the drain and of the PPU."""
-    tiles, loops = _loops(array)
+    tiles, sums = _tiles(array)
     taken = {
-        Stream.IPSUM: tiles * int(np.prod(loops)) * -(-array.descriptor.drain["columns"] // 2),
-        Stream.TABLE: tiles * loops[0] * loops[1] * enc.TABLE_WORDS,
+        Stream.IPSUM: tiles * len(sums.place) * -(-array.descriptor.drain["columns"] // 2),
+        Stream.TABLE: tiles * sums.loops[0] * sums.loops[1] * enc.TABLE_WORDS,
         Stream.RESIDUAL: ppu.others_taken(array.descriptor, _ppu_words(array)),
     }
     for stream, words in taken.items():

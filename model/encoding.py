@@ -173,6 +173,7 @@ ARRAY_SHAPE = Word(
 ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:14 inner:14 tiles:14 outer:14"))
 DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
 # block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words: channel groups);
+# last_block: filters of the last of these, which may be fewer where they are dealt (pointwise);
 # set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains drain in
 # turn, a block each: they hold different pixels, or more than 8 filters; columns: in use, from column 0; rows: of a
 # set, that take part; pairs: pointwise filters are dealt over the rows of a set two at a time; two_pixels: beats have
@@ -180,7 +181,7 @@ DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8
 DRAIN = Word(
     "Drain",
     _fields(
-        "mode:2 block:4 blocks:11 set_filters:4 heads:3 head_sets:3 fold:1 "
+        "mode:2 block:4 blocks:11 last_block:4 set_filters:4 heads:3 head_sets:3 fold:1 "
         "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 two_pixels:1 ln:14"
     ),
 )

@@ -62,6 +62,10 @@ RULES = (
     Rule(f"not {_ARRAY} or 1 <= drain.columns and drain.columns <= COLS", "columns that there are not"),
     Rule(f"not {_ARRAY} or 1 <= drain.block and drain.block <= 8 and drain.blocks >= 1 and drain.set_filters >= 1",
          "a block of none, or of more than 8"),
+    Rule(f"not {_ARRAY} or 1 <= drain.last_block and drain.last_block <= drain.block",
+         "a last block of none, or of more than the others"),
+    Rule(f"not {_ARRAY} or drain.mode == DrainMode.POINTWISE or drain.last_block == drain.block",
+         "a last block of fewer filters where these are not dealt"),
     Rule(f"not {_ARRAY} or drain.heads >= 1 and (drain.heads - 1) * drain.head_sets < SETS",
          "a chain at a set that there is not"),
     Rule(f"not {_ARRAY} or drain.mode == DrainMode.POINTWISE or "
@@ -72,7 +76,8 @@ RULES = (
            f"row {row} of a set has other filters than the drain takes") for row in range(SET_ROWS)),
     Rule("drain.mode != DrainMode.CONVOLUTION or drain.blocks == 1", "a convolution drains block by block"),
     Rule("drain.mode != DrainMode.POINTWISE or drain.block * drain.blocks == "
-         "shape.filters_0 + shape.filters_1 + shape.filters_2", "the drain takes other filters than the array has"),
+         "shape.filters_0 + shape.filters_1 + shape.filters_2 + (drain.block - drain.last_block)",
+         "the drain takes other filters than the array has"),
     Rule("drain.mode != DrainMode.POINTWISE or (drain.rows == 7 and drain.pairs == FILTER_LANES - 1)",
          "filters are not dealt as they come"),
     Rule("drain.mode != DrainMode.WORDS or (drain.block == 2 and not drain.ipsum)", "words are halves without ipsum"),

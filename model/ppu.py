@@ -22,8 +22,8 @@ def words(descriptor: Descriptor, sums: np.ndarray, beats: DrainBeats,
     tables    uint64 [tiles of the pass * chains * blocks * 9], none for raw words
     residual  uint64: words B, or the table of the operation
     """
-    columns = descriptor.drain["columns"]
-    ordered = np.empty_like(sums[:, :, :columns])
+    columns, last = descriptor.drain["columns"], descriptor.drain["last_block"]
+    ordered = np.zeros((len(sums), np.prod(beats.loops), columns), np.int32)
     ordered[:, beats.place] = sums[:, :, :columns]
     blocks = ordered.reshape(-1, *beats.loops[2:], columns)  # [block, pixel, channel, column]
     if descriptor.ppu["raw"]:
@@ -33,6 +33,8 @@ def words(descriptor: Descriptor, sums: np.ndarray, beats: DrainBeats,
         values = _pool(descriptor, _requantize(descriptor, blocks, unpack_tables(tables.reshape(-1, enc.TABLE_WORDS))))
     packed = np.zeros((*values.shape[:-1], BLOCK_CHANNELS), np.int8)
     packed[..., : values.shape[-1]] = values
+    if not descriptor.ppu["raw"]:
+        packed[beats.loops[1] - 1 :: beats.loops[1], ..., last:] = 0
     made = packed.reshape(-1, BLOCK_CHANNELS).view(np.uint64)[:, 0]
     if descriptor.drain["two_pixels"]:
         made = made[in_pixel_pairs(*values.shape[:3])]

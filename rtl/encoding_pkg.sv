@@ -246,7 +246,7 @@ package encoding_pkg;
     logic signed [7:0] zero_point;
   } depthwise_output_t;
 
-  localparam int unsigned DrainWidth = 54;
+  localparam int unsigned DrainWidth = 58;
   typedef struct packed {
     logic [13:0] ln;
     logic two_pixels;
@@ -259,6 +259,7 @@ package encoding_pkg;
     logic [2:0] head_sets;
     logic [2:0] heads;
     logic [3:0] set_filters;
+    logic [3:0] last_block;
     logic [10:0] blocks;
     logic [3:0] block;
     logic [1:0] mode;

@@ -26,6 +26,7 @@ COMMANDS = {
     "c": "scripts.write_c",
     "graph": "scripts.draw_graph",
     "ir": "scripts.write_ir",
+    "buffers": "scripts.buffers",
     "run": "scripts.run_net",
     "profile": "scripts.profile_net",
     "case": "scripts.run_case",

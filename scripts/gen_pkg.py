@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes rtl/encoding_pkg.sv from model/encoding.py, rtl/machine_check.sv from model/config.py,
-rtl/pass/descriptor_rules.sv from model/legality.py, rtl/eyrie.f, the list of the machine's files, and
-runtime/c/driver/eyrie_registers.h, what a C program knows of them.
+rtl/pass/descriptor_rules.sv from model/legality.py, rtl/eyrie.f, the list of the machine's files,
+runtime/c/driver/eyrie_registers.h, what a C program knows of them, and runtime/c/operators/eyrie_softmax_kernel.h from
+compiler/c/kernels.
 
 Usage: python scripts/gen_pkg.py [--check]; with --check nothing is written and the exit code says
 whether the files are up to date.
@@ -15,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from compiler.c import kernels  # noqa: E402
 from model import config, encoding  # noqa: E402
 from runtime.simulator.sources import arguments, closure  # noqa: E402
 from scripts.gen_registers import registers_text  # noqa: E402
@@ -131,10 +133,21 @@ def list_text() -> str:
                       *arguments(files), ""])
 
 
+def softmax_text() -> str:
+    """The operator library's part of the host."""
+    return f"""/* SPDX-License-Identifier: Apache-2.0
+ * Written by scripts/gen_pkg.py from compiler/c/kernels/softmax.c: do not edit here.
+ */
+#include <stdint.h>
+
+{kernels.joined(["softmax"])}"""
+
+
 RTL = ROOT / "rtl"
 FILES = {RTL / "encoding_pkg.sv": package_text, RTL / "machine_check.sv": check_text,
          RTL / "pass" / "descriptor_rules.sv": rules_text, RTL / "eyrie.f": list_text,
-         ROOT / "runtime" / "c" / "driver" / "eyrie_registers.h": registers_text}
+         ROOT / "runtime" / "c" / "driver" / "eyrie_registers.h": registers_text,
+         ROOT / "runtime" / "c" / "operators" / "eyrie_softmax_kernel.h": softmax_text}
 
 
 def main() -> int:

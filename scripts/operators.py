@@ -2,19 +2,23 @@
 """Runs published layers through the operator library on the RTL and says what of their throughput is left.
 
     eyrie operators [--layers A,B] [--most-cycles N]
+    eyrie operators --compile REQUEST [REQUEST ...] [--c FILE.c]
 
 The layers are those of tables 3.5 and 4.6 of DLPlib that docs/operators.md names, on drawn values. Prints for each its
 roofline, the cycles that were predicted when it was compiled, those that the machine counted, and the clock cycles from
 the first register write of the call to the end of its stream; what is predicted to take more than --most-cycles is not
 run. Leaves build/operators/summary.json (docs/summary.md). The exit code is 1 if an output is not the golden model's or
 a share is below its bar.
+
+With --compile it compiles operators that C programs have asked for (docs/operators.md), and prints what such a program
+has to know of each, or writes all of them as a C source.
 """
 
 import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from compiler.command_line import whole_number
+from compiler.command_line import file_name, whole_number
 from model.messages import unknown
 from scripts.eyrie import main
 
@@ -29,9 +33,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layers", metavar="A,B", help="all by default")
     parser.add_argument("--most-cycles", type=whole_number(0), default=MOST_CYCLES, metavar="N",
                         help=f"predicted, up to which a layer runs on the RTL ({MOST_CYCLES:,})")
+    parser.add_argument("--compile", type=file_name, nargs="+", metavar="REQUEST",
+                        help="files that programs of the operator library left in BOARD_REQUESTS")
+    parser.add_argument("--c", type=file_name, metavar="FILE.c", help="the source for their programs")
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.c and not options.compile:
+        raise ValueError("--c needs --compile: say what the programs are for")
+    return compile_requests(options) if options.compile else measure(options)
+
+
+def compile_requests(options: argparse.Namespace) -> int:
+    from compiler.files import check_file, write_all
+    from scripts.operator_programs import answer, program_of, source_text
+
+    if options.c:
+        check_file(options.c)
+    programs = [program_of(path) for path in options.compile]
+    if options.c:
+        write_all(options.c.parent, {options.c.name: source_text(programs).encode()})
+    else:
+        print("\n".join(answer(folder) for _, folder in programs))
+    return 0
+
+
+def measure(options: argparse.Namespace) -> int:
     from runtime.folders import BUILD, replacing
     from runtime.simulator.summary import write_summary
     from scripts.operator_layers import LAYERS, measured

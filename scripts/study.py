@@ -18,7 +18,7 @@ from model.messages import unknown
 from runtime.folders import BUILD, ROOT
 from scripts.eyrie import main
 
-TEXTS = ("fusion", "tiling", "movement", "baseline")  # modules of scripts/studies
+TEXTS = ("fusion", "tiling", "movement", "library", "baseline", "buffers")  # modules of scripts/studies
 PAGE = ROOT / "docs" / "study.md"
 HEAD = """# The literature's numbers
 

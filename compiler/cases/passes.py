@@ -19,7 +19,7 @@ from compiler.target.descriptors.convolution import (
 from compiler.target.descriptors.elementwise import set_operation
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.descriptors.streams import ring_of
-from compiler.target.limits import most_filters, most_pixels
+from compiler.target.limits import most_filters, most_pixels, single_tile
 from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, pad_runs
 from model import encoding as enc
 from model.array import drain_beats
@@ -277,8 +277,10 @@ def place_filters(memory: Allocator, filters: np.ndarray, table: Table | None, t
     """[M, C] and their tables, if they have any."""
     packed, count = pack_pointwise(filters, tile), len(filters)
     address = memory.place(packed)
-    tables = memory.place(pack_table(table, len(packed) * tile // 8)) if table else 0
-    return Filters(tile, len(packed), address, tables, last_channels=_last_channels(count, len(packed) * tile // 8))
+    found = Filters(tile, len(packed), address, 0)
+    blocks = found.blocks * found.tiles
+    tables = memory.place(pack_table(table, blocks)) if table else 0
+    return replace(found, table_address=tables, last_channels=_last_channels(count, blocks))
 
 
 def _last_channels(count: int, groups: int) -> int:
@@ -312,7 +314,7 @@ def separable_case(ifmap: np.ndarray, window: Window, zero_point: int, depthwise
         filters = place_filters(memory, pointwise, output, tile or tile_of(channels, blocks.pixels, machine))
     ofmap, pool = None, 2 if maxima else 1
     if output or pointwise is None:
-        groups = filters.count // 8 * filters.tiles if filters else -(-channels // 8)
+        groups = filters.blocks * filters.tiles if filters else -(-channels // 8)
         ofmap = place_ofmap(memory, height // pool, width // pool, groups)
     final = output.output if pointwise is not None and output else Output()
     p = SeparablePass(placed, ofmap, window, blocks, zero_point, final, filters, depthwise_address,
@@ -366,9 +368,9 @@ def fused_cases(ifmap: np.ndarray, window: Window, zero_point: int, depthwise: n
 
 
 def tile_of(filters: int, pixels: int, machine: MachineConfig) -> int:
-    """Filters of a tile: as many as the psum buffers hold, evenly spread, in blocks of 8."""
+    """Filters of a tile: as many as the psum buffers hold, evenly spread, in blocks of 8; or all of them."""
     tiles = -(-filters // most_filters(machine, pixels))
-    return -(-filters // (tiles * 8)) * 8
+    return single_tile(machine, filters) if tiles == 1 else -(-filters // (tiles * 8)) * 8
 
 
 def block_places(machine: MachineConfig, p: SeparablePass, descriptor: Descriptor,
@@ -389,4 +391,4 @@ def block_places(machine: MachineConfig, p: SeparablePass, descriptor: Descripto
     m = (tile * beats.loops[1] + block) * per_block + (slot * 4 if p.filters is None else slot)
     used = (col < blocks.rows * blocks.cols) & (m < shape[0]) & (y < shape[1]) & (x < shape[2])
     places = np.where(used[..., None], np.stack([m, y, x], axis=-1), -1)
-    return places.reshape(-1, len(beats.place), machine.cols, 3)[:, beats.place]
+    return places.reshape(-1, np.prod(beats.loops), machine.cols, 3)[:, beats.place]

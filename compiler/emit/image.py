@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A schedule becomes a DRAM image."""
 
+from dataclasses import asdict
+
 import numpy as np
 
 from compiler.emit.dram import DramLayout
@@ -68,5 +70,7 @@ def image_of(commands: list[Command], layout: DramLayout, machine: MachineConfig
 
 def _entry(place: Place) -> dict:
     map_ = place.map
-    return {"address": place.address, "shape": list(map_.shape), "layout": vars(place.layout),
+    shape = map_.patches.shape if map_.patches else map_.shape
+    return {"address": place.address, "shape": list(shape), "layout": vars(place.layout),
+            "patches": asdict(map_.patches) if map_.patches else None,
             "scale": map_.quantization.scale, "zero_point": map_.zero_point}

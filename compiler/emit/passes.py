@@ -77,7 +77,8 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
         return convolution_descriptor(machine, ConvolutionPass(
             source, group.window, blocks, zero_point, constants.packing.tile // machine.sets, 4, 1, machine.sets,
             filters.tiles, filters.address, None, filters.table_address, made,
-            group.table.output, filters.last_channels, halves, one_pixel, filter_zero_point))
+            group.table.output, filters.last_channels, halves, one_pixel, filter_zero_point, filters.ring,
+            filters.chunk_groups))
     pool = PoolMode.AVERAGE if group.averaged else PoolMode.NONE
     depthwise = constants.depthwise_of(job, turn, source.groups)
     middle, depthwise_zero_point = Output(), 0

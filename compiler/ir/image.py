@@ -22,6 +22,7 @@ import numpy as np
 from compiler.files import write_all
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.network_header import header_text
+from compiler.ir.patches import Patches
 from model.config import GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from model.messages import array, times
 from model.reading import read_file, read_json
@@ -79,8 +80,10 @@ class Image:
             expected = self._shape(place)
             if values[name].shape != expected or values[name].dtype != np.int8:
                 raise ValueError(f"input {name} is {array(values[name])}, the network takes int8 {times(expected)}")
-            layout = FeatureMap(**place["layout"])
-            packed = np.stack([layout.pack(image) for image in values[name].reshape(-1, *place["shape"])])
+            layout, patches = FeatureMap(**place["layout"]), patches_of(place)
+            images = values[name].reshape(-1, *place["shape"])
+            laid = [patches.of(image, place["zero_point"]) for image in images] if patches else images
+            packed = np.stack([layout.pack(image) for image in laid])
             dram[place["address"] :][: packed.nbytes] = packed.view(np.uint8).ravel()
         return dram
 
@@ -152,6 +155,14 @@ class Image:
         return cls(dram, contents)
 
 
+def patches_of(place: dict) -> Patches | None:
+    """Of an entry of the map's inputs, if it lies as patches."""
+    if place["patches"] is None:
+        return None
+    return Patches(**{name: tuple(value) if isinstance(value, list) else value
+                      for name, value in place["patches"].items()})
+
+
 def _seal(memory: bytes) -> dict[str, str]:
     """What says that a map goes with a memory."""
     return {"sha256": hashlib.sha256(memory).hexdigest()}
@@ -171,8 +182,9 @@ def _check(contents: dict) -> None:
             _whole(place, address=0)
             _whole(place["layout"], rows=1, cols=1, groups=1, address=0, ring_rows=1, shift=0, images=1)
             layout = FeatureMap(**place["layout"])
-            channels = place["shape"][-1]
-            if place["shape"] != [layout.rows, layout.cols, channels] or type(channels) is not int or (
+            shape = _laid_shape(place)
+            channels = shape[-1]
+            if shape != [layout.rows, layout.cols, channels] or type(channels) is not int or (
                     not 0 < channels <= (WORD_CHANNELS if layout.packed else 8 * layout.groups)
                     or {type(layout.planar), type(layout.packed)} != {bool}):
                 raise ValueError("shape and layout differ")
@@ -191,6 +203,18 @@ def _check(contents: dict) -> None:
         raise ValueError(f"{error.args[0]} is missing") from error
     except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
         raise ValueError("an entry is unknown, missing or of the wrong kind") from error
+
+
+def _laid_shape(place: dict) -> list[int]:
+    """Of an input or output, as it lies. Raises ValueError for patches of something else."""
+    patches = patches_of(place)
+    if patches is None:
+        return place["shape"]
+    sizes, before = (*patches.kernel, *patches.step, *patches.taps), patches.before
+    whole = {type(number) for number in (*sizes, *before)} == {int} and (len(sizes), len(before)) == (6, 2)
+    if list(patches.shape) != place["shape"] or not whole or min(sizes) < 1 or min(before) < 0:
+        raise ValueError("shape and patches differ")
+    return [patches.rows, patches.cols, patches.channels]
 
 
 def _whole(values: dict, **least: int) -> None:

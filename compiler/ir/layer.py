@@ -11,6 +11,7 @@ from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.graph import map_shape
 from compiler.ir.operators.convolution import Windowed
 from compiler.ir.operators.pooling import Pool
+from compiler.ir.patches import Patches
 from compiler.ir.tensor import Quantized
 from compiler.ir.word_operation import WordOperation
 from model.messages import times
@@ -22,13 +23,14 @@ OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 @dataclass(frozen=True)
 class Map:
     """An activation as the machine has it: int8 [H, W, C] of one image; packed: two pixels share a word; planar: as a
-    whole it lies in planes, one for each 8 channels."""
+    whole it lies in planes, one for each 8 channels; patches: of an input, of which it is a map."""
 
     name: str
     shape: tuple[int, int, int]
     quantization: Quantization
     packed: bool = False
     planar: bool = False
+    patches: Patches | None = None
 
     @property
     def layout(self) -> FeatureMap:
@@ -227,7 +229,8 @@ class Group:
     @property
     def weight_bytes(self) -> int:
         """As the model has them."""
-        return sum(weights.size for weights in self.weights)
+        patches = self.source.patches
+        return self.channels * patches.filter_bytes if patches else sum(weights.size for weights in self.weights)
 
     @property
     def channels(self) -> int:
@@ -236,7 +239,7 @@ class Group:
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.source.shape)), "x".join(map(str, self.output.shape))
-        packed = " packed" if self.source.packed else ""
+        packed = " patches" * bool(self.source.patches) + " packed" * self.source.packed
         said = f"{self.name:10} {self.operators:20} {shape[0]}{packed} -> {shape[1]} {self.window}"
         others = [other.name for other in self.others]
         return " ".join([said, *(operation.name for operation in self.operations), *others])

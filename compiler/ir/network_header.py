@@ -19,15 +19,19 @@ PLAIN = frozenset(string.ascii_letters + string.digits + " _-+./:;,()[]")  # oth
 
 
 def header_text(contents: dict, memory: bytes) -> str:
-    """`network`, a struct eyrie_network, from the contents of map.json and image.bin."""
+    """Of network.h, from the contents of map.json and image.bin."""
+    return f"{HEAD}\n{network_text(contents, memory, 'network')}\n#endif\n"
+
+
+def network_text(contents: dict, memory: bytes, name: str) -> str:
+    """A struct eyrie_network of this name, and the arrays that it needs."""
     sizes = ", ".join(str(size) for size in MachineConfig.of(contents["machine"]).parameters.values())
     ends = {end: contents[end] for end in ("inputs", "outputs")}
     arrays = "\n".join(
-        f"static const struct eyrie_map network_{end}[] = {{\n{''.join(map(_map, places, places.values()))}}};\n"
+        f"static const struct eyrie_map {name}_{end}[] = {{\n{''.join(map(_map, places, places.values()))}}};\n"
         for end, places in ends.items())
-    return f"""{HEAD}
-{arrays}
-static const struct eyrie_network network = {{
+    return f"""{arrays}
+static const struct eyrie_network {name} = {{
     {contents["bytes"]}u, /* bytes */
     0x{zlib.crc32(memory):08x}u, /* crc */
     {contents["program"]["address"]}u, /* program */
@@ -36,9 +40,7 @@ static const struct eyrie_network network = {{
     {{{sizes}}}, /* sizes */
     {len(ends["inputs"])}u, /* input_count */
     {len(ends["outputs"])}u, /* output_count */
-    network_inputs, network_outputs}};
-
-#endif
+    {name}_inputs, {name}_outputs}};
 """
 
 
@@ -47,11 +49,21 @@ def _map(name: str, place: dict) -> str:
     layout = FeatureMap(**place["layout"])
     height, width, channels = place["shape"]
     groups = layout.groups
+    patches = ", ".join(f"{number}u" for number in patch_numbers(place))
     return (f'    {{"{_literal(name)}",\n'
             f'     {place["address"]}u, /* address */\n'
             f'     {height}u, {width}u, {channels}u, /* height, width, channels */\n'
             f'     {groups}u, {layout.pitch}u, {str(layout.packed).lower()}, /* groups, pitch, packed */\n'
-            f'     {_float(place["scale"])}, {place["zero_point"]}}}, /* scale, zero_point */\n')
+            f'     {_float(place["scale"])}, {place["zero_point"]}, /* scale, zero_point */\n'
+            f'     {{{patches}}}}}, /* patches */\n')
+
+
+def patch_numbers(place: dict) -> tuple[int, ...]:
+    """struct eyrie_patches of an entry of the map's inputs and outputs."""
+    patches = place["patches"]
+    if patches is None:
+        return (0,) * 8
+    return (patches["rows"], patches["cols"], *patches["kernel"], *patches["step"], *patches["before"])
 
 
 def _literal(name: str) -> str:

@@ -23,7 +23,7 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
     for operand in (operand for group in groups for operand in (group.source, *group.others)):
         read.setdefault(operand.name, operand)
     stored = set(ends)
-    maps = {map_.name: replace(map_, packed=map_.name in read and read[map_.name].packed) for map_ in inputs}
+    maps = {map_.name: _as_read(map_, read.get(map_.name)) for map_ in inputs}
     names: set[str] = set()
     for group in groups:
         if group.name in names:
@@ -48,6 +48,16 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
         maps[group.output.name] = group.output
     if missing := stored - {group.output.name for group in groups}:
         raise Inconsistent(f"no group makes the output {min(missing)}")
+
+
+def _as_read(map_: Map, read: Map | None) -> Map:
+    """An input as it lies for its readers."""
+    if read is None:
+        return map_
+    patches = read.patches
+    if patches and patches.shape == map_.shape:
+        map_ = replace(map_, shape=(patches.rows, patches.cols, patches.channels), patches=patches)
+    return replace(map_, packed=read.packed)
 
 
 def _packed_amiss(group: Group) -> bool:

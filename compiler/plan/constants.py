@@ -136,7 +136,7 @@ class WorkConstants:
         if self.table:
             [(table, _)] = self.table.region(turn)
         else:
-            table = self.filters.table_address + job.slice * self.filters.tiles * self.filters.count // 8 * TABLE_WORDS
+            table = self.filters.table_address + job.slice * self.filters.tiles * self.filters.blocks * TABLE_WORDS
         return replace(self.filters, address=address, table_address=table)
 
     def depthwise_of(self, job: Job, turn: int, groups: int) -> int | None:
@@ -271,7 +271,7 @@ def _resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
     buffer = whole(group.name, "filters", packed.size, *plan.spans[n], loaded=True)
     first = constants.mapping_of(rows[0])
     if not stays(first) and first.blocks.inner == 1:
-        buffer.chunk = _chunk_groups(packed)[0] * constants.packing.tile
+        buffer.chunk = _chunk_groups(packed)[0] * packed[0, 0].size
     return buffer, packed
 
 
@@ -279,7 +279,7 @@ def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) 
     """Filters that have their place: they come as a whole, or in chunks."""
     tile, chunk_groups = constants.packing.tile, None
     if buffer.chunk:
-        chunk_groups = buffer.chunk // tile
+        chunk_groups = buffer.chunk // packed[0, 0].size
         constants.chunks = Chunks(packed, buffer, buffer.chunk, packed.size // buffer.chunk)
     else:
         constants.add("filters", packed, buffer)
@@ -313,7 +313,7 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
             return
         again = any(each.blocks.inner > 1 for each in found.values())
         for chunk_groups in _chunk_groups(packed):
-            chunk = chunk_groups * mapping.tile
+            chunk = chunk_groups * packed[0, 0].size
             count = packed.size // chunk
             # Inner blocks use the chunks of a tile again: those are freed in the last of them only.
             kept = packed.shape[1] // chunk_groups if again else 0
@@ -350,6 +350,6 @@ def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -
 
 def _chunk_groups(packed: np.ndarray) -> list[int]:
     """Channel groups that a chunk of packed filters can have, most first."""
-    groups, tile = packed.shape[1:3]
+    groups, words = packed.shape[1], packed[0, 0].size
     most = min(MOST_CHUNK_WORDS, packed.size // LEAST_CHUNKS)
-    return [c for c in range(groups, 0, -1) if groups % c == 0 and (c == 1 or c * tile <= most)]
+    return [c for c in range(groups, 0, -1) if groups % c == 0 and (c == 1 or c * words <= most)]

@@ -10,7 +10,7 @@ from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
 from compiler.ir.plan import Way
 from compiler.plan.mappings import job_key, mappings_of, remembered, stays
-from compiler.target.limits import slides
+from compiler.target.limits import single_tile, slides
 from compiler.target.mapping import Mapping, Packing
 from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
 from model.config import WORD_CHANNELS, MachineConfig
@@ -68,30 +68,40 @@ def row_stationary_groups(group: Convolution) -> int:
     return 1 if channels <= WORD_CHANNELS else 2 * word_groups(channels)
 
 
-def filter_words(group: Filtered, mode: ArrayMode) -> int:
-    """All of a group's filters."""
-    count, taps = word_groups(len(group.filters)) * 8, group.window.taps if group.filters.ndim > 2 else 1
-    if mode == ArrayMode.CONVOLUTION:  # a word holds two filters' half
-        return row_stationary_groups(group) * taps * count // 2
-    return (1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])) * taps * count
+def pass_groups(group: Filtered, mode: ArrayMode) -> int:
+    """Channel groups that are multiplied for a tile of filters; by taps, each tap is one."""
+    if mode == ArrayMode.CONVOLUTION:
+        return row_stationary_groups(group)
+    taps = group.window.taps if group.filters.ndim > 2 else 1
+    return (1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])) * taps
+
+
+def filter_words(group: Filtered, mode: ArrayMode, count: int) -> int:
+    """All of a group's filters, which padding makes so many."""
+    words = pass_groups(group, mode) * count
+    return words * group.window.taps // 2 if mode == ArrayMode.CONVOLUTION else words  # a word: two filters' half
 
 
 def resident_words(group: Filtered, machine: MachineConfig) -> int:
     """All of a group's filters, packed as takes least."""
-    words = filter_words(group, ArrayMode.POINTWISE)
+    whole = word_groups(len(group.filters)) * 8
+    dealt = whole if isinstance(group, Grouped) else single_tile(machine, len(group.filters))
+    words = filter_words(group, ArrayMode.POINTWISE, dealt)
     if isinstance(group, Convolution) and machine.sets == 2 and slides(group.window):
-        words = min(words, filter_words(group, ArrayMode.CONVOLUTION))
+        words = min(words, filter_words(group, ArrayMode.CONVOLUTION, whole))
     return words
 
 
 def least_words(group: Filtered, mapping: Mapping) -> int:
     """What a group that is one job needs for its filters: all; or a chunk beside those that are in use, which are a
     tile's where inner blocks use them again."""
-    words = filter_words(group, mapping.mode)
+    count = mapping.tile * mapping.tiles
+    words = filter_words(group, mapping.mode, count)
     if stays(mapping):
         return words
-    groups = words // (word_groups(len(group.filters)) * 8)
-    return min(words, ((groups if mapping.blocks.inner > 1 else 1) + 1) * mapping.tile)
+    groups = pass_groups(group, mapping.mode)
+    each = words // (groups * mapping.tiles)  # of a tile and a channel group
+    return min(words, ((groups if mapping.blocks.inner > 1 else 1) + 1) * each)
 
 
 _smallest: dict[tuple, int] = {}

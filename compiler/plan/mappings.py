@@ -10,7 +10,6 @@ from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
 from compiler.ir.plan import Way
 from compiler.target.mapping import Mapping, Packing, mappings
 from model.config import MachineConfig
-from model.encoding import ArrayMode
 from model.messages import times
 
 T = TypeVar("T")
@@ -73,7 +72,7 @@ def cheapest(machine: MachineConfig, group: Group, rows: int, way: Way) -> dict[
 
 def stays(mapping: Mapping) -> bool:
     """Whether a pass uses filters again when it has used all."""
-    return mapping.mode == ArrayMode.CONVOLUTION or mapping.blocks.outer > 1
+    return mapping.blocks.outer > 1
 
 
 def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:

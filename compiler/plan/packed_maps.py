@@ -4,6 +4,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 
+from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Group, Map
 from compiler.plan.filters import filter_words
 from compiler.target.mapping import mappings
@@ -28,7 +29,7 @@ def _takes_packed(group: Group, map_: Map, machine: MachineConfig) -> bool:
         return True
     if not isinstance(group, Convolution) or map_ in group.others or map_.shape[2] > WORD_CHANNELS:
         return False
-    if filter_words(group, ArrayMode.CONVOLUTION) > machine.glb_words // 2:
+    if filter_words(group, ArrayMode.CONVOLUTION, word_groups(len(group.filters)) * 8) > machine.glb_words // 2:
         return False
     rows = group.map_shape[0]
     found = mappings(machine, replace(group, source=replace(map_, packed=True)), rows)

@@ -26,7 +26,7 @@ Pieces = Sequence[Group]
 def in_pieces(groups: list[Group], estimates: Estimates, sizes: Sizes = frozenset()) -> list[Group]:
     """The groups, each in the pieces that cost least by themselves, from DRAM to DRAM; where others cost about as much,
     in those with which all groups cost least. sizes: of maps in planes."""
-    ways = [list(_ways(group)) for group in groups]
+    ways = [list(ways_of(group)) for group in groups]
     kinds = [(group.geometry, group.output.shape) for group in groups]
     ranked: dict[tuple, list[int]] = {}
     for kind, of in zip(kinds, ways):
@@ -69,12 +69,12 @@ def _spent(planner: SegmentPlanner) -> Cost:
         return inf, inf
 
 
-def _ways(group: Group) -> Iterator[Pieces]:
+def ways_of(group: Group) -> Iterator[Pieces]:
     """A group in one piece, and in others."""
     yield (group,)
     if isinstance(group, Separable):
         first, second = halves(group)
-        for pieces in _ways(second):
+        for pieces in ways_of(second):
             yield first, *pieces
     if group.averaged and not group.images:
         yield average_apart(group)

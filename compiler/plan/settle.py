@@ -10,6 +10,7 @@ from compiler.ir.plan import Plan
 from compiler.plan import search
 from compiler.plan.batch import BatchPlanner
 from compiler.plan.bounds import Bounds
+from compiler.plan.greedy import GreedyPlanner
 from compiler.plan.search import Placed
 from compiler.plan.tensors import plan_maps
 from model.config import MachineConfig
@@ -21,13 +22,15 @@ REPLANS = 3  # for segments whose mappings found no room
 class Planning:
     """Of the groups of a network, for a run of so many images.
 
+    greedy: each group by itself, in place of the cheapest segments
     refused: keys of segments for which the GLB had no places, or none for what was planned
     """
 
-    def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
+    def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int,
+                 greedy: bool = False) -> None:
         self.refused: set[tuple] = set()
         self._machine, self._objective = machine, objective
-        self._new_planner = partial(BatchPlanner, groups, machine, objective, images)
+        self._new_planner = partial(GreedyPlanner if greedy else BatchPlanner, groups, machine, objective, images)
         self._planner = self._new_planner()
         self._stores_overlap = True  # what is stored keeps its words beside the job behind it
 

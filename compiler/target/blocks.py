@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from model.config import GLB_WORD_BYTES
+
 
 @dataclass(frozen=True)
 class Blocks:
@@ -70,3 +72,8 @@ class Filters:
     ring: tuple[int, int] | None = None
     chunk_groups: int | None = None
     last_channels: int = 8  # valid channels of the last block
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of filters of a tile, whose sums make GLB words; the last of a single tile may be shorter."""
+        return -(-self.count // GLB_WORD_BYTES)

@@ -59,6 +59,13 @@ def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:
     return tuple(lanes * -(-(count // lanes - row) // SET_ROWS) for row in range(SET_ROWS))
 
 
+def single_tile(machine: MachineConfig, filters: int) -> int:
+    """Filters of a tile that has all of a group: as many as there are, but an even number, so that words of DRAM and of
+    ports come whole, and for each row of a set."""
+    least = max(filters, SET_ROWS * machine.filter_lanes)
+    return least + least % 2
+
+
 def most_dealt(machine: MachineConfig, count: int) -> int:
     """Filters of a tile for the row of a set that has most: the first."""
     return machine.filter_lanes * -(-(count // machine.filter_lanes) // SET_ROWS)

@@ -11,7 +11,7 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import most_dealt, most_pixels, pairs, slides, walks
+from compiler.target.limits import most_dealt, most_pixels, pairs, single_tile, slides, walks
 from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation
 
@@ -188,11 +188,9 @@ def _separables(machine: MachineConfig, group: Group, rows: int) -> list[Mapping
     mode = {Pointwise: ArrayMode.POINTWISE, Depthwise: ArrayMode.DEPTHWISE, Separable: ArrayMode.FUSED}[type(group)]
     blocks = _candidates(machine, group, rows, most_pixels(machine, group.window.stride[0] if depthwise else None))
     if isinstance(group, Depthwise):
-        tile, legal = np.zeros(1, np.int64), np.ones_like(blocks.rows, bool)
-        tiles = np.ones(1, np.int64)
+        tile, tiles, legal = np.zeros(1, np.int64), np.ones(1, np.int64), np.ones_like(blocks.rows, bool)
     else:
-        tile, legal = _tiles(machine, group, blocks)
-        tiles = word_groups(len(group.filters)) * 8 // tile
+        tile, tiles, legal = _tiles(machine, group, blocks)
     if mode == ArrayMode.FUSED:
         words = word_groups(group.source.shape[2]) * blocks.pixels * blocks.inner * (2 if machine.sets == 1 else 1)
         legal &= (tiles == 1) | (words <= machine.word_buffer_words)
@@ -210,13 +208,17 @@ def _flat(machine: MachineConfig, group: Pointwise) -> Iterator[Mapping]:
         yield replace(mapping, blocks=replace(mapping.blocks, flat=True))
 
 
-def _tiles(machine: MachineConfig, group: Filtered, blocks: _Candidates) -> tuple[np.ndarray, np.ndarray]:
-    """Tile sizes, multiples of 8 that divide the filters evenly, and for which blocks the PEs hold their sums, [blocks,
-    tiles]."""
+def _tiles(machine: MachineConfig, group: Filtered,
+           blocks: _Candidates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Tile sizes, multiples of 8 that divide the filters evenly or all of them; how many tiles; and for which blocks
+    the PEs hold their sums, [blocks, tiles]."""
     total = word_groups(len(group.filters)) * 8
     shared = group.own_blocks * 8 if isinstance(group, Grouped) else total  # filters of the same channels
     tile = np.array([tile for tile in range(8, shared + 1, 8) if shared % tile == 0])
-    return tile, most_dealt(machine, tile) * blocks.pixels <= machine.psum_words
+    tiles = total // tile
+    if not isinstance(group, Grouped):
+        tile[-1] = single_tile(machine, len(group.filters))
+    return tile, tiles, most_dealt(machine, tile) * blocks.pixels <= machine.psum_words
 
 
 def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> np.ndarray:
@@ -233,7 +235,9 @@ def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> 
         beats = -(-pixels // 2)
         # Pairs of words that begin at odd columns are written one by one.
         words = np.where(blocks.odd, columns * (beats + pixels) // 2, columns * beats)
-    return tile // 8 * np.maximum(np.maximum(8 * beats, words), TABLE_WORDS)
+    whole, rest = np.divmod(tile, GLB_WORD_BYTES)
+    least = np.maximum(words, TABLE_WORDS)
+    return whole * np.maximum(GLB_WORD_BYTES * beats, least) + (rest > 0) * np.maximum(rest * beats, least)
 
 
 def _separable_cycles(machine: MachineConfig, group: Group, blocks: _Candidates, tile: np.ndarray,
@@ -269,8 +273,7 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
     channel_groups = 1 if isinstance(group, Grouped) else word_groups(group.source.shape[2])
     groups = channel_groups * group.window.taps * halves
     blocks = _candidates(machine, group, rows, most_pixels(machine))
-    tile, legal = _tiles(machine, group, blocks)
-    tiles = word_groups(len(group.filters)) * 8 // tile
+    tile, tiles, legal = _tiles(machine, group, blocks)
     legal &= np.array([[walks(group.window, each, groups, count) for count in tiles.tolist()]
                        for each in blocks.blocks], bool).reshape(legal.shape)
     pointwise = most_dealt(machine, tile) * blocks.pixels * slow

@@ -12,11 +12,11 @@ from importlib import import_module
 import numpy as np
 
 MODULES = (
-    "model.config", "model.encoding", "model.operators.quantization", "compiler.ir.elementwise", "compiler.ir.graph",
-    "compiler.ir.layer", "compiler.ir.plan", "compiler.ir.tensor", "compiler.ir.word_operation",
-    "compiler.ir.operators.convolution", "compiler.ir.operators.custom", "compiler.ir.operators.elementwise",
-    "compiler.ir.operators.host", "compiler.ir.operators.movement", "compiler.ir.operators.pooling",
-    "compiler.ir.operators.tables",
+    "model.config", "model.encoding", "model.operators.quantization", "compiler.ir.buffer_tree",
+    "compiler.ir.elementwise", "compiler.ir.graph", "compiler.ir.layer", "compiler.ir.patches", "compiler.ir.plan",
+    "compiler.ir.tensor", "compiler.ir.word_operation", "compiler.ir.operators.convolution",
+    "compiler.ir.operators.custom", "compiler.ir.operators.elementwise", "compiler.ir.operators.host",
+    "compiler.ir.operators.movement", "compiler.ir.operators.pooling", "compiler.ir.operators.tables",
 )
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends beats into the sum chains in the order in which finished sums leave the array
 // (docs/machine.md, "Drain order"): for each tile and block of pixels, for each block of up to 8
-// filters, for each pixel, each filter. A beat names the rows that add and the psum they add, and
+// filters (the last may have fewer), for each pixel, each filter. A beat names the rows that add and the psum they add, and
 // carries along what the PPU has to know. With two_pixels pixels go two at a time, but for the last
 // of an odd number. Where there is an ipsum, a beat waits for its GLB words (two columns each).
 // surplus_o: more of those came for a pass than it takes.
@@ -105,7 +105,8 @@ module drain_sequencer
   logic [8:0] next_pixel;
   logic       group_first, group_last, replay_last, tile_last, outer_last;
 
-  assign slot_last  = slot_q == cfg_q.block - 4'd1;
+  assign slot_last  = block_last ? slot_q == cfg_q.last_block - 4'd1
+                                 : slot_q == cfg_q.block - 4'd1;
   assign two_pixels = cfg_q.two_pixels && pixel_q != pixels_q - 9'd1;
   assign next_pixel = pixel_q + (two_pixels ? 9'd2 : 9'd1);
   assign pixel_last = next_pixel == pixels_q;
@@ -276,7 +277,7 @@ module drain_sequencer
 
   `EYRIE_STABLE(Beat, valid, ready_i, {drain_o, sums_o})
   `EYRIE_ASSERT_WHEN(WithinBlock, valid,
-      slot_q < cfg_q.block && block_q < cfg_q.blocks && pixel_q < pixels_q,
+      slot_q < (block_last ? cfg_q.last_block : cfg_q.block) && block_q < cfg_q.blocks && pixel_q < pixels_q,
       "a beat beyond its block of filters or pixels")
   `EYRIE_ASSERT_WHEN(PairsOfSums, valid && two_pixels,
       !cfg_q.ipsum && !phase.word && next_pixel <= pixels_q,

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C programs on the driver (runtime/c/driver), linked with a board: they see its registers and its DRAM, and nothing
-else of it."""
+"""C programs on the driver (runtime/c/driver) or the operator library (runtime/c/eyrie.h), linked with a board: they
+see its registers and its DRAM, and nothing else of it."""
 
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from compiler.cost.timing.front import DRAM_LATENCY
 from model.config import MachineConfig
-from runtime.board.library import BOARD, DRIVER, board_library, compiled, compiler
-from runtime.folders import ROOT
+from runtime.board.library import BOARD, DRIVER, OPERATORS, board_library, compiled, compiler
+from runtime.folders import BUILD, ROOT
 
 EXAMPLES = ROOT / "runtime" / "c" / "examples"
-CLASSIFY = EXAMPLES / "classify.c"
+CLASSIFY, CONVOLUTION = EXAMPLES / "classify.c", EXAMPLES / "convolution.c"
+REQUESTS = BUILD / "requests"  # what operators programs have asked for
+PROGRAMS = BOARD / "operator_programs.c"
+COMPILE = f"cd {shlex.quote(str(ROOT))} && {shlex.quote(sys.executable)} -m scripts.eyrie operators --quiet --compile"
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class Setting:
 
     memory   that there are from address 0 on; none: as far as the window goes
     polls    the program polls, instead of waiting for the interrupt
+    requests a folder for what operators it asks for
     """
 
     seed: int = 1
@@ -31,12 +37,14 @@ class Setting:
     window: int = 1 << 28
     memory: int | None = None
     polls: bool = False
+    requests: Path = REQUESTS
 
     @property
     def variables(self) -> dict[str, str]:
-        """Of the environment (environment.c)."""
+        """Of the environment (environment.c, operator_programs.c)."""
         values = {"SEED": self.seed, "LATENCY": self.latency, "BASE": self.base, "WINDOW": self.window,
-                  "MEMORY": self.memory or self.base + self.window, "POLLS": int(self.polls)}
+                  "MEMORY": self.memory or self.base + self.window, "POLLS": int(self.polls),
+                  "REQUESTS": self.requests.absolute(), "COMPILE": COMPILE}
         return {f"BOARD_{name}": str(value) for name, value in values.items()}
 
 
@@ -45,23 +53,36 @@ def link(source: Path, network: Path, machine: MachineConfig, folder: Path) -> P
 
     Raises BuildError and SourceError.
     """
+    return _link([source, BOARD / "environment.c"], includes(network), machine, folder)
+
+
+def link_operators(source: Path, machine: MachineConfig, folder: Path, programs: Path = PROGRAMS) -> Path:
+    """`link` of a program on the operator library; programs: the C source with eyrie_linked_programs, which compiles on
+    demand if nothing is said."""
+    sources = [source, BOARD / "environment.c", programs, *sorted(OPERATORS.glob("*.c"))]
+    return _link(sources, includes(), machine, folder)
+
+
+def _link(sources: list[Path], headers: list[str], machine: MachineConfig, folder: Path) -> Path:
     library = board_library(machine)
-    program = folder / source.stem
-    objects = compiled([source, BOARD / "environment.c"], folder, tuple(includes(network)))
+    program = folder / sources[0].stem
+    objects = compiled(sources, folder, tuple(headers))
     compiler("cc", *objects, library, f"-Wl,-rpath,{library.parent}", "-o", program)
     return program
 
 
-def includes(network: Path) -> list[str]:
-    """Where headers are found."""
-    return [f"-I{path}" for path in (DRIVER, EXAMPLES, BOARD, network)]
+def includes(network: Path | None = None) -> list[str]:
+    """Where headers are found, that of a network, too."""
+    folders = (DRIVER.parent, DRIVER, OPERATORS, EXAMPLES, BOARD)
+    return [f"-I{path}" for path in (*folders, *([network] if network else []))]
 
 
 def call(program: Path, *arguments: object, setting: Setting | None = None) -> str:
     """What a program prints. Raises ValueError, in one line, if it fails."""
     command: Sequence[str] = [str(word) for word in (program, *arguments)]
-    ended = subprocess.run(command, capture_output=True, text=True,
-                           env=os.environ | (setting or Setting()).variables)
+    setting = setting or Setting()
+    setting.requests.mkdir(parents=True, exist_ok=True)
+    ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | setting.variables)
     if ended.returncode != 0:
         said = (ended.stderr or ended.stdout).strip().splitlines()
         raise ValueError(f"the program {program.name} failed: {said[0] if said else ended.returncode}")

@@ -13,13 +13,15 @@ from compiler.cost.predict import DRAM_BYTES
 from compiler.cost.timing.front import DRAM_LATENCY
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.image import Image
+from compiler.ir.network_header import patch_numbers
 from model.config import DEFAULT, MachineConfig
 from model.encoding import Counter
 from runtime.board.library import board_library
 
 TRACED_PASSES = 8192  # PASSES of board.sv
 RESULTS = ("OK BAD_ARGUMENT BAD_PLATFORM NO_MACHINE BAD_NETWORK OTHER_MACHINE OTHER_IMAGE NO_ROOM BAD_SIZE NOT_LOADED "
-           "NOT_STARTED BUSY MACHINE_ERROR TIMEOUT BUS_WAITS").split()
+           "NOT_STARTED BUSY MACHINE_ERROR TIMEOUT BUS_WAITS BAD_DESCRIPTOR BAD_POINTER NO_MEMORY NOT_SUPPORTED "
+           "NOT_COMPILED CLOSED").split()
 U32, SIZES = ctypes.c_uint32, ctypes.c_uint32 * len(DEFAULT.parameters)
 BYTES = ctypes.POINTER(ctypes.c_uint8)
 _WINDOW_STEP = 64  # bytes
@@ -37,10 +39,14 @@ class Platform(ctypes.Structure):
         ("window_base", U32), ("window_bytes", U32), ("sizes", SIZES)]
 
 
+class Patches(ctypes.Structure):
+    _fields_ = [(name, U32) for name in ("rows", "cols", "height", "width", "row_step", "column_step", "top", "left")]
+
+
 class Map(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), *((name, U32) for name in (
         "address", "height", "width", "channels", "groups", "pitch")), ("packed", ctypes.c_bool),
-        ("scale", ctypes.c_float), ("zero_point", ctypes.c_int32)]
+        ("scale", ctypes.c_float), ("zero_point", ctypes.c_int32), ("patches", Patches)]
 
 
 class Network(ctypes.Structure):
@@ -84,8 +90,8 @@ def typed(library: ctypes.CDLL) -> ctypes.CDLL:
 
 
 @cache
-def _library(path: Path) -> ctypes.CDLL:
-    """A board's, with the driver."""
+def functions(path: Path) -> ctypes.CDLL:
+    """A board's library, with the driver."""
     found = typed(ctypes.CDLL(str(path)))
     pointer, number = ctypes.c_void_p, ctypes.c_uint64
     for name, result, *arguments in (
@@ -110,7 +116,7 @@ def described(image: Image) -> Network:
 def _map(name: str, place: dict) -> Map:
     layout = FeatureMap(**place["layout"])
     return Map(name.encode(), place["address"], *place["shape"], layout.groups, layout.pitch, layout.packed,
-               place["scale"], place["zero_point"])
+               place["scale"], place["zero_point"], Patches(*patch_numbers(place)))
 
 
 class Board:
@@ -122,7 +128,7 @@ class Board:
     def __init__(self, machine: MachineConfig, window: int = DRAM_BYTES, seed: int = 1,
                  latency: int = DRAM_LATENCY) -> None:
         """window: bytes of DRAM at least, from address 0 on; latency: of the DRAM, in cycles."""
-        self.machine, self._library = machine, _library(board_library(machine))
+        self.machine, self._library = machine, functions(board_library(machine))
         self.window = -(-max(window, DRAM_BYTES) // _WINDOW_STEP) * _WINDOW_STEP
         self._view = View(self._library.board_open(seed, latency, self.window), 0)
         platform, self._device = Platform(), Device()

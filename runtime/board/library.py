@@ -19,6 +19,7 @@ from runtime.simulator.verilate import LIBRARY, BuildError, build_model
 TOP = "board"
 BOARD = ROOT / "runtime" / "board"
 DRIVER = ROOT / "runtime" / "c" / "driver"
+OPERATORS = ROOT / "runtime" / "c" / "operators"
 DRAM = "runtime/board/dram.cpp"  # behind axi_dram, relative to the repository
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 NAME = "libboard.so"

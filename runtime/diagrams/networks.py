@@ -25,8 +25,8 @@ from runtime.diagrams.svg import drawn
 from runtime.session import file_type
 
 HOST = "orange"
-_MACHINE = ("blue", "teal", "purple", "gold", "red")  # of its parts, in turn
-_MODEL, _END = "idle", "grid"
+MACHINE = ("blue", "teal", "purple", "gold", "red")  # of its parts, in turn
+MODEL, END = "idle", "grid"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def _share(nodes: Sequence[Node], total: int) -> str:
 
 def roles(parts: Sequence[Placed]) -> list[str]:
     """The colour of each part."""
-    hues = cycle(_MACHINE)
+    hues = cycle(MACHINE)
     return [next(hues) if each.stages else HOST for each in parts]
 
 
@@ -86,7 +86,7 @@ def of_graph(title: str, graph: Graph) -> Diagram:
     """A box for each node, and for each input and output of the network."""
     drawing = _Drawing()
     for node in graph.nodes:
-        drawing.add([node], _MODEL)
+        drawing.add([node], MODEL)
     return drawing.made(title, graph.inputs, {tensor.name: tensor for tensor in graph.outputs})
 
 
@@ -138,7 +138,7 @@ class _Drawing:
     def _end(self, kind: str, tensor: Tensor) -> str:
         key = f"{kind} {len(self.boxes)}"
         lines = Line(f"{kind} {tensor.name}"), Line(_form(tensor), _scale(tensor))
-        self.boxes.append(Box(key, lines, _END))
+        self.boxes.append(Box(key, lines, END))
         return key
 
 

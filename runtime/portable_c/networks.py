@@ -7,22 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from compiler.c.sources import sources_of
-from compiler.frontend.file import read_model
 from compiler.ir.graph import Graph
-from model.messages import about
 from runtime.portable_c.executable import FAST, SOURCES, Executable, build
 from runtime.programs import kept
 
 _NAME = "network"
 
 
-def built(model: Path, graph: Graph) -> Executable:
-    """The executable of a model, built first if it is not there yet; graph: the model's.
+def built(name: str, contents: bytes, graph: Graph) -> Executable:
+    """The executable of a Graph, built first if it is not there yet; name: for people; contents: of the model's file,
+    or all that the Graph is.
 
     Raises ValueError, in one line, for what cannot be C, and where there is no compiler; BuildError.
     """
-    with about(model):
-        sources = sources_of(graph, _NAME)
+    sources = sources_of(graph, _NAME)
 
     def fill(folder: Path, _say: Callable[[str], None]) -> None:
         build([sources], folder, FAST)
@@ -32,4 +30,4 @@ def built(model: Path, graph: Graph) -> Executable:
             raise ValueError("not built")
 
     options = json.dumps(["c", FAST, os.environ.get("CC", "")])
-    return Executable(kept(model.stem, read_model(model), options, SOURCES, load, fill) / "program", (sources,))
+    return Executable(kept(name, contents, options, SOURCES, load, fill) / "program", (sources,))

@@ -4,7 +4,6 @@
     backend     an FX graph whose regions run on the machine
     region      one of them
     tensors     parameters and buffers of a graph
-    programs    compiled Graphs, kept and reused
     report      what ran where
     quantizer   which scales a model gets (PT2E)
     convert     a float model and images -> int8 model, .tflite

@@ -3,9 +3,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
@@ -14,42 +12,21 @@ from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, 
 
 from compiler.frontend.pytorch.regions import Region, regions_of
 from compiler.ir.failure import Failure
-from compiler.ir.graph import Graph
-from compiler.passes.constraints import of_operator
-from compiler.passes.simplify import simplified
-from model.config import DEFAULT, MachineConfig
+from model.config import MachineConfig
 from model.messages import unknown
-from runtime.pytorch.programs import session_of
-from runtime.pytorch.region import OnMachine, Run
+from runtime.machines import Machine, machine_of
+from runtime.pytorch.region import OnMachine
 from runtime.pytorch.report import keep, report_of
 from runtime.pytorch.tensors import array_of, fixed_tensors
-from runtime.session import Session, on_command_level
-
-Machine = MachineConfig | Mapping[str, int] | str | Path | None
-
-
-def _on_model(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    return session.run(inputs, on_command_level).outputs
-
-
-def _golden(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    return session.golden(inputs)
-
-
-def _on_rtl(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    from runtime.board.runs import RtlBackEnd
-
-    return session.run(inputs, RtlBackEnd()).outputs
-
-
-BACK_ENDS: dict[str, Run] = {"model": _on_model, "rtl": _on_rtl, "golden": _golden}
+from runtime.regions import BACK_ENDS, obstacle, session_of
 
 
 @dataclass(frozen=True)
 class Options:
     """What torch.compile(..., options={...}) takes.
 
-    back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model of the compiled Graphs
+    back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model of the compiled Graphs;
+              c: these as portable C
     machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
     """
 
@@ -69,9 +46,7 @@ class Options:
 
     @property
     def config(self) -> MachineConfig:
-        if self.machine is None or isinstance(self.machine, MachineConfig):
-            return self.machine or DEFAULT
-        return MachineConfig.of(self.machine) if isinstance(self.machine, Mapping) else MachineConfig.load(self.machine)
+        return machine_of(self.machine)
 
 
 def eyrie(module: GraphModule, example_inputs: list[Tensor], *, options: Mapping[str, object] | None = None,
@@ -101,15 +76,6 @@ def eyrie(module: GraphModule, example_inputs: list[Tensor], *, options: Mapping
     module.recompile()
     keep(report, known.values())
     return module.forward
-
-
-def obstacle(graph: Graph) -> str:
-    """Why the machine does not run a Graph, "" where it does."""
-    found = []
-    for compose in (True, False):
-        made = simplified(graph, compose)
-        found.append([f"{node.operator.name}: {reason}" for node in made.nodes for reason in of_operator(node, made)])
-    return found[-1][0] if all(found) else ""
 
 
 def _taken(region: Region, known: Mapping[Node, Tensor]) -> list[int | Tensor]:

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A region of an FX graph as a module: int8 tensors go to the machine and come back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from runtime.regions import Run
 from runtime.session import Session
-
-Run = Callable[[Session, list[np.ndarray]], list[np.ndarray]]
 
 
 class OnMachine(nn.Module):
@@ -45,5 +44,5 @@ def to_machine(values: Tensor) -> np.ndarray:
 
 def from_machine(values: np.ndarray) -> Tensor:
     """Of [N, 1, ...]."""
-    made = torch.from_numpy(np.ascontiguousarray(values[:, 0]))
+    made = torch.from_numpy(np.array(values[:, 0]))
     return made.permute(0, 3, 1, 2).contiguous() if made.dim() == 4 else made

@@ -23,7 +23,7 @@ def kernel_case(ifmap: np.ndarray, window: Window, zero_point: int, filters: np.
     placed = place_map(memory, ifmap.transpose(1, 2, 0))
     packed = place_filters(memory, tap_channels(filters.transpose(0, 2, 3, 1)), output,
                            tile_of(len(filters), blocks.pixels, machine))
-    ofmap = place_ofmap(memory, height, width, packed.count // 8 * packed.tiles)
+    ofmap = place_ofmap(memory, height, width, packed.blocks * packed.tiles)
     p = SeparablePass(placed, ofmap, window, blocks, zero_point, output.output, packed, by_taps=True,
                       filter_zero_point=stored_zero_point(filters))
     descriptor = separable_descriptor(machine, p)

@@ -30,6 +30,7 @@ STANDARD = [
 KINDS = ("fused", "pointwise", "depthwise", "convolution", "packed", "kernel", "elementwise")
 FINISHES = ("maxima", "addition", "ipsum", "fold")  # of passes with an int8 ofmap: layers that have it for sure
 SHARE = 0.2  # of other layers that have such a finish
+FEW = 12  # filters that a layer has at most, in as great a share
 MOST_BLOCK = GLB_WORD_BYTES  # filters of a block of a drain: channels of a GLB word
 MOST_CYCLES = 40_000  # of a layer, if all PEs were busy
 ATTEMPTS = 1000
@@ -92,6 +93,11 @@ def _up_to(rng: np.random.Generator, most: float, least: int = 1) -> int:
     return int(rng.integers(least, max(least, int(most)) + 1))
 
 
+def _filters(rng: np.random.Generator, most: float) -> int:
+    """Up to so many, now and then few: less than a block, or one and a short last one."""
+    return _up_to(rng, min(most, FEW) if rng.random() < SHARE else most)
+
+
 def _turned(rng: np.random.Generator, blocks: Blocks) -> Blocks:
     """Now and then row blocks of whole rows become inner blocks."""
     if blocks.along > 1 or rng.random() < 0.5:
@@ -136,7 +142,7 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     most = MOST_CYCLES * machine.total_multipliers // (rows * cols * channels)
     if kind == "fused" and word_groups(channels) * blocks.pixels * halves > machine.word_buffer_words:
         most = min(most, most_filters(machine, blocks.pixels))  # in one tile
-    filters = _up_to(rng, min(149 * scale, most))
+    filters = _filters(rng, min(149 * scale, most))
     about = f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} pads={pads} F={blocks.pixels} {_names(has)}"
     layer = separable(rng, kind, channels, filters, rows, cols, stride, pads, 3, blocks, None, machine,
                       has.get("ipsum", False), has.get("maxima", False), has["addition"])
@@ -207,7 +213,7 @@ def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: 
     blocks = _turned(rng, _odd(rng, blocks, width))
     channels = _up_to(rng, 24 * scale)
     products = height * width * channels * window.taps
-    filters = _up_to(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))
+    filters = _filters(rng, min(60 * scale, MOST_CYCLES * machine.total_multipliers // products))
     about = f"kernel {size} {window} C={channels} M={filters} H={shape[0]} W={shape[1]} F={blocks.pixels}"
     return kernel(rng, channels, filters, shape, window, blocks, machine), about
 

@@ -19,6 +19,7 @@ ROOMS = {  # each may import itself and those named
     "cases": ("ir", "target"),
     "c": ("ir", "passes"),
     "text": ("ir",),
+    "buffers": ("ir", "passes", "cost", "text"),
     "assembly": ("ir", "emit"),
 }
 HELPERS = ("files", "arrays", "options", "command_line")  # modules that import nothing of the compiler

@@ -11,6 +11,7 @@ from compiler.ir.layer import Convolution, Depthwise, Group, Map, Separable, Tab
 from compiler.options import OBJECTIVES
 from compiler.pipeline import NAMES, STAGES, Stages
 from compiler.plan.packed_maps import with_packed_inputs
+from compiler.plan.patched_maps import with_patched_inputs
 from compiler.target.suit import suited
 from model.config import DEFAULT, MachineConfig
 from model.operators.convolution import conv2d, depthwise_conv2d, fold_zero_point
@@ -145,7 +146,8 @@ def compile_groups(groups: list[Group], machine: MachineConfig = DEFAULT) -> Sta
     """All stages behind the forming of groups."""
     work = Stages("groups", machine, OBJECTIVES[0], EFFORT, 1)
     *others, last = groups
-    work.groups = with_packed_inputs(suited([*others, replace(last, stored=True)], machine), machine)
+    packed = with_packed_inputs(suited([*others, replace(last, stored=True)], machine), machine)
+    work.groups = with_patched_inputs(packed, machine)
     work.ends = {last.output.name: last.output.name}
     for stage in STAGES[NAMES.index("groups") + 1 :]:
         if stage.run:

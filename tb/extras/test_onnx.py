@@ -318,7 +318,7 @@ def small(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_on_the_rtl(small: Path, tmp_path: Path, seed: int) -> None:
     session = compiled(small, tmp_path)
     inputs = [np.random.default_rng([seed, 4]).normal(0, 1, (1, 1, 3, 8, 8)).astype(np.float32)]
-    done = session.run(inputs, RtlBackEnd(tmp_path))
+    done = session.run(inputs, RtlBackEnd())
     assert done.machine and (done.outputs[0] == session.golden(inputs)[0]).all()
 
 

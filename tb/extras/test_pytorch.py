@@ -22,9 +22,9 @@ from compiler.ir.graph import Graph
 from compiler.ir.tensor import Constant
 from compiler.network import compile_network
 from runtime.folders import ROOT
-from runtime.pytorch.backend import obstacle
 from runtime.pytorch.convert import graph_of_model
 from runtime.pytorch.tensors import array_of, fixed_tensors
+from runtime.regions import obstacle
 from tb.extras.pytorch_networks import MobileNetV2, ResNet8, TwoWays, WithTransform, stripes, trained
 
 pytest.importorskip("torchao", reason="make extra-pytorch")
@@ -166,6 +166,16 @@ def test_a_layer_that_is_not_known_is_left_to_pytorch(seed: int) -> None:
     assert "PyTorch" in str(found) and "machine" in str(found)
 
 
+def test_pads_of_each_axis(seed: int) -> None:
+    torch.manual_seed(seed)
+    layers = nn.Conv2d(3, 8, (3, 5), padding=(1, 2)), nn.MaxPool2d((2, 3), padding=(0, 1)), nn.ReLU()
+    images, _ = stripes(CALIBRATION, seed + 10)
+    model = quantized(nn.Sequential(*layers).eval(), images)
+    compiled = torch.compile(model, backend="eyrie", options={"back_end": "c"})
+    made, expected = compiled(images[:2]), model(images[:2])
+    assert (made - expected).abs().max() < 0.02 * expected.abs().max() and not report(compiled).rest
+
+
 def test_a_unit_with_two_ends_stays_whole(seed: int) -> None:
     """Of a SPLIT one part goes through PyTorch and meets the other one again."""
     torch.manual_seed(seed)
@@ -215,7 +225,7 @@ def test_weights_that_have_changed_are_refused(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"back_end": "chip"}, "no back end is named 'chip': there are model, rtl, golden"),
+    ({"back_end": "chip"}, "no back end is named 'chip': there are model, rtl, golden, c"),
     ({"machin": None}, "no option is named 'machin': did you mean 'machine'?"),
 ])
 def test_options_that_mean_nothing(options: dict, message: str) -> None:

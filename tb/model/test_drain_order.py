@@ -10,12 +10,13 @@ from model.encoding import ArrayMode, Axis, DrainMode, Stream
 from model.streams import written_lanes
 
 
-def pointwise(pixels: int, two_pixels: int) -> Descriptor:
-    """A pass of 4 filters, two blocks of 2, on 3 columns; its ofmap has as many positions as words leave at a time."""
+def pointwise(pixels: int, two_pixels: int, last_block: int = 2) -> Descriptor:
+    """A pass of 4 filters, two blocks of 2, or of 3, on 3 columns; its ofmap has as many positions as words leave
+    at a time."""
     descriptor = Descriptor()
     descriptor.set(enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=ArrayMode.POINTWISE, pixels=pixels)
-    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.POINTWISE, block=2, blocks=2, heads=1, columns=3, rows=7,
-                   to_ppu=1, two_pixels=two_pixels)
+    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.POINTWISE, block=2, blocks=2,
+                   last_block=last_block, heads=1, columns=3, rows=7, to_ppu=1, two_pixels=two_pixels)
     step = 1 + two_pixels
     descriptor.set_stream(Stream.OFMAP, StreamDescriptor({}, {"rows": 1, "cols": 99}, {}, (
         Level(3, pixels, Axis.COLUMN, pixels), Level(-(-pixels // step), step, Axis.COLUMN, step), Level(2, 64))))
@@ -33,6 +34,18 @@ def test_sums_of_three_pixels(two_pixels: int, rows: list[int], index: list[int]
     assert beats.rows.argmax(axis=1).tolist() == rows and (beats.rows.sum(axis=1) == 1).all()
     assert beats.index.tolist() == index
     assert beats.second.tolist() == second
+
+
+# The second block has filter 2 only: what leaves of it is what leaves of filter 2 above.
+@pytest.mark.parametrize("two_pixels, rows, index, place", [
+    (0, [0, 1, 0, 1, 0, 1, 2, 2, 2], [0, 0, 1, 1, 2, 2, 0, 1, 2], [0, 1, 2, 3, 4, 5, 6, 8, 10]),
+    (1, [0, 0, 1, 1, 0, 1, 2, 2, 2], [0, 1, 0, 1, 2, 2, 0, 1, 2], [0, 2, 1, 3, 4, 5, 6, 8, 10]),
+])
+def test_a_shorter_last_block(two_pixels: int, rows: list[int], index: list[int], place: list[int]) -> None:
+    beats = drain_beats(pointwise(3, two_pixels, last_block=1))
+    assert beats.rows.argmax(axis=1).tolist() == rows and (beats.rows.sum(axis=1) == 1).all()
+    assert beats.index.tolist() == index
+    assert beats.place.tolist() == place
 
 
 @pytest.mark.parametrize("pixels, lanes", [(2, [2] * 6), (3, [2, 2, 2, 1, 1, 1] * 2), (1, [1] * 6)])

@@ -23,6 +23,7 @@ LAYERS = [
     Layer("convolution", 1, 3000, 8, 8, 3, 1),
     Layer("separable", 2200, 1, 8, 8, 2, 2),
     Layer("convolution", 2, 2, CHANNELS, 8, 3, 1),
+    Layer("convolution", 16, 16, 128, 64, 3, 1),  # filters larger than the GLB
     Layer("pointwise", 2, 2, CHANNELS, 16),
     Layer("pointwise", 2, 2, 16, CHANNELS),
     Layer("separable", 2, 2, 8, CHANNELS, 3, 1),

@@ -15,7 +15,7 @@ from tb.scripts.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scal
 
 KINDS = ("convolution", "separable", "depthwise", "pointwise", "fully connected")
 CHANNELS = (3, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-FILTERS = (8, 10, 16, 24, 32, 40, 64, 96, 128, 192, 256)
+FILTERS = (1, 2, 5, 8, 10, 12, 16, 20, 24, 32, 40, 64, 96, 128, 192, 256)
 WINDOWS = 0.3  # of the layers have any window
 PACKED = 0.4  # of convolutions have an input of few channels
 EFFORT = 6  # of the search for places: a layer by itself has little to search

@@ -58,7 +58,8 @@ _IDLE = (
     _layer("pointwise", rows=1, cols=5),
     _convolution(7, 2, 2, 4, 1, 2, kernel=2),
 )
-_FUSED = tuple(_layer("fused", stride=stride) for stride in (1, 2, 1, 2))
+_FUSED = (*(_layer("fused", stride=stride) for stride in (1, 2, 1, 2)), _layer("fused", filters=2))
+_FEW = tuple(_layer("connected", filters=filters) for filters in (1, 2, 5, 10, 16))
 _TILES = (
     _layer("fused", channels=19, filters=70, tile=24, rows=6, cols=9),
     _layer("fused", channels=16, filters=40, tile=16, rows=5, cols=21, inner=2),
@@ -94,8 +95,9 @@ BENCHES = [
     _array("array9", "fused depthwise-separable passes, strides 1 and 2", *_FUSED),
     _array("array10", "fused and pointwise passes with several filter and pixel blocks", *_TILES),
     _array("array11", "depthwise passes", *(_layer("depthwise", stride=n) for n in (1, 2, 1, 2))),
-    _array("array12", "pointwise passes", *(_layer("pointwise") for _ in range(4))),
-    _array("array13", "fully connected: a map of one pixel", *(_layer("connected") for _ in range(8))),
+    _array("array12", "pointwise passes", *(_layer("pointwise") for _ in range(4)),
+           _layer("pointwise", filters=12)),
+    _array("array13", "fully connected: a map of one pixel", *(_layer("connected") for _ in range(8)), *_FEW),
     _array("array14", "idle rows and columns", *_IDLE),
     _array("array15", "all modes in turn, passes overlapping", *_MIXED),
     _array("array16", "array of 3 x 4 PEs, one set: all its modes", *_ONE_SET, rows=3, cols=4),

@@ -57,6 +57,17 @@ def packed(rng: np.random.Generator, images: int = 1) -> Driven:
     return found
 
 
+def patched(rng: np.random.Generator, images: int = 1) -> Driven:
+    """An input that lies as patches, some of which are outside of it."""
+    net = TfliteBuilder("patched")
+    x = net.input("image", (1, int(rng.integers(14, 30)), int(rng.integers(14, 30)), int(rng.integers(1, 4))), INPUT)
+    stride = int(rng.integers(1, 4))
+    x = net.conv("conv", x, weights(rng, 24, 7, 5, x.shape[3]), scales(rng, 24), bias(rng, 24), INPUT, stride)
+    found = _compiled(rng, net.build([x]), images)
+    assert found.image.input_place["patches"]
+    return found
+
+
 def wide(rng: np.random.Generator) -> Driven:
     """Rows longer than what the driver moves at a time, with a last group that is not full, in and out."""
     net = TfliteBuilder("wide")
@@ -84,4 +95,5 @@ def several_ends(rng: np.random.Generator) -> Driven:
 
 def every_layout(rng: np.random.Generator) -> list[Driven]:
     """The first is of a single image, input and output."""
-    return [packed(rng), packed(rng, int(rng.integers(2, 5))), wide(rng), grouped(rng), several_ends(rng)]
+    return [packed(rng), packed(rng, int(rng.integers(2, 5))), patched(rng), patched(rng, 2), wide(rng), grouped(rng),
+            several_ends(rng)]

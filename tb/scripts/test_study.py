@@ -10,15 +10,31 @@ import pytest
 
 from runtime import folders
 from scripts import study
-from scripts.studies import fusion
+from scripts.studies import fusion, library
 from scripts.studies.section import NOT_HAD, Row, compared
 from tb.scripts.commands import assert_refused, eyrie
 
+LONG = {"library"}  # compiles layers for minutes
 
-@pytest.mark.parametrize("name", study.TEXTS)
+
+@pytest.mark.parametrize("name", [name for name in study.TEXTS if name not in LONG])
 def test_the_page_is_up_to_date(name: str, tmp_path: Path) -> None:
     made = import_module(f"scripts.studies.{name}").section(tmp_path).markdown().strip()
     assert made in study.PAGE.read_text(), f"docs/study.md is not what make study makes of {name}"
+
+
+def test_the_page_has_the_layers_of_the_library(tmp_path: Path) -> None:
+    """All but what is found of layers, which are not compiled: other figures change no more than where they stand."""
+    page = study.PAGE.read_text()
+    low, high = (library.tables({layer.name: library.Found(cycles, 4) for layer in library.STUDIED}, tmp_path)
+                 for cycles in (8, 5))
+    found = 0
+    for one, other in zip(low.rows, high.rows, strict=True):
+        start = f"| {one.what} | {one.printed} |"
+        found += one.ours != other.ours
+        assert start in page and (one.ours != other.ours or f"{start} {one.ours} | {one.note} |" in page)
+        assert one.note in page
+    assert found == 12 and low.source in page and all(table.text in page for table in low.tables)
 
 
 def test_summary_and_page_of_some_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,8 @@ class Convolution:
         used = n - held - (last < over)  # the group whose words make room for the beat's
         if used >= 0 and any(len(self._ends[pe]) <= used for pe in self._rows[row]):
             return False
+        if limit == NEVER:
+            units.filters.wait_for_chunk()
         at = units.filters.stream.next(limit)
         if at is None:
             return False
@@ -111,7 +113,7 @@ class Convolution:
             at = max(at, *(self._ends[pe][used] - later for pe in self._rows[row]))
         if at >= limit:
             return False
-        units.filters.stream.send(at)
+        units.filters.send(at)
         if rest == 0:
             self._filters.append(dict.fromkeys(self._rows, 0))
         self._filters[n][row] = max(self._filters[n][row], at + 1 - k * units.slow)

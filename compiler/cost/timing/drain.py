@@ -25,11 +25,11 @@ AVERAGE_LATENCY = 4  # average_pool
 OPERATION_LATENCY = 7  # elementwise_unit: its lanes take a word's halves, and have 6 stages
 OPERATION = 2  # cycles of a word with an operation
 TABLES = 2  # that table_buffer holds
-UNIT = 8  # beats of a block of filters and a pixel, or two, which make a word of each column, or two
 
 
 class Drain:
-    """drain_sequencer, PPU with the table stream, and ofmap stream: tile by tile, a beat a cycle.
+    """drain_sequencer, PPU with the table stream, and ofmap stream: tile by tile, a beat a cycle. The beats of a block
+    of filters and a pixel, or two, are a unit, which makes a word of each column, or two.
 
     It is told tiles and goes on as far as it is asked, so that what takes banks before the tables is known.
     """
@@ -85,24 +85,25 @@ class Drain:
         pixel, chain = self._unit % shape.pairs, CHAIN * (2 if shape.joined else 1)
         latency = chain + GATHER + PPU_LATENCY + AVERAGE_LATENCY * shape.average + OPERATION_LATENCY * shape.operated
         at = max(self._ready, self._out[0] + 2 - latency)
-        turn, begun = divmod(self._unit, shape.chain_beats // UNIT)
+        turn, begun = divmod(self._unit, shape.blocks * shape.pairs)
+        beats = shape.last_block if begun >= (shape.blocks - 1) * shape.pairs else shape.block
         if begun == 0:
             at = max(at, full[turn] + SUMS_FULL - SKIPPED)
-        if pixel == 0 and at + UNIT - 1 + latency < limit:
+        if pixel == 0 and at + beats - 1 + latency < limit:
             if not self._table(limit):
                 return False
             at = max(at, self._there[0] - chain - GATHER)
-        if at + UNIT - 1 + latency >= limit:
+        if at + beats - 1 + latency >= limit:
             return False
         if pixel == 0:
             self._there.popleft()
-        at = self._ready = at + UNIT
+        at = self._ready = at + beats
         if pixel == shape.pairs - 1:
             self._popped.append(at - 1 + chain + GATHER)
         count = shape.columns if not shape.average else int(pixel == shape.pairs - 1)
         self._out = self._out[1], self._write(shape, max(at - 1 + latency, self._out[1] + 1), count)
         self._unit += 1
-        if self._unit == shape.chains * shape.chain_beats // UNIT:
+        if self._unit == shape.chains * shape.blocks * shape.pairs:
             self._end_tile(at, chain)
         return True
 

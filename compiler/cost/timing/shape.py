@@ -36,7 +36,9 @@ class PassShape:
     outer: int
     columns: int
     pairs: int
-    chain_beats: int  # of a tile, before the next chain's
+    block: int  # filters whose sums make a word
+    last_block: int  # those of a chain's last block
+    blocks: int  # of a chain
     chains: int  # whose beats come one after the other
     joined: bool  # the two sets make one sum chain
     average: bool
@@ -62,8 +64,7 @@ class PassShape:
         """Beats at the end of a convolution's tile to which only the second set adds: the first is free before."""
         if self.mode != ArrayMode.CONVOLUTION:
             return 0
-        in_block = self.chain_beats // self.pairs - self.filters[0]
-        return in_block if self.chains == 1 else self.chain_beats
+        return self.block - self.filters[0] if self.chains == 1 else self.block * self.pairs
 
     @property
     def operated(self) -> bool:
@@ -110,7 +111,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"], pairs,
-        drain["block"] * drain["blocks"] * pairs, drain["heads"] if drain["fold"] else 1,
+        drain["block"], drain["last_block"], drain["blocks"], drain["heads"] if drain["fold"] else 1,
         bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},

@@ -288,10 +288,12 @@ class Filters:
         self._chunks = 0  # of passes before
         self._filter = self._row = self._round = self._freed = 0
         self._shape: PassShape | None = None
+        self._chunked: PassShape | None = None  # the pass, if its filters come in chunks
 
     def take(self, first: int, shape: PassShape) -> None:
         """A pass whose first beat may be sent in cycle `first`; a convolution takes the beats by itself."""
         self._shape = shape if shape.mode in (ArrayMode.FUSED, ArrayMode.POINTWISE) else None
+        self._chunked = shape if shape.chunk_groups else None
         self._chunks += self._freed
         for words in (*self._used, *self._seen):
             del words[: -self._depth]  # those of passes before have been used
@@ -305,13 +307,23 @@ class Filters:
         theirs, is not known before `limit`."""
         for filters, seen, used in zip(self._shape.filters, self._seen, self._used):
             while self._round < filters and len(seen) <= len(used):
-                if self._waits_for_chunk():
-                    self._front.chunk(self._chunks + self._chunk_of(len(self.stream.granted) // self._group_beats) + 1)
-                elif self.stream.next(limit) is None:
+                self.wait_for_chunk()
+                if self.stream.next(limit) is None:
                     return NEVER
-                else:
-                    self._send()
+                self._send()
         return self._seen[0][len(self._used[0])]
+
+    def wait_for_chunk(self) -> None:
+        """The chunk that the next beat waits for, if it is not known when that is there, is loaded."""
+        while (self._chunked and not self.stream.ahead
+               and self._chunk_there(len(self.stream.granted)) is None):
+            self._front.chunk(self._chunks + self._chunk_of(len(self.stream.granted) // self._group_beats) + 1)
+
+    def send(self, at: int) -> None:
+        """The next beat goes in cycle `at`; the chunks whose last beat has been fetched are free."""
+        self.stream.send(at)
+        if self._chunked:
+            self._free_chunks()
 
     def use(self, free: list[int], length: int) -> None:
         """All rows that have a filter in this round use the next word, for so many cycles. free: by row, the first
@@ -334,10 +346,6 @@ class Filters:
             self._send()
         self.stream.fetch(cycle)
 
-    def _waits_for_chunk(self) -> bool:
-        return bool(self._shape.chunk_groups and not self.stream.ahead
-                    and self._chunk_there(len(self.stream.granted)) is None)
-
     def _send(self) -> None:
         """Sends the next beat, for which there is room when words so many before are used."""
         row, stream, filters, lanes = self._row, self.stream, self._shape.filters, self._lanes
@@ -345,7 +353,7 @@ class Filters:
         at, place = stream.next(), len(seen) + lanes - 1 - self._depth
         if place >= 0 and used[place] >= at:
             at = used[place] + 1
-        stream.send(at)
+        self.send(at)
         seen += (at + 1,) * lanes
         row += 1
         while row < SET_ROWS and self._filter >= filters[row]:
@@ -355,29 +363,28 @@ class Filters:
             self._filter += lanes
             if self._filter >= filters[0]:
                 self._filter = 0
-        if self._shape.chunk_groups:
-            self._free_chunks()
 
     def _chunk_there(self, beat: int) -> int | None:
         """A chunk's first beat waits for it."""
-        if not (self._shape and self._shape.chunk_groups):
+        shape = self._chunked
+        if not shape:
             return 0
         turn, first = divmod(beat, self._group_beats)
-        inner, group = divmod(turn % (self._shape.inner * self._shape.groups), self._shape.groups)
-        if first or inner or group % self._shape.chunk_groups:
+        inner, group = divmod(turn % (shape.inner * shape.groups), shape.groups)
+        if first or inner or group % shape.chunk_groups:
             return 0
         chunk = self._chunks + self._chunk_of(turn)
         return self._front.chunks_loaded[chunk] if chunk < len(self._front.chunks_loaded) else None
 
     def _chunk_of(self, turn: int) -> int:
         """The chunk of the pass in which a turn's filters are."""
-        shape = self._shape
+        shape = self._chunked
         round_, rest = divmod(turn, shape.inner * shape.groups)
         return (round_ * shape.groups + rest % shape.groups) // shape.chunk_groups
 
     def _free_chunks(self) -> None:
         """Chunks whose last beat has been fetched."""
-        shape = self._shape
+        shape = self._chunked
         while True:
             round_, chunk = divmod(self._freed, shape.groups // shape.chunk_groups)
             last = ((round_ + 1) * shape.inner - 1) * shape.groups + (chunk + 1) * shape.chunk_groups

@@ -66,8 +66,13 @@ def _conv(call: Call) -> list[Operation]:
     if call.arguments.get("transposed"):
         raise Unsupported("it is transposed")
     operands = [call["input"], call["weight"]] + ([call["bias"]] if call.given("bias") else [])
-    return [call.make("conv", *operands, strides=call.pair("stride", rank), pads=pads + pads,
+    return [call.make("conv", *operands, strides=call.pair("stride", rank), pads=_both_ends(pads),
                       dilations=call.pair("dilation", rank), groups=call["groups"])]
+
+
+def _both_ends(pads: tuple[int, ...]) -> tuple[int, ...]:
+    """Of each axis, before and after."""
+    return tuple(pad for pad in pads for _ in range(2))
 
 
 def _linear(call: Call) -> list[Operation]:
@@ -148,14 +153,15 @@ def _windowed(call: Call, rank: int) -> tuple[tuple[int, ...], dict[str, object]
         raise Unsupported(f"it takes {times(call.shape(call['self']))} values, without images or channels")
     kernel = call.pair("kernel_size", rank)
     pads = call.pair("padding", rank)
-    return kernel, {"kernel": kernel, "strides": call.pair("stride", rank, kernel), "pads": pads + pads}
+    return kernel, {"kernel": kernel, "strides": call.pair("stride", rank, kernel),
+                    "pads": _both_ends(pads)}
 
 
 def _fits(call: Call, attributes: dict, rank: int) -> None:
     """Raises Unsupported where rounding up makes more windows than lie inside."""
     source, made = call.shape(call["self"])[2:], call.made_shape[2:]
     pads = attributes["pads"]
-    down = tuple((size + pads[n] + pads[n + rank] - taps) // step + 1 for n, (size, taps, step) in
+    down = tuple((size + sum(pads[2 * n : 2 * n + 2]) - taps) // step + 1 for n, (size, taps, step) in
                  enumerate(zip(source, attributes["kernel"], attributes["strides"])))
     if down != made:
         raise Unsupported("its windows reach over the edge (ceil_mode)")

@@ -16,7 +16,7 @@ from compiler.target.scan_ids import convolution_ids
 from model import encoding as enc
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, DrainMode, PoolMode, Stream
+from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class ConvolutionPass:
     halves: int = 2  # groups in a word where sets do not split it; 1: only the low half has channels
     one_pixel: bool = False
     filter_zero_point: int = 0
+    ring: tuple[int, int] | None = None  # as of Filters (compiler/target/blocks.py)
+    chunk_groups: int | None = None  # likewise
 
     @property
     def two_pixels(self) -> bool:
@@ -133,6 +135,11 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
 def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: ConvolutionPass, sets: Sets,
                              halves: int) -> None:
     """Order: tile, group, set across, pair of sets and row, filter, tap."""
+    size = c.ring[1] if c.ring else 0
+
+    def along(count: int, words: int, **tags: int) -> Level:
+        return Level(count, words % size if size else words, Axis.ROW, 0, **tags)
+
     rows, taps = c.window.kernel
     run, lanes = c.p * taps, machine.filter_lanes
     run_words = -(-run // lanes) * lanes
@@ -142,19 +149,23 @@ def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: 
     # Words by set pair hold one group for each half; others hold both halves' groups.
     twice = 1 if sets.by_set else halves
     stored = c.ifmap.groups * halves // twice
-    stream = linear_stream(
-        c.filter_address,
-        Level(run_words // lanes, lanes),
-        Level(rows, run_words, tag=enc.TAG.pack(row=1)),
-        Level(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
-        Level(sets.across, across_words, tag=enc.TAG.pack(column=1)),
-        Level(twice, tag=enc.TAG.pack(half=1)),
-        Level(stored, group_words),
-        Level(c.tiles, stored * group_words),
-        Level(c.blocks.outer),
-        half_by_set=int(sets.by_set), odd_words=run % lanes,
-    )
-    descriptor.set_stream(Stream.FILTER, replace(stream, range={"rows": 1, "cols": lanes}))
+    group = [level for level in (
+        along(run_words // lanes, lanes),
+        along(rows, run_words, tag=enc.TAG.pack(row=1)),
+        along(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
+        along(sets.across, across_words, tag=enc.TAG.pack(column=1)),
+        Level(twice, tag=enc.TAG.pack(half=1))) if level.count > 1]
+    chunk, groups = c.chunk_groups or stored, [along(stored, group_words)]
+    if c.chunk_groups:
+        if stored % chunk or twice > 1 or c.blocks.outer > 1:
+            raise ValueError(f"chunks of {chunk} groups of {stored}, each {twice} times, for {c.blocks.outer} blocks")
+        groups = [along(chunk, group_words), along(stored // chunk, chunk * group_words), Level(1)]
+    descriptor.set_stream(Stream.FILTER, StreamDescriptor(
+        {"row_address": c.filter_address, **({"ring_end": c.ring[0], "ring_size": size} if c.ring else {})},
+        {"rows": 1, "cols": lanes},
+        {"half_by_set": int(sets.by_set), "odd_words": run % lanes, "chunk": int(c.chunk_groups is not None),
+         "chunk_level": len(group) + 1 if c.chunk_groups else 0},
+        (*group, *groups, along(c.tiles, stored * group_words), Level(c.blocks.outer))))
 
 
 def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Sets) -> None:
@@ -164,10 +175,10 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
         raise ValueError(f"p = {c.p} filters are drained at a time: at most {GLB_WORD_BYTES}")
     columns = blocks.rows * blocks.cols // sets.folds * sets.across
     descriptor.set(
-        enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, set_filters=c.p,
-        heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns, rows=(1 << c.window.kernel[0]) - 1,
-        ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None), two_pixels=int(c.two_pixels),
-        ln=descriptor.drain["ln"],
+        enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, last_block=block,
+        set_filters=c.p, heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns,
+        rows=(1 << c.window.kernel[0]) - 1, ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None),
+        two_pixels=int(c.two_pixels), ln=descriptor.drain["ln"],
     )
     beats = blocks.outer * c.tiles * (chains if sets.in_turn else 1) * blocks.pixels * block
     if c.ipsum_address is not None:

@@ -18,7 +18,7 @@ from compiler.target.limits import dealt_filters, drains_two_pixels, equal_strid
 from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
-from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
+from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
 
@@ -173,7 +173,7 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
 
     if p.filters:
         descriptor.set_stream(Stream.FILTER, _filter_stream(machine, p))
-        channel_blocks, tiles = p.filters.count // 8, p.filters.tiles
+        channel_blocks, tiles = p.filters.blocks, p.filters.tiles
         if p.ofmap:
             descriptor.set_stream(Stream.TABLE, linear_stream(
                 p.filters.table_address, Level(enc.TABLE_WORDS, 1), Level(channel_blocks, enc.TABLE_WORDS),
@@ -205,10 +205,10 @@ def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: SeparableP
 def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass, channel_blocks: int) -> None:
     joined = descriptor.drain["ln"]
     if p.filters:
-        drain = {"mode": DrainMode.POINTWISE, "block": 8, "heads": 1, "rows": 7, "ln": joined,
-                 "pairs": int(machine.filter_lanes == 2)}
+        drain = {"mode": DrainMode.POINTWISE, "block": GLB_WORD_BYTES, "heads": 1, "rows": 7, "ln": joined,
+                 "last_block": (p.filters.count - 1) % GLB_WORD_BYTES + 1, "pairs": int(machine.filter_lanes == 2)}
     else:  # the words of both sets, which are the halves of a GLB word
-        drain = {"mode": DrainMode.WORDS, "block": 2, "heads": 2, "head_sets": 1,
+        drain = {"mode": DrainMode.WORDS, "block": 2, "last_block": 2, "heads": 2, "head_sets": 1,
                  "ln": joined & ~(1 << (SET_ROWS - 1))}
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=p.blocks.columns,
                    to_ppu=int(p.ofmap is not None), two_pixels=int(p.two_pixels), **drain)

@@ -57,13 +57,19 @@ struct place {
 
 static uint32_t least(uint32_t one, uint32_t other) { return one < other ? one : other; }
 
-/* Where the values of byte n of a row of a group come from, or go to: C order; false: it holds none. */
-static bool value_of(const struct place *place, uint32_t n, size_t *index) {
-  const struct eyrie_map *map = place->map;
+enum eyrie_byte eyrie_byte_of(const struct eyrie_map *map, uint32_t y, uint32_t group, uint32_t n, size_t *index) {
+  const struct eyrie_patches whole = {map->height, map->width, 1, 1, 1, 1, 0, 0};
+  const struct eyrie_patches *patches = map->patches.rows != 0 ? &map->patches : &whole;
   const uint32_t pixel_bytes = map->packed ? PACKED_CHANNELS : WORD_CHANNELS;
-  const uint32_t x = n / pixel_bytes, channel = place->group * WORD_CHANNELS + n % pixel_bytes;
-  *index = ((size_t)place->y * map->width + x) * map->channels + channel;
-  return x < map->width && channel < map->channels;
+  const uint32_t x = n / pixel_bytes, value = group * WORD_CHANNELS + n % pixel_bytes;
+  const uint32_t pixel = value / map->channels;
+  /* Of a patch that begins above or to the left of the map, a difference below zero is larger than any map. */
+  const uint64_t row = (uint64_t)y * patches->row_step + pixel / patches->width - patches->top;
+  const uint64_t column = (uint64_t)x * patches->column_step + pixel % patches->width - patches->left;
+  if (x >= patches->cols || pixel >= patches->height * patches->width) return EYRIE_NO_VALUE;
+  if (row >= map->height || column >= map->width) return EYRIE_OUTSIDE;
+  *index = ((size_t)row * map->width + (size_t)column) * map->channels + value % map->channels;
+  return EYRIE_VALUE;
 }
 
 static void put_row(const struct eyrie_device *device, const struct place *place, const int8_t *values) {
@@ -73,7 +79,9 @@ static void put_row(const struct eyrie_device *device, const struct place *place
     const uint32_t count = least(BUFFER_BYTES, row_bytes - begin);
     for (uint32_t n = 0; n < count; n++) {
       size_t index;
-      buffer[n] = value_of(place, begin + n, &index) ? (uint8_t)values[index] : 0;
+      const enum eyrie_byte byte = eyrie_byte_of(place->map, place->y, place->group, begin + n, &index);
+      buffer[n] = byte == EYRIE_VALUE ? (uint8_t)values[index]
+                                      : byte == EYRIE_OUTSIDE ? (uint8_t)place->map->zero_point : 0;
     }
     device->platform.write_memory(device->platform.context, place->row + begin, buffer, count);
   }
@@ -87,7 +95,8 @@ static void get_row(const struct eyrie_device *device, const struct place *place
     device->platform.read_memory(device->platform.context, place->row + begin, buffer, count);
     for (uint32_t n = 0; n < count; n++) {
       size_t index;
-      if (value_of(place, begin + n, &index)) values[index] = (int8_t)(buffer[n] < 128 ? buffer[n] : buffer[n] - 256);
+      if (eyrie_byte_of(place->map, place->y, place->group, begin + n, &index) == EYRIE_VALUE)
+        values[index] = (int8_t)(buffer[n] < 128 ? buffer[n] : buffer[n] - 256);
     }
   }
 }
@@ -100,7 +109,7 @@ static uint32_t begin_of(const struct eyrie_device *device, const struct eyrie_m
 
 /* The offset of a row of a group of an image, from the map's first byte. */
 static uint32_t row_of(const struct eyrie_map *map, uint32_t image, uint32_t y, uint32_t group) {
-  return ((image * map->height + y) * map->groups + group) * map->pitch * EYRIE_WORD_BYTES;
+  return ((image * laid_rows(map) + y) * map->groups + group) * map->pitch * EYRIE_WORD_BYTES;
 }
 
 static enum eyrie_result check_map(const struct eyrie_device *device, const struct eyrie_map *map, uint32_t image,
@@ -120,7 +129,7 @@ enum eyrie_result eyrie_put_input(struct eyrie_device *device, uint32_t input, u
   if (result != EYRIE_OK) return result;
   if (is_busy(device)) return EYRIE_BUSY;
   const uint32_t begin = begin_of(device, map, device->placement.inputs, input);
-  for (uint32_t y = 0; y < map->height; y++) {
+  for (uint32_t y = 0; y < laid_rows(map); y++) {
     for (uint32_t group = 0; group < map->groups; group++) {
       const struct place place = {map, begin + row_of(map, image, y, group), group, y};
       put_row(device, &place, values);
@@ -139,7 +148,7 @@ enum eyrie_result eyrie_get_output(struct eyrie_device *device, uint32_t output,
   if (result == EYRIE_OK) result = eyrie_poll(device);
   if (result != EYRIE_OK) return result;
   const uint32_t begin = begin_of(device, map, device->placement.outputs, output);
-  for (uint32_t y = 0; y < map->height; y++) {
+  for (uint32_t y = 0; y < laid_rows(map); y++) {
     for (uint32_t group = 0; group < map->groups; group++) {
       const struct place place = {map, begin + row_of(map, image, y, group), group, y};
       get_row(device, &place, values);

@@ -38,7 +38,14 @@ enum eyrie_result {
   EYRIE_MACHINE_ERROR, /* the machine stopped: see eyrie_get_error, then eyrie_reset */
   EYRIE_TIMEOUT,       /* the limit came first; the machine goes on */
   EYRIE_BUS_WAITS,     /* the memory does not answer, and a reset waits for it: it ends with the answer or rst_ni */
-  EYRIE_RESULTS        /* how many there are */
+  /* Of the operator library (eyrie.h): */
+  EYRIE_BAD_DESCRIPTOR, /* not created, not set, destroyed, or descriptors that do not go together */
+  EYRIE_BAD_POINTER,    /* no allocation, one that is too small, or an output that overlaps what is read */
+  EYRIE_NO_MEMORY,      /* the window has no room, or the library no entry for another allocation */
+  EYRIE_NOT_SUPPORTED,  /* the machine does not run the operator */
+  EYRIE_NOT_COMPILED,   /* there is no program for the operator, and nothing that compiles one */
+  EYRIE_CLOSED,         /* the handle is destroyed */
+  EYRIE_RESULTS         /* how many there are */
 };
 
 /* How software reaches the machine and its window of DRAM. Functions get `context`; offsets are from the window's
@@ -56,6 +63,16 @@ struct eyrie_platform {
   uint32_t sizes[EYRIE_SIZES];  /* of the machine, by enum eyrie_size: EYRIE_DEFAULT_SIZES, for one */
 };
 
+/* An input that lies as patches: each pixel in DRAM has the values of height x width pixels of the input, in C order, as
+ * its channels. The patch (y, x) begins at row y * row_step - top and column x * column_step - left; what is outside the
+ * input is its zero point. */
+struct eyrie_patches {
+  uint32_t rows, cols;  /* patches; 0: a map that lies as it is */
+  uint32_t height, width;
+  uint32_t row_step, column_step;
+  uint32_t top, left;
+};
+
 /* A map that goes in or out: int8 [height][width][channels]. A value q stands for scale * (q - zero_point).
  * In DRAM a map is rows of [group of 8 channels][x], a pixel in a 64-bit word, channel 0 in its first byte; in a packed
  * map, of at most 4 channels, two pixels share a word. */
@@ -68,6 +85,7 @@ struct eyrie_map {
   bool packed;
   float scale;
   int32_t zero_point;
+  struct eyrie_patches patches;  /* of an input */
 };
 
 /* What network.h says of a compiled network. Addresses are from its first byte. */

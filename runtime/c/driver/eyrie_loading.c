@@ -7,14 +7,31 @@
 
 #define WORD_CHANNELS 8u
 #define PACKED_CHANNELS 4u      /* of a pixel of a packed map */
+#define MOST_PIXELS 0xfffffu    /* of anything of patches: a product of three has 60 bits */
+
+/* Whether a map lies as it is, or as patches of sizes that there can be. */
+static bool are_patches(const struct eyrie_map *map) {
+  const struct eyrie_patches *patches = &map->patches;
+  const uint32_t sizes[] = {patches->rows, patches->cols, patches->height, patches->width, patches->row_step,
+                            patches->column_step, map->channels};
+  if (patches->rows == 0) return true;
+  for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+    if (sizes[n] == 0 || sizes[n] > MOST_PIXELS) return false;
+  return patches->top <= MOST_PIXELS && patches->left <= MOST_PIXELS;
+}
 
 static bool is_map(const struct eyrie_network *network, const struct eyrie_map *map) {
-  if (map->height == 0 || map->width == 0 || map->channels == 0 || map->groups == 0 || map->pitch == 0) return false;
-  if (map->packed ? map->channels > PACKED_CHANNELS || map->groups != 1
-                  : (map->channels - 1) / WORD_CHANNELS >= map->groups) return false;
-  if ((map->packed ? (map->width - 1) / 2 : map->width - 1) >= map->pitch) return false;
+  const struct eyrie_patches *patches = &map->patches;
+  if (map->height == 0 || map->width == 0 || map->channels == 0 || map->groups == 0 || map->pitch == 0 ||
+      !are_patches(map)) return false;
+  const bool as_it_is = patches->rows == 0;
+  const uint32_t width = as_it_is ? map->width : patches->cols;
+  const uint64_t channels = as_it_is ? map->channels : (uint64_t)patches->height * patches->width * map->channels;
+  if (map->packed ? channels > PACKED_CHANNELS || map->groups != 1
+                  : (channels - 1) / WORD_CHANNELS >= map->groups) return false;
+  if ((map->packed ? (width - 1) / 2 : width - 1) >= map->pitch) return false;
   /* Each factor is held to what is left, so that no product leaves 64 bits. */
-  const uint32_t factors[] = {map->pitch, map->groups, map->height, network->images};
+  const uint32_t factors[] = {map->pitch, map->groups, laid_rows(map), network->images};
   uint64_t words = 1;
   for (size_t n = 0; n < sizeof factors / sizeof *factors; n++) {
     words *= factors[n];

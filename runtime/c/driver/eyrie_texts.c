@@ -18,6 +18,12 @@ static const char *const result_texts[EYRIE_RESULTS] = {
     "the machine stopped with an error",
     "the run has not ended within the limit",
     "the memory does not answer, and the machine waits for it",
+    "a descriptor is not set, is destroyed, or does not go with the others",
+    "a place is no allocation, one that is too small, or overlaps what is read",
+    "the window has no room, or the library no entry for another allocation",
+    "the machine does not run the operator",
+    "there is no program for the operator, and nothing that compiles one",
+    "the handle is destroyed",
 };
 static const char *const error_texts[EYRIE_ERROR_CODES] = {EYRIE_ERROR_TEXTS};
 static const char *const counter_names[EYRIE_COUNTERS] = {EYRIE_COUNTER_NAMES};

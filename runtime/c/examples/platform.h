@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the examples ask of those who run them on a machine of theirs; runtime/board/environment.c is that of the simulated one.
+ * What the examples ask of those who run them on a machine of theirs; runtime/board/environment.c is that of the
+ * simulated one.
  */
 #ifndef PLATFORM_H
 #define PLATFORM_H

@@ -8,9 +8,10 @@
     print(eyrie.pytorch.report(compiled))
 """
 
-from runtime.pytorch.backend import BACK_ENDS, eyrie
+from runtime.pytorch.backend import eyrie
 from runtime.pytorch.convert import quantized, to_tflite
 from runtime.pytorch.report import InPyTorch, OnMachine, Report, report, reports
+from runtime.regions import BACK_ENDS
 
 __all__ = ["BACK_ENDS", "InPyTorch", "OnMachine", "Report", "eyrie", "quantized", "report", "reports",
            "to_tflite"]

@@ -15,12 +15,12 @@ import runtime.session
 from compiler.frontend.file import load as load_model
 from compiler.frontend.file import read_model
 from compiler.ir.tensor import Quantized, Tensor
-from eyrie.machines import Machine, machine_of
 from eyrie.profile import Profile, profile_of
 from eyrie.values import joined, stacked
 from model.config import MachineConfig
-from model.messages import unknown
+from model.messages import about, unknown
 from runtime.board.runs import RtlBackEnd
+from runtime.machines import Machine, machine_of
 from runtime.portable_c.networks import built
 from runtime.programs import compiled_parts
 from runtime.session import MachineRun, file_type, on_command_level
@@ -115,7 +115,8 @@ class Session:
         return run
 
     def _runs_c(self) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
-        return built(self.model, self._graph).run
+        with about(self.model):
+            return built(self.model.stem, read_model(self.model), self._graph).run
 
     def __reduce__(self) -> tuple:
         return _again, (self.model, self.machine.as_dict(), self.back_end, self.seed, self._digest)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from compiler.ir.operators.operator import Operator
-from eyrie.machines import Machine, machine_of
 from eyrie.operators import graphs
 from eyrie.operators.descriptors import (
     ActivationDescriptor,
@@ -24,6 +23,7 @@ from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran, Stream
 from model.messages import array, times
 from runtime.board.driver import Board
+from runtime.machines import Machine, machine_of
 
 Source = tuple[TensorDescriptor, int]  # with the offset of its allocation
 MEMORY_BYTES = 64 << 20

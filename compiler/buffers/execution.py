@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executes a program on buffers of the sizes that a machine describes. Nothing is taken on trust: an allocation has to
+lie within its buffer, every byte that is read has to be the one that was put there for this region, and sums have to be
+those of all channels before."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from compiler.buffers.nests import CHANNELS, Region
+from compiler.buffers.program import Allocate, Compute, Load, Place, Program, Store
+from compiler.ir.buffer_tree import DRAM, BufferTree, Memory, Role
+from compiler.ir.failure import Inconsistent
+
+NOBODY = -1
+
+
+@dataclass(eq=False)
+class _Buffer:
+    """Its bytes; of each the number of the allocation for which it was written, and, of sums, of how many channels."""
+
+    memory: Memory
+    data: np.ndarray = field(init=False)
+    owners: np.ndarray = field(init=False)
+    channels: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.data = np.zeros(self.memory.bytes, np.uint8)
+        self.owners = np.full(self.memory.bytes, NOBODY)
+        self.channels = np.zeros(self.memory.bytes, int)
+
+
+@dataclass(frozen=True)
+class _Allocation:
+    number: int
+    region: Region
+
+
+@dataclass(frozen=True)
+class _View:
+    """A region in a buffer: values, and what is noted of their bytes; number: of its allocation."""
+
+    values: np.ndarray
+    owners: np.ndarray
+    channels: np.ndarray
+    number: int
+
+
+def execute(program: Program, values: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The node's output, int8 of its shape; values: of its inputs that are no constants, by name. Raises Inconsistent
+    for a program that is not right."""
+    return _Execution(program, values).output()
+
+
+class _Execution:
+    def __init__(self, program: Program, values: Mapping[str, np.ndarray]) -> None:
+        self._program, self._nest, self._tree = program, program.nest, program.tree
+        self._dram = self._nest.arrays(values)
+        self._output = np.zeros(self._nest.operands[Role.OUTPUT].shape, np.int8)
+        self._stored = np.zeros(self._output.shape, bool)
+        self._buffers = {memory.name: _Buffer(memory) for memory in self._tree.memories}
+        self._allocations: dict[Place, _Allocation] = {}
+        self._count = 0
+
+    def output(self) -> np.ndarray:
+        does = {Allocate: self._allocate, Load: self._load, Store: self._store, Compute: self._compute}
+        for instruction in self._program.instructions:
+            does[type(instruction)](instruction)
+        if not self._stored.all():
+            raise self._wrong("some of the output is never stored")
+        return self._output.reshape(self._nest.node.outputs[0].shape)
+
+    def _allocate(self, instruction: Allocate | Load) -> None:
+        place, region = instruction.place, instruction.region
+        memory = self._buffers[place.memory].memory
+        size = prod(last - first for first, last in region) * self._nest.operands[place.role].dtype.itemsize
+        if place.role not in memory.holds:
+            raise self._wrong(f"buffer {memory.name} does not hold {place.role.value}")
+        if size > place.bytes or place.address < 0 or place.address + place.bytes > memory.bytes:
+            what = f"{size} bytes of {place.role.value} in a place of {place.bytes} bytes"
+            raise self._wrong(f"{what} at {place.address} leave buffer {memory.name} of {memory.bytes}"
+                              if size <= place.bytes else f"{what} of buffer {memory.name}")
+        if place.address % memory.alignment:
+            raise self._wrong(f"{place.role.value} at {place.address} of buffer {memory.name}, of which addresses are "
+                              f"multiples of {memory.alignment}")
+        self._allocations[place] = _Allocation(self._count, region)
+        self._count += 1
+
+    def _load(self, load: Load) -> None:
+        self._check_neighbours(load.place, load.source)
+        if load.source is None:
+            if load.place.role not in self._dram:
+                raise self._wrong(f"{load.place.role.value} is not in DRAM")
+            values, channels = self._dram[load.place.role][_slices(load.region)], 0
+        else:
+            values, channels = self._read(load.source, load.region)
+        self._allocate(load)
+        self._write(load.place, load.region, values, channels)
+
+    def _store(self, store: Store) -> None:
+        self._check_neighbours(store.place, store.target)
+        values, channels = self._read(store.place, store.region)
+        if store.target is not None:
+            self._write(store.target, store.region, values, channels)
+        elif store.place.role is not Role.OUTPUT:
+            raise self._wrong(f"{store.place.role.value} has no place in DRAM")
+        else:
+            self._output[_slices(store.region)] = values
+            self._stored[_slices(store.region)] = True
+
+    def _compute(self, compute: Compute) -> None:
+        nest, tile = self._nest, compute.tile
+        for role, place in compute.places.items():
+            if place.role is not role or place.memory != _innermost(self._tree, role):
+                raise self._wrong(f"a unit takes {role.value} of buffer {_innermost(self._tree, role)}, not of "
+                                  f"{place.memory}")
+        taken = {role: self._read(place, nest.region(role, tile))[0] for role, place in compute.places.items()
+                 if role not in (Role.SUMS, Role.OUTPUT)}
+        if Role.SUMS in nest.operands:
+            taken[Role.SUMS] = self._summed(compute, nest.sums(tile, taken))
+        if tile[CHANNELS][1] == nest.sizes[CHANNELS]:
+            self._write(compute.places[Role.OUTPUT], nest.region(Role.OUTPUT, tile), nest.result(tile, taken), 0)
+
+    def _summed(self, compute: Compute, sums: np.ndarray) -> np.ndarray:
+        """With those of the channels before; they stay in their buffer, if there is one."""
+        region, place = self._nest.region(Role.SUMS, compute.tile), compute.places.get(Role.SUMS)
+        first, last = compute.tile[CHANNELS]
+        if place is None and (first, last) != (0, self._nest.sizes[CHANNELS]):
+            raise self._wrong(f"no buffer holds sums of channels {first} to {last - 1}")
+        if first:
+            before, channels = self._read(place, region)
+            if (channels != first).any():
+                raise self._wrong(f"sums {_text(region)} in buffer {place.memory} are not those of {first} channels")
+            sums = sums + before
+        if place:
+            self._write(place, region, sums, last)
+        return sums
+
+    def _check_neighbours(self, place: Place, around: Place | None) -> None:
+        memory = self._buffers[place.memory].memory
+        if memory.source != (around.memory if around else DRAM) or around and around.role is not place.role:
+            raise self._wrong(f"{place.role.value} of buffer {place.memory} goes no other way than through "
+                              f"{memory.source or 'DRAM'}")
+
+    def _view(self, place: Place, region: Region) -> _View:
+        """Of a region that is in a place."""
+        allocation, operand = self._allocations.get(place), self._nest.operands[place.role]
+        if allocation is None or any(first < low or last > high for (first, last), (low, high)
+                                     in zip(region, allocation.region)):
+            raise self._wrong(f"{place.role.value} {_text(region)} is not in buffer {place.memory}, which has "
+                              f"{_text(allocation.region) if allocation else 'none'}")
+        shape = tuple(last - first for first, last in allocation.region)
+        buffer, size = self._buffers[place.memory], prod(shape) * operand.dtype.itemsize
+        here = slice(place.address, place.address + size)
+        inside = _slices(tuple((first - low, last - low)
+                               for (first, last), (low, _) in zip(region, allocation.region)))
+        noted = [each[here].reshape(*shape, operand.dtype.itemsize)[inside]
+                 for each in (buffer.owners, buffer.channels)]
+        return _View(buffer.data[here].view(operand.dtype).reshape(shape)[inside], *noted, allocation.number)
+
+    def _read(self, place: Place, region: Region) -> tuple[np.ndarray, np.ndarray]:
+        """Values, and what is noted of their channels."""
+        view = self._view(place, region)
+        if not (view.owners == view.number).all():
+            raise self._wrong(f"{place.role.value} {_text(region)} is read in buffer {place.memory} before all of it "
+                              "is there, or when something else has taken its bytes")
+        return view.values.copy(), view.channels.copy()
+
+    def _write(self, place: Place, region: Region, values: np.ndarray, channels: np.ndarray | int) -> None:
+        view = self._view(place, region)
+        view.values[...] = values
+        view.owners[...] = view.number
+        view.channels[...] = channels
+
+    def _wrong(self, what: str) -> Inconsistent:
+        return Inconsistent(f"{self._nest.node.place} on {self._tree.name}: {what}")
+
+
+def _innermost(tree: BufferTree, role: Role) -> str | None:
+    path = tree.path(role)
+    return path[-1].name if path else None
+
+
+def _slices(region: Region) -> tuple[slice, ...]:
+    return tuple(slice(*each) for each in region)
+
+
+def _text(region: Region) -> str:
+    return "[" + ", ".join(f"{first}:{last}" for first, last in region) + "]"

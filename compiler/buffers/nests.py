@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators as loops over rows, columns and filters of the output, and channels of the input: what a tile of them takes
+and makes, and how that is computed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from compiler.ir.buffer_tree import Role, Work
+from compiler.ir.graph import Node
+from compiler.ir.layer import Window, window_of
+from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Windowed
+from compiler.ir.operators.elementwise import Binary
+from compiler.ir.operators.pooling import Pool
+from compiler.ir.operators.tables import Function
+from compiler.ir.tensor import Constant
+from model.operators.convolution import accumulate, conv2d_sums, depthwise_conv2d_sums, fold_zero_point
+from model.operators.quantization import requantize
+
+Sizes = tuple[int, int, int, int]  # rows, columns, filters, channels
+Range = tuple[int, int]  # first and last + 1
+Tile = tuple[Range, Range, Range, Range]
+Region = tuple[Range, ...]  # of an operand, axis by axis
+ROWS, COLUMNS, FILTERS, CHANNELS = range(4)
+INT8, INT32 = np.dtype(np.int8), np.dtype(np.int32)
+ENTRIES = 3  # of a filter's row in the table: bias, multiplier, shift
+
+
+@dataclass(frozen=True)
+class Operand:
+    """shape: as tiles see it; loops: those over which it changes."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    loops: tuple[int, ...]
+
+
+class Nest:
+    """A node as loops over so many rows, columns, filters and channels. Maps are [H, W, C]."""
+
+    def __init__(self, node: Node, work: Work, sizes: Sizes, window: Window = Window(), multiplier: int = 1) -> None:
+        """multiplier: outputs of a channel, where channels are not mixed."""
+        self.node, self.work, self.sizes, self.window, self.multiplier = node, work, sizes, window, multiplier
+        self.operands: dict[Role, Operand] = {Role.OUTPUT: Operand(sizes[:CHANNELS], INT8, (ROWS, COLUMNS, FILTERS))}
+
+    @property
+    def tile(self) -> Tile:
+        """All."""
+        return tuple((0, size) for size in self.sizes)
+
+    def region(self, role: Role, tile: Tile) -> Region:
+        """What a tile takes or makes of an operand: as a product of ranges, which may be empty where all is padding."""
+        if role is not Role.INPUT:
+            return tile[:CHANNELS]
+        axes = zip(tile, self.window.stride, self.window.pads[::2], self.window.span, self.operands[role].shape)
+        return *(_taken(*axis) for axis in axes), self._channels(tile)
+
+    def largest(self, role: Role, sizes: Sizes) -> int:
+        """Bytes of an operand, at most, of tiles of such sizes."""
+        return prod(self._largest(role, sizes)) * self.operands[role].dtype.itemsize
+
+    def arrays(self, values: Mapping[str, np.ndarray]) -> dict[Role, np.ndarray]:
+        """What comes from DRAM; values: of the tensors that are no constants, by name."""
+        given = [tensor.data if isinstance(tensor, Constant) else values[tensor.name] for tensor in self.node.inputs]
+        return {role: array.reshape(self.operands[role].shape) for role, array in zip((Role.INPUT, Role.OTHER), given)}
+
+    def sums(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
+        """int32 of a tile's channels; values: regions of the operands."""
+        raise NotImplementedError
+
+    def result(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
+        """int8, the output's region, of all sums or, where there are none, of the operands."""
+        raise NotImplementedError
+
+    def _channels(self, tile: Tile) -> Range:
+        first, last = tile[FILTERS]
+        return first // self.multiplier, (last - 1) // self.multiplier + 1
+
+    def _largest(self, role: Role, sizes: Sizes) -> tuple[int, ...]:
+        if role is not Role.INPUT:
+            return sizes[:CHANNELS]
+        shape = self.operands[role].shape
+        axes = zip(sizes, self.window.stride, self.window.span, shape)
+        channels = min(shape[2], (sizes[FILTERS] + self.multiplier - 2) // self.multiplier + 1)
+        return *(min(size, (count - 1) * stride + span) for count, stride, span, size in axes), channels
+
+    def _pads(self, tile: Tile) -> tuple[int, int, int, int]:
+        """Top, bottom, left, right of the input's region."""
+        found = []
+        shape, window = self.operands[Role.INPUT].shape, self.window
+        for of, stride, pad, span, size in zip(tile, window.stride, window.pads[::2], window.span, shape):
+            first, last = _taken(of, stride, pad, span, size)
+            whole = (of[1] - of[0] - 1) * stride + span
+            before = min(whole, max(0, pad - of[0] * stride))
+            found += [before, whole - (last - first) - before]
+        return tuple(found)
+
+
+class _Weighted(Nest):
+    """Sums of products, rescaled by a table; source: [H, W, C] of the input."""
+
+    def __init__(self, node: Node, work: Work, sizes: Sizes, source: tuple[int, ...], filters: np.ndarray) -> None:
+        window = window_of(node.operator) if isinstance(node.operator, Windowed) else Window()
+        super().__init__(node, work, sizes, window, sizes[FILTERS] // source[2] if work is Work.DEPTHWISE else 1)
+        self._filters, self._zero_point = filters, node.inputs[0].zero_point
+        self._parameters = node.operator.fixed_point(node.inputs, node.outputs)
+        mixed = work is Work.CONVOLUTION
+        self.operands |= {
+            Role.INPUT: Operand(source, INT8, (ROWS, COLUMNS, CHANNELS if mixed else FILTERS)),
+            Role.FILTERS: Operand(filters.shape, filters.dtype, (FILTERS, CHANNELS) if mixed else (FILTERS,)),
+            Role.TABLE: Operand((sizes[FILTERS], ENTRIES), INT32, (FILTERS,)),
+            Role.SUMS: Operand(sizes[:CHANNELS], INT32, (ROWS, COLUMNS, FILTERS))}
+
+    def region(self, role: Role, tile: Tile) -> Region:
+        if role is Role.TABLE:
+            return tile[FILTERS], (0, ENTRIES)
+        if role is Role.FILTERS:
+            taps = [(0, size) for size in self.window.kernel]
+            mixed = self.work is Work.CONVOLUTION
+            return (tile[FILTERS], *taps, tile[CHANNELS]) if mixed else (*taps, tile[FILTERS])
+        return super().region(role, tile)
+
+    def arrays(self, values: Mapping[str, np.ndarray]) -> dict[Role, np.ndarray]:
+        axis = 0 if self.work is Work.CONVOLUTION else -1
+        bias = fold_zero_point(self.node.operator.bias, self._filters, self._zero_point, axis)
+        columns = np.broadcast_arrays(accumulate(np.zeros_like(bias), bias), self._parameters.multiplier,
+                                      self._parameters.shift)
+        return super().arrays(values) | {Role.FILTERS: self._filters, Role.TABLE: np.stack(columns, -1).astype(INT32)}
+
+    def sums(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
+        source, window = values[Role.INPUT], self.window
+        how = window.stride, self._pads(tile), self._zero_point, window.dilation
+        if self.work is Work.CONVOLUTION:
+            return conv2d_sums(source, values[Role.FILTERS], *how)
+        first = tile[FILTERS][0]
+        own = np.arange(*tile[FILTERS]) // self.multiplier - first // self.multiplier
+        return depthwise_conv2d_sums(source[..., own], values[Role.FILTERS], *how)
+
+    def result(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
+        bias, multiplier, shift = values[Role.TABLE].T
+        return requantize(accumulate(values[Role.SUMS], bias),
+                          replace(self._parameters, multiplier=multiplier, shift=shift))
+
+    def _channels(self, tile: Tile) -> Range:
+        return tile[CHANNELS] if self.work is Work.CONVOLUTION else super()._channels(tile)
+
+    def _largest(self, role: Role, sizes: Sizes) -> tuple[int, ...]:
+        if role is Role.TABLE:
+            return sizes[FILTERS], ENTRIES
+        if role is Role.FILTERS:
+            return self.window.taps, sizes[FILTERS], sizes[CHANNELS]
+        found = super()._largest(role, sizes)
+        return (*found[:2], sizes[CHANNELS]) if role is Role.INPUT and self.work is Work.CONVOLUTION else found
+
+
+class _Pooled(Nest):
+    def __init__(self, node: Node) -> None:
+        super().__init__(node, Work.POOL, (*node.outputs[0].shape[1:], 1), window_of(node.operator))
+        self.operands[Role.INPUT] = Operand(node.inputs[0].shape[1:], INT8, (ROWS, COLUMNS, FILTERS))
+
+    def result(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
+        operator = replace(self.node.operator, pads=self._pads(tile))
+        return operator.run((values[Role.INPUT],), self.node.inputs, self.node.outputs)[0]
+
+
+class _Valued(Nest):
+    """Value by value; axes of an input that are 1 are taken for all outputs."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node, Work.ELEMENTWISE, (*_map(node.outputs[0].shape), 1))
+        for role, tensor in zip((Role.INPUT, Role.OTHER), node.inputs):
+            shape = _map(tensor.shape)
+            loops = tuple(loop for loop, size in enumerate(shape) if size == self.sizes[loop])
+            self.operands[role] = Operand(shape, INT8, loops)
+
+    def region(self, role: Role, tile: Tile) -> Region:
+        loops = self.operands[role].loops
+        return tuple(of if loop in loops else (0, 1) for loop, of in enumerate(tile[:CHANNELS]))
+
+    def result(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
+        given = tuple(values[role] for role in (Role.INPUT, Role.OTHER) if role in values)
+        return self.node.operator.run(given, self.node.inputs, self.node.outputs)[0]
+
+    def _largest(self, role: Role, sizes: Sizes) -> tuple[int, ...]:
+        loops = self.operands[role].loops
+        return tuple(size if loop in loops else 1 for loop, size in enumerate(sizes[:CHANNELS]))
+
+
+def nest_of(node: Node) -> Nest | None:
+    """A node as loops; None for one that is none, or of several images."""
+    operator = node.operator
+    if isinstance(operator, FullyConnected):
+        return _fully_connected(node)
+    if any(tensor.dtype != "int8" for tensor in (*node.inputs, *node.outputs)):
+        return None
+    if isinstance(operator, (Binary, Function)):
+        return _Valued(node) if all(_map(tensor.shape) for tensor in (*node.inputs, *node.outputs)) else None
+    if not isinstance(operator, (Windowed, Pool)) or node.inputs[0].shape[0] > 1:
+        return None
+    if isinstance(operator, Pool):
+        return _Pooled(node)
+    return _convolution(node)
+
+
+def _fully_connected(node: Node) -> Nest | None:
+    operator = node.operator
+    if operator.fixed_point(node.inputs, node.outputs) is None:
+        return None
+    outputs, inputs = operator.filters.shape
+    sizes = node.outputs[0].size // outputs, 1, outputs, inputs
+    return _Weighted(node, Work.CONVOLUTION, sizes, (sizes[ROWS], 1, inputs), operator.filters[:, None, None])
+
+
+def _convolution(node: Node) -> Nest | None:
+    operator, made, source = node.operator, node.outputs[0].shape[1:], node.inputs[0].shape[1:]
+    if isinstance(operator, DepthwiseConv2D):
+        return _Weighted(node, Work.DEPTHWISE, (*made, 1), source, operator.filters)
+    if isinstance(operator, Conv2D) and operator.filters.shape[3] == source[2]:
+        return _Weighted(node, Work.CONVOLUTION, (*made, source[2]), source, operator.filters)
+    return None
+
+
+def _map(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
+    """The last three axes, where there are no others."""
+    rows, columns, channels = (1, 1, 1, *shape)[-3:]
+    return (rows, columns, channels) if prod(shape) == rows * columns * channels else None
+
+
+def _taken(of: Range, stride: int, pad: int, span: int, size: int) -> Range:
+    """What outputs need of an axis, without padding."""
+    first = min(size, max(0, of[0] * stride - pad))
+    return first, max(first, min(size, (of[1] - 1) * stride - pad + span))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network on a machine that is described by its buffers: operator by operator, each from DRAM to DRAM. What the
+machine does not do, or has no room for, the host does."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.buffers.execution import execute
+from compiler.buffers.nests import Nest, nest_of
+from compiler.buffers.program import Program, program_of
+from compiler.buffers.timing import Timing, timing_of
+from compiler.ir.buffer_tree import BufferTree
+from compiler.ir.failure import DoesNotFit
+from compiler.ir.graph import Graph, Node
+from compiler.ir.tensor import Constant
+from compiler.passes.simplify import simplified
+from model.messages import times
+
+
+@dataclass(frozen=True)
+class Step:
+    """A node, and its program with its timing, or why the host does it."""
+
+    node: Node
+    program: Program | None = None
+    timing: Timing | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """graph: as the passes leave it."""
+
+    graph: Graph
+    tree: BufferTree
+    steps: list[Step]
+
+    @property
+    def cycles(self) -> int:
+        """Of what the machine does."""
+        return sum(step.timing.cycles for step in self.steps if step.timing)
+
+    @property
+    def moved(self) -> dict[str, int]:
+        """Bytes between each buffer and its source."""
+        timings = [step.timing for step in self.steps if step.timing]
+        return {memory.name: sum(timing.moved[memory.name] for timing in timings) for memory in self.tree.memories}
+
+    def run(self, *inputs: np.ndarray) -> list[np.ndarray]:
+        """The outputs; inputs in their order, as Graph.run takes them. Raises Inconsistent for a program that is not
+        right."""
+        values = {tensor.name: value for tensor, value in zip(self.graph.inputs, inputs, strict=True)}
+        for step in self.steps:
+            if step.program:
+                made = (execute(step.program, values),)
+            else:
+                made = step.node.run(tuple(tensor.data if isinstance(tensor, Constant) else values[tensor.name]
+                                           for tensor in step.node.inputs))
+            values.update(zip((tensor.name for tensor in step.node.outputs), made, strict=True))
+        return [values[tensor.name] for tensor in self.graph.outputs]
+
+    def __str__(self) -> str:
+        """A table of the operators: tiles are rows x columns x filters x channels, level by level from DRAM on."""
+        names = [memory.name for memory in self.tree.memories]
+        lines = [["", "operator", "tiles", "cycles", "computing", *names]]
+        for step in self.steps:
+            head = [step.node.where, step.node.operator.name]
+            if step.timing is None:
+                lines.append([*head, f"host: {step.reason}"])
+                continue
+            tiles = " > ".join(map(times, step.program.partition.tiles))
+            moved = [f"{step.timing.moved[name]:,}" for name in names]
+            lines.append([*head, tiles, f"{step.timing.cycles:,}", f"{step.timing.computing:,}", *moved])
+        computing = sum(step.timing.computing for step in self.steps if step.timing)
+        moved = [f"{self.moved[name]:,}" for name in names]
+        lines.append(["", "all", "", f"{self.cycles:,}", f"{computing:,}", *moved])
+        whole = [line for line in lines if len(line) == len(lines[0])]
+        widths = [max(len(line[column]) for line in whole) for column in range(len(lines[0]))]
+        return "\n".join(_aligned(line, widths) for line in lines)
+
+
+def _aligned(line: list[str], widths: list[int]) -> str:
+    """Numbers to the right."""
+    return "  ".join(text.ljust(width) if column < 3 else text.rjust(width)
+                     for column, (text, width) in enumerate(zip(line, widths))).rstrip()
+
+
+def compiled(graph: Graph, tree: BufferTree, doubled: bool = False) -> Compiled:
+    """doubled: with double buffering."""
+    simple = simplified(graph)
+    return Compiled(simple, tree, [_step(node, tree, doubled) for node in simple.nodes])
+
+
+def _step(node: Node, tree: BufferTree, doubled: bool) -> Step:
+    nest = nest_of(node)
+    reason = _not_done(nest, tree)
+    if reason:
+        return Step(node, reason=reason)
+    try:
+        program = program_of(nest, tree, doubled)
+    except DoesNotFit as failure:
+        return Step(node, reason=failure.what.removeprefix(f"{node.place}: "))
+    return Step(node, program, timing_of(program))
+
+
+def _not_done(nest: Nest | None, tree: BufferTree) -> str:
+    if nest is None:
+        return "is no loop over tiles"
+    return "" if tree.unit(nest.work) else f"no unit does {nest.work.value}"

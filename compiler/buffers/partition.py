@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The choice of tiles, level by level of the buffers: greedily, each as large as fits, grown where that saves most; or
+the best of all.
+
+Source: section 5.2.5.3 of the dissertation that docs/buffers.md names.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from compiler.buffers.nests import CHANNELS, COLUMNS, FILTERS, ROWS, Nest, Sizes
+from compiler.ir.buffer_tree import BufferTree, Memory, Role
+from compiler.ir.failure import DoesNotFit
+
+ORDERS = ((ROWS, COLUMNS, FILTERS, CHANNELS), (FILTERS, ROWS, COLUMNS, CHANNELS))  # outermost first; sums stay
+
+
+@dataclass(frozen=True)
+class Partition:
+    """tiles: sizes of those of each level of buffers, from DRAM on; orders: of the loops over them; doubled: what is
+    loaded or made tile by tile has two places, one for the next tile."""
+
+    tiles: tuple[Sizes, ...]
+    orders: tuple[tuple[int, ...], ...]
+    doubled: bool
+
+
+class Partitioner:
+    """Of a nest on the buffers of a machine. tried: tiles whose transfers have been reckoned."""
+
+    def __init__(self, nest: Nest, tree: BufferTree, doubled: bool) -> None:
+        self.nest, self.tree, self.doubled = nest, tree, doubled
+        unit, sums = tree.unit(nest.work), tree.path(Role.SUMS)
+        self._grain = unit.sizes
+        self._sums_from = tree.depth(sums[0]) if sums else tree.levels + 1
+        self.tried = 0
+
+    def greedy(self) -> Partition:
+        """Raises DoesNotFit."""
+        return self._partition(self._grown)
+
+    def exhaustive(self) -> Partition:
+        """At each level the tile with the fewest cycles of transfers. Raises DoesNotFit."""
+        return self._partition(self._best)
+
+    def cycles(self, partition: Partition, depth: int) -> float:
+        """Of transfers between the buffers of a level and those around them, for one tile of the level around."""
+        return self._cycles(depth, partition.tiles[:depth], partition.orders[depth - 1])
+
+    def _partition(self, choose: Callable[[int, tuple[Sizes, ...]], Sizes]) -> Partition:
+        tiles, orders = [], []
+        for depth in range(1, self.tree.levels + 1):
+            tiles.append(choose(depth, tuple(tiles)))
+            orders.append(min(ORDERS, key=lambda order: self._cycles(depth, tuple(tiles), order)))
+        return Partition(tuple(tiles), tuple(orders), self.doubled)
+
+    def places(self, role: Role, depth: int, tiles: tuple[Sizes, ...]) -> int:
+        """Tiles of an operand that are in a buffer at once: two of those that come or go one after another."""
+        sizes = [self.nest.sizes, *tiles]
+        loops = self.nest.operands[role].loops
+        turns = prod(-(-sizes[n][loop] // sizes[n + 1][loop]) for n in range(depth) for loop in loops)
+        return 2 if self.doubled and role is not Role.SUMS and turns > 1 else 1
+
+    def needed(self, memory: Memory, tiles: tuple[Sizes, ...]) -> int:
+        """Bytes that tiles need of a buffer."""
+        depth = self.tree.depth(memory)
+        return sum(self.places(role, depth, tiles) * aligned(self.nest.largest(role, tiles[depth - 1]), memory)
+                   for role in memory.holds if role in self.nest.operands)
+
+    def _grown(self, depth: int, outer: tuple[Sizes, ...]) -> Sizes:
+        """From what a unit takes at once, or the least, loop by loop."""
+        around = (self.nest.sizes, *outer)[-1]
+        whole = (CHANNELS,) if depth < self._sums_from else ()
+        for grain in (self._grain, (1, 1, 1, 1)):
+            tile = tuple(size if loop in whole else min(size, step)
+                         for loop, (size, step) in enumerate(zip(around, grain)))
+            if not self._too_small(depth, (*outer, tile)):
+                break
+        else:
+            raise self._failure(depth, (*outer, tile))
+        while larger := [each for each in _larger(tile, around, grain)
+                         if not self._too_small(depth, (*outer, each))]:
+            tile = min(larger, key=lambda each: self._least_cycles(depth, (*outer, each)))
+        return tile
+
+    def _best(self, depth: int, outer: tuple[Sizes, ...]) -> Sizes:
+        around = (self.nest.sizes, *outer)[-1]
+        whole = (CHANNELS,) if depth < self._sums_from else ()
+        sizes = [[size] if loop in whole else sorted({-(-size // count) for count in range(1, size + 1)})
+                 for loop, size in enumerate(around)]
+        fitting = [tile for tile in product(*sizes) if not self._too_small(depth, (*outer, tile))]
+        if not fitting:
+            raise self._failure(depth, (*outer, tuple(each[0] for each in sizes)))
+        return min(fitting, key=lambda tile: self._least_cycles(depth, (*outer, tile)))
+
+    def _too_small(self, depth: int, tiles: tuple[Sizes, ...]) -> Memory | None:
+        """A buffer of a level that has no room."""
+        return next((memory for memory in self.tree.memories
+                     if self.tree.depth(memory) == depth and self.needed(memory, tiles) > memory.bytes), None)
+
+    def _failure(self, depth: int, tiles: tuple[Sizes, ...]) -> DoesNotFit:
+        memory = self._too_small(depth, tiles)
+        needed = self.needed(memory, tiles)
+        return DoesNotFit(f"{self.nest.node.place}: needs at least {needed} bytes of buffer {memory.name}, there are "
+                          f"{memory.bytes}", layer=self.nest.node.where, demand=needed, bound=memory.bytes,
+                          remedy="use a larger buffer or a smaller layer")
+
+    def _least_cycles(self, depth: int, tiles: tuple[Sizes, ...]) -> float:
+        self.tried += 1
+        return min(self._cycles(depth, tiles, order) for order in ORDERS)
+
+    def _cycles(self, depth: int, tiles: tuple[Sizes, ...], order: tuple[int, ...]) -> float:
+        """In an order of the loops."""
+        around, tile = (self.nest.sizes, *tiles)[depth - 1 : depth + 1]
+        counts = [-(-size // part) for size, part in zip(around, tile)]
+        cycles = 0.0
+        for memory in (memory for memory in self.tree.memories if self.tree.depth(memory) == depth):
+            for role in (role for role in memory.holds if role in self.nest.operands and role is not Role.SUMS):
+                loops = self.nest.operands[role].loops
+                cut = [place for place, loop in enumerate(order) if loop in loops and counts[loop] > 1]
+                times = prod(counts[loop] for loop in order[: max(cut, default=-1) + 1])
+                cycles += times * (memory.latency + self.nest.largest(role, tile) / memory.width)
+        return cycles
+
+
+def _larger(tile: Sizes, around: Sizes, grain: Sizes) -> Iterator[Sizes]:
+    """With one loop in fewer tiles, of whole grains."""
+    for loop, (part, size, step) in enumerate(zip(tile, around, grain)):
+        count = -(-size // part)
+        if count > 1:
+            fewer = -(-size // (count - 1))
+            yield (*tile[:loop], min(size, -(-fewer // step) * step), *tile[loop + 1 :])
+
+
+def aligned(size: int, memory: Memory) -> int:
+    return -(-size // memory.alignment) * memory.alignment

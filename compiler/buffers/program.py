@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A nest on a machine as a list of instructions, in an order in which they may be executed one after another.
+
+Double buffering: what comes tile by tile has two places in turn, and results are stored behind the loads of the next
+tile, so that a buffer's transfers do not wait for the operation between them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+from compiler.buffers.nests import CHANNELS, Nest, Region, Tile
+from compiler.buffers.partition import Partition, Partitioner, aligned
+from compiler.ir.buffer_tree import BufferTree, Memory, Role
+
+
+@dataclass(frozen=True)
+class Place:
+    """Bytes of a buffer for tiles of an operand."""
+
+    memory: str
+    role: Role
+    address: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Allocate:
+    """From here on the place is for this region, of which nothing is there."""
+
+    place: Place
+    region: Region
+
+
+@dataclass(frozen=True)
+class Load:
+    """A region from the place of a tile around it, None for DRAM."""
+
+    place: Place
+    region: Region
+    source: Place | None
+
+
+@dataclass(frozen=True)
+class Store:
+    """A region to the place of a tile around it, None for DRAM."""
+
+    place: Place
+    region: Region
+    target: Place | None
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A tile, of operands in these places. Sums begin with the first channels; with the last the output is made."""
+
+    tile: Tile
+    places: dict[Role, Place]
+
+
+Instruction = Allocate | Load | Store | Compute
+
+
+@dataclass(frozen=True)
+class Program:
+    nest: Nest
+    tree: BufferTree
+    partition: Partition
+    instructions: list[Instruction]
+
+
+def program_of(nest: Nest, tree: BufferTree, doubled: bool) -> Program:
+    """By the greedy partition. Raises DoesNotFit."""
+    partitioner = Partitioner(nest, tree, doubled)
+    return _Writer(nest, tree, partitioner, partitioner.greedy()).program()
+
+
+@dataclass
+class _Resident:
+    """Places of an operand at a level, and which region the latest is for."""
+
+    places: list[Place]
+    turn: int = 0
+    region: Region | None = None
+
+    @property
+    def place(self) -> Place:
+        return self.places[self.turn]
+
+    def next(self, region: Region) -> Place:
+        self.turn, self.region = (self.turn + 1) % len(self.places), region
+        return self.place
+
+
+@dataclass
+class _Writer:
+    nest: Nest
+    tree: BufferTree
+    partitioner: Partitioner
+    partition: Partition
+    found: list[Instruction] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._residents: dict[tuple[int, Role], _Resident] = {}
+        for memory in self.tree.memories:
+            self._lay_out(memory)
+        self._unfinished = False  # whether the sums of the latest operation are of some channels only
+
+    def program(self) -> Program:
+        self._level(1, self.nest.tile)
+        return Program(self.nest, self.tree, self.partition, self.found)
+
+    def _lay_out(self, memory: Memory) -> None:
+        depth, address = self.tree.depth(memory), 0
+        for role in (role for role in memory.holds if role in self.nest.operands):
+            size = aligned(self.nest.largest(role, self.partition.tiles[depth - 1]), memory)
+            count = self.partitioner.places(role, depth, self.partition.tiles)
+            places = [Place(memory.name, role, address + n * size, size) for n in range(count)]
+            self._residents[depth, role] = _Resident(places)
+            address += count * size
+
+    def _level(self, depth: int, tile: Tile) -> None:
+        """A tile of the level around, by tiles of this one."""
+        if depth > self.tree.levels:
+            self._compute(tile)
+            return
+        stores: list[Instruction] = []
+        for part in self._parts(depth, tile):
+            for at, role in self._residents:
+                if at == depth:
+                    self._bring(depth, role, part)
+            self.found += stores
+            self._level(depth + 1, part)
+            stores = self._stores(depth, part)
+            if not self.partition.doubled:
+                self.found += stores
+                stores = []
+        self.found += stores
+
+    def _parts(self, depth: int, tile: Tile) -> Iterator[Tile]:
+        sizes, order = self.partition.tiles[depth - 1], self.partition.orders[depth - 1]
+        ranges = [[(first, min(first + size, last)) for first in range(start, last, size)]
+                  for (start, last), size in zip(tile, sizes)]
+        for found in product(*(ranges[loop] for loop in order)):
+            yield tuple(found[order.index(loop)] for loop in range(len(order)))
+
+    def _bring(self, depth: int, role: Role, tile: Tile) -> None:
+        """Has the operand's region of a tile where it belongs."""
+        resident, region = self._residents[depth, role], self.nest.region(role, tile)
+        if region == resident.region:
+            return
+        if role is Role.SUMS:
+            self._spill(depth)
+        place = resident.next(region)
+        if role is Role.OUTPUT or role is Role.SUMS and tile[CHANNELS][0] == 0:
+            self.found.append(Allocate(place, region))
+        else:
+            self.found.append(Load(place, region, self._around(depth, role)))
+
+    def _spill(self, depth: int) -> None:
+        """Sums that are not finished go to the buffer around, the innermost first."""
+        for at in range(self.tree.levels, depth - 1, -1):
+            resident = self._residents.get((at, Role.SUMS))
+            if resident and resident.region and self._unfinished:
+                self.found.append(Store(resident.place, resident.region, self._around(at, Role.SUMS)))
+                resident.region = None
+
+    def _stores(self, depth: int, tile: Tile) -> list[Instruction]:
+        """What is to go out behind a tile."""
+        resident = self._residents.get((depth, Role.OUTPUT))
+        if resident is None or tile[CHANNELS][1] < self.nest.sizes[CHANNELS]:
+            return []
+        return [Store(resident.place, resident.region, self._around(depth, Role.OUTPUT))]
+
+    def _around(self, depth: int, role: Role) -> Place | None:
+        resident = self._residents.get((depth - 1, role))
+        return resident.place if resident else None
+
+    def _compute(self, tile: Tile) -> None:
+        innermost = {}
+        for (_, role), resident in sorted(self._residents.items(), key=lambda item: item[0][0]):
+            innermost[role] = resident.place
+        self.found.append(Compute(tile, innermost))
+        self._unfinished = tile[CHANNELS][1] < self.nest.sizes[CHANNELS]

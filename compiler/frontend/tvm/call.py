@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One operator of Relax: what a translation asks for."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from compiler.frontend.qdq import Operation
+from compiler.frontend.tvm.steps import Step, Value
+from compiler.ir.failure import Unsupported
+from model.messages import times
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The size of the first axis of all values: a number, or a symbol. The Graph is that of one image."""
+
+    size: int | str
+
+    def one(self, value: Value) -> Shape:
+        """The shape of a value for one image. Raises Unsupported."""
+        if not value.shape or value.shape[0] != self.size:
+            raise Unsupported(f"the first axis of {value.name} is not that of the images")
+        if not all(isinstance(size, int) for size in value.shape[1:]):
+            raise Unsupported(f"the shape of {value.name} is not fixed: {times(value.shape)}")
+        return 1, *value.shape[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """settled: names of the values that are the same in every run; made: constants that a translation adds, by name."""
+
+    step: Step
+    batch: Batch
+    settled: Collection[str]
+    made: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def __getitem__(self, attribute: str) -> object:
+        return getattr(self.step.attributes, attribute)
+
+    def operand(self, number: int) -> object:
+        return self.step.operands[number]
+
+    def numbers(self, attribute: str) -> Shape:
+        return tuple(map(int, self[attribute]))
+
+    @property
+    def pads(self) -> Shape:
+        """Before and after along each axis: Relax has all of those before first."""
+        flat = self.numbers("padding")
+        rank = len(flat) // 2
+        return tuple(pad for pair in zip(flat[:rank], flat[rank:]) for pad in pair)
+
+    def is_constant(self, operand: object) -> bool:
+        return not isinstance(operand, Value) or operand.name in self.settled
+
+    def shape(self, operand: object) -> Shape:
+        """Of an operand, for one image."""
+        if isinstance(operand, Value):
+            return operand.shape if operand.name in self.settled else self.batch.one(operand)
+        return np.shape(operand)
+
+    @property
+    def made_shape(self) -> Shape:
+        """For one image."""
+        return self.shape(self.step.made)
+
+    def array(self, number: int, what: str) -> np.ndarray:
+        """A constant operand. Raises Unsupported."""
+        found = self.operand(number)
+        if not isinstance(found, np.ndarray):
+            raise Unsupported(f"its {what} is no constant: bind the module's parameters first (BindParams)")
+        return found
+
+    def value(self, operand: object) -> str:
+        """The name of an operand; a constant gets one."""
+        if isinstance(operand, Value):
+            return operand.name
+        if not isinstance(operand, (np.ndarray, int, float)):
+            raise Unsupported("it takes what is no tensor")
+        name = f"{self.step.made.name}.constant{len(self.made)}"
+        self.made[name] = operand if isinstance(operand, np.ndarray) else np.float32(operand).reshape(())
+        return name
+
+    def axis(self, value: int, rank: int) -> int:
+        """An axis counted from the front, which is not that of the images."""
+        if value % rank == 0:
+            raise Unsupported("it goes across images")
+        return value % rank
+
+    def make(self, kind: str, *operands: object, **attributes: object) -> Operation:
+        """An operation of the operator's name and place."""
+        return self.inner(kind, self.step.made.name, *operands, **attributes)
+
+    def inner(self, kind: str, made: str, *operands: object, **attributes: object) -> Operation:
+        """One of several that an operator becomes; operands: names are what has been made before."""
+        inputs = tuple(each if isinstance(each, str) else self.value(each) for each in operands)
+        return Operation(kind, inputs, (made,), self.step.where, self.step.operator, attributes)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps between int8 values and int8 values as a Graph of one image."""
+
+import numpy as np
+
+from compiler.frontend.qdq import Network, Operation, graph_of
+from compiler.frontend.tvm.call import Batch, Call
+from compiler.frontend.tvm.operators import OPERATORS
+from compiler.frontend.tvm.steps import Step, Steps, Value
+from compiler.ir.failure import Unsupported
+from compiler.ir.graph import Graph
+from compiler.ir.tensor import Tensor
+
+TO_CHANNELS_LAST, FROM_CHANNELS_LAST = (0, 2, 3, 1), (0, 3, 1, 2)
+CODES = ("int8", "uint8")
+
+
+def graph_of_steps(steps: Steps) -> Graph:
+    """Maps that go in and come out have channels last in the Graph. An operator of which nothing can be made becomes
+    Unknown. Raises Unsupported for an end that is no codes, Failure where the steps make no Graph."""
+    for value in (*steps.taken, *steps.made):
+        if value.dtype not in CODES:
+            raise Unsupported("a value that is not quantised goes in or out")
+    if not steps.taken:
+        raise Unsupported("it takes constants alone")
+    batch = Batch(steps.taken[0].shape[0] if steps.taken[0].shape else 1)
+    operations: list[Operation] = []
+    arrays: dict[str, np.ndarray] = {}
+    shapes = {value.name: batch.one(value) for value in steps.taken}
+    inputs = tuple(_input(value, shapes[value.name], operations) for value in steps.taken)
+    fixed = settled(steps)
+    for step in steps.steps:
+        call = Call(step, batch, fixed)
+        operations += _operations(call)
+        arrays |= call.made
+        if step.made.name not in fixed and step.made.shape and step.made.shape[0] == batch.size:
+            shapes[step.made.name] = batch.one(step.made)
+    outputs = tuple(_output(value, batch.one(value), operations) for value in steps.made)
+    return graph_of(Network(inputs, arrays, tuple(operations), outputs, shapes))
+
+
+def settled(steps: Steps) -> set[str]:
+    """Names of the values that are made of constants alone."""
+    found: set[str] = set()
+    for step in steps.steps:
+        if all(value.name in found for value in step.taken):
+            found.add(step.made.name)
+    return found
+
+
+def _input(value: Value, shape: tuple[int, ...], operations: list[Operation]) -> Tensor:
+    if len(shape) != 4:
+        return Tensor(name=value.name, shape=shape, dtype=value.dtype)
+    name = f"{value.name}.image"
+    operations.append(Operation("transpose", (name,), (value.name,), "#0", "permute_dims",
+                                {"axes": FROM_CHANNELS_LAST}))
+    return Tensor(name=name, shape=tuple(shape[axis] for axis in TO_CHANNELS_LAST), dtype=value.dtype)
+
+
+def _output(value: Value, shape: tuple[int, ...], operations: list[Operation]) -> str:
+    if len(shape) != 4:
+        return value.name
+    name = f"{value.name}.image"
+    operations.append(Operation("transpose", (value.name,), (name,), "#0", "permute_dims", {"axes": TO_CHANNELS_LAST}))
+    return name
+
+
+def _operations(call: Call) -> list[Operation]:
+    step: Step = call.step
+    try:
+        if step.operator not in OPERATORS:
+            raise Unsupported("no such operator is known")
+        return OPERATORS[step.operator](call)
+    except Unsupported as error:
+        names = tuple(value.name for value in step.taken)
+        return [Operation("unknown", names, (step.made.name,), step.where, step.operator, {"reason": str(error)})]

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function of Relax as a list of operators, those of the functions that it calls among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import ir, relax
+from tvm.tirx import FloatImm, IntImm
+
+CODE_GENERATOR = "eyrie"  # the name by which Relax knows it
+QUANTIZE, DEQUANTIZE = "quantize", "dequantize"
+
+
+@dataclass(frozen=True)
+class Value:
+    """What an operator makes or a function takes. shape: sizes, as text where they are known only when the network
+    runs; dtype: "" of what is no tensor of a known rank."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """An operator. operands: Values, constants (arrays), numbers, tuples of these, None for what is none of them;
+    part: the function for the code generator that it is in, "" for none; unit: which of the functions in it."""
+
+    operator: str
+    operands: tuple[object, ...]
+    attributes: object
+    made: Value
+    place: int
+    part: str = ""
+    unit: int = 0
+
+    @property
+    def where(self) -> str:
+        return f"#{self.place}"
+
+    @property
+    def taken(self) -> tuple[Value, ...]:
+        return tuple(values_in(self.operands))
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """taken, made: by a function."""
+
+    taken: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    made: tuple[Value, ...]
+
+
+def values_in(operands: tuple[object, ...]) -> Iterator[Value]:
+    for each in operands:
+        if isinstance(each, Value):
+            yield each
+        elif isinstance(each, tuple):
+            yield from values_in(each)
+
+
+def steps_of(function: relax.Function, module: ir.IRModule | None = None) -> Steps:
+    """module: where functions for the code generator are that it calls."""
+    reading = _Reading(module)
+    taken = tuple(reading.value(parameter) for parameter in function.params)
+    made = reading.function(function, taken, "", 0)
+    return Steps(taken, tuple(reading.steps), tuple(values_in((made,))))
+
+
+def steps_of_match(root: relax.Var, bindings: Mapping[relax.Var, ir.Expr]) -> Steps:
+    """Of expressions that a pattern matches; root: what the last of them makes."""
+    reading, values = _Reading(None), {}
+
+    def settle(variable: relax.Var) -> None:
+        if variable not in values:
+            if variable not in bindings:
+                values[variable] = reading.value(variable)
+                taken.append(values[variable])
+                return
+            for each in _variables(bindings[variable]):
+                settle(each)
+            values[variable] = reading.bound(variable, bindings[variable], values, "", 0)
+
+    taken: list[Value] = []
+    settle(root)
+    return Steps(tuple(taken), tuple(reading.steps), tuple(values_in((values[root],))))
+
+
+def _variables(expression: ir.Expr) -> Iterator[relax.Var]:
+    if isinstance(expression, relax.Var):
+        yield expression
+    for each in getattr(expression, "args", None) or getattr(expression, "fields", None) or ():
+        yield from _variables(each)
+
+
+class _Reading:
+    def __init__(self, module: ir.IRModule | None) -> None:
+        self.module = module
+        self.steps: list[Step] = []
+        self._names: set[str] = set()
+        self._units = 0
+
+    def function(self, function: relax.Function, arguments: tuple[object, ...], part: str, unit: int) -> object:
+        """What it makes."""
+        values: dict[object, object] = dict(zip(function.params, arguments, strict=True))
+        body = function.body
+        for block in body.blocks:
+            for binding in block.bindings:
+                values[binding.var] = self.bound(binding.var, binding.value, values, part, unit)
+        return self._operand(body.body, values)
+
+    def bound(self, variable: relax.Var, expression: ir.Expr, values: Mapping, part: str, unit: int) -> object:
+        if isinstance(expression, relax.Function):
+            return expression
+        if not isinstance(expression, ir.Call):
+            made = self._operand(expression, values)
+            return made if made is not None else self._step(type(expression).__name__, (), None, variable, part, unit)
+        arguments = tuple(self._operand(each, values) for each in expression.args)
+        called = self._called(expression.op, values)
+        if called is None:
+            return self._step(_name(expression), arguments, expression.attrs, variable, part, unit)
+        if called.attrs and "Composite" in called.attrs:
+            self._units += 1
+            unit = self._units
+        return self.function(called, arguments, part or _part(expression.op), unit)
+
+    def _called(self, called: object, values: Mapping) -> relax.Function | None:
+        """The function of a call into it."""
+        if isinstance(called, ir.GlobalVar):
+            function = self.module[called] if self.module else None
+            attributes = getattr(function, "attrs", None)
+            return function if attributes and attributes.get("Codegen") == CODE_GENERATOR else None
+        return values.get(called) if isinstance(called, relax.Var) else None
+
+    def _step(self, operator: str, operands: tuple, attributes: object, variable: relax.Var, part: str, unit: int
+              ) -> Value:
+        made = self.value(variable)
+        self.steps.append(Step(operator, operands, attributes, made, len(self.steps), part, unit))
+        return made
+
+    def value(self, variable: relax.Var) -> Value:
+        """Under a name that no other one has."""
+        name, count = variable.name, 1
+        while name in self._names:
+            count += 1
+            name = f"{variable.name}.{count}"
+        self._names.add(name)
+        return Value(name, *_form(variable.ty))
+
+    def _operand(self, expression: ir.Expr, values: Mapping) -> object:
+        if isinstance(expression, relax.Var):
+            return values[expression]
+        reader: Callable | None = next((read for kind, read in _LITERALS.items() if isinstance(expression, kind)), None)
+        if reader:
+            return reader(expression)
+        if isinstance(expression, relax.Tuple):
+            return tuple(self._operand(each, values) for each in expression.fields)
+        if isinstance(expression, relax.TupleGetItem):
+            source = self._operand(expression.tuple_value, values)
+            return source[expression.index] if isinstance(source, tuple) else None
+        return None
+
+
+def _array(expression: ir.GenericConst) -> np.ndarray | None:
+    return expression.value.numpy() if hasattr(expression.value, "numpy") else None
+
+
+_LITERALS = {
+    ir.GenericConst: _array,
+    relax.ShapeExpr: lambda expression: tuple(map(_size, expression.values)),
+    (IntImm, FloatImm): lambda expression: expression.value,
+}
+
+
+def _form(type_: object) -> tuple[tuple[int | str, ...], str]:
+    if not isinstance(type_, relax.TensorType) or not isinstance(type_.shape, relax.ShapeExpr):
+        return (), ""
+    return tuple(map(_size, type_.shape.values)), str(type_.dtype)
+
+
+def _size(size: object) -> int | str:
+    return int(size) if isinstance(size, (int, IntImm)) else str(size)
+
+
+def _name(call: ir.Call) -> str:
+    """relax.nn.conv2d is nn.conv2d; a call of a function is named after that."""
+    if isinstance(call.op, ir.Op):
+        name = call.op.name.removeprefix("relax.")
+        inner = call.args[0] if name.startswith("call_") and call.args else None
+        return getattr(inner, "name_hint", None) or getattr(inner, "global_symbol", None) or name
+    return getattr(call.op, "name_hint", "call")
+
+
+def _part(called: object) -> str:
+    return called.name_hint if isinstance(called, ir.GlobalVar) else ""

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which steps become Graphs for the machine.
+
+A unit is a QUANTIZE with the float operators before it, as far as the DEQUANTIZEs that they take: int8 goes in, and
+comes out once. Relax finds units by patterns, which are made here of the units that a function has, and puts those
+together that the machine runs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from tvm.relax import dpl
+
+from compiler.frontend.tvm.read import CODES, graph_of_steps, settled
+from compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, Value
+from compiler.ir.failure import Failure, Unsupported
+from compiler.ir.graph import Graph
+from compiler.ir.operators.operator import Unknown
+
+Obstacle = Callable[[Graph], str]  # why the machine does not run a Graph, "" where it does
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """steps: its own, in their order; makers: of values by name."""
+
+    steps: Steps
+    makers: dict[str, Step]
+
+    @property
+    def root(self) -> Step:
+        return self.steps.steps[-1]
+
+
+def units_of(steps: Steps) -> list[Unit]:
+    """All of a function, in the order of their QUANTIZEs."""
+    makers, fixed = {step.made.name: step for step in steps.steps}, settled(steps)
+    return [_unit(step, makers, fixed) for step in steps.steps
+            if step.operator == QUANTIZE and step.made.name not in fixed and not step.part]
+
+
+def _unit(root: Step, makers: dict[str, Step], fixed: set[str]) -> Unit:
+    found: dict[str, Step] = {}
+    taken: dict[str, Value] = {}
+
+    def take(step: Step) -> None:
+        if step.made.name in found:
+            return
+        ends = step.operator == DEQUANTIZE and step.made.name not in fixed
+        for value in step.taken:
+            maker = makers.get(value.name)
+            if ends or maker is None or maker.part:
+                taken[value.name] = value
+            else:
+                take(maker)
+        found[step.made.name] = step
+
+    take(root)
+    return Unit(Steps(tuple(taken.values()), tuple(found.values()), (root.made,)), makers)
+
+
+def check(steps: Steps, obstacle: Obstacle) -> None:
+    """Raises Failure where the machine does not run them."""
+    graph = graph_of_steps(steps)
+    for node in graph.nodes:
+        if isinstance(node.operator, Unknown):
+            raise Unsupported(f"{node.operator.name}: {node.operator.reason}")
+    if found := obstacle(graph):
+        raise Unsupported(found)
+
+
+def reason_of(steps: Steps, obstacle: Obstacle) -> str:
+    """Why the machine does not run them, "" where it does."""
+    try:
+        check(steps, obstacle)
+    except Failure as failure:
+        return failure.what
+    return ""
+
+
+def patterns_of(steps: Steps) -> list[dpl.DFPattern]:
+    """One for each form of units that a function has."""
+    found: dict[str, dpl.DFPattern] = {}
+    for unit in units_of(steps):
+        forms: dict[str, tuple[str, dpl.DFPattern]] = {}
+        text, pattern = _pattern(unit.root.made, unit, forms)
+        found.setdefault(text, pattern)
+    return list(found.values())
+
+
+def _pattern(operand: object, unit: Unit, forms: dict[str, tuple[str, dpl.DFPattern]]) -> tuple[str, dpl.DFPattern]:
+    """A pattern, and text that two have alike if they are; forms: those of values, each of which has one."""
+    if isinstance(operand, Value):
+        if operand.name not in forms:
+            text, pattern = _of_value(operand, unit, forms)
+            forms[operand.name] = f"{len(forms)}", pattern
+            return text, pattern
+        number, pattern = forms[operand.name]
+        return f"again {number}", pattern
+    if isinstance(operand, np.ndarray):
+        return "constant", dpl.is_const()
+    if isinstance(operand, tuple) and any(isinstance(each, Value) for each in operand):
+        texts, patterns = zip(*(_pattern(each, unit, forms) for each in operand))
+        return f"({', '.join(texts)})", dpl.is_tuple(patterns)
+    return "any", dpl.wildcard()
+
+
+def _of_value(value: Value, unit: Unit, forms: dict) -> tuple[str, dpl.DFPattern]:
+    if any(each.name == value.name for each in unit.steps.taken):
+        known = value.dtype in CODES
+        return value.dtype, dpl.wildcard().has_dtype(value.dtype) if known else dpl.wildcard()
+    step = unit.makers[value.name]
+    parts = [_pattern(each, unit, forms) for each in step.operands]
+    return f"{step.operator}({', '.join(text for text, _ in parts)})", dpl.is_op(f"relax.{step.operator}")(
+        *(pattern for _, pattern in parts))

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs that lie as patches: a pixel of the map has the values of several neighbouring pixels of the input."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+Pair = tuple[int, int]  # of rows, of columns
+
+
+@dataclass(frozen=True)
+class Patches:
+    """How the host lays an input. Value c of pixel (i, j) of the patch (y, x) is that of the input's pixel
+    (y step + i - before, x step + j - before), or the zero point outside; it is channel (i kernel[1] + j) C + c.
+
+    shape   of the input, (H, W, C)
+    rows, cols  patches
+    kernel  pixels of a patch
+    step    pixels from one patch to the next
+    before  rows and columns that the first patch begins outside the input
+    taps    kernel of the convolution on the input, which one of fewer taps on the patches stands for
+    """
+
+    shape: tuple[int, int, int]
+    rows: int
+    cols: int
+    kernel: Pair
+    step: Pair
+    before: Pair
+    taps: Pair
+
+    @property
+    def channels(self) -> int:
+        """Of a pixel of the map."""
+        return self.kernel[0] * self.kernel[1] * self.shape[2]
+
+    @property
+    def filter_bytes(self) -> int:
+        """Of a filter as the model has it."""
+        return self.taps[0] * self.taps[1] * self.shape[2]
+
+    def of(self, values: np.ndarray, zero_point: int) -> np.ndarray:
+        """int8 [H, W, C] -> int8 [rows, cols, channels]."""
+        found = np.full((self.rows, self.cols, *self.kernel, self.shape[2]), zero_point, np.int8)
+        for i in range(self.kernel[0]):
+            for j in range(self.kernel[1]):
+                y, own_rows = self._inside(0, self.rows, i)
+                x, own_cols = self._inside(1, self.cols, j)
+                found[own_rows, own_cols, i, j] = values[y][:, x]
+        return found.reshape(self.rows, self.cols, self.channels)
+
+    def _inside(self, axis: int, count: int, tap: int) -> tuple[np.ndarray, slice]:
+        """Of so many patches those whose tap is on the input: its place there, and which they are."""
+        places = np.arange(count) * self.step[axis] + tap - self.before[axis]
+        first, end = np.searchsorted(places, [0, self.shape[axis]])
+        return places[first:end], slice(first, end)

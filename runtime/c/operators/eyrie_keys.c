@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which program an operator has: the key, and where it is found.
+ */
+
+#include "eyrie_library.h"
+
+#define READ_BYTES 64u /* at a time */
+
+static const char *const function_names[EYRIE_FUNCTIONS] = {
+    "NONE", "RELU", "RELU6", "RELU_N1_TO_1", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH", "ELU", "EXP"};
+
+/* ---- Text, in the handle's message: longer than any key ---- */
+
+struct text {
+  char *to;
+  uint32_t length;
+};
+
+static void add_text(struct text *text, const char *more) {
+  for (; *more != '\0' && text->length < EYRIE_MESSAGE_BYTES - 1; more++) text->to[text->length++] = *more;
+  text->to[text->length] = '\0';
+}
+
+static void add_number(struct text *text, uint32_t number, uint32_t base, uint32_t least_digits) {
+  char digits[12];
+  uint32_t at = sizeof digits - 1, count = 0;
+  digits[at] = '\0';
+  for (; number != 0 || count < least_digits; number /= base, count++) digits[--at] = "0123456789abcdef"[number % base];
+  add_text(text, digits + at);
+}
+
+/* " name=1,2,3" */
+static void add_numbers(struct text *text, const char *name, const uint32_t *numbers, uint32_t count) {
+  add_text(text, name);
+  for (uint32_t n = 0; n < count; n++) {
+    if (n > 0) add_text(text, ",");
+    add_number(text, numbers[n], 10, 1);
+  }
+}
+
+/* The bits of a number of single precision; memcpy is the C library's. */
+static uint32_t bits_of(float value) {
+  uint32_t bits = 0;
+  const unsigned char *from = (const unsigned char *)&value;
+  unsigned char *to = (unsigned char *)&bits;
+  for (uint32_t n = 0; n < sizeof bits; n++) to[n] = from[n];
+  return bits;
+}
+
+/* " name=h,w,c,<bits of the scale>,<zero point>" */
+static void add_tensor(struct text *text, const char *name, const struct eyrie_tensor_setting *setting) {
+  const uint32_t sizes[] = {setting->h, setting->w, setting->c};
+  const int32_t zero_point = setting->zero_point;
+  add_numbers(text, name, sizes, 3);
+  add_text(text, ",");
+  add_number(text, bits_of(setting->scale), 16, 8);
+  add_text(text, zero_point < 0 ? ",-" : ",");
+  add_number(text, (uint32_t)(zero_point < 0 ? -zero_point : zero_point), 10, 1);
+}
+
+void eyrie_say(struct eyrie_handle *handle, const char *text) {
+  struct text message = {handle->message, 0};
+  add_text(&message, text);
+}
+
+/* ---- Constants ---- */
+
+/* Of so many bytes of an allocation, which is asked for once. */
+static const uint8_t *digest_of(struct eyrie_handle *handle, uint32_t place, uint32_t bytes) {
+  struct eyrie_allocation *allocation = eyrie_find_allocation(handle, place);
+  const struct eyrie_platform *platform = &handle->device.platform;
+  if (allocation->digested == bytes) return allocation->digest;
+  struct eyrie_sha256 sha;
+  eyrie_sha256_begin(&sha);
+  for (uint32_t begin = 0; begin < bytes; begin += READ_BYTES) {
+    uint8_t buffer[READ_BYTES];
+    const uint32_t taken = bytes - begin < READ_BYTES ? bytes - begin : READ_BYTES;
+    platform->read_memory(platform->context, place + begin, buffer, taken);
+    eyrie_sha256_add(&sha, buffer, taken);
+  }
+  eyrie_sha256_end(&sha, allocation->digest);
+  allocation->digested = bytes;
+  return allocation->digest;
+}
+
+/* Of the scales, lowest byte first, and of the digests of filters and bias. */
+static void add_constants(struct text *text, struct eyrie_handle *handle, const struct eyrie_request *request) {
+  uint8_t digest[EYRIE_DIGEST_BYTES];
+  struct eyrie_sha256 sha;
+  eyrie_sha256_begin(&sha);
+  for (uint32_t n = 0; n < request->scale_count; n++) {
+    uint8_t bytes[4];
+    for (uint32_t m = 0; m < 4; m++) bytes[m] = (uint8_t)(bits_of(request->scales[n]) >> 8 * m);
+    eyrie_sha256_add(&sha, bytes, 4);
+  }
+  eyrie_sha256_add(&sha, digest_of(handle, request->filters, request->filter_bytes), EYRIE_DIGEST_BYTES);
+  if (request->bias_bytes != 0)
+    eyrie_sha256_add(&sha, digest_of(handle, request->bias, request->bias_bytes), EYRIE_DIGEST_BYTES);
+  eyrie_sha256_end(&sha, digest);
+  add_text(text, " constants=");
+  for (uint32_t n = 0; n < EYRIE_DIGEST_BYTES; n++) add_number(text, digest[n], 16, 2);
+}
+
+/* ---- Keys ---- */
+
+static void add_settings(struct text *text, const struct eyrie_asked *asked) {
+  if (asked->convolution != NULL) {
+    add_numbers(text, " stride=", asked->convolution->stride, 2);
+    add_numbers(text, " dilation=", asked->convolution->dilation, 2);
+    add_numbers(text, " pads=", asked->convolution->pads, 4);
+    add_numbers(text, " groups=", &asked->convolution->groups, 1);
+    add_text(text, " fused=");
+    add_text(text, function_names[asked->convolution->fused]);
+  }
+  if (asked->pooling != NULL) {
+    add_text(text, asked->pooling->kind == EYRIE_MAX ? " kind=max" : " kind=average");
+    add_numbers(text, " kernel=", asked->pooling->kernel, 2);
+    add_numbers(text, " stride=", asked->pooling->stride, 2);
+    add_numbers(text, " pads=", asked->pooling->pads, 4);
+  }
+  if (asked->activation != NULL) {
+    add_text(text, " function=");
+    add_text(text, function_names[asked->activation->function]);
+    add_text(text, " alpha=");
+    add_number(text, bits_of(asked->activation->alpha), 16, 8);
+  }
+  if (asked->inputs == 2) {
+    add_text(text, " fused=");
+    add_text(text, function_names[asked->fused]);
+  }
+}
+
+static void write_key(struct eyrie_handle *handle, const struct eyrie_asked *asked,
+                      const struct eyrie_request *request) {
+  struct text text = {handle->message, 0};
+  add_text(&text, asked->name);
+  add_tensor(&text, " input0=", &asked->tensors[1]);
+  if (asked->inputs == 2) add_tensor(&text, " input1=", &asked->tensors[2]);
+  add_tensor(&text, " output=", &asked->tensors[0]);
+  add_settings(&text, asked);
+  if (asked->filter != NULL) {
+    const struct eyrie_filter_setting *of = asked->filter;
+    const uint32_t sizes[] = {of->m, of->r, of->s, of->c}, bias = request->bias_bytes != 0;
+    add_numbers(&text, " filters=", sizes, 4);
+    add_numbers(&text, " scales=", &of->scale_count, 1);
+    add_numbers(&text, " bias=", &bias, 1);
+    add_constants(&text, handle, request);
+  }
+  add_numbers(&text, " machine=", handle->device.platform.sizes, EYRIE_SIZES);
+}
+
+/* ---- Programs ---- */
+
+static bool are_equal(const char *one, const char *other) {
+  for (; *one == *other; one++, other++)
+    if (*one == '\0') return true;
+  return false;
+}
+
+static bool has_values(const struct eyrie_map *map, const struct eyrie_tensor_setting *setting) {
+  return (uint64_t)map->height * map->width * map->channels == (uint64_t)setting->h * setting->w * setting->c;
+}
+
+/* Whether a program is one of these tensors. */
+static bool is_program(const struct eyrie_program *program, const struct eyrie_asked *asked) {
+  const struct eyrie_network *network = program->network;
+  if (network == NULL || program->image == NULL || network->images != 1 || network->output_count != 1 ||
+      network->input_count < 1 || network->input_count > asked->inputs || network->inputs == NULL ||
+      network->outputs == NULL || !has_values(network->outputs, &asked->tensors[0])) return false;
+  for (uint32_t n = 0; n < network->input_count; n++) {
+    const char *name = network->inputs[n].name;
+    const uint32_t of = name != NULL && are_equal(name, "input1") ? 2 : 1;
+    if (name == NULL || (of == 1 && !are_equal(name, "input0")) || of > asked->inputs ||
+        !has_values(&network->inputs[n], &asked->tensors[of])) return false;
+  }
+  return true;
+}
+
+enum eyrie_result eyrie_find_program(struct eyrie_handle *handle, const struct eyrie_asked *asked,
+                                     const struct eyrie_program **program) {
+  const struct eyrie_programs *programs = handle->programs;
+  struct eyrie_request request = {handle->message, &handle->device.platform, NULL, 0, 0, 0, 0, 0, handle->message};
+  if (asked->filter != NULL) {
+    request.scales = asked->filter->scales;
+    request.scale_count = asked->filter->scale_count;
+    request.filters = asked->filters;
+    request.filter_bytes = eyrie_filter_bytes(asked->filter);
+    request.bias = asked->bias;
+    request.bias_bytes = asked->bias != EYRIE_NO_BIAS ? 4 * asked->filter->m : 0;
+  }
+  write_key(handle, asked, &request);
+  enum eyrie_result result = EYRIE_NOT_COMPILED;
+  for (uint32_t n = 0; n < programs->count && result == EYRIE_NOT_COMPILED; n++) {
+    if (!are_equal(programs->table[n].key, request.key)) continue;
+    *program = &programs->table[n];
+    result = EYRIE_OK;
+  }
+  if (result == EYRIE_NOT_COMPILED && programs->compile != NULL)
+    result = programs->compile(programs->context, &request, program);
+  return result == EYRIE_OK && !is_program(*program, asked) ? EYRIE_BAD_NETWORK : result;
+}

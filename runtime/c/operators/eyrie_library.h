@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the operator library's files share.
+ */
+#ifndef EYRIE_LIBRARY_H
+#define EYRIE_LIBRARY_H
+
+#include "eyrie.h"
+#include "eyrie_device.h"
+
+#define EYRIE_DIGEST_BYTES 32u
+#define EYRIE_SOFTMAX_CHANNELS 4095u /* at most: their exponentials have a sum that fits */
+
+/* States of descriptors and handles: numbers that memory does not hold by chance. */
+#define EYRIE_STATE_CREATED 0x45795231u
+#define EYRIE_STATE_SET 0x45795232u
+#define EYRIE_STATE_OPEN 0x45795233u
+#define EYRIE_STATE_GONE 0x45795234u
+
+static inline bool is_in_use(const struct eyrie_handle *handle) {
+  return handle != NULL && handle->state == EYRIE_STATE_OPEN;
+}
+
+/* Of a call: EYRIE_OK, or what is wrong with its handle or its stream. */
+static inline enum eyrie_result check_handle(const struct eyrie_handle *handle) {
+  return handle == NULL ? EYRIE_BAD_ARGUMENT : is_in_use(handle) ? EYRIE_OK : EYRIE_CLOSED;
+}
+
+/* ---- eyrie_descriptors.c ---- */
+
+/* A map of a tensor, as it lies in the memory, from address 0 on; its bytes. */
+struct eyrie_map eyrie_map_of(const struct eyrie_tensor_setting *setting);
+uint32_t eyrie_map_bytes(const struct eyrie_map *map);
+
+/* Bytes; of what is set they fit 32 bits. */
+uint32_t eyrie_tensor_bytes(const struct eyrie_tensor_setting *setting);
+uint32_t eyrie_filter_bytes(const struct eyrie_filter_setting *setting);
+
+/* ---- eyrie_layout.c ---- */
+
+/* Where values of a map are, in C order: in the host's memory, or, where that is NULL, in the window. */
+struct eyrie_values {
+  const struct eyrie_platform *platform;
+  const int8_t *host;
+  const struct eyrie_map *map;
+  uint32_t place;
+};
+
+int8_t eyrie_value(const struct eyrie_values *values, uint32_t number);
+
+/* Writes a map into the window. */
+void eyrie_write_map(const struct eyrie_platform *platform, const struct eyrie_map *map, uint32_t place,
+                     const struct eyrie_values *values);
+
+/* ---- eyrie_memory.c ---- */
+
+/* The allocation that begins there, the application's; NULL: there is none. */
+struct eyrie_allocation *eyrie_find_allocation(struct eyrie_handle *handle, uint32_t place);
+
+/* EYRIE_OK, if an allocation of at least so many bytes begins there. */
+enum eyrie_result eyrie_check_place(struct eyrie_handle *handle, uint32_t place, uint32_t bytes);
+
+/* The offset of a program in the window, which is put there if it is not; and all programs out of it. */
+enum eyrie_result eyrie_put_program(struct eyrie_handle *handle, const struct eyrie_program *program, uint32_t *place);
+void eyrie_forget_programs(struct eyrie_handle *handle);
+
+/* ---- eyrie_streams.c ---- */
+
+/* Gives an operator to its stream; waits where the queue is full. */
+enum eyrie_result eyrie_add(struct eyrie_handle *handle, const struct eyrie_operation *operation);
+
+/* Whether an operator that has not ended writes there. */
+bool eyrie_is_written(const struct eyrie_handle *handle, uint32_t place);
+
+/* ---- eyrie_softmax.c ---- */
+
+/* Of all maps. */
+void eyrie_do_softmax(const struct eyrie_platform *platform, const struct eyrie_operation *operation);
+
+/* ---- eyrie_keys.c ---- */
+
+/* An operator, as its program is asked for. The settings that it does not have are NULL. */
+struct eyrie_asked {
+  const char *name;
+  const struct eyrie_tensor_setting *tensors; /* the output, the inputs */
+  uint32_t inputs;
+  const struct eyrie_filter_setting *filter;
+  uint32_t filters, bias;                     /* places */
+  const struct eyrie_convolution_setting *convolution;
+  const struct eyrie_pooling_setting *pooling;
+  const struct eyrie_activation_setting *activation;
+  enum eyrie_function fused;                  /* of an addition */
+};
+
+/* The program of an operator; what there is not, eyrie_get_message says. */
+enum eyrie_result eyrie_find_program(struct eyrie_handle *handle, const struct eyrie_asked *asked,
+                                     const struct eyrie_program **program);
+
+/* A line into the handle's message. */
+void eyrie_say(struct eyrie_handle *handle, const char *text);
+
+/* ---- eyrie_sha256.c ---- */
+
+/* SHA-256 (FIPS 180-4), of bytes that come in parts. */
+struct eyrie_sha256 {
+  uint32_t state[8];
+  uint64_t bytes;
+  uint8_t block[64];
+};
+
+void eyrie_sha256_begin(struct eyrie_sha256 *sha);
+void eyrie_sha256_add(struct eyrie_sha256 *sha, const uint8_t *bytes, uint32_t count);
+void eyrie_sha256_end(struct eyrie_sha256 *sha, uint8_t *digest);
+
+#endif

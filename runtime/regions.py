@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs that are parts of another framework's networks: whether the machine runs them, and on what they run."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from compiler.ir.graph import Graph
+from compiler.parts import compile_graph
+from compiler.passes.constraints import of_operator
+from compiler.passes.simplify import simplified
+from model.config import MachineConfig
+from runtime.digests import COMPILER
+from runtime.portable_c.networks import built
+from runtime.programs import contents_of, kept
+from runtime.session import Session, on_command_level
+
+Run = Callable[[Session, list[np.ndarray]], list[np.ndarray]]
+
+
+def obstacle(graph: Graph) -> str:
+    """Why the machine does not run a Graph, "" where it does."""
+    found = []
+    for compose in (True, False):
+        made = simplified(graph, compose)
+        found.append([f"{node.operator.name}: {reason}" for node in made.nodes for reason in of_operator(node, made)])
+    return found[-1][0] if all(found) else ""
+
+
+def session_of(graph: Graph, name: str, machine: MachineConfig) -> Session:
+    """The Session of a Graph, compiled first if that has not been done (docs/runs.md); name: for people. Raises
+    Failure."""
+    def load(folder: Path) -> Session:
+        return Session.of_graph(graph, folder)
+
+    def fill(folder: Path, say: Callable[[str], None]) -> None:
+        compile_graph(graph, name, machine=machine, on_stage=say).save(folder)
+
+    options = json.dumps([machine.as_dict(), "graph in parts"])
+    return load(kept(name, contents_of(graph), options, COMPILER, load, fill))
+
+
+def _on_model(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    return session.run(inputs, on_command_level).outputs
+
+
+def _golden(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    return session.golden(inputs)
+
+
+def _on_rtl(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    from runtime.board.runs import RtlBackEnd
+
+    return session.run(inputs, RtlBackEnd()).outputs
+
+
+def _as_c(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    return built("region", contents_of(session.graph), session.graph).run(inputs)
+
+
+BACK_ENDS: dict[str, Run] = {"model": _on_model, "rtl": _on_rtl, "golden": _golden, "c": _as_c}
