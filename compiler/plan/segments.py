@@ -223,13 +223,13 @@ def _segments(flow: Flow, first: int, from_dram: bool, most: int) -> Iterator[Se
     in_place = (not from_dram and flow.passed_on(first - 1) and not flow.held(first)
                 and group.source.shape == group.output.shape and group.window.stride == (1, 1))
     if in_place:
-        for rows in STRIPE_ROWS:
+        for rows in _heights(group):
             yield segment(first + 1, Way.IN_PLACE, rows, False, not flow.passed_on(first))
     for last in range(first + 1, min(len(network), first + most) + 1):
         if network[last - 1].averaged or network[last - 1].at_once or last > first + 1 and (
                 not flow.passed_on(last - 2) or max(group.together, network[last - 1].together) > 1):
             break
-        for rows in (each * group.together for each in STRIPE_ROWS):
+        for rows in _heights(network[last - 1]):
             for to_dram in flow.exits(last - 1):
                 if in_place and last == first + 1 and not to_dram:
                     continue  # the same with more words
@@ -239,12 +239,17 @@ def _segments(flow: Flow, first: int, from_dram: bool, most: int) -> Iterator[Se
                     yield replace(stripes, lead=2)
 
 
+def _heights(group: Group) -> list[int]:
+    """Rows that a stripe of a group's output may have."""
+    return sorted({min(each * group.together, group.map_shape[0]) for each in STRIPE_ROWS})
+
+
 def _refetched(group: Group) -> Iterator[tuple[int, int]]:
     """(rows of a stripe, slices) of a group whose filters come again for each stripe."""
     if not isinstance(group, Filtered) or group.averaged:
         return
     height, most = group.map_shape[0], SLICES[-1] if can_be_sliced(group) else 1
-    for rows in sorted({min(each, height) for each in STRIPE_ROWS}):
+    for rows in _heights(group):
         for slices in (1, *SLICES):
             if slices <= most and len(group.filters) % (8 * slices) == 0 and (rows < height or slices > 1):
                 yield rows, slices
@@ -261,8 +266,8 @@ def _sliced(flow: Flow, first: int) -> Iterator[tuple[int, int, int]]:
     if alone or rest or blocks < 2 or type(behind) is not Pointwise or behind.averaged or behind.others:
         return
     channels = next(n for n in range(2, blocks + 1) if blocks % n == 0 and blocks <= n * SLICE_BLOCKS)
-    height, most = behind.map_shape[0], SLICES[-1] if can_be_sliced(behind) else 1
-    for rows in sorted({min(each, height) for each in STRIPE_ROWS}):
+    most = SLICES[-1] if can_be_sliced(behind) else 1
+    for rows in _heights(behind):
         for slices in (1, *SLICES):
             if slices <= most and len(behind.filters) % (8 * slices) == 0:
                 yield rows, slices, channels
@@ -275,7 +280,7 @@ def _channel_slices(group: Group) -> Iterator[tuple[int, int]]:
     if not isinstance(group, (Depthwise, Elementwise)) or group.others or beside or len(group.operations) > 1:
         return
     height, groups = group.map_shape[0], word_groups(group.source.shape[2])
-    for rows in [height] if group.at_once else sorted({min(each * group.together, height) for each in STRIPE_ROWS}):
+    for rows in [height] if group.at_once else _heights(group):
         for slices in (n for n in range(2, groups + 1) if groups % n == 0):
             if group.source.shape[2] == group.output.shape[2] and group.source.shape[2] % (8 * slices) == 0:
                 yield rows, slices

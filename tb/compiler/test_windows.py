@@ -57,7 +57,7 @@ def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about:
 
 def test_chains_of_any_window(seed: int) -> None:
     done: Counter = Counter()
-    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes", "packed", "packed ring"
+    wanted = "POINTWISE", "FUSED", "CONVOLUTION", "grouped", "whole", "stripes", "packed"
     wanted += tuple(f"{mode} filter_zero_point" for mode in ("POINTWISE", "FUSED", "CONVOLUTION"))
     wanted += tuple(f"{mode} depthwise_zero_point" for mode in ("DEPTHWISE", "FUSED"))
     number = -1
