@@ -177,7 +177,7 @@ def test_the_port_takes_what_is_needed_first(seed: int) -> None:
 def test_no_order_is_better_where_all_can_go(seed: int) -> None:
     """Loads that wait for nothing: among all orders none ends earlier."""
     compared = 0
-    for number in range(30):
+    for number in range(60):
         net = drawn(np.random.default_rng([seed, 2, number]), 4, waits=False, streams=False)
         if not 2 <= len(net.moves) <= 5:
             continue

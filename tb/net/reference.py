@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the command-level model says of a program: memory, counters, passes, error."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from model import streams
 from model.config import GLB_WORD_BYTES, MachineConfig
 from model.descriptor import Descriptor
-from model.encoding import ErrorCode, Stream
+from model.encoding import ArrayMode, ErrorCode, Stream
 from model.machine import Machine, MachineError
 from model.passes import PassTrace
 from tb.net.programs import Program
@@ -17,11 +17,20 @@ from tb.pe_array.beats import multiplications
 
 @dataclass(frozen=True)
 class PassEnd:
-    """A pass: its number in the run, the signature of its ofmap, ofmap bytes written until its end."""
+    """A pass: its number in the run, the signature of its ofmap, ofmap bytes written until its end.
+
+    signature: None where it depends on old words between the rows of a map (docs/machine.md)
+    one_row: whether the pass may take the rows of a map as one, with the words between them
+    """
 
     number: int
-    signature: int
+    signature: int | None
     ofmap_bytes: int
+    one_row: bool = field(default=False, compare=False)
+
+    def beside(self, other: "PassEnd") -> "PassEnd":
+        """As it is where old words are other ones, too."""
+        return replace(self, signature=None) if self.one_row and self.signature != other.signature else self
 
 
 @dataclass(frozen=True)
@@ -64,9 +73,11 @@ def stream_bytes(descriptor: Descriptor, stream: Stream) -> int:
 
 def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator, config: MachineConfig) -> Outcome:
     """Runs a program on copies of the memory (uint8), with random words in the GLB and with their inverse:
-    nothing but unwritten bytes may depend on them."""
+    nothing but unwritten bytes, and signatures of words between rows, may depend on them."""
     glb = rng.integers(0, 1 << 64, config.glb_words, np.uint64)
     one, other = (_run(program, memory, words, config) for words in (glb, ~glb))
+    one, other = (replace(run, passes=[end.beside(again) for end, again in zip(run.passes, beside.passes)])
+                  for run, beside in ((one, other), (other, one)))
     for name in ("code", "address", "counters", "passes"):
         assert getattr(one, name) == getattr(other, name), f"{program.about}: {name} depends on old GLB words"
     return replace(one, unwritten=one.memory != other.memory)
@@ -83,7 +94,9 @@ def _run(program: Program, memory: np.ndarray, glb: np.ndarray, config: MachineC
                 reads[f"GLB_{stream.name}_BYTES"] += stream_bytes(trace.descriptor, stream)
         macs += multiplications(config, trace.descriptor)
         ofmap_bytes += trace.written
-        passes.append(PassEnd(len(passes), trace.signature, ofmap_bytes))
+        ifmap = trace.descriptor.stream(Stream.IFMAP)
+        one_row = trace.descriptor.shape["mode"] == ArrayMode.POINTWISE and ifmap.range["rows"] == 1
+        passes.append(PassEnd(len(passes), trace.signature, ofmap_bytes, one_row))
 
     machine = Machine(memory.copy(), config, program.window, observe)
     machine.glb[:] = glb
