@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The array at pass level: from the words each PE receives to the sums that leave, bit for bit."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -17,8 +19,8 @@ from model.streams import Beats
 class DrainBeats:
     """The sums of one tile that leave a column, in order; of a beat of two pixels the first one's comes first.
 
-    For each, the set its chain starts at, the set rows that add (bool [sums, SET_ROWS]), the psum index, whether it is
-    the second of its beat, and its place in `loops`, (chains, blocks, pixels, filters of a block), where a shorter last
+    For each, the set its chain starts at, the set rows that add (bool [sums, SET_ROWS]; of a tile whose deal begins with
+    row 0), the psum index, whether it is the second of its beat, and its place in `loops`, (chains, blocks, pixels, filters of a block), where a shorter last
     block leaves places empty.
     """
 
@@ -164,16 +166,18 @@ class ArrayModel:
         result = np.zeros((self.config.rows, self.config.cols, self.outer * self.tiles * self.inner,
                            self.config.psum_words), np.int32)
         for row in range(self.config.rows):
-            count = self.shape[f"filters_{row % SET_ROWS}"]
+            counts = self.filters_of(row % SET_ROWS)
             for col in range(self.config.cols):
-                if not count or not self.takes_part(row, col):
+                if not any(counts) or not self.takes_part(row, col):
                     continue
                 taken = _weights(self._filter_words(filters, row, col), self.shape["filter_zero_point"])
                 if self.mode == ArrayMode.CONVOLUTION:
+                    count = counts[0]
                     row_words = self._ifmap_words(ifmap, row, col).reshape(*loops, self.row_words)
                     pixels = _activations(self._windows(row_words), self.shape["ifmap_offset"])
                     weights = taken.reshape(*loops, count, self.shape["taps"], WORD_CHANNELS)
                     sums = np.einsum("otigfsc,otigmsc->otimf", pixels, weights, optimize=True)
+                    result[row, col, :, : count * self.pixels] = sums.reshape(-1, count * self.pixels)
                 else:
                     if words is None:
                         own = self._ifmap_words(ifmap, row, col).reshape(*loops, self.pixels)
@@ -182,10 +186,29 @@ class ArrayModel:
                         own = np.ascontiguousarray(words[row // SET_ROWS, col]).view(np.uint32)[..., 0]
                         pixels = _activations(own, self.shape["word_offset"])[:, None]
                         pixels = np.broadcast_to(pixels, (*loops, self.pixels, WORD_CHANNELS))
-                    weights = taken.reshape(*loops, count, WORD_CHANNELS)
-                    sums = np.einsum("otigfc,otigmc->otimf", pixels, weights, optimize=True)
-                result[row, col, :, : count * self.pixels] = sums.reshape(-1, count * self.pixels)
+                    sums = result[row, col].reshape(self.outer, self.tiles, self.inner, -1)
+                    for tiles, weights in self._dealt(taken, counts):
+                        made = np.einsum("otigfc,otigmc->otimf", pixels[:, tiles], weights, optimize=True)
+                        sums[:, tiles, :, : weights.shape[4] * self.pixels] = made.reshape(*made.shape[:3], -1)
         return result
+
+    def rows_dealt_from(self) -> np.ndarray:
+        """For each tile, the row of a set from which its filters are dealt (docs/machine.md)."""
+        return np.arange(self.tiles) * self.shape["deal"] % SET_ROWS
+
+    def filters_of(self, set_row: int) -> list[int]:
+        """For each tile, how many a row of a set has."""
+        return [self.shape[f"filters_{(set_row - first) % SET_ROWS}"] for first in self.rows_dealt_from().tolist()]
+
+    def _dealt(self, taken: np.ndarray, counts: list[int]) -> Iterator[tuple[list[int], np.ndarray]]:
+        """Tiles of which a row has as many filters, and these: int32 [outer, tiles, inner, groups, filters, 4]. counts:
+        of each tile; taken: the words of the row."""
+        each = self.inner * self.groups
+        parts = np.split(taken.reshape(self.outer, -1, WORD_CHANNELS), np.cumsum(counts)[:-1] * each, axis=1)
+        for count in set(counts):
+            tiles = [tile for tile, own in enumerate(counts) if own == count]
+            shape = self.outer, self.inner, self.groups, count, WORD_CHANNELS
+            yield tiles, np.stack([parts[tile].reshape(shape) for tile in tiles], axis=1)
 
     def drain(self, psums: np.ndarray, ipsum: np.ndarray | None = None) -> np.ndarray:
         """Sums in the order in which they leave: int32 [tiles of the pass, sums of a column, cols].
@@ -195,10 +218,12 @@ class ArrayModel:
         beats = drain_beats(self.descriptor)
         chain_of = self._chain_ends()
         result = np.zeros((psums.shape[2], beats.set.size, self.config.cols), np.int32)
-        for row in range(self.config.rows):
+        first = np.tile(np.repeat(self.rows_dealt_from(), self.inner), self.outer)  # of each tile of the pass
+        for row, begin in product(range(self.config.rows), range(SET_ROWS)):
             set_, set_row = divmod(row, SET_ROWS)
-            mine = beats.rows[:, set_row] & (beats.set == chain_of[set_])
-            result[:, mine] += psums[row].transpose(1, 2, 0)[:, beats.index[mine]]
+            mine = beats.rows[:, (set_row - begin) % SET_ROWS] & (beats.set == chain_of[set_])
+            tiles = np.ix_(first == begin, mine)
+            result[tiles] += psums[row].transpose(1, 2, 0)[np.ix_(first == begin, beats.index[mine])]
         return result if ipsum is None else result + ipsum
 
     def _chain_ends(self) -> list[int]:

@@ -88,14 +88,14 @@ def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
     set_rows = np.zeros(16, int) if depthwise is None else np.bincount(depthwise.tag >> 6 & 0xF, minlength=16)
     pixel_words = array.pixels if mode == ArrayMode.POINTWISE else array.row_words
     for row in range(array.config.rows):
-        count = shape[f"filters_{row % SET_ROWS}"] * (shape["taps"] if mode == ArrayMode.CONVOLUTION else 1)
+        count = sum(array.filters_of(row % SET_ROWS)) * (shape["taps"] if mode == ArrayMode.CONVOLUTION else 1)
         for col in range(array.config.cols):
             there, ids = array.takes_part(row, col), (array.row_ids[row], array.column_ids[row][col])
             runs = there and (count > 0 or mode == ArrayMode.DEPTHWISE)
             where = f"PE {row}, {col}"
             yield Demand(f"ifmap of {where}", ifmaps[ids[0]["ifmap"], ids[1]["ifmap"]], runs * groups * pixel_words)
             yield Demand(f"filters of {where}", filters[ids[0]["filter"], ids[1]["filter"]],
-                         0 if mode == ArrayMode.DEPTHWISE else runs * dw_groups * array.tiles * count)
+                         0 if mode == ArrayMode.DEPTHWISE else runs * dw_groups * count)
             if not there or depthwise is None:
                 continue
             yield Demand(f"taps of {where}", set_rows[row % SET_ROWS], runs * dw_groups * DEPTHWISE_TAPS)

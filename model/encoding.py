@@ -160,13 +160,14 @@ class Destination(IntEnum):
     PPU = 2  # words A of an elementwise pass, one a beat
 
 
-# pixels: F, in flight in a PE; filters_N: p of set row N; ifmap_offset / word_offset: read activations as q ^ 0x80,
+# pixels: F, in flight in a PE; filters_N: p of set row N; deal: rows by which the filters of each tile are dealt from
+# behind those of the one before (pointwise), the first of an outer block from row 0; ifmap_offset / word_offset: read activations as q ^ 0x80,
 # unsigned; filter_zero_point / depthwise_zero_point: subtracted from the filters of psums / of depthwise work.
 ARRAY_SHAPE = Word(
     "ArrayShape",
     _fields(
         "mode:3 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:9 "
-        "filters_0:9 filters_1:9 filters_2:9 filter_zero_point:s8 depthwise_zero_point:s8"
+        "filters_0:9 filters_1:9 filters_2:9 deal:2 filter_zero_point:s8 depthwise_zero_point:s8"
     ),
 )
 # A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups.

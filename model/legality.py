@@ -52,6 +52,9 @@ RULES = (
          "a depthwise group does not fit the ifmap queue"),
     *(Rule(f"shape.mode != ArrayMode.CONVOLUTION or shape.taps * shape.filters_{row} <= FILTER_WORDS",
            f"filters of row {row} of a set do not fit the filter queue") for row in range(SET_ROWS)),
+    Rule(f"shape.deal == 0 or {_POINTWISE} and shape.deal < 3 and "
+         "shape.filters_0 >= 1 and shape.filters_1 >= 1 and shape.filters_2 >= 1",
+         "a deal that goes on where there is none, or to rows without filters"),
     Rule("shape.mode != ArrayMode.CONVOLUTION or shape.taps >= 1", "a convolution of no taps"),
     Rule(f"not {_DEPTHWISE} or middle.act_min <= middle.act_max", "an empty clamp of depthwise words"),
     # The drain.

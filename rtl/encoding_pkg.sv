@@ -216,10 +216,11 @@ package encoding_pkg;
     logic [15:0] ring_first;
   } transfer_chunks_t;
 
-  localparam int unsigned ArrayShapeWidth = 60;
+  localparam int unsigned ArrayShapeWidth = 62;
   typedef struct packed {
     logic signed [7:0] depthwise_zero_point;
     logic signed [7:0] filter_zero_point;
+    logic [1:0] deal;
     logic [8:0] filters_2;
     logic [8:0] filters_1;
     logic [8:0] filters_0;

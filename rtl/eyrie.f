@@ -51,6 +51,7 @@ rtl/array/network/depthwise_network.sv
 rtl/array/array_passes.sv
 rtl/array/operand_queue.sv
 rtl/pass/pass_loops.sv
+rtl/pass/filter_deal.sv
 rtl/array/depthwise_sequencer.sv
 rtl/array/psum_sequencer.sv
 rtl/array/pe_sequencer.sv

@@ -197,6 +197,7 @@ module eyrie_core
     .cfg_i        (pass.drain),
     .loops_i      (pass.array.loops),
     .pixels_i     (pass.array.shape.pixels),
+    .deal_i       (pass.array.shape.deal),
     .cfg_epoch_i  (pass.epoch),
     .cfg_epoch_o  (drain_epoch),
     .done_o       (drain_done),

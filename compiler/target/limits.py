@@ -59,6 +59,11 @@ def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:
     return tuple(lanes * -(-(count // lanes - row) // SET_ROWS) for row in range(SET_ROWS))
 
 
+def deal_of(machine: MachineConfig, count: int, tiles: int) -> int:
+    """Rows by which each of so many tiles is dealt from behind the one before: on from where that ended."""
+    return count // machine.filter_lanes % SET_ROWS if tiles > 1 else 0
+
+
 def single_tile(machine: MachineConfig, filters: int) -> int:
     """Filters of a tile that has all of a group: as many as there are, but an even number, so that words of DRAM and of
     ports come whole, and for each row of a set."""

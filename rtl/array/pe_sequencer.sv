@@ -84,8 +84,16 @@ module pe_sequencer
   // ---- Pass ----
 
   logic [SetRows-1:0][8:0] filters_by_row, offered_by_row;
+  logic [1:0]              dealt;  // the row that has the tile's first filter
 
-  assign filters_by_row = {shape.filters_2, shape.filters_1, shape.filters_0};
+  always_comb begin : deal
+    unique case (dealt)
+      2'd1:    filters_by_row = {shape.filters_1, shape.filters_0, shape.filters_2};
+      2'd2:    filters_by_row = {shape.filters_0, shape.filters_2, shape.filters_1};
+      default: filters_by_row = {shape.filters_2, shape.filters_1, shape.filters_0};
+    endcase
+  end
+
   assign offered_by_row =
       {passes_i.offer.filters_2, passes_i.offer.filters_1, passes_i.offer.filters_0};
 
@@ -132,6 +140,15 @@ module pe_sequencer
     .replay_last_o(replay_last),
     .tile_last_o  (tile_last),
     .outer_last_o (outer_last)
+  );
+
+  filter_deal u_deal (
+    .clk_i, .rst_ni,
+    .deal_i     (shape.deal),
+    .start_i    (start),
+    .tile_end_i (step && op == OpPsum && replay_last),
+    .tile_last_i(tile_last),
+    .row_o      (dealt)
   );
 
   logic unused_dw_group_first, unused_dw_group_last, unused_dw_tile_last;

@@ -26,6 +26,7 @@ module drain_sequencer
   input  drain_t              cfg_i,
   input  array_loops_t        loops_i,
   input  logic [8:0]          pixels_i,
+  input  logic [1:0]          deal_i,       // of the array's shape
   input  logic                cfg_epoch_i,
   output logic                cfg_epoch_o,
   output logic                done_o,
@@ -43,6 +44,7 @@ module drain_sequencer
   drain_t       cfg_q;
   array_loops_t loops_q, tile_loops;
   logic [8:0]   pixels_q;
+  logic [1:0]   deal_q;
   logic         epoch_q, take, sent, valid;
   chain_phase_t phase;
   drain_beat_t  beat;
@@ -88,6 +90,7 @@ module drain_sequencer
       cfg_q    <= cfg_i;
       loops_q  <= loops_i;
       pixels_q <= pixels_i;
+      deal_q   <= deal_i;
     end
   end
 
@@ -104,6 +107,7 @@ module drain_sequencer
   logic       slot_last, pixel_last, block_last, chain_last, tile_end, two_pixels;
   logic [8:0] next_pixel;
   logic       group_first, group_last, replay_last, tile_last, outer_last;
+  logic [1:0] dealt;            // pointwise: the row of a set that has the tile's first filter
 
   assign slot_last  = block_last ? slot_q == cfg_q.last_block - 4'd1
                                  : slot_q == cfg_q.block - 4'd1;
@@ -132,6 +136,15 @@ module drain_sequencer
     .outer_last_o (outer_last)
   );
 
+  filter_deal u_deal (
+    .clk_i, .rst_ni,
+    .deal_i     (deal_q),
+    .start_i    (take),
+    .tile_end_i (sent && tile_end && replay_last),
+    .tile_last_i(tile_last),
+    .row_o      (dealt)
+  );
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {chain_q, block_q, pixel_q, slot_q} <= '0;
@@ -146,7 +159,9 @@ module drain_sequencer
   // ---- Which chain, rows and psum ----
 
   logic [2:0] head;         // chain the beat goes into
-  logic [1:0] row_q, row_start_q;        // pointwise: filters are dealt in turn over the rows
+  // Pointwise filters are dealt in turn over the rows of a set; counted from `dealt` on.
+  logic [1:0] row_q, row_start_q;
+  logic [2:0] row;
   psum_index_t base_q, base_start_q;     // psum index of the filter's first pixel
   logic [3:0] set_filter_q;              // convolution: filter within its set
   logic [2:0] head_q;
@@ -203,6 +218,7 @@ module drain_sequencer
   end
 
   assign head = cfg_q.fold ? chain_q : head_q;
+  assign row  = 3'(row_q) + 3'(dealt) - ((3'(row_q) + 3'(dealt) >= 3'(SetRows)) ? 3'(SetRows) : '0);
 
   always_comb begin : build_phase
     phase            = '0;
@@ -210,7 +226,7 @@ module drain_sequencer
     phase.two_pixels = two_pixels;
     unique case (cfg_q.mode)
       DrainPointwise: begin
-        phase.add[row_q] = 1'b1;
+        phase.add[row[1:0]] = 1'b1;
         if (tile_end) phase.free = cfg_q.rows;
       end
       DrainWords: phase.word = 1'b1;

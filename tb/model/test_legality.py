@@ -52,6 +52,7 @@ PLANTED = (
     ("depthwise", SHAPE, {"pixels": 14}, "a depthwise group does not fit the ifmap queue"),
     ("convolution", SHAPE, {"pixels": 1, "filters_0": 9}, "filters of row 0 of a set do not fit the filter queue"),
     ("convolution", SHAPE, {"taps": 0}, "a convolution of no taps"),
+    ("convolution", SHAPE, {"deal": 1}, "a deal that goes on where there is none, or to rows without filters"),
     ("fused", MIDDLE, {"act_min": 5, "act_max": -5}, "an empty clamp of depthwise words"),
     ("fused", SHAPE, {"mode": enc.ArrayMode.DEPTHWISE}, "the drain takes other sums than the array makes"),
     ("fused", DRAIN, {"columns": 9}, "columns that there are not"),

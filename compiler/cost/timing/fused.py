@@ -125,12 +125,12 @@ class _Pointwise:
         """Works until cycle `limit`; returns the first cycle from then on in which a row is between two filters."""
         while self._done is not None or self._start(limit):
             while self._done < self._shape.filters[0]:
-                if max(self._free[0], self._filters.there(limit)) >= limit:
+                if max(self._free[self._filters.lead], self._filters.there(limit)) >= limit:
                     return self._between(limit, row)
                 self._filters.use(self._free, self._length)
                 self._done += 1
             self._end_group()
-            if self._free[0] >= limit:
+            if self._free[self._filters.lead] >= limit:
                 break
         return self._between(limit, row)
 
@@ -152,7 +152,7 @@ class _Pointwise:
         room = self._ends[n - self._ahead] if n >= self._ahead else 0
         sent = max(self.words[job], self._sent + shape.pixels, room + 1 + shape.pixels)
         half = max(self._drain.halves) if group == 0 else 0
-        if max(self._free[0], sent, half) >= limit:
+        if max(self._free[self._filters.lead], sent, half) >= limit:
             return False
         self._sent, self._free = sent, [max(free, sent, half + row) for row, free in enumerate(self._free)]
         if tile == shape.tiles - 1:
@@ -168,9 +168,9 @@ class _Pointwise:
 
     def buffer_room(self, job: int) -> int:
         """When a SUPER has room for the first word of a depthwise group."""
-        oldest, limit = job - self._groups_held, self._free[0]
+        oldest, limit = job - self._groups_held, self._free[self._filters.lead]
         while len(self._last_sent) <= oldest:
             if self._done is None:
                 self._start(NEVER)
-            limit = self.run_until(max(limit, self._free[0]) + 1)
+            limit = self.run_until(max(limit, self._free[self._filters.lead]) + 1)
         return self._last_sent[oldest] if oldest >= 0 else 0

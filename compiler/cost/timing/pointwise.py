@@ -16,21 +16,25 @@ class Pointwise:
     def run(self) -> int:
         units, shape, ifmap = self._units, self._shape, self._units.ifmap
         length = shape.pixels * units.slow  # cycles of a filter
-        free = dict.fromkeys(self._columns, self._begin.work)
-        last = [self._begin.work] * SET_ROWS  # the same by row, of the column that begins last
+        free = {column: [self._begin.work] * SET_ROWS for column in self._columns}  # by row
+        last = [self._begin.work] * SET_ROWS  # likewise, of the column that begins last
         ifmap.taken = self._begin.work  # only a PE that runs a pointwise pass takes pixels
         for n in range(shape.turns):
             half = max(units.drain.halves) if n % shape.groups == 0 else 0
             word = (n + 1) * shape.pixels - 1
-            starts = {column: max(free[column], ifmap.arrival(column, word) + 1, half) for column in self._columns}
-            last = [max(end, half + row, *starts.values()) for row, end in enumerate(last)]
-            least = 0  # the cycle before which no column is done with the filters
+            there = {column: ifmap.arrival(column, word) + 1 for column in self._columns}
+            latest = max(there.values())
+            last = [max(end, half + row, latest) for row, end in enumerate(last)]
+            counts, least = units.filters.counts, [0] * SET_ROWS  # the cycle before which no column is done, by row
             for k in range(shape.filters[0]):
-                least = max(least, units.filters.there() + (shape.filters[0] - k) * length)
+                seen = units.filters.there()
+                least = [max(end, seen + (count - k) * length) if k < count else end
+                         for end, count in zip(least, counts)]
                 units.filters.use(last, length)
-            for column in self._columns:
-                free[column] = max(starts[column] + shape.filters[0] * length, least)
-                ifmap.pixels[column] += [max(free[column], *last[1:]) - 1] * shape.pixels
+            for column, ends in free.items():
+                free[column] = [max(max(end, there[column], half) + count * length, done)
+                                for end, count, done in zip(ends, counts, least)]
+                ifmap.pixels[column] += [max(*free[column], *last) - 1] * shape.pixels
             if (n + 1) % shape.groups == 0:
-                units.drain.tile(shape, max(units.filters.tile_end(last), *free.values()))
-        return max(*last, *free.values())
+                units.drain.tile(shape, max(units.filters.tile_end(last), *map(max, free.values())))
+        return max(*last, *map(max, free.values()))

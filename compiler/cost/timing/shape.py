@@ -30,6 +30,7 @@ class PassShape:
     stride: int
     taps: int
     filters: tuple[int, int, int]
+    deal: int  # rows by which each tile is dealt from behind the one before
     groups: int
     inner: int
     tiles: int
@@ -58,6 +59,10 @@ class PassShape:
     def tile(self) -> int:
         """Filters of a tile that a set does."""
         return sum(self.filters)
+
+    def dealt_from(self, turn: int) -> int:
+        """The row of a set that has the first filter of a pointwise group's tile."""
+        return turn // (self.inner * self.groups) % self.tiles * self.deal % SET_ROWS
 
     @property
     def second_set(self) -> int:
@@ -109,7 +114,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     pairs = -(-shape["pixels"] // 2) if drain["two_pixels"] else shape["pixels"]
     return PassShape(
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
-        tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
+        tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)), shape["deal"],
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"], pairs,
         drain["block"], drain["last_block"], drain["blocks"], drain["heads"] if drain["fold"] else 1,
         bool(drain["ln"] >> (SET_ROWS - 1) & 1),

@@ -286,7 +286,11 @@ class Filters:
         self._used: list[list[int]] = [[] for _ in range(SET_ROWS)]
         self._seen: list[list[int]] = [[] for _ in range(SET_ROWS)]
         self._chunks = 0  # of passes before
-        self._filter = self._row = self._round = self._freed = 0
+        self._filter = self._place = self._round = self._freed = 0
+        self._turns_sent = self._turns_used = 0
+        self._to = 0  # the row of the next beat
+        self.lead = 0  # the row that has the first filter of the group that is used: none has more
+        self.counts = [0] * SET_ROWS  # of that group, by row
         self._shape: PassShape | None = None
         self._chunked: PassShape | None = None  # the pass, if its filters come in chunks
 
@@ -298,20 +302,22 @@ class Filters:
         for words in (*self._used, *self._seen):
             del words[: -self._depth]  # those of passes before have been used
         self._group_beats = len(shape.banks_filter) // shape.turns
-        self._filter = self._row = 0  # of the next beat: filter of its row, in its group; row
-        self._round = self._freed = 0  # filter that row 0 uses next; chunks freed in the pass
+        self._filter = self._place = self._to = 0  # of the next beat: filter of its row, in its group; row, as dealt
+        self._round = self._freed = 0  # filter that rows use next; chunks freed in the pass
+        self._turns_sent = self._turns_used = 0
+        self._count_filters()
         self.stream.take(shape.banks_filter, first)
 
     def there(self, limit: int = NEVER) -> int:
-        """The first cycle in which row 0 sees the next word that it uses; NEVER if that, or when the other rows see
-        theirs, is not known before `limit`."""
-        for filters, seen, used in zip(self._shape.filters, self._seen, self._used):
+        """The first cycle in which row `lead` sees the next word that it uses; NEVER if that, or when the other rows
+        see theirs, is not known before `limit`."""
+        for filters, seen, used in zip(self.counts, self._seen, self._used):
             while self._round < filters and len(seen) <= len(used):
                 self.wait_for_chunk()
                 if self.stream.next(limit) is None:
                     return NEVER
                 self._send()
-        return self._seen[0][len(self._used[0])]
+        return self._seen[self.lead][len(self._used[self.lead])]
 
     def wait_for_chunk(self) -> None:
         """The chunk that the next beat waits for, if it is not known when that is there, is loaded."""
@@ -329,40 +335,55 @@ class Filters:
         """All rows that have a filter in this round use the next word, for so many cycles. free: by row, the first
         cycle in which the PE can; set to the first one behind it."""
         for row, seen in enumerate(self._seen):
-            if self._round < self._shape.filters[row]:
+            if self._round < self.counts[row]:
                 free[row] = max(free[row], seen[len(self._used[row])]) + length
                 self._used[row].append(free[row] - 1)
-        self._round = (self._round + 1) % self._shape.filters[0]
+        self._round += 1
+        if self._round == self._shape.filters[0]:
+            self._round = 0
+            self._turns_used += 1
+            if self._shape.deal:
+                self._count_filters()
+
+    def _count_filters(self) -> None:
+        """Of the group that is used next."""
+        if self._shape:
+            self.lead = self._shape.dealt_from(self._turns_used)
+            self.counts = [self._shape.filters[(row - self.lead) % SET_ROWS] for row in range(SET_ROWS)]
 
     def tile_end(self, free: list[int]) -> int:
-        """The cycle in which a tile has ended for the drain: it comes to the first filter of a row behind those of the
-        rows above, and a beat takes a cycle from row to row. free: by row, the first cycle behind its work."""
-        return max(end - row * (self._lanes + 1) for row, end in enumerate(free))
+        """The cycle in which the tile that has been used ends for the drain: it comes to the first filter of a row
+        behind those of the rows dealt before, and a beat takes a cycle from row to row. free: by row, the first cycle
+        behind its work."""
+        first = self._shape.dealt_from(self._turns_used - 1)
+        return max(end - row - (row - first) % SET_ROWS * self._lanes for row, end in enumerate(free))
 
     def catch_up(self, cycle: int) -> None:
         """Sends what is known to have room before a cycle; what needs a chunk that is not there yet stays."""
-        while (self._shape and len(self._seen[self._row]) + self._lanes <= len(self._used[self._row]) + self._depth
+        while (self._shape and len(self._seen[self._to]) + self._lanes <= len(self._used[self._to]) + self._depth
                and (at := self.stream.next(cycle)) is not None and at < cycle):
             self._send()
         self.stream.fetch(cycle)
 
     def _send(self) -> None:
         """Sends the next beat, for which there is room when words so many before are used."""
-        row, stream, filters, lanes = self._row, self.stream, self._shape.filters, self._lanes
-        seen, used = self._seen[row], self._used[row]
-        at, place = stream.next(), len(seen) + lanes - 1 - self._depth
-        if place >= 0 and used[place] >= at:
-            at = used[place] + 1
+        stream, shape, filters, lanes = self.stream, self._shape, self._shape.filters, self._lanes
+        seen, used = self._seen[self._to], self._used[self._to]
+        at, before = stream.next(), len(seen) + lanes - 1 - self._depth
+        if before >= 0 and used[before] >= at:
+            at = used[before] + 1
         self.send(at)
         seen += (at + 1,) * lanes
-        row += 1
-        while row < SET_ROWS and self._filter >= filters[row]:
-            row += 1
-        self._row = row if row < SET_ROWS else 0
-        if self._row == 0:
+        place = self._place + 1
+        while place < SET_ROWS and self._filter >= filters[place]:
+            place += 1
+        self._place = place if place < SET_ROWS else 0
+        if self._place == 0:
             self._filter += lanes
             if self._filter >= filters[0]:
                 self._filter = 0
+                self._turns_sent += 1
+        self._to = (self._place + shape.dealt_from(self._turns_sent)) % SET_ROWS if shape.deal else self._place
 
     def _chunk_there(self, beat: int) -> int | None:
         """A chunk's first beat waits for it."""

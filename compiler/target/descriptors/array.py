@@ -22,13 +22,14 @@ class ZeroPoints:
 
 
 def set_array(descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks, taps: int, stride: int,
-              zero_points: ZeroPoints, filters: tuple[int, int, int], groups: int, tiles: int) -> None:
-    """The array's words: shape, loops, IDs. taps, stride: of rows of the kernel that PEs or SUPERs move along."""
+              zero_points: ZeroPoints, filters: tuple[int, int, int], groups: int, tiles: int, deal: int = 0) -> None:
+    """The array's words: shape, loops, IDs. taps, stride: of rows of the kernel that PEs or SUPERs move along; deal: as
+    `limits.deal_of`."""
     descriptor.set_ids(ids.rows, ids.columns)
     descriptor.set(
         enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=mode, taps=taps, stride_2=stride - 1,
         ifmap_offset=_offset(zero_points.ifmap), word_offset=_offset(zero_points.words), pixels=blocks.pixels,
-        filters_0=filters[0], filters_1=filters[1], filters_2=filters[2],
+        filters_0=filters[0], filters_1=filters[1], filters_2=filters[2], deal=deal,
         filter_zero_point=zero_points.filters, depthwise_zero_point=zero_points.depthwise,
     )
     descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=groups, inner=blocks.inner, tiles=tiles,

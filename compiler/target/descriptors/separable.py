@@ -14,7 +14,16 @@ from compiler.target.blocks import Blocks, Filters
 from compiler.target.descriptors.array import ZeroPoints, set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.descriptors.taps import tap_stream
-from compiler.target.limits import dealt_filters, drains_two_pixels, equal_stride, legal, most_dealt, most_pixels, pairs
+from compiler.target.limits import (
+    deal_of,
+    dealt_filters,
+    drains_two_pixels,
+    equal_stride,
+    legal,
+    most_dealt,
+    most_pixels,
+    pairs,
+)
 from compiler.target.scan_ids import block_ids
 from model import encoding as enc
 from model.arithmetic import average_reciprocal
@@ -123,7 +132,8 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
     if chunked and blocks.outer > 1:
         raise ValueError("filters that come in chunks are used by one outer block only")
     levels.append(Level(blocks.inner))
-    levels.append(along(filters.tiles, groups * filters.count))
+    deal = deal_of(machine, filters.count, filters.tiles)
+    levels.append(along(filters.tiles, groups * filters.count, tag=enc.TAG.pack(row=deal)))
     levels.append(Level(blocks.outer))
     ring = {"ring_end": filters.ring[0], "ring_size": size} if filters.ring else {}
     return StreamDescriptor(
@@ -147,9 +157,9 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
     dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
     zero_points = ZeroPoints(p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point,
                              p.filter_zero_point, p.depthwise_zero_point)
+    tiles = p.filters.tiles if p.filters else 1
     set_array(descriptor, ids, mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
-              groups, p.filters.tiles if p.filters else 1)
-
+              groups, tiles, deal_of(machine, sum(dealt), tiles))
     x = -p.window.pads[2]
     if depthwise:
         span = (blocks.rows - 1) * stride + SET_ROWS
