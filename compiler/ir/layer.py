@@ -316,8 +316,7 @@ class Pointwise(Filtered):
 
     @property
     def row_by_row(self) -> bool:
-        """Whether each pixel is made of those in its place alone, whatever the rows are, and pairs of words of one row
-        begin where they do in several."""
+        """Whether each pixel is made of those in its place alone, whatever the rows are; pairs of words stay pairs."""
         alike = all(other.shape[:2] == self.output.shape[:2] for other in self.others)
         paired = all(map_.layout.pitch % 2 == 0 for map_ in (self.source, self.output))
         return alike and paired and self.window == Window() and not self.averaged and not self.images

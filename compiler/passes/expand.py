@@ -29,7 +29,7 @@ def _as_it_is(node: Node) -> tuple[Node, ...]:
 
 def _prelu(node: Node) -> tuple[Node, ...]:
     """A table of what becomes of values from zero on, and the product of the others and their slopes: one of the two is
-    zero, and their sum in one scale is the other. One whose slopes are all alike is a function (compose_functions.py)."""
+    zero, and their sum in one scale is the other. With one slope for all it is a function (compose_functions.py)."""
     (values, slopes), (output,) = node.inputs, node.outputs
     scales, unsigned = quantizations(values, slopes, output), node.operator.unsigned
     if isinstance(values, Constant) or is_uniform(node):

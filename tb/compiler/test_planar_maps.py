@@ -199,8 +199,9 @@ def seen(stages: Stages) -> set[str]:
             continue
         group, segment, blocks = step.group, plan.segment_of[step.index], step.mapping.blocks
         what = {"alone": not group.others, "rides": bool(group.others), "odd": group.map_shape[1] % 2 == 1,
-                "even": group.map_shape[1] % 2 == 0, "column": group.map_shape[1] == 1, "blocks": blocks.inner * blocks.outer > 1,
-                "from DRAM": segment.from_dram, "to DRAM": segment.to_dram, "slices": segment.slices > 1}
+                "even": group.map_shape[1] % 2 == 0, "column": group.map_shape[1] == 1,
+                "blocks": blocks.inner * blocks.outer > 1, "slices": segment.slices > 1,
+                "from DRAM": segment.from_dram, "to DRAM": segment.to_dram}
         found |= {name for name, there in what.items() if there}
     in_place = any(segment.way is Way.IN_PLACE and segment.groups[0].source.planar for segment in plan.segments)
     return found | ({"in place"} if in_place else set())
