@@ -12,6 +12,7 @@ from compiler.ir.operators.movement import Concatenation
 from compiler.ir.operators.operator import Operator, quantizations
 from compiler.ir.operators.tables import Lookup
 from compiler.ir.tensor import Constant, Quantized, Tensor
+from compiler.passes.compose_functions import is_uniform
 from model.operators.elementwise import prelu_parameters
 from model.operators.quantization import requantize
 from model.operators.tables import VALUES, joined_uint8
@@ -28,14 +29,11 @@ def _as_it_is(node: Node) -> tuple[Node, ...]:
 
 def _prelu(node: Node) -> tuple[Node, ...]:
     """A table of what becomes of values from zero on, and the product of the others and their slopes: one of the two is
-    zero, and their sum in one scale is the other. Where all slopes are one the whole is a table."""
+    zero, and their sum in one scale is the other. With one slope for all it is a function (compose_functions.py)."""
     (values, slopes), (output,) = node.inputs, node.outputs
     scales, unsigned = quantizations(values, slopes, output), node.operator.unsigned
-    if isinstance(values, Constant):
+    if isinstance(values, Constant) or is_uniform(node):
         return (node,)
-    if isinstance(slopes, Constant) and len(np.unique(slopes.data)) == 1:
-        (entries,) = node.operator.run((VALUES.astype(np.int8), slopes.data.reshape(-1)[:1]), node.inputs, node.outputs)
-        return (_lookup(node, entries, values, output),)
     parameters = prelu_parameters(*scales, node.operator.reference)
     positive = requantize(np.maximum(VALUES - values.zero_point, 0), parameters.positive)
     negative = np.minimum(VALUES, values.zero_point).astype(np.int8)

@@ -28,9 +28,10 @@ from compiler.ir.layer import (
     window_of,
 )
 from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from compiler.ir.operators.elementwise import Sub
+from compiler.ir.operators.elementwise import Mul, Sub
 from compiler.ir.operators.pooling import AveragePool2D, Mean, Pool
-from compiler.ir.operators.tables import Function
+from compiler.ir.operators.tables import Function, Requantize
+from compiler.passes.channel_factors import factors_group
 from compiler.passes.constraints import is_pointwise, is_view
 from compiler.passes.moves import move_groups
 from compiler.passes.pools import mean_group, pool_group
@@ -138,10 +139,13 @@ class _Forming:
                 and not any(pool.pads) and pool.activation == "NONE" and not pool.unsigned)
 
     def _look_up(self, source: Map, node: Node) -> None:
-        """A table rides on the group that makes its map, if nobody else reads that; else it is a group of its own."""
+        """A table rides on the group that makes its map, if nobody else reads that; else it is a group of its own, of
+        the array where it is a change of scale."""
         epilogue = (word_operation(node),)
         if self._rides(source):
             self._extend(source, node, epilogue=epilogue)
+        elif isinstance(node.operator, Requantize) and (group := factors_group(node, self.maps)):
+            self._add(group)
         else:
             self._add(Elementwise(name=node.where, source=source, output=self.maps[node.outputs[0].name],
                                   epilogue=epilogue))
@@ -152,8 +156,12 @@ class _Forming:
 
     def _combine(self, node: Node) -> None:
         """An operation on two maps of one shape rides on the group that makes the later of them; one that cannot, or
-        with a constant or with a row or column, is a group of its own."""
+        with a constant or with a row or column, is a group of its own, of the array where it is a factor of each
+        channel."""
         tensors = operands_of(node)
+        if isinstance(node.operator, Mul) and len(tensors) == 1 and (group := factors_group(node, self.maps)):
+            self._add(group)
+            return
         operands = [self.maps[tensor.name] for tensor in tensors]
         places = [self.made.get(map_.name, -1) for map_ in operands]
         alike = len({map_.shape for map_ in operands}) == 1 < len(operands)

@@ -2,6 +2,7 @@
 """What is done to a network first, whatever runs it: the values of its outputs stay as they are."""
 
 from compiler.ir.graph import Graph
+from compiler.passes.compose_functions import compose_functions
 from compiler.passes.compose_moves import compose_moves
 from compiler.passes.expand import expand
 from compiler.passes.fold_moves import fold_moves
@@ -12,7 +13,7 @@ from compiler.passes.remove_idle import remove_idle
 def simplified(graph: Graph, compose: bool = True) -> Graph:
     """Fewer and simpler operators. compose: moves become one, or part of a layer. Layers take over what they can before
     the rest is composed; that may be a PAD, or nothing."""
-    graph = fold_pads(remove_idle(expand(graph)))
+    graph = fold_pads(remove_idle(compose_functions(expand(graph))))
     return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
 
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products with a constant of each channel, and changes of scale, as depthwise work of one tap: the array makes a word
+of it a cycle, an elementwise pass one in two, and an operation can ride on its words."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from compiler.ir.graph import Node
+from compiler.ir.layer import OFFSET_ZERO_POINT, Grouped, Map, Output, Table, Window
+from compiler.ir.operators.elementwise import Mul
+from compiler.ir.operators.operator import quantizations
+from compiler.ir.operators.tables import Requantize
+from compiler.ir.tensor import Constant
+from model.config import GLB_WORD_BYTES
+from model.encoding import TABLE_WORDS
+from model.operators.elementwise import mul_requantization
+from model.operators.quantization import INT8_MAX, INT8_MIN, Requantization, rescaling
+
+# Words of a channel group's filters and table, which come through the DRAM port: fewer pixels save fewer cycles.
+LEAST_PIXELS = GLB_WORD_BYTES + TABLE_WORDS
+MOST_SHIFTED = 8  # bits to the left: 32 bits hold any product of 17 so
+
+
+def factors_group(node: Node, maps: Mapping[str, Map]) -> Grouped | None:
+    """Of a MUL or a QUANTIZE; None of what is no int8 factor for each channel, or not worth its filters."""
+    source, output = maps[node.activations[0].name], maps[node.outputs[0].name]
+    rows, cols, channels = output.shape
+    if source.shape != output.shape or channels == 1 or rows * cols < LEAST_PIXELS:
+        return None
+    factors, scaling = _factors(node, channels), _scaling(node)
+    if factors is None or not INT8_MIN <= factors.min() <= factors.max() <= INT8_MAX or scaling.shift > MOST_SHIFTED:
+        return None
+    # With zero point -128 the array's values are q + 128, else q.
+    zero_point = 0 if source.zero_point == OFFSET_ZERO_POINT else source.zero_point
+    table = Table((-zero_point * factors).astype(np.int32), np.full(channels, scaling.multiplier, np.int32),
+                  np.full(channels, scaling.shift, np.int8),
+                  Output(int(scaling.zero_point), int(scaling.minimum), int(scaling.maximum)))
+    return Grouped(name=node.where, source=source, output=output, window=Window(), table=table,
+                   filters=factors.astype(np.int8).reshape(channels, 1, 1))
+
+
+def _factors(node: Node, channels: int) -> np.ndarray | None:
+    """By which a node multiplies each channel, [C], before the result is rescaled."""
+    if isinstance(node.operator, Requantize):
+        return np.ones(channels, np.int64)
+    constants = [tensor for tensor in node.inputs if isinstance(tensor, Constant)]
+    if not isinstance(node.operator, Mul) or len(constants) != 1 or constants[0].size != constants[0].shape[-1]:
+        return None
+    values = constants[0].data.reshape(-1).astype(np.int64) - constants[0].zero_point
+    return np.broadcast_to(values, channels)
+
+
+def _scaling(node: Node) -> Requantization:
+    scales = quantizations(*node.inputs, *node.outputs)
+    if isinstance(node.operator, Mul):
+        return mul_requantization(*scales, node.operator.activation, node.operator.reference)
+    source, output = scales
+    return rescaling(source.scale / output.scale, output)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of one value become one table: operations with a constant that is the same everywhere, and functions behind
+each other. A table rides on the group in front, which an operation with a constant does not."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.elementwise import Binary
+from compiler.ir.operators.tables import Function, Lookup
+from compiler.ir.tensor import Constant
+from model.operators import tables
+
+
+def compose_functions(graph: Graph) -> Graph:
+    """Functions behind each other become one where nobody else reads the values between them."""
+    readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
+    nodes: dict[str, Node] = {}  # by the first tensor that they make
+    for node in graph.nodes:
+        if is_uniform(node):
+            node = _lookup(node, node, _entries(node))
+        if isinstance(node.operator, Function):
+            source = node.inputs[0].name
+            before = nodes.get(source)
+            if before and isinstance(before.operator, Function) and source not in ends and len(readers[source]) == 1:
+                del nodes[source]
+                node = _lookup(before, node, tables.apply(_entries(node), _entries(before)))
+        nodes[node.outputs[0].name] = node
+    return Graph(graph.inputs, tuple(nodes.values()), graph.outputs)
+
+
+def is_uniform(node: Node) -> bool:
+    """Whether a node is an operation of a map and of a constant that is the same for all of its values."""
+    if not isinstance(node.operator, Binary) or len(node.activations) != 1:
+        return False
+    constants = [tensor.data for tensor in node.inputs if isinstance(tensor, Constant)]
+    uniform = all((data == data.flat[0]).all() for data in constants)
+    return uniform and node.activations[0].shape == node.outputs[0].shape
+
+
+def _entries(node: Node) -> np.ndarray:
+    """int8 [256], as of `Function.table`, by the golden model."""
+    values = tables.VALUES.astype(np.int8)
+    (entries,) = node.run(tuple(tensor.data.reshape(-1)[:1] if isinstance(tensor, Constant) else values
+                                for tensor in node.inputs))
+    return entries
+
+
+def _lookup(first: Node, last: Node, entries: np.ndarray) -> Node:
+    """What a node takes, and another one behind it makes, as one table."""
+    return replace(last, operator=Lookup(entries=entries), inputs=first.activations)
