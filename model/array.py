@@ -19,9 +19,9 @@ from model.streams import Beats
 class DrainBeats:
     """The sums of one tile that leave a column, in order; of a beat of two pixels the first one's comes first.
 
-    For each, the set its chain starts at, the set rows that add (bool [sums, SET_ROWS]; of a tile whose deal begins with
-    row 0), the psum index, whether it is the second of its beat, and its place in `loops`, (chains, blocks, pixels, filters of a block), where a shorter last
-    block leaves places empty.
+    For each, the set its chain starts at, the set rows that add (bool [sums, SET_ROWS]; of a tile that is dealt from
+    row 0 on), the psum index, whether it is the second of its beat, and its place in `loops`, (chains, blocks, pixels,
+    filters of a block), where a shorter last block leaves places empty.
     """
 
     set: np.ndarray

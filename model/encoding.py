@@ -161,8 +161,9 @@ class Destination(IntEnum):
 
 
 # pixels: F, in flight in a PE; filters_N: p of set row N; deal: rows by which the filters of each tile are dealt from
-# behind those of the one before (pointwise), the first of an outer block from row 0; ifmap_offset / word_offset: read activations as q ^ 0x80,
-# unsigned; filter_zero_point / depthwise_zero_point: subtracted from the filters of psums / of depthwise work.
+# behind those of the one before (pointwise), the first of an outer block from row 0; ifmap_offset / word_offset: read
+# activations as q ^ 0x80, unsigned; filter_zero_point / depthwise_zero_point: subtracted from the filters of psums / of
+# depthwise work.
 ARRAY_SHAPE = Word(
     "ArrayShape",
     _fields(

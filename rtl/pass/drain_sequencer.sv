@@ -160,8 +160,8 @@ module drain_sequencer
 
   logic [2:0] head;         // chain the beat goes into
   // Pointwise filters are dealt in turn over the rows of a set; counted from `dealt` on.
-  logic [1:0] row_q, row_start_q;
-  logic [2:0] row;
+  logic [1:0] row_q, row_start_q, row;
+  logic [2:0] row_and_more;
   psum_index_t base_q, base_start_q;     // psum index of the filter's first pixel
   logic [3:0] set_filter_q;              // convolution: filter within its set
   logic [2:0] head_q;
@@ -218,7 +218,9 @@ module drain_sequencer
   end
 
   assign head = cfg_q.fold ? chain_q : head_q;
-  assign row  = 3'(row_q) + 3'(dealt) - ((3'(row_q) + 3'(dealt) >= 3'(SetRows)) ? 3'(SetRows) : '0);
+
+  assign row_and_more = 3'(row_q) + 3'(dealt);
+  assign row = 2'((row_and_more >= 3'(SetRows)) ? row_and_more - 3'(SetRows) : row_and_more);
 
   always_comb begin : build_phase
     phase            = '0;
@@ -226,7 +228,7 @@ module drain_sequencer
     phase.two_pixels = two_pixels;
     unique case (cfg_q.mode)
       DrainPointwise: begin
-        phase.add[row[1:0]] = 1'b1;
+        phase.add[row] = 1'b1;
         if (tile_end) phase.free = cfg_q.rows;
       end
       DrainWords: phase.word = 1'b1;
