@@ -213,7 +213,7 @@ def _ranges(image: Image) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]
     ends = {place["address"] for place in image.map["inputs"].values()}
     there, stored = [], []
     for name, (address, size) in image.map["areas"].items():
-        kind = name.rpartition(":")[2].partition(".")[0]
+        kind = name.partition(".")[0].rpartition(":")[2]  # behind a block's number; tensors' names may have anything
         if name != PROGRAM:
             is_stored = kind in STORED and address not in ends
             (stored if is_stored else there).append((address, address + size))

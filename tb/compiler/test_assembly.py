@@ -14,16 +14,19 @@ from compiler.assembly.commands import from_text, to_text
 from compiler.assembly.macros import MACROS
 from compiler.assembly.words import slots
 from compiler.cost.counters import commands_of
+from compiler.folder import save
 from compiler.frontend import tflite
 from compiler.ir.program import Config, assemble, disassemble
 from compiler.network import compile_network
 from compiler.performance import performance
 from model import encoding as enc
+from model.config import MachineConfig
 from model.encoding import Stream
 from runtime.networks import named_on_model
 from runtime.shipped import MODEL
 from tb.compiler.assembly_sources import TEN_LAYERS, Both, examples, fully_connected, mixed, ten_layers, write
 from tb.net.programs import draw_networks
+from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
 EFFORT = 4
 BY_HAND = examples()[1]
@@ -67,6 +70,20 @@ def test_drawn_networks_round_trip(seed: int) -> None:
         words = assemble(from_text(text))
         assert disassemble(words) == drawn.commands
         assert words.tobytes() == drawn.image.dram[drawn.image.program :][: words.nbytes].tobytes()
+
+
+def test_names_of_tensors_may_have_colons(seed: int, tmp_path: Path) -> None:
+    """As those that frameworks write, of maps that go through DRAM."""
+    rng, net = np.random.default_rng(seed), TfliteBuilder("colons")
+    x = net.input("image:0", (1, 40, 40, 8), INPUT)
+    for name in ("first:0/conv", "second:0/conv"):
+        x = net.conv(name, x, weights(rng, 24, 3, 3, x.shape[-1]), scales(rng, 24), bias(rng, 24), Quant(0.05, 3))
+    (tmp_path / "net.tflite").write_bytes(net.build([x]))
+    stages = compile_network(tmp_path / "net.tflite", MachineConfig(glb_bank_words=256), effort=EFFORT)
+    assert any(name.startswith("spill.first:0/conv") for name in stages.image.map["areas"])
+    save(stages, performance(stages), tmp_path / "net")
+    (tmp_path / "net.s").write_text(disassembled(tmp_path / "net"))
+    assert np.array_equal(assemble_file(tmp_path / "net.s").image.dram, stages.image.dram)
 
 
 # ---- Layers ----
