@@ -56,7 +56,7 @@ class PeBench:
 
     def offer(self, shape: ref.Shape, enable: bool) -> None:
         dut = self.tb.dut
-        dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config(ROW, self.rng)
+        dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config()
         dut.enable_i.value = int(enable)
         self.epoch ^= 1
         dut.cfg_epoch_i.value = self.epoch
@@ -109,7 +109,7 @@ async def runs_passes(dut) -> None:
     await tb.reset()
     for n in range(tb.arguments.get("passes", 10)):
         mode = ArrayMode[str(tb.rng.choice(tb.arguments["modes"]))]
-        shape = ref.draw_shape(tb.rng, mode, tb.machine)
+        shape = ref.draw_shape(tb.rng, mode, tb.machine, ROW)
         bench.paces()
         enable = tb.rng.random() < 0.85
         bench.offer(shape, enable)

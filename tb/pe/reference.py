@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from model import encoding as enc
-from model.config import MachineConfig
+from model.config import SET_ROWS, MachineConfig
 from model.encoding import ArrayMode
 
 CHANNELS = 4
@@ -18,7 +18,8 @@ DW_SUM_BITS = 21
 
 @dataclass(frozen=True)
 class Shape:
-    """The part of a pass that a PE sees."""
+    """The part of a pass that a PE sees. dealt: filters of the row that has a tile's first one, and of those behind it;
+    deal: rows by which a tile's is behind that of the tile before (docs/machine.md); row: the PE's, of its set."""
 
     mode: ArrayMode
     taps: int
@@ -28,11 +29,13 @@ class Shape:
     filter_zero_point: int
     depthwise_zero_point: int
     pixels: int
-    filters: int
+    dealt: tuple[int, ...]
     outer: int
     tiles: int
     inner: int
     groups: int
+    deal: int
+    row: int
 
     @property
     def depthwise(self) -> bool:
@@ -56,19 +59,25 @@ class Shape:
         """(outer, inner, group) in order."""
         return list(product(range(self.outer), range(self.inner), range(self.groups)))
 
-    def config(self, row: int, rng: np.random.Generator) -> tuple[int, int]:
-        """The configuration words; the other rows have filters of their own."""
-        dealt = {f"filters_{n}": int(rng.integers(1, 16)) for n in range(3)} | {f"filters_{row}": self.filters}
+    @property
+    def filters(self) -> list[int]:
+        """The PE's own, of each group of sums in order: rows take turns in having a tile's first one."""
+        return [self.dealt[(self.row - tile * self.deal) % SET_ROWS] for _, tile, _, _ in self.groups_of_sums]
+
+    def config(self) -> tuple[int, int]:
+        """The configuration words."""
         shape = enc.ARRAY_SHAPE.pack(
             mode=self.mode, taps=self.taps, stride_2=self.stride - 1, ifmap_offset=self.ifmap_offset,
             word_offset=self.word_offset, filter_zero_point=self.filter_zero_point,
-            depthwise_zero_point=self.depthwise_zero_point, pixels=self.pixels, **dealt)
+            depthwise_zero_point=self.depthwise_zero_point, pixels=self.pixels, deal=self.deal,
+            **{f"filters_{n}": filters for n, filters in enumerate(self.dealt)})
         return shape, enc.ARRAY_LOOPS.pack(
             groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
 
 
-def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig, max_filters: int = 20) -> Shape:
-    """A pass that a PE of the machine takes."""
+def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig, row: int,
+               max_filters: int = 20) -> Shape:
+    """A pass that a PE of the machine takes, in a row of its set."""
     def up_to(limit: int) -> int:
         return int(rng.integers(1, limit + 1))
 
@@ -76,16 +85,17 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig
     taps = 3 if mode != ArrayMode.CONVOLUTION else up_to(3)
     stride = up_to(2)
     room = min(4, machine.filter_words // taps) if convolution else min(max_filters, machine.psum_words)
-    filters = up_to(room)
-    pixels = up_to(min(20, machine.psum_words // filters))
+    dealt = tuple(up_to(room) for _ in range(SET_ROWS))
+    pixels = up_to(min(20, machine.psum_words // max(dealt)))
+    deal = int(rng.integers(SET_ROWS)) if mode in (ArrayMode.POINTWISE, ArrayMode.FUSED) else 0
     if not convolution:
         # A group of depthwise work lies in the ifmap queue, one of pointwise work in the pixel queue.
         if mode != ArrayMode.POINTWISE:
             pixels = min(pixels, (machine.ifmap_words - taps) // stride + 1)
         pixels = min(pixels, machine.pixel_words, up_to(4) if rng.random() < 0.7 else pixels)
     zero_points = [int(rng.choice([-128, 0, 127, rng.integers(-128, 128)])) for _ in range(2)]
-    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), *zero_points, pixels, filters,
-                 up_to(2), up_to(3) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5))
+    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), *zero_points, pixels, dealt,
+                 up_to(2), up_to(4) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5), deal, row)
 
 
 @dataclass(frozen=True)
@@ -137,10 +147,10 @@ class Activity:
 @dataclass
 class Operands:
     """Values of a pass in stream order, int8 [groups, words, 4] each; pixels by (outer, inner, group)
-    in a fused pass, else by (outer, tile, inner, group)."""
+    in a fused pass, else by (outer, tile, inner, group). Groups of filters differ in their words."""
 
     ifmap: np.ndarray | None = None
-    filters: np.ndarray | None = None
+    filters: list[np.ndarray] | None = None
     taps: np.ndarray | None = None
     pixels: np.ndarray | None = None
 
@@ -153,9 +163,10 @@ def draw_operands(rng: np.random.Generator, shape: Shape, zeros: float) -> Opera
         operands.taps = values.draw(dw, shape.taps, zero_point=shape.depthwise_zero_point)
     if shape.mode == ArrayMode.CONVOLUTION:
         operands.ifmap = values.draw(sums, shape.row_words)
-        operands.filters = values.draw(sums, shape.filters * shape.taps, zero_point=shape.filter_zero_point)
+        operands.filters = [values.draw(count * shape.taps, zero_point=shape.filter_zero_point)
+                            for count in shape.filters]
     elif shape.sums:
-        operands.filters = values.draw(sums, shape.filters, zero_point=shape.filter_zero_point)
+        operands.filters = [values.draw(count, zero_point=shape.filter_zero_point) for count in shape.filters]
         count = dw if shape.mode == ArrayMode.FUSED else sums
         operands.pixels = values.draw(count, shape.pixels)
     return operands
@@ -179,22 +190,22 @@ def pixels_of(shape: Shape, operands: Operands) -> np.ndarray:
     return operands.pixels[[at[o, i, g] for o, _, i, g in shape.groups_of_sums]]
 
 
-def partial_sums(shape: Shape, operands: Operands, activity: Activity) -> np.ndarray:
-    """int64 [outer * tiles * inner, filters, pixels]."""
-    sums = np.zeros((shape.outer * shape.tiles * shape.inner, shape.filters, shape.pixels), np.int64)
+def partial_sums(shape: Shape, operands: Operands, activity: Activity) -> list[np.ndarray]:
+    """Of each tile, in order of (outer, tile, inner): int64 [filters, pixels]."""
     convolution = shape.mode == ArrayMode.CONVOLUTION
     pixels = None if convolution else pixels_of(shape, operands)
-    for n in range(len(shape.groups_of_sums)):
-        for filter_, pixel in product(range(shape.filters), range(shape.pixels)):
+    sums = [np.zeros((count, shape.pixels), np.int64) for count in shape.filters[:: shape.groups]]
+    for n, count in enumerate(shape.filters):
+        for filter_, pixel in product(range(count), range(shape.pixels)):
             for tap in range(shape.taps if convolution else 1):
                 if convolution:
                     activation = seen(operands.ifmap[n, pixel * shape.stride + tap], shape.ifmap_offset)
-                    weight = operands.filters[n, filter_ * shape.taps + tap]
+                    weight = operands.filters[n][filter_ * shape.taps + tap]
                 else:
                     activation = seen(pixels[n, pixel], shape.word_offset)
-                    weight = operands.filters[n, filter_]
+                    weight = operands.filters[n][filter_]
                 products = activity.dot(activation, less(weight, shape.filter_zero_point))
-                sums[n // shape.groups, filter_, pixel] += products.sum()
+                sums[n // shape.groups][filter_, pixel] += products.sum()
     return sums
 
 
@@ -221,7 +232,7 @@ class Chain:
         self.beats.append({"phase": phase, "sums": _side_by_side(starts)})
         self.results.append({"phase": phase, "sums": _side_by_side(totals)})
 
-    def tiles(self, rng: np.random.Generator, row: int, sums: np.ndarray) -> None:
+    def tiles(self, rng: np.random.Generator, row: int, sums: list[np.ndarray]) -> None:
         """All sums of each tile, one by one or two side by side, in any order, other beats between them; the last gives
         the half back."""
         for tile in sums:
@@ -243,7 +254,7 @@ def _side_by_side(sums: list[int]) -> int:
     return sum((value & 0xFFFFFFFF) << 32 * n for n, value in enumerate(sums))
 
 
-def filter_beats(rng: np.random.Generator, values: np.ndarray, lanes: int) -> list[dict[str, int]]:
+def filter_beats(rng: np.random.Generator, values: list[np.ndarray], lanes: int) -> list[dict[str, int]]:
     """Beats of up to `lanes` words each, from lane 0 on, none across groups."""
     beats = []
     for group in values:

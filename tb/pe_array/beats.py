@@ -9,7 +9,7 @@ from compiler.cases.passes import Case
 from model import encoding as enc
 from model import streams
 from model.array import drain_beats
-from model.config import MachineConfig
+from model.config import SET_ROWS, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ArrayMode, Destination, DrainMode, Stream
 from model.passes import run_pass
@@ -105,7 +105,6 @@ def _drain_beats(descriptor: Descriptor, starts: np.ndarray, notes: np.ndarray) 
     beat = [
         {
             "set": set_,
-            "add": sum(1 << row for row in np.flatnonzero(order.rows[first]).tolist()),
             # A chain's last beat of a tile gives its psum half back.
             "free": drain["rows"] if n == last[set_] and not words else 0,
             "index": 0 if words else int(order.index[first]),
@@ -113,12 +112,23 @@ def _drain_beats(descriptor: Descriptor, starts: np.ndarray, notes: np.ndarray) 
         }
         for n, (first, set_) in enumerate(zip(firsts, order.set[firsts].tolist()))
     ]
+    adding = [[_bits(np.roll(order.rows[first], row)) for first in firsts] for row in range(SET_ROWS)]
     return [
-        {**beat[n], "note": note, "two": note >> TWO,
+        {**beat[n], "add": adding[first_row(descriptor, tile)][n], "note": note, "two": note >> TWO,
          "sums": int.from_bytes(packed[tile, n].tobytes(), "little")}
         for tile, own in enumerate(notes.tolist())
         for n, note in enumerate(own)
     ]
+
+
+def _bits(rows: np.ndarray) -> int:
+    return sum(1 << row for row in np.flatnonzero(rows).tolist())
+
+
+def first_row(descriptor: Descriptor, tile: int) -> int:
+    """The row of a set that has the first filter of a tile of the pass, of all outer and inner blocks in order."""
+    loops = descriptor.loops
+    return tile // loops["inner"] % loops["tiles"] * descriptor.shape["deal"] % SET_ROWS
 
 
 def multiplications(machine: MachineConfig, descriptor: Descriptor) -> int:
@@ -126,14 +136,15 @@ def multiplications(machine: MachineConfig, descriptor: Descriptor) -> int:
     shape, loops = descriptor.shape, descriptor.loops
     _, columns = descriptor.ids(machine.rows, machine.cols)
     blocks = loops["outer"] * loops["inner"] * loops["groups"]
+    tiles = range(0, loops["tiles"] * loops["inner"], loops["inner"])  # of the first outer block
     total = 0
     for row, ids in enumerate(columns):
-        filters = shape[f"filters_{row % 3}"]
+        filters = sum(shape[f"filters_{(row - first_row(descriptor, tile)) % SET_ROWS}"] for tile in tiles)
         words = 0
         if shape["mode"] in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
             words += blocks * shape["pixels"] * 3
         if shape["mode"] != ArrayMode.DEPTHWISE:
             taps = shape["taps"] if shape["mode"] == ArrayMode.CONVOLUTION else 1
-            words += blocks * loops["tiles"] * shape["pixels"] * filters * taps
+            words += blocks * shape["pixels"] * filters * taps
         total += words * 4 * sum(pe["ifmap"] != enc.NO_COLUMN for pe in ids)
     return total

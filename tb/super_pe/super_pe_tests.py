@@ -55,9 +55,10 @@ def finish_words(rng: np.random.Generator, sums: np.ndarray) -> tuple[np.ndarray
 
 def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig) -> ref.Shape:
     """A pass whose words fit the word buffer, at times just so."""
-    shape = ref.draw_shape(rng, mode, machine, max_filters=12)
+    shape = ref.draw_shape(rng, mode, machine, ROW, max_filters=12)
     if rng.random() < 0.2:
-        shape = replace(shape, outer=1, tiles=min(shape.tiles, 2), filters=min(shape.filters, 4))
+        shape = replace(shape, outer=1, tiles=min(shape.tiles, 2),
+                        dealt=tuple(min(count, 4) for count in shape.dealt))
         groups = machine.word_buffer_words // (shape.inner * shape.pixels)
         return replace(shape, groups=groups)
     return shape
@@ -88,7 +89,7 @@ class SuperBench:
     async def offer(self, shape: ref.Shape, depthwise: int, enable: bool) -> None:
         """Offers a pass with the words drawn for it, and waits until both halves of the SUPER have taken it."""
         dut, edge = self.tb.dut, RisingEdge(self.tb.clock)
-        dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config(ROW, self.rng)
+        dut.cfg_shape_i.value, dut.cfg_loops_i.value = shape.config()
         dut.cfg_depthwise_i.value = depthwise
         dut.enable_i.value = int(enable)
         self.epoch ^= 1
