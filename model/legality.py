@@ -81,7 +81,7 @@ RULES = (
     Rule("drain.mode != DrainMode.POINTWISE or drain.block * drain.blocks == "
          "shape.filters_0 + shape.filters_1 + shape.filters_2 + (drain.block - drain.last_block)",
          "the drain takes other filters than the array has"),
-    Rule("drain.mode != DrainMode.POINTWISE or (drain.rows == 7 and drain.pairs == FILTER_LANES - 1)",
+    Rule("drain.mode != DrainMode.POINTWISE or (drain.rows == 7 and drain.pairs < FILTER_LANES)",
          "filters are not dealt as they come"),
     Rule("drain.mode != DrainMode.WORDS or (drain.block == 2 and not drain.ipsum)", "words are halves without ipsum"),
     Rule(f"not {_ARRAY} or drain.ln & LN_WITHIN == LN_WITHIN", "a chain is cut within a set"),

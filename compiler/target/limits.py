@@ -3,7 +3,7 @@
 
 from compiler.ir.layer import Window
 from compiler.target.blocks import Blocks
-from model.config import DEPTHWISE_TAPS, SET_ROWS, MachineConfig
+from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
 from model.legality import broken_rule
@@ -53,15 +53,22 @@ def equal_stride(window: Window) -> int:
     return window.stride[0]
 
 
-def dealt_filters(machine: MachineConfig, count: int) -> tuple[int, ...]:
-    """Filters of a tile for each row of a set: dealt in turn, as many at a time as come in a cycle."""
-    lanes = machine.filter_lanes
-    return tuple(lanes * -(-(count // lanes - row) // SET_ROWS) for row in range(SET_ROWS))
+def beat_filters(machine: MachineConfig, pixels: int) -> int:
+    """Filters of a beat in pointwise work of so many pixels a PE: as many as the port has where the PEs would wait for
+    the next otherwise, else one, since rows are dealt one at a time more evenly."""
+    slow = WORD_CHANNELS // machine.multipliers
+    return 1 + (machine.filter_lanes - 1) * (pixels * slow < SET_ROWS)
 
 
-def deal_of(machine: MachineConfig, count: int, tiles: int) -> int:
-    """Rows by which each of so many tiles is dealt from behind the one before: on from where that ended."""
-    return count // machine.filter_lanes % SET_ROWS if tiles > 1 else 0
+def dealt_filters(count: int, each: int) -> tuple[int, ...]:
+    """Filters of a tile for each row of a set: dealt in turn, as many at a time as come in a beat."""
+    return tuple(each * -(-(count // each - row) // SET_ROWS) for row in range(SET_ROWS))
+
+
+def deal_of(count: int, each: int, tiles: int) -> int:
+    """Rows by which each of so many tiles is dealt from behind the one before: on from where that ended. each: filters
+    of a beat."""
+    return count // each % SET_ROWS if tiles > 1 else 0
 
 
 def single_tile(machine: MachineConfig, filters: int) -> int:
@@ -71,15 +78,16 @@ def single_tile(machine: MachineConfig, filters: int) -> int:
     return least + least % 2
 
 
-def most_dealt(machine: MachineConfig, count: int) -> int:
-    """Filters of a tile for the row of a set that has most: the first."""
-    return machine.filter_lanes * -(-(count // machine.filter_lanes) // SET_ROWS)
+def most_dealt(machine: MachineConfig, count: int, pixels: int) -> int:
+    """Filters of a tile for the row of a set that has most, the first, in work of so many pixels a PE."""
+    each = beat_filters(machine, pixels)
+    return each * -(-(count // each) // SET_ROWS)
 
 
 def most_filters(machine: MachineConfig, pixels: int) -> int:
     """Filters of a tile whose sums the PEs hold, in blocks of 8; 0: not even one block."""
     most = SET_ROWS * (machine.psum_words // pixels) // 8 * 8
-    while most_dealt(machine, most) * pixels > machine.psum_words:
+    while most_dealt(machine, most, pixels) * pixels > machine.psum_words:
         most -= 8
     return most
 

@@ -11,7 +11,7 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import most_dealt, most_pixels, pairs, single_tile, slides, walks
+from compiler.target.limits import beat_filters, most_dealt, most_pixels, pairs, single_tile, slides, walks
 from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation
 
@@ -171,8 +171,7 @@ def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
 def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
     """Whether all pixels of a map of pointwise work, (E, F), can be in flight, as for an average over all of them."""
     rows, width = shape
-    least = most_dealt(machine, 8)  # filters of a PE
-    return any((down, cols * pixels) == (rows, width) and least * pixels <= machine.psum_words
+    return any((down, cols * pixels) == (rows, width) and most_dealt(machine, 8, pixels) * pixels <= machine.psum_words
                for down, cols, pixels in _arrangements(machine.cols, rows, width, most_pixels(machine)))
 
 
@@ -218,7 +217,7 @@ def _tiles(machine: MachineConfig, group: Filtered,
     tiles = total // tile
     if not isinstance(group, Grouped):
         tile[-1] = single_tile(machine, len(group.filters))
-    return tile, tiles, most_dealt(machine, tile) * blocks.pixels <= machine.psum_words
+    return tile, tiles, most_dealt(machine, tile, blocks.pixels) * blocks.pixels <= machine.psum_words
 
 
 def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> np.ndarray:
@@ -245,8 +244,8 @@ def _separable_cycles(machine: MachineConfig, group: Group, blocks: _Candidates,
     slow = WORD_CHANNELS // machine.multipliers
     groups = word_groups(group.source.shape[2]) * (2 if machine.sets == 1 else 1)
     stride, left = group.window.stride[0], group.window.pads[2]
-    pointwise = most_dealt(machine, tile) * blocks.pixels * slow
-    arrival = tile // machine.filter_lanes
+    pointwise = most_dealt(machine, tile, blocks.pixels) * blocks.pixels * slow
+    arrival = tile // beat_filters(machine, blocks.pixels)
     if isinstance(group, Pointwise):
         beats = blocks.columns * pairs(blocks.pixels, left)
         first = later = np.maximum(np.maximum(pointwise, beats), arrival)
@@ -276,8 +275,9 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
     tile, tiles, legal = _tiles(machine, group, blocks)
     legal &= np.array([[walks(group.window, each, groups, count) for count in tiles.tolist()]
                        for each in blocks.blocks], bool).reshape(legal.shape)
-    pointwise = most_dealt(machine, tile) * blocks.pixels * slow
-    work = np.maximum(np.maximum(pointwise, blocks.columns * blocks.pixels), tile // machine.filter_lanes)
+    pointwise = most_dealt(machine, tile, blocks.pixels) * blocks.pixels * slow
+    arrival = tile // beat_filters(machine, blocks.pixels)
+    work = np.maximum(np.maximum(pointwise, blocks.columns * blocks.pixels), arrival)
     drained = _drain_cycles(group, blocks, tile)
     cycles = blocks.outer * blocks.inner * tiles * np.maximum(groups * work, drained)
     return [*blocks.first_of_each_kind(ArrayMode.POINTWISE, tile, tiles, cycles, legal)]

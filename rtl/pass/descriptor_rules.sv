@@ -139,7 +139,7 @@ module descriptor_rules
       (32'(pass_i.drain.block) - 32'(pass_i.drain.last_block)))));
   // filters are not dealt as they come
   assign broken[28] = !((32'(pass_i.drain.mode) != 32'(DrainPointwise)) || ((32'(pass_i.drain.rows)
-      == 32'd7) && (32'(pass_i.drain.pairs) == (FILTER_LANES - 32'd1))));
+      == 32'd7) && (32'(pass_i.drain.pairs) < FILTER_LANES)));
   // words are halves without ipsum
   assign broken[29] = !((32'(pass_i.drain.mode) != 32'(DrainWords)) || ((32'(pass_i.drain.block) ==
       32'd2) && !(32'(pass_i.drain.ipsum) != 32'd0)));

@@ -11,7 +11,7 @@ from compiler.cases.passes import GlbOverflow, pointwise_blocks
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Window, output_size
 from compiler.target.blocks import Blocks
-from compiler.target.limits import dealt_filters, most_filters, most_pixels
+from compiler.target.limits import most_dealt, most_filters, most_pixels
 from compiler.target.scan_ids import convolution_ids
 from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor
@@ -127,7 +127,7 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
     pads = (1, 1, 1, 1) if stride == 1 or rng.random() < 0.5 else (0, 1, 0, 1)
     window = Window() if kind == "pointwise" else Window((3, 3), (stride, stride), pads)
     most = most_pixels(machine, None if kind == "pointwise" else stride)
-    most = min(most, machine.psum_words // max(dealt_filters(machine, 8)))  # a tile has at least 8 filters
+    most = min(most, machine.psum_words // most_dealt(machine, 8, 1))  # a tile has at least 8 filters
     size, pixels = output_size((rows, cols), window), 4 if rng.random() < 0.6 else _up_to(rng, most, 2)
     blocks = _odd(rng, pointwise_blocks(*size, machine, None if kind == "pointwise" else stride, pixels), size[1])
     if has.get("maxima"):  # columns are rows of the map, and pairs of rows and of pixels whole
@@ -208,7 +208,7 @@ def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: 
     shape = tuple(max(1, span - sum(pads)) + _up_to(rng, 20 * scale)
                   for span, pads in zip(window.span, (window.pads[:2], window.pads[2:])))
     height, width = output_size(shape, window)
-    most = min(most_pixels(machine), machine.psum_words // max(dealt_filters(machine, 8)))
+    most = min(most_pixels(machine), machine.psum_words // most_dealt(machine, 8, 1))
     blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))
     blocks = _turned(rng, _odd(rng, blocks, width))
     channels = _up_to(rng, 24 * scale)

@@ -30,6 +30,7 @@ class PassShape:
     stride: int
     taps: int
     filters: tuple[int, int, int]
+    each: int  # pointwise filters that come, and are dealt, at a time
     deal: int  # rows by which each tile is dealt from behind the one before
     groups: int
     inner: int
@@ -114,7 +115,8 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     pairs = -(-shape["pixels"] // 2) if drain["two_pixels"] else shape["pixels"]
     return PassShape(
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
-        tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)), shape["deal"],
+        tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
+        drain["pairs"] + 1, shape["deal"],
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"], pairs,
         drain["block"], drain["last_block"], drain["blocks"], drain["heads"] if drain["fold"] else 1,
         bool(drain["ln"] >> (SET_ROWS - 1) & 1),

@@ -280,7 +280,7 @@ class Filters:
 
     def __init__(self, front: Front, machine: MachineConfig, banks: Banks, known: Callable[[int], None]) -> None:
         """known(cycle): makes sure that transfers and ifmap stream are known before a cycle."""
-        self._front, self._depth, self._lanes = front, machine.filter_words, machine.filter_lanes
+        self._front, self._depth = front, machine.filter_words
         self.stream = Words(banks, Stream.FILTER, known, self._chunk_there)
         # By row, of its words: last cycle in which the PE uses each; first cycle in which it sees each.
         self._used: list[list[int]] = [[] for _ in range(SET_ROWS)]
@@ -356,30 +356,30 @@ class Filters:
         behind those of the rows dealt before, and a beat takes a cycle from row to row. free: by row, the first cycle
         behind its work."""
         first = self._shape.dealt_from(self._turns_used - 1)
-        return max(end - row - (row - first) % SET_ROWS * self._lanes for row, end in enumerate(free))
+        return max(end - row - (row - first) % SET_ROWS * self._shape.each for row, end in enumerate(free))
 
     def catch_up(self, cycle: int) -> None:
         """Sends what is known to have room before a cycle; what needs a chunk that is not there yet stays."""
-        while (self._shape and len(self._seen[self._to]) + self._lanes <= len(self._used[self._to]) + self._depth
+        while (self._shape and len(self._seen[self._to]) + self._shape.each <= len(self._used[self._to]) + self._depth
                and (at := self.stream.next(cycle)) is not None and at < cycle):
             self._send()
         self.stream.fetch(cycle)
 
     def _send(self) -> None:
         """Sends the next beat, for which there is room when words so many before are used."""
-        stream, shape, filters, lanes = self.stream, self._shape, self._shape.filters, self._lanes
+        stream, shape, filters, each = self.stream, self._shape, self._shape.filters, self._shape.each
         seen, used = self._seen[self._to], self._used[self._to]
-        at, before = stream.next(), len(seen) + lanes - 1 - self._depth
+        at, before = stream.next(), len(seen) + each - 1 - self._depth
         if before >= 0 and used[before] >= at:
             at = used[before] + 1
         self.send(at)
-        seen += (at + 1,) * lanes
+        seen += (at + 1,) * each
         place = self._place + 1
         while place < SET_ROWS and self._filter >= filters[place]:
             place += 1
         self._place = place if place < SET_ROWS else 0
         if self._place == 0:
-            self._filter += lanes
+            self._filter += each
             if self._filter >= filters[0]:
                 self._filter = 0
                 self._turns_sent += 1

@@ -15,6 +15,7 @@ from compiler.target.descriptors.array import ZeroPoints, set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.descriptors.taps import tap_stream
 from compiler.target.limits import (
+    beat_filters,
     deal_of,
     dealt_filters,
     drains_two_pixels,
@@ -122,8 +123,8 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
         raise ValueError(f"chunks of {chunk} groups do not divide {groups}")
     if size and not chunked and size < filters.tiles * groups * filters.count:
         raise ValueError("a filter ring smaller than the filters needs chunks")
-    lanes = machine.filter_lanes
-    levels = [along(filters.count // lanes, lanes, tag=enc.TAG.pack(row=1))]
+    each = beat_filters(machine, blocks.pixels)
+    levels = [along(filters.count // each, each, tag=enc.TAG.pack(row=1))]
     if not split:
         levels.append(Level(2, tag=enc.TAG.pack(half=1)))
     levels.append(along(chunk, filters.count))
@@ -132,14 +133,15 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
     if chunked and blocks.outer > 1:
         raise ValueError("filters that come in chunks are used by one outer block only")
     levels.append(Level(blocks.inner))
-    deal = deal_of(machine, filters.count, filters.tiles)
+    deal = deal_of(filters.count, each, filters.tiles)
     levels.append(along(filters.tiles, groups * filters.count, tag=enc.TAG.pack(row=deal)))
     levels.append(Level(blocks.outer))
     ring = {"ring_end": filters.ring[0], "ring_size": size} if filters.ring else {}
     return StreamDescriptor(
         {"row_address": filters.address, **ring},
-        {"tag_wrap": enc.TAG.pack(row=SET_ROWS), "rows": 1, "cols": lanes},
-        {"half_by_set": int(split), "chunk": int(chunked), "chunk_level": chunk_level if chunked else 0},
+        {"tag_wrap": enc.TAG.pack(row=SET_ROWS), "rows": 1, "cols": each},
+        {"half_by_set": int(split), "single": machine.filter_lanes - each, "chunk": int(chunked),
+         "chunk_level": chunk_level if chunked else 0},
         tuple(levels),
     )
 
@@ -154,12 +156,13 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
     groups = p.groups * (1 if split else 2)
     stride = equal_stride(p.window) if depthwise else 1
     ids = block_ids(machine, blocks.rows, blocks.cols, stride if depthwise else None, blocks.images)
-    dealt = dealt_filters(machine, p.filters.count) if p.filters else (0, 0, 0)
+    each = beat_filters(machine, blocks.pixels)
+    dealt = dealt_filters(p.filters.count, each) if p.filters else (0, 0, 0)
     zero_points = ZeroPoints(p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point,
                              p.filter_zero_point, p.depthwise_zero_point)
     tiles = p.filters.tiles if p.filters else 1
     set_array(descriptor, ids, mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
-              groups, tiles, deal_of(machine, sum(dealt), tiles))
+              groups, tiles, deal_of(sum(dealt), each, tiles))
     x = -p.window.pads[2]
     if depthwise:
         span = (blocks.rows - 1) * stride + SET_ROWS
@@ -216,7 +219,8 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass
     joined = descriptor.drain["ln"]
     if p.filters:
         drain = {"mode": DrainMode.POINTWISE, "block": GLB_WORD_BYTES, "heads": 1, "rows": 7, "ln": joined,
-                 "last_block": (p.filters.count - 1) % GLB_WORD_BYTES + 1, "pairs": int(machine.filter_lanes == 2)}
+                 "last_block": (p.filters.count - 1) % GLB_WORD_BYTES + 1,
+                 "pairs": beat_filters(machine, p.blocks.pixels) - 1}
     else:  # the words of both sets, which are the halves of a GLB word
         drain = {"mode": DrainMode.WORDS, "block": 2, "last_block": 2, "heads": 2, "head_sets": 1,
                  "ln": joined & ~(1 << (SET_ROWS - 1))}
@@ -235,7 +239,7 @@ def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
     if mode != ArrayMode.POINTWISE:
         limits.append(("ifmap words of a column", (blocks.pixels - 1) * stride + DEPTHWISE_TAPS, machine.ifmap_words))
     if p.filters:
-        dealt = most_dealt(machine, p.filters.count)
+        dealt = most_dealt(machine, p.filters.count, blocks.pixels)
         limits.append(("partial sums of a PE", dealt * blocks.pixels, machine.psum_words))
     if mode == ArrayMode.FUSED and p.filters.tiles > 1:
         words = blocks.inner * p.ifmap.groups * blocks.pixels * (2 if machine.sets == 1 else 1)
