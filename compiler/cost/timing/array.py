@@ -65,6 +65,7 @@ class Array:
             return max(offered, last + 1)
 
         pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
+        supers = take(units.held.sent - 1)
         ifmap, filters, depthwise, tables, ofmap, residual = _loaded(
             shape.level_pairs, take(max(units.ifmap.reader.handed, units.words.reader.handed)),
             take(units.filters.stream.reader.handed), take(units.depthwise.reader.handed),
@@ -80,12 +81,13 @@ class Array:
             filters_first = filters + STREAM_START + NETWORK
             units.filters.take(filters_first, shape)
             begun = pes + 1
-            worked = self._walk(shape, Begin(begun, filters_first, depthwise + STREAM_START + NETWORK))
+            finish = max(offered + 1, supers)  # in the first set, whose SUPERs take it a cycle before
+            worked = self._walk(shape, Begin(begun, finish, filters_first, depthwise + STREAM_START + NETWORK))
             self._pe_free = worked
             drain.run_until(NEVER)
         done = drain.written + DONE
         self._front.passes_done.append(done)
-        self._idle = max(pes, ifmap, filters, depthwise, tables, ofmap, residual, drains, ppu) + TAKEN
+        self._idle = max(pes, supers, ifmap, filters, depthwise, tables, ofmap, residual, drains, ppu) + TAKEN
         return PassTimes(offered, begun, worked, done, shape.columns)
 
     def _walk(self, shape: PassShape, begin: Begin) -> int:

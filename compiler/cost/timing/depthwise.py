@@ -2,11 +2,13 @@
 """A depthwise pass by itself on the timeline: the depthwise half of a fused pass, whose words leave the SUPERs
 through the sum chain."""
 
+from compiler.cost.timing.drain import PIXEL
 from compiler.cost.timing.fused import Fused
 from compiler.cost.timing.shape import PassShape
 from compiler.cost.timing.units import Begin, Units
 from model.config import SET_ROWS
 
+PLACES = 4  # pixels whose sums wait in a PE (DwSumsDepth of pe): more of a group wait for these to leave
 SENT = 1  # word_sender: to the PEs, beside the way to the chain
 
 
@@ -16,31 +18,57 @@ class Depthwise(Fused):
     def __init__(self, units: Units, shape: PassShape, begin: Begin) -> None:
         super().__init__(units, shape, begin)
         self._work = _Words(units, shape, begin.work)
+        self._placed = PLACES * shape.stride if shape.pixels > PLACES else len(self._leave)
+
+    def _use(self, pe: int, last: list[int]) -> None:
+        """Those of the pixels that have a place at once."""
+        super()._use(pe, last[: self._placed])
+
+    def _finish(self, job: int) -> None:
+        """The pixels that had to wait follow, each when a sum has left."""
+        super()._finish(job)
+        held, shape, pops = self._units.held, self._shape, self._units.ifmap.pops
+        if shape.pixels <= PLACES:
+            return
+        cols, ends = self._units.machine.cols, [0] * SET_ROWS
+        for pe in self._pes:
+            first = held.gone[pe % cols] - PIXEL * (shape.pixels - 1)  # behind the first sum's leaving
+            end = self._begun[pe] + PLACES * self._step
+            for f in range(PLACES, shape.pixels):
+                end = max(end, first + PIXEL * (f - PLACES)) + self._step
+                pops[pe] += [end - 1] * (shape.stride if f < shape.pixels - 1 else shape.taps)
+            ends[pe // cols] = max(ends[pe // cols], end)
+        held.used[-1] = ends
+        self._work.free = ends
 
 
 class _Words:
     """In place of the pointwise work: between two groups the PEs have nothing to do, and words are drained as
-    soon as they are there."""
+    soon as they are there.
+
+    free: by row, the first cycle in which its PEs have nothing to do.
+    """
 
     def __init__(self, units: Units, shape: PassShape, free: int) -> None:
-        self._shape, self._drain, self._free = shape, units.drain, [free] * SET_ROWS
+        self._shape, self._drain, self._held, self.free = shape, units.drain, units.held, [free] * SET_ROWS
         self._groups_held = units.machine.word_buffer_words // shape.pixels
         self._left: list[int] = []  # of groups: when the last word left the buffer
 
     def interrupt(self, begins: list[int], length: int) -> None:
         """A depthwise group takes the PEs for so many cycles, by row from `begins` on at the earliest."""
-        self._free = [max(free, begin) + length for free, begin in zip(self._free, begins)]
+        self.free = [max(free, begin) + length for free, begin in zip(self.free, begins)]
 
     def run_until(self, limit: int, row: int = 0) -> int:
         """The first cycle from `limit` on in which the PEs of a row are free."""
-        return max(self._free[row], limit)
+        return max(self.free[row], limit)
 
     def end(self) -> int:
-        return max(self._free)
+        return max(self.free)
 
     def add(self, ready: int) -> None:
         """A group whose last word is there in a cycle."""
-        self._left.append(self._drain.words(self._shape, ready - SENT))
+        self._held.sent = self._drain.words(self._shape, ready - SENT)
+        self._left.append(self._held.sent)
 
     def buffer_room(self, job: int) -> int:
         """When a SUPER has room for the first word of a depthwise group."""

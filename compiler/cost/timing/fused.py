@@ -12,8 +12,6 @@ from compiler.cost.timing.units import Begin, Units
 from model import encoding as enc
 from model.config import SET_ROWS
 
-TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
-TABLES = 2  # groups whose tables dw_finisher holds
 TABLE_USED = PIXEL - 1  # dw_finisher: from a pixel's first cycle to its last
 SUMMED = 1  # pe: from behind the multiplications of a depthwise pixel to its sum: product, queue
 WORD_READY = 14  # from a pixel's first cycle in dw_finisher to its word in the PEs: to the last channel's second
@@ -28,14 +26,11 @@ class Fused:
         self._work = _Pointwise(units, shape, begin.work)
         self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
         self._columns = sorted({pe % units.machine.cols for pe in self._pes})
-        self._empty = dict.fromkeys(self._columns, 0)  # when no sum waits any more
         self._begun: dict[int, int] = {}  # when each PE began the group under way
         self._summed: dict[int, int] = {}  # when the first sum of the group under way is there
-        self._ends: list[list[int]] = []  # of depthwise groups, by row: cycle behind the last multiplication
-        self._issued: list[int] = []  # of depthwise groups: cycle in which the last sum left
         self._length = shape.taps * shape.pixels * units.slow
         # When the words of a group leave the queue, from its begin on.
-        step = shape.taps * units.slow
+        step = self._step = shape.taps * units.slow  # cycles of a pixel
         self._first_sum = step + SUMMED  # from the group's begin on
         self._leave = [step * (f + 1) - 1 for f in range(shape.pixels)
                        for _ in range(shape.taps if f == shape.pixels - 1 else shape.stride)]
@@ -62,31 +57,35 @@ class Fused:
     def _multiply(self, job: int) -> None:
         """PEs begin a group when ifmap words and their row's taps are there, the last group's sums are gone, and they
         are between two filters."""
-        cols, last = self._units.machine.cols, (job + 1) * len(self._leave) - 1
-        pops, starts = self._units.ifmap.pops, []
+        cols, held, last = self._units.machine.cols, self._units.held, (job + 1) * len(self._leave) - 1
+        starts = []
         for row in range(SET_ROWS):
-            room = self._ends[job - TAP_GROUPS][row] + 1 if job >= TAP_GROUPS else 0
-            least = max(self._words(enc.DEPTHWISE_RUN, room) + 1, self._begin.work)
-            ready = {pe: max(self._units.ifmap.arrival(pe, last) + 1, self._empty[pe % cols], least)
+            least = max(self._words(enc.DEPTHWISE_RUN, held.used[0][row] + 1) + 1, self._begin.work)
+            ready = {pe: max(self._units.ifmap.arrival(pe, last) + 1, held.gone[pe % cols], least)
                      for pe in self._pes if pe // cols == row}
             for pe, at in sorted(ready.items(), key=lambda item: item[1]):
                 begin = self._begun[pe] = self._work.run_until(at, row)
-                pops[pe] += [begin + n for n in self._leave]
+                self._use(pe, [begin + n for n in self._leave])
             starts.append(max(self._begun[pe] for pe in ready))
         for column in self._columns:
             self._summed[column] = max(self._begun[row * cols + column] for row in range(SET_ROWS)) + self._first_sum
         self._work.interrupt(starts, self._length)
-        self._ends.append([start + self._length for start in starts])
+        held.used.append([start + self._length for start in starts])
+
+    def _use(self, pe: int, last: list[int]) -> None:
+        """The words of a group leave a PE's queue behind these cycles."""
+        self._units.ifmap.pops[pe] += last
 
     def _finish(self, job: int) -> None:
         """A group's sums become words, once its table is there and the SUPERs have room."""
-        sent = self._words(enc.TABLE_WORDS, self._issued[job - TABLES] + 1 if job >= TABLES else 0)
-        room, last = self._work.buffer_room(job), 0
+        held = self._units.held
+        sent = self._words(enc.TABLE_WORDS, held.issued[0] + 1)
+        room, last = max(self._work.buffer_room(job), self._begin.finish), 0
         for column in self._columns:
             final = max(self._summed[column], sent + 1, room) + PIXEL * (self._shape.pixels - 1)
-            self._empty[column] = final + PIXEL
+            held.gone[column] = final + PIXEL
             last = max(last, final)
-        self._issued.append(last + TABLE_USED)
+        held.issued.append(last + TABLE_USED)
         self._work.add(last + WORD_READY)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kinds of passes share: the units of the pass side, and the begin of a pass."""
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,8 +9,11 @@ from compiler.cost.timing.banks import Banks
 from compiler.cost.timing.drain import Drain
 from compiler.cost.timing.front import Front
 from compiler.cost.timing.streams import Filters, Ifmap, Words
-from model.config import MachineConfig
+from model.config import SET_ROWS, MachineConfig
 from model.encoding import Stream
+
+TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
+TABLES = 2  # groups whose tables dw_finisher holds
 
 
 class Work(Protocol):
@@ -24,6 +28,22 @@ class FilterUser(Protocol):
     def send_filters(self, limit: int) -> None: ...
 
 
+class Held:
+    """What depthwise work holds up, that of passes before too.
+
+    gone    by column, the first cycle in which no sum of a group before waits in its PEs
+    used    of the last TAP_GROUPS groups, by row: cycle behind the last multiplication
+    issued  of the last TABLES groups: cycle in which their last sum left
+    sent    cycle behind that in which the SUPERs handed the last word of a depthwise pass to the sum chain
+    """
+
+    def __init__(self, cols: int) -> None:
+        self.gone = [0] * cols
+        self.used: deque[list[int]] = deque([[0] * SET_ROWS] * TAP_GROUPS, TAP_GROUPS)
+        self.issued: deque[int] = deque([-1] * TABLES, TABLES)
+        self.sent = 0
+
+
 class Units:
     """The pass side. slow: cycles of a multiplication."""
 
@@ -36,6 +56,7 @@ class Units:
         # Words A and B of elementwise passes.
         self.words = Words(banks, Stream.IFMAP, front.catch_up)
         self.others = Words(banks, Stream.RESIDUAL, self.words.fetch)
+        self.held = Held(machine.cols)
         self.work: Work | None = None  # pointwise work of the pass, which uses up filters
         self.convolution: FilterUser | None = None  # the pass, if it is one
         self.slow = 4 // machine.multipliers
@@ -63,8 +84,10 @@ class Units:
 
 @dataclass(frozen=True)
 class Begin:
-    """First cycles of a pass: in which PEs can multiply, in which filter and depthwise stream can send."""
+    """First cycles of a pass: in which PEs can multiply, in which SUPERs can finish sums, in which filter and depthwise
+    stream can send."""
 
     work: int
+    finish: int
     filters: int
     depthwise: int
