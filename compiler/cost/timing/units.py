@@ -7,8 +7,9 @@ from typing import Protocol
 
 from compiler.cost.timing.banks import Banks
 from compiler.cost.timing.drain import Drain
+from compiler.cost.timing.filters import Filters
 from compiler.cost.timing.front import Front
-from compiler.cost.timing.streams import Filters, Ifmap, Words
+from compiler.cost.timing.streams import Ifmap, Words
 from model.config import SET_ROWS, MachineConfig
 from model.encoding import Stream
 
