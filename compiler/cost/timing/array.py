@@ -52,19 +52,19 @@ class Array:
         self._machine, self._front, self._banks = machine, front, banks
         self._units = Units(machine, front, banks)
         self._idle = CLEARED  # first cycle in which CONFIG is taken
-        self._pe_free = 0  # first cycle in which the PEs have nothing to do
         self._ids_written = False  # and not scanned
 
     def run(self, command: PassCommand, shape: PassShape) -> PassTimes:
         units, drain = self._units, self._units.drain
         offered = self._offer(command, shape.mode)
-        self._banks.forget(self._pe_free)
+        pe_free = max(units.held.free)
+        self._banks.forget(pe_free)
 
         def take(last: int) -> int:
             """The cycle in which a unit takes the pass, its work on the one before ending in cycle `last`."""
             return max(offered, last + 1)
 
-        pes, drains, ppu = take(self._pe_free - 1), take(drain.left), take(drain.written)
+        pes, drains, ppu = take(pe_free - 1), take(drain.left), take(drain.written)
         supers = take(units.held.sent - 1)
         ifmap, filters, depthwise, tables, ofmap, residual = _loaded(
             shape.level_pairs, take(max(units.ifmap.reader.handed, units.words.reader.handed)),
@@ -82,8 +82,10 @@ class Array:
             units.filters.take(filters_first, shape)
             begun = pes + 1
             finish = max(offered + 1, supers)  # in the first set, whose SUPERs take it a cycle before
-            worked = self._walk(shape, Begin(begun, finish, filters_first, depthwise + STREAM_START + NETWORK))
-            self._pe_free = worked
+            columns = [take(free - 1) + 1 for free in units.held.free]
+            worked = self._walk(shape, Begin(columns, begun, finish, filters_first, depthwise + STREAM_START + NETWORK))
+            if shape.mode != ArrayMode.POINTWISE:
+                units.held.free = [worked] * len(columns)
             drain.run_until(NEVER)
         done = drain.written + DONE
         self._front.passes_done.append(done)

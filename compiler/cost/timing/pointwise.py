@@ -7,7 +7,8 @@ from model.config import SET_ROWS
 
 
 class Pointwise:
-    """One pass; `run` returns the first cycle in which the PEs have nothing to do."""
+    """One pass; `run` returns the first cycle in which the PEs have nothing to do. Columns that get their pixels first
+    are done first, and go on to the next pass, if that is pointwise, by themselves."""
 
     def __init__(self, units: Units, shape: PassShape, begin: Begin) -> None:
         self._units, self._shape, self._begin = units, shape, begin
@@ -16,9 +17,9 @@ class Pointwise:
     def run(self) -> int:
         units, shape, ifmap = self._units, self._shape, self._units.ifmap
         length = shape.pixels * units.slow  # cycles of a filter
-        free = {column: [self._begin.work] * SET_ROWS for column in self._columns}  # by row
+        free = {column: [self._begin.columns[column]] * SET_ROWS for column in self._columns}  # by row
         last = [self._begin.work] * SET_ROWS  # likewise, of the column that begins last
-        ifmap.taken = self._begin.work  # only a PE that runs a pointwise pass takes pixels
+        ifmap.taken = self._begin.columns  # only a PE that runs a pointwise pass takes pixels
         for n in range(shape.turns):
             half = max(units.drain.halves) if n % shape.groups == 0 else 0
             word = (n + 1) * shape.pixels - 1
@@ -37,4 +38,7 @@ class Pointwise:
                 ifmap.pixels[column] += [max(*free[column], *last) - 1] * shape.pixels
             if (n + 1) % shape.groups == 0:
                 units.drain.tile(shape, max(units.filters.tile_end(last), *map(max, free.values())))
-        return max(*last, *map(max, free.values()))
+        held = units.held.free
+        for column, ends in free.items():
+            held[column] = max(ends)
+        return max(*last, *held)

@@ -132,7 +132,7 @@ class Ifmap:
         self._arrived: list[list[int]] = [[] for _ in self.pops]  # by PE: cycle of each word of the pass
         self._waits: tuple[int, int] | None = None  # for a PE to be done with so many words
         self._known = 0  # the next beat is not sent before this cycle
-        self.taken = 0  # first cycle in which PEs take words of this pass
+        self.taken: list[int] = []  # by PE, the first cycle in which it takes words of this pass, if it must begin
         self._fetch()
 
     def arrival(self, pe: int, word: int, make_room: Callable[[int, int], None] | None = None) -> int:
@@ -159,11 +159,13 @@ class Ifmap:
         first, taken, pushed = self._fetched[0], self.taken, self._pushed
         if first <= self.sent:
             first = self.sent + 1
-        if first < taken:
-            first = taken
         at, room, beyond, times = first, self._room, words - self._words, []
         for pe in targets:
             time, place = first, pushed[pe] + beyond
+            if taken and taken[pe] > time:
+                time = taken[pe]
+                if time > at:
+                    at = time
             if place > 0:
                 done = room[pe]
                 if place > len(done):

@@ -30,8 +30,9 @@ class FilterUser(Protocol):
 
 
 class Held:
-    """What depthwise work holds up, that of passes before too.
+    """What passes before hold up.
 
+    free    by column, the first cycle in which its PEs have nothing to do
     gone    by column, the first cycle in which no sum of a group before waits in its PEs
     used    of the last TAP_GROUPS groups, by row: cycle behind the last multiplication
     issued  of the last TABLES groups: cycle in which their last sum left
@@ -39,6 +40,7 @@ class Held:
     """
 
     def __init__(self, cols: int) -> None:
+        self.free = [0] * cols
         self.gone = [0] * cols
         self.used: deque[list[int]] = deque([[0] * SET_ROWS] * TAP_GROUPS, TAP_GROUPS)
         self.issued: deque[int] = deque([-1] * TABLES, TABLES)
@@ -85,9 +87,10 @@ class Units:
 
 @dataclass(frozen=True)
 class Begin:
-    """First cycles of a pass: in which PEs can multiply, in which SUPERs can finish sums, in which filter and depthwise
-    stream can send."""
+    """First cycles of a pass: in which PEs can multiply, those of each column and all, in which SUPERs can finish sums,
+    in which filter and depthwise stream can send."""
 
+    columns: list[int]
     work: int
     finish: int
     filters: int
