@@ -136,10 +136,10 @@ def multiplications(machine: MachineConfig, descriptor: Descriptor) -> int:
     shape, loops = descriptor.shape, descriptor.loops
     _, columns = descriptor.ids(machine.rows, machine.cols)
     blocks = loops["outer"] * loops["inner"] * loops["groups"]
-    tiles = range(0, loops["tiles"] * loops["inner"], loops["inner"])  # of the first outer block
+    rows_first = [tile * shape["deal"] % SET_ROWS for tile in range(loops["tiles"])]
     total = 0
     for row, ids in enumerate(columns):
-        filters = sum(shape[f"filters_{(row - first_row(descriptor, tile)) % SET_ROWS}"] for tile in tiles)
+        filters = sum(shape[f"filters_{(row - first) % SET_ROWS}"] for first in rows_first)
         words = 0
         if shape["mode"] in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
             words += blocks * shape["pixels"] * 3

@@ -163,7 +163,8 @@ def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: 
     descriptor.set_stream(Stream.FILTER, StreamDescriptor(
         {"row_address": c.filter_address, **({"ring_end": c.ring[0], "ring_size": size} if c.ring else {})},
         {"rows": 1, "cols": lanes},
-        {"half_by_set": int(sets.by_set), "odd_words": run % lanes, "chunk": int(c.chunk_groups is not None),
+        {"half_by_set": int(sets.by_set), "odd_words": run % lanes, "single": int(run < lanes),
+         "chunk": int(c.chunk_groups is not None),
          "chunk_level": len(group) + 1 if c.chunk_groups else 0},
         (*group, *groups, along(c.tiles, stored * group_words), Level(c.blocks.outer))))
 
