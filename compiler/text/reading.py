@@ -3,6 +3,7 @@
 
 import ast
 import base64
+import warnings
 import zlib
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
@@ -26,7 +27,9 @@ class Misread(ValueError):
 def values_of(path: str | Path, text: str) -> dict[str, object]:
     """What the names of a text stand for. Raises Misread."""
     try:
-        parsed = ast.parse(text)
+        with warnings.catch_warnings():  # what Python takes with a warning, like 1or 2, is no value either
+            warnings.simplefilter("error")
+            parsed = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
         raise Misread(f"{path}:{line}:{column}: {getattr(error, 'msg', error)}: write a value as docs/ir.md says"

@@ -173,7 +173,8 @@ def test_where_a_text_is_wrong() -> None:
             ("import os", "1:1: name = value is wanted"),
             ("a = array('int8', [1, 300])", "1:5: no array: numbers are not a row of int8"),
             ("a = array('int8', (2,), 'eJxjBAAAAgAC')", "1:5: no array: (2,) of int8 are 2 bytes, not those"),
-            ("a = (", "1:5: '(' was never closed")):
+            ("a = (", "1:5: '(' was never closed"),
+            ("a = 1\nb = 1or 2", "2:5: invalid decimal literal")):
         with pytest.raises(Misread) as caught:
             values_of("net.txt", text)
         assert str(caught.value).startswith(f"net.txt:{said}"), caught.value
