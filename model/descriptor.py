@@ -7,6 +7,7 @@ import numpy as np
 
 from model import encoding as enc
 from model.encoding import Axis, Stream
+from model.word import Word
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Descriptor:
     def __init__(self, words: list[int] | None = None) -> None:
         self.words = list(words) if words else [0] * enc.CONFIG_WORDS
 
-    def set(self, index: int, word: enc.Word, **values: int) -> None:
+    def set(self, index: int, word: Word, **values: int) -> None:
         self.words[index] = word.pack(**values)
 
     @property

@@ -5,75 +5,9 @@ Defined here only, but for CONTROL and STATUS (status.py). `scripts/gen_pkg.py` 
 `runtime/c/driver/eyrie_registers.h` from them; a test holds them equal. Fields are listed from bit 0 upwards.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 
-WORD_BITS = 64
-
-
-@dataclass(frozen=True)
-class Field:
-    """`width` bits of a word, two's complement where `signed`."""
-
-    name: str
-    width: int
-    signed: bool = False
-
-
-@dataclass(frozen=True)
-class Word:
-    """A 64-bit word: fields packed from bit 0 upwards, unused bits zero."""
-
-    name: str
-    fields: tuple[Field, ...]
-
-    def __post_init__(self) -> None:
-        if sum(field.width for field in self.fields) > WORD_BITS:
-            raise ValueError(f"{self.name} has more than {WORD_BITS} bits")
-
-    def largest(self, name: str) -> int:
-        """The largest value of a field."""
-        field = next(field for field in self.fields if field.name == name)
-        return (1 << field.width - field.signed) - 1
-
-    def pack(self, **values: int) -> int:
-        """The word with the given field values; fields not given are zero.
-
-        Raises ValueError for an unknown field or a value that does not fit.
-        """
-        word, position = 0, 0
-        for field in self.fields:
-            value = int(values.pop(field.name, 0))
-            low, high = (
-                (-(1 << (field.width - 1)), (1 << (field.width - 1)) - 1)
-                if field.signed
-                else (0, (1 << field.width) - 1)
-            )
-            if not low <= value <= high:
-                raise ValueError(f"{self.name}.{field.name} = {value}: must be in {low} to {high}")
-            word |= (value & ((1 << field.width) - 1)) << position
-            position += field.width
-        if values:
-            raise ValueError(f"{self.name} has no field {', '.join(values)}")
-        return word
-
-    def unpack(self, word: int) -> dict[str, int]:
-        """The field values of a packed word."""
-        values, position = {}, 0
-        for field in self.fields:
-            value = (word >> position) & ((1 << field.width) - 1)
-            if field.signed and value >> (field.width - 1):
-                value -= 1 << field.width
-            values[field.name] = value
-            position += field.width
-        return values
-
-
-def _fields(text: str) -> tuple[Field, ...]:
-    """Fields from "name:width" (unsigned) or "name:sWIDTH" (signed), separated by blanks."""
-    pairs = (item.split(":") for item in text.split())
-    return tuple(Field(name, int(width.lstrip("s")), width[0] == "s") for name, width in pairs)
-
+from model.word import Word, fields
 
 # --- Commands -------------------------------------------------------------------------------------
 
@@ -95,18 +29,18 @@ class Opcode(IntEnum):
 # 2**TOKEN_BITS words, so that no count wraps but by more chunks than that, which CHUNKS can name: a
 # count that has wrapped is too low, and makes what waits for it wait longer.
 TOKEN_BITS = 29
-END = Word("EndCommand", _fields("opcode:4"))
-CONFIG = Word("ConfigCommand", _fields("opcode:4 index:12 count:12"))
-PASS = Word("PassCommand", _fields("opcode:4 wait_transfers:29 wait_passes:29"))
+END = Word("EndCommand", fields("opcode:4"))
+CONFIG = Word("ConfigCommand", fields("opcode:4 index:12 count:12"))
+PASS = Word("PassCommand", fields("opcode:4 wait_transfers:29 wait_passes:29"))
 # A transfer moves `words` contiguous 64-bit words, or a block of `rows` x `planes` of such rows.
 # `chunk` marks the arrival of one filter chunk.
-TRANSFER = Word("TransferCommand", _fields("opcode:4 chunk:1 block:1 wait_passes:29 wait_chunks:29"))
-TRANSFER_ADDRESS = Word("TransferAddress", _fields("dram_address:32 glb_address:16 words:16"))
-TRANSFER_ROWS = Word("TransferRows", _fields("dram_stride:s32 glb_stride:s16 count:12"))
-TRANSFER_PLANES = Word("TransferPlanes", _fields("dram_stride:s32 glb_stride:s16 count:12"))
+TRANSFER = Word("TransferCommand", fields("opcode:4 chunk:1 block:1 wait_passes:29 wait_chunks:29"))
+TRANSFER_ADDRESS = Word("TransferAddress", fields("dram_address:32 glb_address:16 words:16"))
+TRANSFER_ROWS = Word("TransferRows", fields("dram_stride:s32 glb_stride:s16 count:12"))
+TRANSFER_PLANES = Word("TransferPlanes", fields("dram_stride:s32 glb_stride:s16 count:12"))
 # CHUNKS is `count` LOADs of a chunk each: the next one of DRAM, behind the one before in the GLB or,
 # where that ends at `ring_end`, at `ring_first`, and waiting for one more that is freed.
-TRANSFER_CHUNKS = Word("TransferChunks", _fields("ring_first:16 ring_end:16 count:16"))
+TRANSFER_CHUNKS = Word("TransferChunks", fields("ring_first:16 ring_end:16 count:16"))
 COMMAND_WORDS = (END, CONFIG, PASS, TRANSFER, TRANSFER_ADDRESS, TRANSFER_ROWS, TRANSFER_PLANES, TRANSFER_CHUNKS)
 
 # --- Configuration words --------------------------------------------------------------------------
@@ -166,14 +100,14 @@ class Destination(IntEnum):
 # depthwise work.
 ARRAY_SHAPE = Word(
     "ArrayShape",
-    _fields(
+    fields(
         "mode:3 taps:2 stride_2:1 ifmap_offset:1 word_offset:1 pixels:9 "
         "filters_0:9 filters_1:9 filters_2:9 deal:2 filter_zero_point:s8 depthwise_zero_point:s8"
     ),
 )
 # A pass runs, outermost first: outer blocks, filter tiles, inner blocks, channel groups.
-ARRAY_LOOPS = Word("ArrayLoops", _fields("groups:14 inner:14 tiles:14 outer:14"))
-DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8"))
+ARRAY_LOOPS = Word("ArrayLoops", fields("groups:14 inner:14 tiles:14 outer:14"))
+DEPTHWISE = Word("DepthwiseOutput", fields("zero_point:s8 act_min:s8 act_max:s8"))
 # block: filters (or sets, for words) per block of <= 8 output channels; blocks: per tile (for words: channel groups);
 # last_block: filters of the last of these, which may be fewer where they are dealt (pointwise);
 # set_filters: p, where a block spans several sets; heads: chains; head_sets: sets per chain; fold: chains drain in
@@ -182,7 +116,7 @@ DEPTHWISE = Word("DepthwiseOutput", _fields("zero_point:s8 act_min:s8 act_max:s8
 # the sums of two pixels, but for the last of an odd number; ln: bit i joins the sum chain of row i to row i + 1.
 DRAIN = Word(
     "Drain",
-    _fields(
+    fields(
         "mode:2 block:4 blocks:11 last_block:4 set_filters:4 heads:3 head_sets:3 fold:1 "
         "columns:5 rows:3 ipsum:1 to_ppu:1 pairs:1 two_pixels:1 ln:14"
     ),
@@ -191,7 +125,7 @@ DRAIN = Word(
 # pool_shift) (model.arithmetic.average_reciprocal); 2^pool_columns columns side by side make an average of their own.
 PPU = Word(
     "PpuConfig",
-    _fields(
+    fields(
         "zero_point:s8 act_min:s8 act_max:s8 raw:1 pool:2 pool_count:11 "
         "pool_reciprocal:18 pool_shift:4 pool_columns:3"
     ),
@@ -199,15 +133,15 @@ PPU = Word(
 # The operation on words that leave the PPU (docs/ppu.md): how it reads A and B, and its result. The factor of an
 # addend is multiplier / 2^(31 + right_shift), that of the result multiplier / 2^(31 - shift).
 # window: words A that become one, 0: each stands by itself.
-PPU_FIRST = Word("PpuFirst", _fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
-PPU_SECOND = Word("PpuSecond", _fields("multiplier:31 right_shift:5 zero_point:s8"))
-PPU_RESULT = Word("PpuResult", _fields("operation:3 multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))
+PPU_FIRST = Word("PpuFirst", fields("multiplier:31 right_shift:5 zero_point:s8 window:19"))
+PPU_SECOND = Word("PpuSecond", fields("multiplier:31 right_shift:5 zero_point:s8"))
+PPU_RESULT = Word("PpuResult", fields("operation:3 multiplier:31 shift:s6 zero_point:s8 act_min:s8 act_max:s8"))
 # A word of the table stream where the operation is SUM: its window's factor and what is added to the sum.
-WINDOW = Word("Window", _fields("multiplier:31 shift:s6 bias:s27"))
+WINDOW = Word("Window", fields("multiplier:31 shift:s6 bias:s27"))
 LOOKUP_WORDS = 32  # GLB words of TABLE's 256 entries
 # One byte per row / per PE, row by row; 8 per word.
-ROW_ID = Word("RowId", _fields("ifmap:4 filter:4"))
-COLUMN_ID = Word("ColumnId", _fields("ifmap:6 filter:2"))
+ROW_ID = Word("RowId", fields("ifmap:4 filter:4"))
+COLUMN_ID = Word("ColumnId", fields("ifmap:6 filter:2"))
 IDS_PER_WORD = 8
 # Column IDs of a PE that takes no part; tags never have them.
 NO_COLUMN = 63  # ifmap
@@ -255,10 +189,10 @@ class Axis(IntEnum):
 
 # A GLB word address is row_address + offset, modulo 2**16. The row address wraps: beyond ring_last, the last word of
 # the ring, ring_size is subtracted (ring_size 0: none).
-STREAM_ADDRESS = Word("StreamAddress", _fields("row_address:16 offset:16 ring_last:16 ring_size:16"))
+STREAM_ADDRESS = Word("StreamAddress", fields("row_address:16 offset:16 ring_last:16 ring_size:16"))
 # (y, x) is inside where 0 <= y < rows and 0 <= x < cols; both count modulo 2**13. A tag whose row and column bits, as
 # one number, reach tag_wrap (if not 0) has it subtracted from them; the half bit is added apart.
-STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:11"))
+STREAM_RANGE = Word("StreamRange", fields("y:s13 x:s13 rows:12 cols:12 tag_wrap:11"))
 # chunk: filters come in chunks, one for each iteration of level chunk_level. The level above it goes through inner
 # blocks, which use the same chunks again: its first iteration waits for each chunk, its last one frees them.
 # Two lanes hand on pairs of words, each from an even column on; level pair_level steps through those of a row, two
@@ -273,14 +207,14 @@ STREAM_RANGE = Word("StreamRange", _fields("y:s13 x:s13 rows:12 cols:12 tag_wrap
 # OFMAP_BLOCK_LEVEL counts blocks and level OFMAP_TILE_LEVEL tiles).
 STREAM_OPTIONS = Word(
     "StreamOptions",
-    _fields(
+    fields(
         "enable:1 chunk:1 chunk_level:3 pad:s8 odd_words:1 destination:2 "
         "half_by_set:1 last_strobe:8 pair_level:2 single:1 level_pairs:3 packed_pixels:1"
     ),
 )
 # last: iterations less one. stride: in GLB words, modulo 2**16.
-STREAM_LEVEL = Word("StreamLevel", _fields("last:14 stride:s16 step:s13 axis:2 tag:11"))
-TAG = Word("Tag", _fields("column:6 row:4 half:1"))
+STREAM_LEVEL = Word("StreamLevel", fields("last:14 stride:s16 step:s13 axis:2 tag:11"))
+TAG = Word("Tag", fields("column:6 row:4 half:1"))
 
 OFMAP_BLOCK_LEVEL = 3
 OFMAP_TILE_LEVEL = 5

@@ -18,6 +18,7 @@ from model.descriptor import Descriptor, StreamDescriptor
 from model.encoding import ErrorCode, Opcode, Stream
 from model.legality import broken_rule
 from model.passes import PassTrace, run_pass
+from model.word import Word
 
 
 class MachineError(ValueError):
@@ -245,7 +246,7 @@ def _expect(legal: object, address: int, reason: str) -> None:
         raise MachineError(ErrorCode.ILLEGAL_COMMAND, address, reason)
 
 
-def _unpack(format_: enc.Word, word: int, address: int) -> dict[str, int]:
+def _unpack(format_: Word, word: int, address: int) -> dict[str, int]:
     """The fields of a command word. Raises MachineError if a bit outside of them is set."""
     values = format_.unpack(word)
     _expect(format_.pack(**values) == word, address, "a bit without meaning is set")

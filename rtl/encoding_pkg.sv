@@ -67,7 +67,6 @@ package encoding_pkg;
     ErrorDescriptor = 4'd6
   } error_code_e;
 
-  localparam int unsigned WordBits = 64;
   localparam int unsigned TokenBits = 29;
   localparam int unsigned LookupWords = 32;
   localparam int unsigned IdsPerWord = 8;

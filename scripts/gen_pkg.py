@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from compiler.c import kernels  # noqa: E402
 from model import config, encoding  # noqa: E402
+from model.word import Word  # noqa: E402
 from runtime.simulator.sources import arguments, closure  # noqa: E402
 from scripts.gen_registers import registers_text  # noqa: E402
 from scripts.gen_rules import parameter_list, rules_text  # noqa: E402
@@ -52,7 +53,7 @@ def enum_text(kind: type[IntEnum], name: str, width: int, prefix: str) -> str:
     return f"  typedef enum logic [{width - 1}:0] {{\n{rows}\n  }} {name};\n"
 
 
-def struct_text(word: encoding.Word) -> str:
+def struct_text(word: Word) -> str:
     width = sum(field.width for field in word.fields)
     rows = "".join(
         f"    logic{' signed' if field.signed else ''}{f' [{field.width - 1}:0]' if field.width > 1 else ''}"

@@ -14,6 +14,7 @@ from compiler.assembly.lexer import Item, Statement
 from model import encoding as enc
 from model.encoding import ArrayMode, Axis, Destination, DrainMode, Operation, PoolMode, Stream
 from model.messages import unknown
+from model.word import WORD_BITS, Word
 
 MEMBERS: dict[tuple[str, str], type[IntEnum]] = {  # fields that are numbers of something with names
     (enc.ARRAY_SHAPE.name, "mode"): ArrayMode,
@@ -23,7 +24,7 @@ MEMBERS: dict[tuple[str, str], type[IntEnum]] = {  # fields that are numbers of 
     (enc.STREAM_OPTIONS.name, "destination"): Destination,
     (enc.STREAM_LEVEL.name, "axis"): Axis,
 }
-ID_BITS = enc.WORD_BITS // enc.IDS_PER_WORD
+ID_BITS = WORD_BITS // enc.IDS_PER_WORD
 _ANY = re.compile(r"word(\d+)")  # a place without a meaning
 
 
@@ -33,7 +34,7 @@ class Slot:
 
     index: int
     name: str
-    word: enc.Word
+    word: Word
     count: int = 1
 
     def text(self, value: int) -> str:
@@ -80,7 +81,7 @@ class Slot:
 @cache
 def slots() -> dict[int, Slot]:
     """The places with a meaning, by index."""
-    words = {name: value for name, value in vars(enc).items() if isinstance(value, enc.Word)}
+    words = {name: value for name, value in vars(enc).items() if isinstance(value, Word)}
     found = [Slot(getattr(enc, f"{name}_INDEX"), name.lower(), word)
              for name, word in words.items() if hasattr(enc, f"{name}_INDEX")]
     for name, word, first, last in (("row_ids", enc.ROW_ID, enc.ROW_IDS_INDEX, enc.COLUMN_IDS_INDEX),
@@ -126,8 +127,8 @@ def parse_word(statement: Statement, symbols: dict[str, int]) -> tuple[int, int]
 
 def _whole_word(item: Item) -> int:
     value = item.number()
-    if not 0 <= value < 1 << enc.WORD_BITS:
-        raise item.error(f"{item.text}: a word has {enc.WORD_BITS} bits")
+    if not 0 <= value < 1 << WORD_BITS:
+        raise item.error(f"{item.text}: a word has {WORD_BITS} bits")
     return value
 
 

@@ -22,8 +22,9 @@ from model import encoding as enc
 from model.config import MachineConfig
 from model.descriptor import Descriptor
 from model.encoding import glb_read_bytes, glb_write_bytes
+from model.word import WORD_BITS
 
-WORD_BYTES = enc.WORD_BITS // 8  # of a command
+WORD_BYTES = WORD_BITS // 8  # of a command
 DRAM_BYTES = 4 << 20  # of the simulated memory, the window of a run
 
 

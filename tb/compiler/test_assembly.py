@@ -22,6 +22,7 @@ from compiler.performance import performance
 from model import encoding as enc
 from model.config import MachineConfig
 from model.encoding import Stream
+from model.word import Word
 from runtime.networks import named_on_model
 from runtime.shipped import MODEL
 from tb.compiler.assembly_sources import TEN_LAYERS, Both, examples, fully_connected, mixed, ten_layers, write
@@ -48,7 +49,7 @@ def test_every_word_with_a_meaning_has_a_name() -> None:
     names = [slot.name for slot in slots().values()]
     assert len(names) == len(set(names)) and max(slots()) < enc.CONFIG_WORDS
     per_stream = 3 + enc.LEVELS
-    single = sum(name.endswith("_INDEX") and isinstance(getattr(enc, name.removesuffix("_INDEX"), None), enc.Word)
+    single = sum(name.endswith("_INDEX") and isinstance(getattr(enc, name.removesuffix("_INDEX"), None), Word)
                  for name in vars(enc))
     assert len(names) == single + enc.STREAMS_INDEX - enc.ROW_IDS_INDEX + len(Stream) * per_stream
 

@@ -16,6 +16,7 @@ from compiler.target.descriptors.separable import SeparablePass, separable_descr
 from model import encoding as enc
 from model.config import DEFAULT
 from model.machine import Machine
+from model.word import WORD_BITS
 
 GROUPS = 512  # channel groups of a pass: 4,096 channels, each group's filters a chunk
 PASSES = 79
@@ -89,7 +90,7 @@ def test_the_model_runs_them(listed: tuple[list[Command], np.ndarray]) -> None:
 
 def test_tokens_reach_as_far_as_addresses() -> None:
     """A list cannot have more words, and so events, than a token can name; the fields have no bit to spare."""
-    words = ADDRESS_SPACE // (enc.WORD_BITS // 8)
+    words = ADDRESS_SPACE // (WORD_BITS // 8)
     assert words <= 1 << enc.TOKEN_BITS
     last = (1 << enc.TOKEN_BITS) - 1
     for command in (Run(last, last), Transfer(True, 0, 0, 1, last, last)):

@@ -11,6 +11,7 @@ from model.config import DEFAULT
 from model.descriptor import Descriptor
 from model.encoding import Destination, Operation, Stream
 from model.legality import RULES, broken_rule
+from model.word import Word
 from tb.common import elementwise_layers, layers
 
 KINDS = ("fused", "pointwise", "depthwise", "convolution", "elementwise", "maxima")
@@ -29,7 +30,7 @@ def descriptor(kind: str) -> Descriptor:
     return layer.parts[0][0].descriptor
 
 
-def with_fields(descriptor: Descriptor, word: tuple[int, enc.Word], **fields: int) -> Descriptor:
+def with_fields(descriptor: Descriptor, word: tuple[int, Word], **fields: int) -> Descriptor:
     """Another one, of whose word so many fields differ."""
     index, format_ = word
     changed = Descriptor(descriptor.words)
@@ -128,7 +129,7 @@ def test_passes_are_legal(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "word", "fields", "message"), PLANTED)
-def test_nonsense_is_named(kind: str, word: tuple[int, enc.Word], fields: dict[str, int], message: str) -> None:
+def test_nonsense_is_named(kind: str, word: tuple[int, Word], fields: dict[str, int], message: str) -> None:
     assert broken_rule(DEFAULT, with_fields(descriptor(kind), word, **fields)) == message
 
 

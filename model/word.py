@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words of 64 bits and the fields that they are packed of."""
+
+from dataclasses import dataclass
+
+WORD_BITS = 64
+
+
+@dataclass(frozen=True)
+class Field:
+    """`width` bits of a word, two's complement where `signed`."""
+
+    name: str
+    width: int
+    signed: bool = False
+
+
+@dataclass(frozen=True)
+class Word:
+    """A 64-bit word: fields packed from bit 0 upwards, unused bits zero."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    def __post_init__(self) -> None:
+        if sum(field.width for field in self.fields) > WORD_BITS:
+            raise ValueError(f"{self.name} has more than {WORD_BITS} bits")
+
+    def largest(self, name: str) -> int:
+        """The largest value of a field."""
+        field = next(field for field in self.fields if field.name == name)
+        return (1 << field.width - field.signed) - 1
+
+    def pack(self, **values: int) -> int:
+        """The word with the given field values; fields not given are zero.
+
+        Raises ValueError for an unknown field or a value that does not fit.
+        """
+        word, position = 0, 0
+        for field in self.fields:
+            value = int(values.pop(field.name, 0))
+            low, high = (
+                (-(1 << (field.width - 1)), (1 << (field.width - 1)) - 1)
+                if field.signed
+                else (0, (1 << field.width) - 1)
+            )
+            if not low <= value <= high:
+                raise ValueError(f"{self.name}.{field.name} = {value}: must be in {low} to {high}")
+            word |= (value & ((1 << field.width) - 1)) << position
+            position += field.width
+        if values:
+            raise ValueError(f"{self.name} has no field {', '.join(values)}")
+        return word
+
+    def unpack(self, word: int) -> dict[str, int]:
+        """The field values of a packed word."""
+        values, position = {}, 0
+        for field in self.fields:
+            value = (word >> position) & ((1 << field.width) - 1)
+            if field.signed and value >> (field.width - 1):
+                value -= 1 << field.width
+            values[field.name] = value
+            position += field.width
+        return values
+
+
+def fields(text: str) -> tuple[Field, ...]:
+    """Fields from "name:width" (unsigned) or "name:sWIDTH" (signed), separated by blanks."""
+    pairs = (item.split(":") for item in text.split())
+    return tuple(Field(name, int(width.lstrip("s")), width[0] == "s") for name, width in pairs)
