@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.cases.passes import Case
+from compiler.cases.case import Case
 from compiler.command_line import file_name, whole_number
 from compiler.files import check_folder, writing
 from model.config import MachineConfig

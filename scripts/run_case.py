@@ -34,8 +34,8 @@ import sys
 
 import numpy as np
 
+from compiler.cases.case import LayerPass
 from compiler.cases.file import load, parts
-from compiler.cases.passes import LayerPass
 from compiler.command_line import file_name
 from compiler.files import check_file, whole_file
 from model.config import DEFAULT, MachineConfig

@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from compiler.arrays import read_npz
-from compiler.cases.passes import GlbOverflow, LayerPass, convolution_cases, fused_cases
+from compiler.cases.case import Finish, GlbOverflow, Ifmap, LayerPass
+from compiler.cases.convolution import convolution_cases
+from compiler.cases.separable import Depthwise, fused_cases
 from compiler.ir.layer import Output, Table, Window, output_size
 from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import NO_FILTER_COLUMN
@@ -64,16 +66,8 @@ def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[LayerPass]:
     try:
         if case.fused:
             middle, pointwise = case.fused
-            found = fused_cases(
-                case.ifmap,
-                case.window,
-                case.zero_point,
-                case.filters[:, 0],
-                middle,
-                pointwise,
-                case.ipsum,
-                machine,
-            )
+            found = fused_cases(Ifmap(case.ifmap, case.zero_point), case.window, Depthwise(case.filters[:, 0], middle),
+                                pointwise, case.ipsum, machine)
         else:
             found = _convolution(case, machine)
     except GlbOverflow as error:
@@ -92,10 +86,8 @@ def _convolution(case: CaseFile, machine: MachineConfig) -> list[LayerPass]:
     choices = [case.mapping] if case.mapping else list(default_mappings(case, machine))
     for mapping in choices:
         try:
-            return convolution_cases(
-                case.ifmap, case.filters, case.window, mapping, case.zero_point, case.ipsum, machine,
-                packed=len(case.ifmap) <= mapping["q"],
-            )
+            ifmap = Ifmap(case.ifmap, case.zero_point, packed=len(case.ifmap) <= mapping["q"])
+            return convolution_cases(ifmap, case.filters, case.window, mapping, Finish(case.ipsum), machine)
         except GlbOverflow:
             if mapping is choices[-1]:
                 raise

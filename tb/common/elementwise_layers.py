@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from compiler.cases.passes import Allocator, Case
+from compiler.cases.case import Allocator, Case
 from compiler.ir.feature_map import FeatureMap, word_groups
 from compiler.ir.layer import Window, output_size
 from compiler.ir.word_operation import AS_IS, INT8, WordOperation, average_factor

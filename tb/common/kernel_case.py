@@ -3,7 +3,8 @@
 
 import numpy as np
 
-from compiler.cases.passes import Allocator, Case, block_places, place_filters, place_map, place_ofmap, tile_of
+from compiler.cases.case import Allocator, Case, Ifmap, place_map, place_ofmap
+from compiler.cases.separable import block_places, place_filters, tile_of
 from compiler.ir.layer import Table, Window, output_size
 from compiler.target.blocks import Blocks
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
@@ -12,19 +13,19 @@ from model.config import DEFAULT, MachineConfig
 from model.operators.quantization import stored_zero_point
 
 
-def kernel_case(ifmap: np.ndarray, window: Window, zero_point: int, filters: np.ndarray, output: Table,
-                blocks: Blocks, machine: MachineConfig = DEFAULT) -> Case:
+def kernel_case(ifmap: Ifmap, window: Window, filters: np.ndarray, output: Table, blocks: Blocks,
+                machine: MachineConfig = DEFAULT) -> Case:
     """A convolution as pointwise work, with its int8 ofmap.
 
-    ifmap int8 [C, H, W]; filters [M, C, R, S], int8 or int16 of a range of at most 255, with table `output`.
+    filters [M, C, R, S], int8 or int16 of a range of at most 255, with table `output`.
     """
     height, width = output_size(ifmap.shape[1:], window)
     memory = Allocator(machine.glb_words)
-    placed = place_map(memory, ifmap.transpose(1, 2, 0))
+    placed = place_map(memory, ifmap.values.transpose(1, 2, 0))
     packed = place_filters(memory, tap_channels(filters.transpose(0, 2, 3, 1)), output,
                            tile_of(len(filters), blocks.pixels, machine))
     ofmap = place_ofmap(memory, height, width, packed.blocks * packed.tiles)
-    p = SeparablePass(placed, ofmap, window, blocks, zero_point, output.output, packed, by_taps=True,
+    p = SeparablePass(placed, ofmap, window, blocks, ifmap.zero_point, output.output, packed, by_taps=True,
                       filter_zero_point=stored_zero_point(filters))
     descriptor = separable_descriptor(machine, p)
     shape = len(filters), height, width

@@ -2,11 +2,14 @@
 """Random layers as single-pass cases, drawn from one generator, with what they must compute according
 to the operators of the golden model."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cases.passes import Addition, Case, convolution_cases, separable_case
+from compiler.cases.case import Addition, Case, Finish, Ifmap
+from compiler.cases.convolution import convolution_cases
+from compiler.cases.separable import ANY, Depthwise, Tiling, separable_case
 from compiler.ir.layer import Output, Table, Window, output_size
 from compiler.target.blocks import Blocks
 from model.config import DEFAULT, MachineConfig
@@ -17,6 +20,7 @@ from model.operators.pooling import max_pool2d
 from tb.common.kernel_case import kernel_case
 
 OFFSET = -128
+SAME = Window((3, 3), pads=(1, 1, 1, 1))
 
 
 @dataclass(frozen=True)
@@ -52,32 +56,32 @@ def filter_values(rng: np.random.Generator, *shape: int, unsigned: float = 0.4) 
     return (stored - zero_point).astype(np.int16)
 
 
-def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, kernel: int = 3,
-                stride: int = 1, pads: tuple[int, int, int, int] = (1, 1, 1, 1),
-                machine: MachineConfig = DEFAULT, extra: int = 1, with_ipsum: bool = True,
-                with_ofmap: bool = False, with_addition: bool = False, packed: bool = False) -> Layer:
+def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, window: Window = SAME,
+                machine: MachineConfig = DEFAULT, extra: int = 1, has: Set[str] = frozenset({"ipsum"})) -> Layer:
     """A convolution with a given mapping e, p, q, r, t, larger than one pass by `extra` in C, M and E.
 
-    width: F, output columns. with_addition: to the ofmap. packed: the ifmap, of so few channels.
+    width: F, output columns. window: with the same kernel and stride both ways. has: "ipsum", "ofmap", "addition" to
+    that, and "packed", an ifmap of so few channels.
     """
-    window = Window((kernel, kernel), (stride, stride), pads)
+    (kernel, _), (stride, _), pads = window.kernel, window.stride, window.pads
     channels = 3 * mapping["q"] * mapping["r"] + extra
-    if packed:
+    if "packed" in has:
         channels = int(rng.integers(1, mapping["q"] + 1))
     filters = 2 * mapping["p"] * mapping["t"] + extra
     height = 2 * mapping["e"] + extra
     rows = (height - 1) * stride + kernel - pads[0] - pads[1]
     cols = (width - 1) * stride + kernel - pads[2] - pads[3]
     ifmap, weights = int8(rng, channels, rows, cols), filter_values(rng, filters, channels, kernel, kernel)
-    ipsum = rng.integers(-(2**24), 2**24, (filters, height, width)).astype(np.int32) if with_ipsum else None
+    ipsum = rng.integers(-(2**24), 2**24, (filters, height, width)).astype(np.int32) if "ipsum" in has else None
     zero_point = int(rng.integers(-127, 128))
-    output = table(rng, filters, channels * kernel * kernel, spread=2**24 if with_ipsum else 0) if with_ofmap else None
-    other = addition(rng, height, width, filters) if with_addition else None
-    parts = convolution_cases(ifmap, weights, window, mapping, zero_point, ipsum, machine, output, other, packed)
+    spread = 2**24 if "ipsum" in has else 0
+    output = table(rng, filters, channels * window.taps, spread) if "ofmap" in has else None
+    finish = Finish(ipsum, output, addition=addition(rng, height, width, filters) if "addition" in has else None)
+    parts = convolution_cases(Ifmap(ifmap, zero_point, "packed" in has), weights, window, mapping, finish, machine)
     sums = conv2d_sums(ifmap.transpose(1, 2, 0), weights.transpose(0, 2, 3, 1), stride, pads, zero_point)
     sums = sums.transpose(2, 0, 1)
     sums = sums if ipsum is None else sums + ipsum
-    return Layer(parts, sums, finished(sums, output, False, other) if output else None)
+    return Layer(parts, sums, finished(sums, finish) if output else None)
 
 
 def table(rng: np.random.Generator, channels: int, terms: int, spread: int = 0) -> Table:
@@ -108,7 +112,7 @@ def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[i
     ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
     weights = filter_values(rng, filters, channels, *window.kernel)
     output = table(rng, filters, channels * window.taps)
-    case = kernel_case(ifmap, window, zero_point, weights, output, blocks, machine)
+    case = kernel_case(Ifmap(ifmap, zero_point), window, weights, output, blocks, machine)
     seen, pad = raw(ifmap.transpose(1, 2, 0), zero_point)
     spread = np.zeros((filters, *window.span, channels), weights.dtype)  # the taps with zeros between
     spread[:, :: window.dilation[0], :: window.dilation[1]] = weights.transpose(0, 2, 3, 1)
@@ -126,47 +130,46 @@ def addition(rng: np.random.Generator, rows: int, cols: int, channels: int) -> A
     return Addition(int8(rng, rows, cols, channels), add_parameters(*tensors, activation))
 
 
-def finished(sums: np.ndarray, output: Table, maxima: bool, other: Addition | None) -> np.ndarray:
+def finished(sums: np.ndarray, finish: Finish) -> np.ndarray:
     """Sums int32 [M, E, F] as the operators finish them: int8 [rows, cols, M]."""
-    values = requantize(sums.transpose(1, 2, 0), output)
-    if maxima:
+    values, other = requantize(sums.transpose(1, 2, 0), finish.output), finish.addition
+    if finish.maxima:
         values = max_pool2d(values, 2, 2)
     return add(values, other.values, other.parameters) if other else values
 
 
-def separable(rng: np.random.Generator, kind: str, channels: int, filters: int, rows: int, cols: int,
-              stride: int = 1, pads: tuple[int, int, int, int] = (1, 1, 1, 1), kernel: int = 3,
-              blocks: Blocks | None = None, tile: int | None = None,
-              machine: MachineConfig = DEFAULT, with_ipsum: bool = False, maxima: bool = False,
-              with_addition: bool = False) -> Layer:
-    """kind: "fused", "depthwise" or "pointwise"; a depthwise one has neither ipsum nor maxima."""
+def separable(rng: np.random.Generator, kind: str, shape: tuple[int, int, int, int], window: Window = SAME,
+              machine: MachineConfig = DEFAULT, tiling: Tiling = ANY, has: Set[str] = frozenset()) -> Layer:
+    """kind: "fused", "depthwise" or "pointwise"; shape: C, M, H, W; window: of the depthwise work, with the same stride
+    both ways; has: "ipsum", "maxima", "addition", a depthwise one at most the last."""
+    channels, filters, rows, cols = shape
     ifmap, zero_point = int8(rng, channels, rows, cols), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
-    window = Window((kernel, kernel), (stride, stride), pads)
-    depthwise = filter_values(rng, channels, kernel, kernel) if kind != "pointwise" else None
+    depthwise = filter_values(rng, channels, *window.kernel) if kind != "pointwise" else None
     pointwise = filter_values(rng, filters, channels) if kind != "depthwise" else None
-    middle = table(rng, channels, kernel * kernel)
-    output = table(rng, filters, channels, spread=2**20 if with_ipsum else 0)
+    middle = table(rng, channels, window.taps)
+    output = table(rng, filters, channels, spread=2**20 if "ipsum" in has else 0)
     height, width = output_size((rows, cols), window if depthwise is not None else Window())
     ipsum, other = None, None
-    if with_ipsum:
+    if "ipsum" in has:
         ipsum = rng.integers(-(2**20), 2**20, (filters, height, width)).astype(np.int32)
-    if with_addition:
-        size = (height // 2, width // 2) if maxima else (height, width)
+    if "addition" in has:
+        size = (height // 2, width // 2) if "maxima" in has else (height, width)
         other = addition(rng, *size, channels if pointwise is None else filters)
-    case = separable_case(ifmap, window, zero_point, depthwise, middle, pointwise, output, blocks, tile, machine,
-                          ipsum, maxima, other)
+    finish = Finish(ipsum, output, "maxima" in has, other)
+    case = separable_case(Ifmap(ifmap, zero_point), window, None if depthwise is None else Depthwise(depthwise, middle),
+                          pointwise, finish, machine, tiling)
 
     values, sums = ifmap.transpose(1, 2, 0), None
     if depthwise is not None:
         seen, pad = raw(values, zero_point)
         taps = depthwise.transpose(1, 2, 0)
-        values = requantize(depthwise_conv2d_sums(seen, taps, stride, pads, pad), middle)
+        values = requantize(depthwise_conv2d_sums(seen, taps, window.stride[0], window.pads, pad), middle)
         zero_point = middle.output.zero_point
     if pointwise is not None:
         seen, _ = raw(values, zero_point)
         sums = conv2d_sums(seen, pointwise[:, None, None, :]).transpose(2, 0, 1)
         sums = sums if ipsum is None else sums + ipsum
-        values = finished(sums, output, maxima, other)
+        values = finished(sums, finish)
     elif other:
         values = add(values, other.values, other.parameters)
     return Layer([(case, slice(0, case.shape[0]), slice(0, case.shape[1]))], sums, values)

@@ -7,7 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from compiler.cases.passes import GlbOverflow, pointwise_blocks
+from compiler.cases.case import GlbOverflow
+from compiler.cases.separable import Tiling, pointwise_blocks
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Window, output_size
 from compiler.target.blocks import Blocks
@@ -57,7 +58,8 @@ def draw(rng: np.random.Generator, kind: str, machine: MachineConfig) -> tuple[L
     if kind == "standard":
         case = dict(STANDARD[rng.integers(len(STANDARD))])
         width, packed = case.pop("width"), bool(rng.random() < SHARE)
-        return convolution(rng, case, width, machine=machine, packed=packed), f"{case} packed={packed}"
+        has = {"ipsum", *(["packed"] if packed else [])}
+        return convolution(rng, case, width, machine=machine, has=has), f"{case} packed={packed}"
     finish = kind if kind in FINISHES else ""
     if finish == "fold":
         kind = "convolution"
@@ -144,9 +146,12 @@ def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scal
         most = min(most, most_filters(machine, blocks.pixels))  # in one tile
     filters = _filters(rng, min(149 * scale, most))
     about = f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} pads={pads} F={blocks.pixels} {_names(has)}"
-    layer = separable(rng, kind, channels, filters, rows, cols, stride, pads, 3, blocks, None, machine,
-                      has.get("ipsum", False), has.get("maxima", False), has["addition"])
-    return layer, about
+    window = Window((3, 3), (stride, stride), pads)
+    return separable(rng, kind, (channels, filters, rows, cols), window, machine, Tiling(blocks), _those(has)), about
+
+
+def _those(has: dict[str, bool]) -> set[str]:
+    return {name for name, there in has.items() if there}
 
 
 def _names(has: dict[str, bool]) -> str:
@@ -169,10 +174,9 @@ def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, sc
     width = _up_to(rng, min(24 * scale, MOST_CYCLES * machine.total_multipliers / passes))
     if (width - 1) * stride + kernel <= pads[2] + pads[3] or (2 * mapping["e"]) * stride <= pads[0] + pads[1]:
         pads = (0, 0, 0, 0)
-    extra, with_addition = int(rng.integers(0, 3)), has.get("addition", False)
-    layer = convolution(rng, mapping, width, kernel, stride, pads, machine, extra, has["ipsum"], with_ofmap,
-                        with_addition, packed)
     has |= {"packed": packed, "ofmap": with_ofmap}
+    window, extra = Window((kernel, kernel), (stride, stride), pads), int(rng.integers(0, 3))
+    layer = convolution(rng, mapping, width, window, machine, extra, _those(has))
     about = f"convolution {mapping} F={width} R={kernel} U={stride} pads={pads} {_names(has)}"
     return layer, about
 

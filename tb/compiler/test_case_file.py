@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 
+from compiler.cases.case import LayerPass
 from compiler.cases.file import BadCase, load, parts
-from compiler.cases.passes import LayerPass
 from model.config import DEFAULT
 from model.passes import run_pass
 from tb.scripts import case_files

@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.cases.passes import GlbOverflow, convolution_case, pointwise_blocks
+from compiler.cases.case import GlbOverflow, Ifmap
+from compiler.cases.convolution import convolution_case
+from compiler.cases.separable import Tiling, pointwise_blocks
 from compiler.ir.layer import Window
 from model.config import DEFAULT, MachineConfig
 from model.descriptor import Descriptor
@@ -73,10 +75,10 @@ def test_convolutions(mapping: dict[str, int], packed: bool, seed: int) -> None:
             < 1
         ):
             continue
-        layer = layers.convolution(
-            rng, mapping, width, kernel, stride, pads, extra=extra, with_ipsum=bool(rng.integers(2)), packed=packed,
-            with_ofmap=makes_words and bool(rng.integers(2)),
-        )
+        has = {name for name, there in (("ipsum", rng.integers(2)), ("packed", packed),
+                                        ("ofmap", makes_words and rng.integers(2))) if there}
+        window = Window((kernel, kernel), (stride, stride), pads)
+        layer = layers.convolution(rng, mapping, width, window, extra=extra, has=has)
         check(
             layer, DEFAULT, f"{mapping} F={width} R={kernel} U={stride} pads={pads} extra={extra}"
         )
@@ -102,9 +104,8 @@ def test_separable_layers(kind: str, size: str, seed: int) -> None:
             if kind != "pointwise"
             else (0, 0, 0, 0)
         )
-        layer = layers.separable(
-            rng, kind, channels, filters, rows, cols, stride, pads, kernel, machine=machine
-        )
+        window = Window((kernel, kernel), (stride, stride), pads)
+        layer = layers.separable(rng, kind, (channels, filters, rows, cols), window, machine)
         check(
             layer, machine, f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} {pads}"
         )
@@ -120,15 +121,14 @@ def test_inner_blocks_and_filter_tiles(kind: str, seed: int) -> None:
         pads = (1, 1, 1, 1) if kind == "fused" else (0, 0, 0, 0)
         blocks = pointwise_blocks(5, cols, DEFAULT)
         blocks = replace(blocks, inner=inner, along=-(-cols // (blocks.width * inner)))
-        layer = layers.separable(
-            rng, kind, 20, 2 * tile + 3, 5, cols, pads=pads, blocks=blocks, tile=tile
-        )
+        window = Window((3, 3), pads=pads)
+        layer = layers.separable(rng, kind, (20, 2 * tile + 3, 5, cols), window, tiling=Tiling(blocks, tile))
         check(layer, DEFAULT, f"{kind} W={cols} inner={inner} tile={tile}")
 
 
 def test_words_hold_what_was_set() -> None:
     """Reading a descriptor back gives the same words."""
-    layer = layers.separable(np.random.default_rng(1), "fused", 20, 30, 6, 7)
+    layer = layers.separable(np.random.default_rng(1), "fused", (20, 30, 6, 7))
     before, after = layer.parts[0][0].descriptor, Descriptor()
     after.set_ids(*before.ids(6, 8))
     for index in range(8):
@@ -149,11 +149,11 @@ def test_words_hold_what_was_set() -> None:
 def test_mappings_that_do_not_fit(mapping: dict[str, int], kernel: int, message: str) -> None:
     ifmap, filters = np.zeros((8, 10, 10), np.int8), np.zeros((16, 8, kernel, kernel), np.int8)
     with pytest.raises(ValueError) as error:
-        convolution_case(ifmap, filters, Window((kernel, kernel)), mapping)
+        convolution_case(Ifmap(ifmap), filters, Window((kernel, kernel)), mapping)
     assert str(error.value) == message
 
 
 def test_case_larger_than_the_glb() -> None:
     ifmap, filters = np.zeros((64, 40, 40), np.int8), np.zeros((8, 64, 3, 3), np.int8)
     with pytest.raises(GlbOverflow, match="GLB: needs 102400 bytes, has 65536"):
-        convolution_case(ifmap, filters, Window((3, 3)), MAPPINGS[0])
+        convolution_case(Ifmap(ifmap), filters, Window((3, 3)), MAPPINGS[0])

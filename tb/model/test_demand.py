@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from compiler.cases.passes import separable_case
+from compiler.cases.case import Finish, Ifmap
+from compiler.cases.separable import separable_case
 from compiler.ir.layer import Output, Table, Window
 from model.array import unpack_tables
 from model.config import DEFAULT
@@ -20,8 +21,8 @@ def pointwise() -> tuple[np.ndarray, Descriptor]:
     """8 pixels of 8 channels in a row, 8 filters: the GLB and the descriptor."""
     rng = np.random.default_rng(0)
     table = Table(np.zeros(8, np.int32), np.full(8, 1 << 30, np.int32), np.zeros(8, np.int8), Output())
-    case = separable_case(rng.integers(-128, 128, (8, 1, 8)).astype(np.int8), Window(), 0, None, None,
-                          rng.integers(-128, 128, (8, 8)).astype(np.int8), table)
+    case = separable_case(Ifmap(rng.integers(-128, 128, (8, 1, 8)).astype(np.int8)), Window(), None,
+                          rng.integers(-128, 128, (8, 8)).astype(np.int8), Finish(output=table))
     return case.glb, case.descriptor
 
 

@@ -26,7 +26,8 @@ def descriptor(kind: str) -> Descriptor:
         layer = layers.convolution(rng, dict(e=8, p=4, q=4, r=1, t=2), 8)
     else:
         maxima = kind == "maxima"
-        layer = layers.separable(rng, "fused" if maxima else kind, 20, 30, 6, 8 if maxima else 7, maxima=maxima)
+        layer = layers.separable(rng, "fused" if maxima else kind, (20, 30, 6, 8 if maxima else 7),
+                                 has={"maxima"} if maxima else set())
     return layer.parts[0][0].descriptor
 
 

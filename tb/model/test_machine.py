@@ -126,7 +126,7 @@ def test_tokens_that_never_come(command: Command) -> None:
 
 
 def test_stream_beyond_the_glb() -> None:
-    layer = layers.separable(np.random.default_rng(1), "pointwise", 8, 8, 2, 2)
+    layer = layers.separable(np.random.default_rng(1), "pointwise", (8, 8, 2, 2))
     descriptor = layer.parts[0][0].descriptor
     stream = descriptor.stream(enc.Stream.IFMAP)
     descriptor.set_stream(enc.Stream.IFMAP, replace(stream, address={"row_address": 8191}))

@@ -11,7 +11,7 @@ import importlib
 import cocotb
 import numpy as np
 
-from compiler.cases.passes import Case
+from compiler.cases.case import Case
 from model.descriptor import Descriptor
 from model.passes import run_pass
 from tb.common.bench import Testbench

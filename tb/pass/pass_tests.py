@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge, SimTimeoutError, with_timeout
 
-from compiler.cases.passes import Case
+from compiler.cases.case import Case
 from model.config import WORD_CHANNELS, MachineConfig
 from model.descriptor import Descriptor
 from model.passes import run_pass

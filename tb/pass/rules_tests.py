@@ -28,9 +28,10 @@ MUTANTS = 3000
 
 def legal(rng: np.random.Generator, machine: MachineConfig) -> list[Descriptor]:
     """Descriptors of passes of every kind that the machine has."""
-    draws = [partial(layers.separable, rng, kind, 20, 30, 6, 7, machine=machine)
+    draws = [partial(layers.separable, rng, kind, (20, 30, 6, 7), machine=machine)
              for kind in ("fused", "pointwise", "depthwise")]
-    draws += [partial(layers.convolution, rng, dict(e=e, p=4, q=4, r=r, t=t), 8, machine=machine, packed=packed)
+    draws += [partial(layers.convolution, rng, dict(e=e, p=4, q=4, r=r, t=t), 8, machine=machine,
+                      has={"ipsum", *(["packed"] if packed else [])})
               for e, r, t, packed in ((8, 1, 2, False), (8, 2, 1, False), (2, 1, 1, False), (8, 1, 2, True))]
     draws += [lambda name=name: elementwise_layers.operated(rng, name, layers.int8(rng, 3, 4, 16), machine)[0]
               for name in operations.ALL]

@@ -9,7 +9,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import First, RisingEdge, SimTimeoutError, with_timeout
 
-from compiler.cases.passes import Case
+from compiler.cases.case import Case
 from model import encoding as enc
 from model import streams
 from model.config import SET_ROWS, MachineConfig

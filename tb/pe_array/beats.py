@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.cases.passes import Case
+from compiler.cases.case import Case
 from model import encoding as enc
 from model import streams
 from model.array import drain_beats

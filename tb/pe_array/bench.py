@@ -46,13 +46,13 @@ _KERNELS = (
 )
 _RAGGED = (
     _convolution(5, 7, 3, 3, 1, 2, extra=2),
-    _convolution(11, 5, 2, 1, 2, 1, extra=1, with_ipsum=False),
+    _convolution(11, 5, 2, 1, 2, 1, extra=1, has=()),
     _convolution(1, 3, 4, 2, 1, 4, extra=2),
     _convolution(7, 16, 3, 2, 1, 1, extra=2),
     _convolution(17, 6, 8, 4, 1, 2, extra=3),
 )
 _IDLE = (
-    _convolution(6, 3, 4, 4, 1, 1, with_ipsum=False),
+    _convolution(6, 3, 4, 4, 1, 1, has=()),
     _convolution(6, 5, 4, 4, 2, 1),
     _layer("fused", rows=2, cols=3),
     _layer("pointwise", rows=1, cols=5),

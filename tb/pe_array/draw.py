@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.cases.passes import pointwise_blocks
+from compiler.cases.separable import Tiling, pointwise_blocks
 from compiler.ir.layer import Window, output_size
 from model.config import MachineConfig
 from tb.common import layers
@@ -47,7 +47,8 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
         inner = 1  # blocks begin at even columns: a map of one column has one
     blocks = replace(blocks, inner=inner, along=-(-blocks.along // inner))
     about = f"{kind} {shape} U={stride} pads {pads} inner {inner}"
-    return about, layers.separable(rng, kind, stride=stride, pads=pads, blocks=blocks, machine=machine, **shape)
+    window = Window((3, 3), (stride, stride), pads)
+    return about, layers.separable(rng, kind, tuple(shape.values()), window, machine, Tiling(blocks))
 
 
 def convolution(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tuple[str, layers.Layer]:
@@ -56,5 +57,6 @@ def convolution(rng: np.random.Generator, options: dict, machine: MachineConfig)
     width = options.pop("width")
     pads = tuple(options.pop("pads", (1, 1, 1, 1) if kernel == 3 else (0, 0, 0, 0)))
     extra = options.pop("extra", 1)
-    layer = layers.convolution(rng, mapping, width, kernel, stride, pads, machine, extra, **options)
+    window = Window((kernel, kernel), (stride, stride), pads)
+    layer = layers.convolution(rng, mapping, width, window, machine, extra, **options)
     return f"convolution {mapping} F={width} R={kernel} U={stride} pads {pads}", layer

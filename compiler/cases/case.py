@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Single-pass cases: anyone's tensors as a GLB image and a pass descriptor, and the way back from the
+sums that leave the array to a tensor."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from compiler.ir.feature_map import FeatureMap
+from compiler.ir.layer import Table, Window, WordOperation
+from compiler.target.descriptors.elementwise import set_operation
+from compiler.target.descriptors.streams import ring_of
+from model import encoding as enc
+from model.descriptor import Descriptor, StreamDescriptor
+from model.encoding import Operation, Stream
+from model.operators.elementwise import AddParameters
+from model.operators.quantization import Requantization
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pass ready to run.
+
+    glb         uint64, from word 0 on
+    descriptor  of the pass
+    places      int [tiles of the pass, sums of a column, cols, 3]: (m, y, x) of each sum that leaves; -1: none
+    shape       (M, E, F) of the sums
+    ofmap       where the int8 ofmap is written, if it is
+    """
+
+    glb: np.ndarray
+    descriptor: Descriptor
+    places: np.ndarray
+    shape: tuple[int, int, int]
+    ofmap: FeatureMap | None = None
+
+    def gather(self, sums: np.ndarray) -> np.ndarray:
+        """Sums in drain order, int32 [tiles, sums of a column, cols] -> int32 [M, E, F]."""
+        out = np.zeros(self.shape, np.int32)
+        used = self.places[..., 0] >= 0
+        m, y, x = self.places[used].T
+        out[m, y, x] = sums[used]
+        return out
+
+    def signed(self) -> "Case":
+        """The case with activations multiplied as signed values, whatever their zero points."""
+        descriptor = Descriptor(self.descriptor.words)
+        shape = {**descriptor.shape, "ifmap_offset": 0, "word_offset": 0}
+        descriptor.set(enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, **shape)
+        return replace(self, descriptor=descriptor)
+
+
+LayerPass = tuple[Case, slice, slice]  # of a layer: a pass, its filters (M), its output rows (E)
+
+
+@dataclass(frozen=True)
+class Ifmap:
+    """int8 [C, H, W], and its zero point, with which it is padded. packed: of at most q channels, so many in a word's
+    half."""
+
+    values: np.ndarray
+    zero_point: int = 0
+    packed: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.values.shape
+
+
+@dataclass(frozen=True)
+class Addition:
+    """A residual addition to an ofmap: int8 [rows, cols, C] of the second addend, and how both are scaled."""
+
+    values: np.ndarray
+    parameters: AddParameters
+
+    def of(self, filters: slice, rows: slice) -> "Addition":
+        return Addition(self.values[rows, :, filters], self.parameters)
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What is done with the sums of a layer, int32 [M, E, F]; by default they are looked at where they leave the array.
+
+    ipsum     int32 [M, E, F] that they start with
+    output    makes an int8 ofmap of them
+    maxima    of 2 x 2 pixels of that
+    addition  to what comes of it
+    """
+
+    ipsum: np.ndarray | None = None
+    output: Table | None = None
+    maxima: bool = False
+    addition: Addition | None = None
+
+    @property
+    def one_pixel(self) -> bool:
+        """Sums come one by one, not those of two pixels side by side."""
+        return self.ipsum is not None or self.addition is not None
+
+    def of(self, filters: slice, rows: slice) -> "Finish":
+        """Of a part of a layer, where no maxima are taken."""
+        ipsum = None if self.ipsum is None else self.ipsum[filters, rows]
+        addition = self.addition and self.addition.of(filters, rows)
+        return Finish(ipsum, self.output and self.output.of(filters), addition=addition)
+
+
+SUMS = Finish()
+
+
+class GlbOverflow(ValueError):
+    """A case needs more of the GLB than there is."""
+
+
+class Allocator:
+    """Places arrays of GLB words one behind the other, `limit` words at most."""
+
+    def __init__(self, limit: int) -> None:
+        self.words, self.limit = np.zeros(0, np.uint64), limit
+
+    def place(self, values: np.ndarray) -> int:
+        """Appends values (uint64) at an even address and returns it."""
+        if len(self.words) % 2:
+            self.words = np.append(self.words, np.uint64(0))
+        address = len(self.words)
+        self.words = np.concatenate([self.words, values.ravel().astype(np.uint64)])
+        if len(self.words) > self.limit:
+            raise GlbOverflow(f"GLB: needs {len(self.words) * 8} bytes, has {self.limit * 8}")
+        return address
+
+
+def place_map(memory: Allocator, values: np.ndarray, q: int = 4, packed: bool = False) -> FeatureMap:
+    """int8 [H, W, C] -> a feature map in the image."""
+    rows, cols, channels = values.shape
+    empty = FeatureMap(rows, cols, -(-channels // (2 * q)), 0, rows, packed=packed)
+    return replace(empty, address=memory.place(empty.pack(values, q)))
+
+
+def place_ofmap(memory: Allocator, rows: int, cols: int, groups: int) -> FeatureMap:
+    """Room for an ofmap."""
+    empty = FeatureMap(rows, cols, groups, 0, rows)
+    return replace(empty, address=memory.place(np.zeros(empty.words, np.uint64)))
+
+
+def last_channels(count: int, groups: int) -> int:
+    """Channels of the last of so many groups, which padding may fill, of so many filters."""
+    return (count - 1) % 8 + 1 if groups == -(-count // 8) else 8
+
+
+def set_addition(descriptor: Descriptor, memory: Allocator, ofmap: FeatureMap, addition: Addition) -> None:
+    """Adds to the words of a pass those of a map that lies as its ofmap does."""
+    packed = ofmap.pack(addition.values)
+    residual = replace(ofmap, address=memory.place(packed))
+    words = descriptor.stream(Stream.OFMAP)
+    address = words.address | {"row_address": residual.row_address(words.range["y"]), **ring_of(residual)}
+    descriptor.set_stream(Stream.RESIDUAL, StreamDescriptor(address, words.range, {}, words.levels))
+    first, second, result = addition.parameters.first, addition.parameters.second, addition.parameters.output
+
+    def scaling(item: Requantization) -> dict[str, int]:
+        return {"multiplier": int(item.multiplier), "right_shift": -int(item.shift), "zero_point": item.zero_point}
+
+    set_operation(descriptor, WordOperation(Operation.ADD, scaling(first), scaling(second), {
+        "multiplier": int(result.multiplier), "shift": int(result.shift), "zero_point": result.zero_point,
+        "act_min": result.minimum, "act_max": result.maximum}))
+
+
+def pack_ipsum(ipsum: np.ndarray, places: np.ndarray, descriptor: Descriptor) -> np.ndarray:
+    """int32 [M, E, F] -> uint64, two columns a word, in drain order."""
+    columns = descriptor.drain["columns"]
+    even = np.pad(places[:, :, :columns], ((0, 0), (0, 0), (0, columns % 2), (0, 0)), constant_values=-1)
+    m, y, x = np.moveaxis(even, -1, 0)
+    values = np.where(m >= 0, ipsum[m, y, x], 0).astype(np.int32)
+    return np.ascontiguousarray(values).view(np.uint64)
+
+
+def split(build: Callable[[slice, slice], Case], m: slice, rows: slice,
+           steps: tuple[int, int]) -> list[LayerPass]:
+    """build(filters, output rows), in halves until they fit the GLB: rows, then filters.
+
+    steps: (filters, rows) that stay together.
+    """
+    try:
+        return [(build(m, rows), m, rows)]
+    except GlbOverflow:
+        if halves := _halves(rows, steps[1]):
+            return [part for half in halves for part in split(build, m, half, steps)]
+        if halves := _halves(m, steps[0]):
+            return [part for half in halves for part in split(build, half, rows, steps)]
+        raise
+
+
+def _halves(whole: slice, step: int) -> tuple[slice, slice] | None:
+    """Cut at a multiple of `step`; None where there is none."""
+    length = whole.stop - whole.start
+    middle = whole.start + -(-length // (2 * step)) * step
+    return (slice(whole.start, middle), slice(middle, whole.stop)) if length > step else None
+
+
+def rows_of(ifmap: Ifmap, window: Window, rows: slice) -> tuple[Ifmap, Window]:
+    """The rows of a map that output rows need, and the window with the padding that is left."""
+    top, _, left, right = window.pads
+    first = rows.start * window.stride[0] - top
+    last = (rows.stop - 1) * window.stride[0] - top + window.span[0]
+    height = ifmap.shape[1]
+    pads = (max(0, -first), max(0, last - height), left, right)
+    needed = ifmap.values[:, max(0, first) : min(height, last)]
+    return replace(ifmap, values=needed), replace(window, pads=pads)
