@@ -21,18 +21,38 @@ class ZeroPoints:
     depthwise: int = 0
 
 
-def set_array(descriptor: Descriptor, ids: ScanIds, mode: ArrayMode, blocks: Blocks, taps: int, stride: int,
-              zero_points: ZeroPoints, filters: tuple[int, int, int], groups: int, tiles: int, deal: int = 0) -> None:
-    """The array's words: shape, loops, IDs. taps, stride: of rows of the kernel that PEs or SUPERs move along; deal: as
-    `limits.deal_of`."""
+@dataclass(frozen=True)
+class ArrayWork:
+    """What the PEs do in a pass.
+
+    taps, stride  of rows of the kernel that PEs or SUPERs move along
+    filters       of a tile, in each row of a set
+    groups        of channels
+    tiles         of filters; deal: as `limits.deal_of`
+    """
+
+    mode: ArrayMode
+    blocks: Blocks
+    taps: int
+    stride: int
+    zero_points: ZeroPoints
+    filters: tuple[int, int, int]
+    groups: int
+    tiles: int
+    deal: int = 0
+
+
+def set_array(descriptor: Descriptor, ids: ScanIds, work: ArrayWork) -> None:
+    """The array's words: shape, loops, IDs."""
     descriptor.set_ids(ids.rows, ids.columns)
+    blocks, zero_points, filters = work.blocks, work.zero_points, work.filters
     descriptor.set(
-        enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=mode, taps=taps, stride_2=stride - 1,
+        enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=work.mode, taps=work.taps, stride_2=work.stride - 1,
         ifmap_offset=_offset(zero_points.ifmap), word_offset=_offset(zero_points.words), pixels=blocks.pixels,
-        filters_0=filters[0], filters_1=filters[1], filters_2=filters[2], deal=deal,
+        filters_0=filters[0], filters_1=filters[1], filters_2=filters[2], deal=work.deal,
         filter_zero_point=zero_points.filters, depthwise_zero_point=zero_points.depthwise,
     )
-    descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=groups, inner=blocks.inner, tiles=tiles,
+    descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=work.groups, inner=blocks.inner, tiles=work.tiles,
                    outer=blocks.outer)
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, ln=ids.ln)
 

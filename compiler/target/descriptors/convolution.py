@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Output, Window
 from compiler.target.blocks import Blocks
-from compiler.target.descriptors.array import ZeroPoints, set_array
+from compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_array
 from compiler.target.descriptors.streams import columns_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.limits import drains_two_pixels, equal_stride, legal, pairs
 from compiler.target.scan_ids import convolution_ids
@@ -104,8 +104,9 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
         if demand > bound:
             raise ValueError(f"{what}: needs {demand}, has {bound}")
     zero_points = ZeroPoints(c.ifmap_zero_point, c.ifmap_zero_point, c.filter_zero_point)
-    set_array(descriptor, ids, ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points,
-              tuple(c.p if row < rows else 0 for row in range(SET_ROWS)), groups, c.tiles)
+    filters = tuple(c.p if row < rows else 0 for row in range(SET_ROWS))
+    set_array(descriptor, ids, ArrayWork(ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points, filters, groups,
+                                         c.tiles))
 
     x = -c.window.pads[2]
     words, y = (blocks.pixels - 1) * stride + taps, blocks.first_row * stride - c.window.pads[0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from compiler.ir.feature_map import FeatureMap
 from compiler.ir.layer import Output, Window, output_size
 from compiler.target.blocks import Blocks, Filters
-from compiler.target.descriptors.array import ZeroPoints, set_array
+from compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_array
 from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
 from compiler.target.descriptors.taps import tap_stream
 from compiler.target.limits import (
@@ -161,8 +161,8 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
     zero_points = ZeroPoints(p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point,
                              p.filter_zero_point, p.depthwise_zero_point)
     tiles = p.filters.tiles if p.filters else 1
-    set_array(descriptor, ids, mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
-              groups, tiles, deal_of(sum(dealt), each, tiles))
+    set_array(descriptor, ids, ArrayWork(mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
+                                         groups, tiles, deal_of(sum(dealt), each, tiles)))
     x = -p.window.pads[2]
     if depthwise:
         span = (blocks.rows - 1) * stride + SET_ROWS
