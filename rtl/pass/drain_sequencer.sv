@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends beats into the sum chains in the order in which finished sums leave the array
 // (docs/machine.md, "Drain order"): for each tile and block of pixels, for each block of up to 8
-// filters (the last may have fewer), for each pixel, each filter. A beat names the rows that add and the psum they add, and
-// carries along what the PPU has to know. With two_pixels pixels go two at a time, but for the last
-// of an odd number. Where there is an ipsum, a beat waits for its GLB words (two columns each).
-// surplus_o: more of those came for a pass than it takes.
+// filters (the last may have fewer), for each pixel, each filter. A beat names the rows that add
+// and the psum they add, and carries along what the PPU has to know. With two_pixels pixels go two
+// at a time, but for the last of an odd number. Where there is an ipsum, a beat waits for its GLB
+// words (two columns each). surplus_o: more of those came for a pass than it takes.
 //
 // A pass is taken when the beats of the one before have left the array, since the joints of the
 // chain may change. done_o: the last beat of a pass has been taken out of the array; an elementwise
@@ -295,7 +295,8 @@ module drain_sequencer
 
   `EYRIE_STABLE(Beat, valid, ready_i, {drain_o, sums_o})
   `EYRIE_ASSERT_WHEN(WithinBlock, valid,
-      slot_q < (block_last ? cfg_q.last_block : cfg_q.block) && block_q < cfg_q.blocks && pixel_q < pixels_q,
+      slot_q < (block_last ? cfg_q.last_block : cfg_q.block) && block_q < cfg_q.blocks &&
+      pixel_q < pixels_q,
       "a beat beyond its block of filters or pixels")
   `EYRIE_ASSERT_WHEN(PairsOfSums, valid && two_pixels,
       !cfg_q.ipsum && !phase.word && next_pixel <= pixels_q,

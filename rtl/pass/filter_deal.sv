@@ -33,7 +33,8 @@ module filter_deal
     end
   end
 
-  `EYRIE_ASSERT_WHEN(RowExists, tile_end_i, row_q < 2'(SetRows), "dealt from a row that there is not")
+  `EYRIE_ASSERT_WHEN(RowExists, tile_end_i, row_q < 2'(SetRows),
+      "dealt from a row that there is not")
   `EYRIE_COVER(DealGoesOn, tile_end_i && !tile_last_i && deal_i != '0)
 
 endmodule
