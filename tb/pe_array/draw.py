@@ -31,7 +31,7 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
         return convolution(rng, options, machine)
     if kind == "connected":  # a fully connected layer is a pointwise one on a map of one pixel
         kind, options = "pointwise", {"rows": 1, "cols": 1, **options}
-    stride, inner = options.pop("stride", 1), options.pop("inner", 1)
+    stride, inner, tile = options.pop("stride", 1), options.pop("inner", 1), options.pop("tile", None)
     shape = {
         "channels": int(rng.integers(1, 41)), "filters": int(rng.integers(1, 90)),
         "rows": int(rng.integers(3, 14)), "cols": int(rng.integers(3, 14)),
@@ -46,9 +46,9 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
     if blocks.pixels * stride % 2:
         inner = 1  # blocks begin at even columns: a map of one column has one
     blocks = replace(blocks, inner=inner, along=-(-blocks.along // inner))
-    about = f"{kind} {shape} U={stride} pads {pads} inner {inner}"
+    about = f"{kind} {shape} U={stride} pads {pads} inner {inner}" + f" tile {tile}" * bool(tile)
     window = Window((3, 3), (stride, stride), pads)
-    return about, layers.separable(rng, kind, tuple(shape.values()), window, machine, Tiling(blocks))
+    return about, layers.separable(rng, kind, tuple(shape.values()), window, machine, Tiling(blocks, tile))
 
 
 def convolution(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tuple[str, layers.Layer]:
