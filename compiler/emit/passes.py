@@ -18,6 +18,7 @@ from compiler.target.descriptors.elementwise import (
 )
 from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from compiler.target.descriptors.streams import linear_stream
+from compiler.target.limits import filter_sets
 from model.config import MachineConfig
 from model.descriptor import Descriptor, Level, StreamDescriptor
 from model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
@@ -73,9 +74,9 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
     one_pixel = bool(group.operations)  # which take a word at a time
     filter_zero_point = stored_zero_point(group.filters) if isinstance(group, Filtered) else 0
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
-        halves = row_stationary_groups(group) // source.groups
+        halves, sets = row_stationary_groups(group) // source.groups, filter_sets(machine)
         return convolution_descriptor(machine, ConvolutionPass(
-            source, group.window, blocks, zero_point, constants.packing.tile // machine.sets, 4, 1, machine.sets,
+            source, group.window, blocks, zero_point, constants.packing.tile // sets, 4, 1, sets,
             filters.tiles, filters.address, None, filters.table_address, made,
             group.table.output, filters.last_channels, halves, one_pixel, filter_zero_point, filters.ring,
             filters.chunk_groups))

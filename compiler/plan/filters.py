@@ -10,7 +10,7 @@ from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
 from compiler.ir.plan import Way
 from compiler.plan.mappings import job_key, mappings_of, remembered, stays
-from compiler.target.limits import single_tile, slides
+from compiler.target.limits import filter_sets, single_tile, slides
 from compiler.target.mapping import Mapping, Packing
 from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
 from model.config import WORD_CHANNELS, MachineConfig
@@ -23,7 +23,8 @@ def pack(group: Filtered, packing: Packing, machine: MachineConfig) -> np.ndarra
     """uint64 [tiles, groups, ...]; of a pointwise pass [tiles, groups, tile]."""
     if packing.mode == ArrayMode.CONVOLUTION:
         filters = group.filters.transpose(0, 3, 1, 2)
-        packed = pack_convolution(filters, WORD_CHANNELS, packing.tile // machine.sets, 1, machine.sets, split=False)
+        sets = filter_sets(machine)
+        packed = pack_convolution(filters, WORD_CHANNELS, packing.tile // sets, 1, sets, split=False)
         return packed[:, : row_stationary_groups(group)]
     filters = group.spread() if isinstance(group, Grouped) else group.filters
     return pack_pointwise(tap_channels(filters) if filters.ndim == 4 else filters, packing.tile)
@@ -87,7 +88,7 @@ def resident_words(group: Filtered, machine: MachineConfig) -> int:
     whole = word_groups(len(group.filters)) * 8
     dealt = whole if isinstance(group, Grouped) else single_tile(machine, len(group.filters))
     words = filter_words(group, ArrayMode.POINTWISE, dealt)
-    if isinstance(group, Convolution) and machine.sets == 2 and slides(group.window):
+    if isinstance(group, Convolution) and filter_sets(machine) and slides(group.window):
         words = min(words, filter_words(group, ArrayMode.CONVOLUTION, whole))
     return words
 

@@ -18,7 +18,7 @@ from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Filtered, Group, Map, Pointwise, Window
 from compiler.ir.patches import Patches
 from compiler.plan.filters import filter_words
-from compiler.target.limits import slides
+from compiler.target.limits import filter_sets, slides
 from compiler.target.mapping import mappings
 from model.config import WORD_CHANNELS, MachineConfig
 from model.encoding import ArrayMode
@@ -71,13 +71,14 @@ def _best(group: Convolution, machine: MachineConfig, larger: bool) -> Group:
     ways = [_patches(group, rows, cols) for rows, cols in product(*map(_splits, group.window.kernel,
                                                                        group.window.stride))]
     laid = ways + [replace(map_, packed=True) for map_ in ways
-                   if map_.shape[2] <= WORD_CHANNELS and slides(_window(group, map_.patches))]
-    pixels = np.prod(group.map_shape) * len(group.filters) * 2 * WORD_CHANNELS / machine.total_multipliers
+                   if filter_sets(machine) and map_.shape[2] <= WORD_CHANNELS and slides(_window(group, map_.patches))]
+    pixels = np.prod(group.map_shape) * len(group.filters) * WORD_CHANNELS * machine.sets / machine.total_multipliers
 
     def least(map_: Map) -> float:
-        """Cycles by words alone: a packed map's have two sets at work on other filters."""
+        """Cycles by words alone: two sets share one, those that read a packed map are at work on other filters."""
         patches = map_.patches
-        words = 0.5 if map_.packed else -(-patches.channels // (2 * WORD_CHANNELS))
+        words = (1 / filter_sets(machine) if map_.packed
+                 else -(-patches.channels // (2 * WORD_CHANNELS)) * (1 if machine.sets > 1 else 2))
         taps = np.prod([-(-taps // size) for taps, size in zip(patches.taps, patches.kernel)])
         return pixels * taps * words + map_.layout.words / machine.bus_words
 

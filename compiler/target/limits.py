@@ -92,6 +92,12 @@ def most_filters(machine: MachineConfig, pixels: int) -> int:
     return most
 
 
+def filter_sets(machine: MachineConfig) -> int:
+    """PE sets that share the filters of a row-stationary tile: an even number, since two read each of their words, of
+    which each has as many of the 8 of a GLB word. 0: there are no two."""
+    return min(machine.sets // 2 * 2, 4)
+
+
 def legal(machine: MachineConfig, descriptor: Descriptor) -> Descriptor:
     """A descriptor that is done. Raises ValueError, with the rule, where the machine would stop at its pass."""
     if rule := broken_rule(machine, descriptor):

@@ -11,7 +11,7 @@ from compiler.ir.elementwise import Elementwise
 from compiler.ir.feature_map import word_groups
 from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
 from compiler.target.blocks import Blocks
-from compiler.target.limits import beat_filters, most_dealt, most_pixels, pairs, single_tile, slides, walks
+from compiler.target.limits import beat_filters, filter_sets, most_dealt, most_pixels, pairs, single_tile, slides, walks
 from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation
 
@@ -284,16 +284,17 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
 
 
 def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Mapping]:
-    """On two sets, which share the filters of a tile: words of 8 channels are made of p filters of each, or of one."""
+    """On sets that share the filters of a tile: words of 8 channels are made of p filters of each, or of one."""
     window, total = group.window, word_groups(len(group.filters)) * GLB_WORD_BYTES
     taps, slow = window.kernel[1], WORD_CHANNELS // machine.multipliers
-    if not isinstance(group, Convolution) or machine.sets != 2 or not slides(window) or group.averaged:
+    sets = filter_sets(machine)
+    if not isinstance(group, Convolution) or not sets or not slides(window) or group.averaged:
         return []
     width, stride = group.map_shape[1], window.stride[0]
     groups = -(-group.source.shape[2] // WORD_CHANNELS)
     found = []
-    for p in (GLB_WORD_BYTES // machine.sets, GLB_WORD_BYTES):
-        tile = p * machine.sets
+    for p in (GLB_WORD_BYTES // sets, GLB_WORD_BYTES):
+        tile = p * sets
         if p * taps > machine.filter_words or total % tile:
             continue
         most = min(machine.psum_words // p, width + 1)

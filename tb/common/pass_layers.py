@@ -185,7 +185,7 @@ def _block_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int
                    finish: str) -> dict[str, int] | None:
     """A mapping whose filters are blocks of an int8 ofmap, each in a set of its own or in two; None: there is none."""
     found, sets = [], range(1, machine.sets + 1)
-    for p, t, r, folds in product((4, MOST_BLOCK), sets, (1, 2), sets):
+    for p, t, r, folds in product((2, 4, MOST_BLOCK), sets, (1, 2), sets):
         e = folds * machine.cols if folds > 1 else _up_to(rng, machine.cols)
         if (MOST_BLOCK not in (p, p * t) or t * r > machine.sets or p * kernel > machine.filter_words
                 or machine.psum_words < p * 2 or finish == "fold" and folds == 1 and p * t == MOST_BLOCK):

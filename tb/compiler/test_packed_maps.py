@@ -82,10 +82,15 @@ def test_depthwise_work_on_one_channel_is_a_convolution() -> None:
 @pytest.mark.parametrize(("group", "machine"), [
     (convolution(5), DEFAULT), (convolution(kernel=(5, 5)), DEFAULT), (convolution(stride=(3, 3)), DEFAULT),
     (convolution(stride=(1, 2)), DEFAULT), (convolution(dilation=(2, 2)), DEFAULT),
-    (convolution(), MachineConfig(rows=3)), (convolution(), MachineConfig(rows=9)), (convolution(filters=512), SMALL)])
+    (convolution(), MachineConfig(rows=3)), (convolution(filters=512), SMALL)])
 def test_inputs_of_others_are_not(group: Convolution, machine: MachineConfig) -> None:
     """Of convolutions by taps, and of one whose filters fill the GLB."""
     assert packed([group], machine) == [False]
+
+
+@pytest.mark.parametrize("rows", [6, 9, 12, 15])
+def test_machines_of_several_sets(rows: int) -> None:
+    assert packed([convolution()], MachineConfig(rows=rows)) == [True]
 
 
 def test_all_readers_count() -> None:

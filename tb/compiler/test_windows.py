@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from compiler.cost.counters import by_layer, commands_of
+from compiler.cost.predict import predict
 from compiler.ir.failure import DoesNotFit
 from compiler.ir.layer import Window
 from compiler.ir.program import Run, Transfer
@@ -96,6 +97,19 @@ def test_two_blocks_of_odd_width(width: int) -> None:
     rng = np.random.default_rng(width)
     chain = convolution_chain(rng, (6, width, 16), Window((3, 3)), 8)
     assert check(chain, DEFAULT, rng, f"width {width}")["CONVOLUTION"]
+
+
+@pytest.mark.parametrize(("rows", "sets"), [(6, 2), (9, 2), (12, 4), (15, 4)])
+@pytest.mark.parametrize("filters", [8, 64])
+def test_sets_share_filters(rows: int, sets: int, filters: int, seed: int) -> None:
+    """Row-stationary on all machines of two sets or more; what two sets do takes four about half the time."""
+    rng = np.random.default_rng([seed, rows, filters])
+    chain = convolution_chain(rng, (8, 16, 16), Window((3, 3), pads=(1, 1, 1, 1)), filters)
+    machine = MachineConfig(rows=rows)
+    assert check(chain, machine, rng, f"{filters} filters")["CONVOLUTION"]
+    cycles, two = (predict(compile_groups(chain.groups, each).image).cycles
+                   for each in (machine, MachineConfig()))
+    assert 0.4 < cycles / two < 0.85 if sets == 4 else abs(cycles / two - 1) < 0.03, (cycles, two)
 
 
 def test_windows_beyond_the_loops() -> None:

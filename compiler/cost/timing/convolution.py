@@ -18,18 +18,20 @@ class Convolution:
         self._rows = {row: [pe for pe in pes if self._row_of[pe] == row] for row in range(SET_ROWS)
                       if shape.filters[row]}
         self._base = {pe: len(self._pops[pe]) for pe in pes}  # ifmap words of passes before
-        self._free = dict.fromkeys(pes, begin.work)  # of the second set, which may be later
+        self._free = dict.fromkeys(pes, begin.work)  # of the last set, which may be later
         self._first_free = dict.fromkeys(pes, begin.work)  # of the first set
         self._pixel = dict.fromkeys(pes, 0)  # done in this pass
-        self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups, in the second set
+        self._ends: dict[int, list[int]] = {pe: [] for pe in pes}  # of groups, in the last set
         self._first_ends: dict[int, list[int]] = {pe: [] for pe in pes}  # likewise, in the first
-        # Of groups: by row, when filters and psum half allow it, for the first and the second set.
+        # Of groups: by row, when filters and psum half allow it, for the first and the last set.
         self._begins: list[dict[int, tuple[int, int]]] = []
-        self._filters: list[dict[int, int]] = []  # of groups: by row, when the filters sent so far do
+        # Of groups: by row, when the filters sent so far do, for the first and the last pair of sets.
+        self._filters: list[dict[int, list[int]]] = []
         self._beat = 0  # filter beats sent
         self._run = shape.filters[0] * shape.taps  # filter words of a PE and a group
         self._row_beats = -(-self._run // units.machine.filter_lanes)  # of the filters of a row and a group
-        self._beats = len(self._rows) * self._row_beats  # likewise, of all rows
+        self._pair_beats = len(self._rows) * self._row_beats  # likewise, of all rows
+        self._beats = shape.set_pairs * self._pair_beats  # and all sets
         self._words = (shape.pixels - 1) * shape.stride + shape.taps  # ifmap words likewise
         self._drained = 0  # groups whose tiles have been handed to the drain
 
@@ -68,7 +70,8 @@ class Convolution:
         while self._drained + self._shape.groups <= groups:
             self._drained += self._shape.groups
             # A beat, to which all rows add, takes a cycle from row to row.
-            sets = (self._first_ends, self._ends)[: self._shape.chains]
+            chains = self._shape.chains
+            sets = [self._first_ends if 2 * chain < chains else self._ends for chain in range(chains)]
             self._units.drain.tile(self._shape, *(
                 max(ends[pe][self._drained - 1] - self._row_of[pe] for pe in self._pes) for ends in sets))
 
@@ -82,9 +85,8 @@ class Convolution:
             self._finish(n - held + 1)
         while self._beat < (n + 1) * self._beats:
             self._send(NEVER)
-        first, second = halves
-        self._begins.append({row: (max(first + row, at), max(second + row, at))
-                             for row, at in self._filters[n].items()})
+        self._begins.append({row: tuple(max(half + row, at) for half, at in zip(halves, there))
+                             for row, there in self._filters[n].items()})
 
     def send_filters(self, limit: int) -> None:
         """Sends the filters that are known to have room before a cycle."""
@@ -96,11 +98,13 @@ class Convolution:
         units = self._units
         held, over = divmod(units.machine.filter_words, self._run)  # groups, and words of one more
         n, rest = divmod(self._beat, self._beats)
-        row, k = divmod(rest, self._row_beats)
+        pair, in_pair = divmod(rest, self._pair_beats)
+        ends = self._ends if pair == self._shape.set_pairs - 1 else self._first_ends
+        row, k = divmod(in_pair, self._row_beats)
         k *= units.machine.filter_lanes
         last = min(k + units.machine.filter_lanes, self._run) - 1
         used = n - held - (last < over)  # the group whose words make room for the beat's
-        if used >= 0 and any(len(self._ends[pe]) <= used for pe in self._rows[row]):
+        if used >= 0 and any(len(ends[pe]) <= used for pe in self._rows[row]):
             return False
         if limit == NEVER:
             units.filters.wait_for_chunk()
@@ -110,12 +114,14 @@ class Convolution:
         if used >= 0:  # the words of a group leave one by one with its last pixel
             behind = (n * self._run + last - units.machine.filter_words) % self._run
             later = (self._run - 1 - behind) * units.slow
-            at = max(at, *(self._ends[pe][used] - later for pe in self._rows[row]))
+            at = max(at, *(ends[pe][used] - later for pe in self._rows[row]))
         if at >= limit:
             return False
         units.filters.send(at)
         if rest == 0:
-            self._filters.append(dict.fromkeys(self._rows, 0))
-        self._filters[n][row] = max(self._filters[n][row], at + 1 - k * units.slow)
+            self._filters.append({row: [0, 0] for row in self._rows})
+        there = self._filters[n][row]
+        for which in (0, 1) if self._shape.set_pairs == 1 else (min(pair, 1),):
+            there[which] = max(there[which], at + 1 - k * units.slow)
         self._beat += 1
         return True

@@ -112,7 +112,7 @@ class Drain:
         self._unit = 0
         self.left = at - 1 + chain + EMPTY
         free = at - 1 + FREED
-        self._freed.append((free - shape.second_set, free))
+        self._freed.append((free - shape.later_sets, free))
         self.written = self._out[1]
 
     def words(self, shape: PassShape, ready: int) -> int:

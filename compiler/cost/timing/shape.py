@@ -42,6 +42,7 @@ class PassShape:
     last_block: int  # those of a chain's last block
     blocks: int  # of a chain
     chains: int  # whose beats come one after the other
+    set_pairs: int  # of a convolution: pairs of sets, which read the same filter words
     joined: bool  # the two sets make one sum chain
     average: bool
     chunk_groups: int  # groups of the pass in a filter chunk, 0: no chunks
@@ -66,11 +67,11 @@ class PassShape:
         return turn // (self.inner * self.groups) % self.tiles * self.deal % SET_ROWS
 
     @property
-    def second_set(self) -> int:
-        """Beats at the end of a convolution's tile to which only the second set adds: the first is free before."""
+    def later_sets(self) -> int:
+        """Beats at the end of a convolution's tile to which only sets behind the first add, which is free before."""
         if self.mode != ArrayMode.CONVOLUTION:
             return 0
-        return self.block - self.filters[0] if self.chains == 1 else self.block * self.pairs
+        return self.block - self.filters[0] if self.chains == 1 else (self.chains - 1) * self.block * self.pairs
 
     @property
     def operated(self) -> bool:
@@ -98,7 +99,9 @@ def macs(machine: MachineConfig, descriptor: Descriptor) -> int:
     elif mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
         filters += SET_ROWS * taps
     jobs = loops["outer"] * loops["inner"] * loops["groups"]
-    return min(machine.sets, 2) * descriptor.drain["columns"] * shape["pixels"] * filters * jobs * WORD_CHANNELS
+    drain = descriptor.drain
+    sets = drain["heads"] * drain["head_sets"] if mode == ArrayMode.CONVOLUTION else min(machine.sets, 2)
+    return sets * drain["columns"] * shape["pixels"] * filters * jobs * WORD_CHANNELS
 
 
 def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
@@ -119,6 +122,7 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         drain["pairs"] + 1, shape["deal"],
         loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"], pairs,
         drain["block"], drain["last_block"], drain["blocks"], drain["heads"] if drain["fold"] else 1,
+        drain["heads"] * drain["head_sets"] // 2,
         bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
