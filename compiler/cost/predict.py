@@ -9,6 +9,8 @@ with a latency of 30 cycles and a beat a cycle.
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
+
 from compiler.cost import traffic
 from compiler.cost.counters import COUNTERS, commands_of, counted
 from compiler.cost.prices import energy_uj
@@ -72,7 +74,7 @@ def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
-    return Prediction(cycles, counters, _layers(image.map["steps"], passes, machine.cols), passes)
+    return Prediction(cycles, counters, _layers(image.map["steps"], passes, machine), passes)
 
 
 def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
@@ -98,16 +100,25 @@ def timed(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, in
     return counters, passes, front.finish()
 
 
-def _layers(steps: list[dict], passes: list[PassTimes], columns: int) -> list[LayerCost]:
-    """A pass has a column of PEs until its last multiplication; one that does not take part goes on to the next pass,
-    if it takes part there, as soon as that is offered. Ends are rounded, not spans: their sum stays the whole."""
+def _layers(steps: list[dict], passes: list[PassTimes], machine: MachineConfig) -> list[LayerCost]:
+    """A pass has a PE until its last multiplication; one that takes no part goes on to the next pass as soon as that
+    is offered, or, if it takes no part there either, as soon as another PE does. Ends are rounded, not spans: their
+    sum stays the whole."""
     last = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
-    ends, spans = [0] * columns, []
+    ends, spans = np.zeros((machine.sets, machine.cols), int), []
     for times, behind in zip(passes, passes[1:]):
-        next_ends = [max(end, min(behind.offered, times.worked)) if times.columns <= column < behind.columns
-                     else max(end, times.worked) for column, end in enumerate(ends)]
-        spans.append(sum(next_ends) - sum(ends))
+        before, after = _taking_part(times, machine), _taking_part(behind, machine)
+        gone_on = np.where(after & ~before, min(behind.offered, times.worked), times.worked)
+        gone_on[~after & ~before] = np.min(gone_on, where=after, initial=times.worked)
+        next_ends = np.maximum(ends, gone_on)
+        spans.append(int(np.sum(next_ends - ends)))
         ends = next_ends
-    spans.append(columns * last - sum(ends))
-    done = [round(total / columns) for total in accumulate(sum(spans[n] for n in step["passes"]) for step in steps)]
+    spans.append(int(np.sum(last - ends)))
+    done = [round(total / ends.size) for total in accumulate(sum(spans[n] for n in step["passes"]) for step in steps)]
     return [LayerCost(step["name"], end - begin) for step, begin, end in zip(steps, [0, *done], done)]
+
+
+def _taking_part(times: PassTimes, machine: MachineConfig) -> np.ndarray:
+    """Bool [sets, columns]."""
+    sets, columns = np.indices((machine.sets, machine.cols))
+    return (sets < times.sets) & (columns < times.columns)

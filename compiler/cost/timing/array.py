@@ -36,12 +36,13 @@ DONE = 2 + ASK  # from the last ofmap word to the pass being counted: write_stre
 class PassTimes:
     """First cycles: offered, of the pass's epoch; begun, in which PEs can multiply; worked, behind the last
     multiplication; done, in which the pass counts. Of an elementwise pass: the PPU takes words; behind the last
-    word A. columns: of PEs that take part."""
+    word A. sets, columns: of PEs that take part."""
 
     offered: int
     begun: int
     worked: int
     done: int
+    sets: int
     columns: int
 
 
@@ -90,7 +91,7 @@ class Array:
         done = drain.written + DONE
         self._front.passes_done.append(done)
         self._idle = max(pes, supers, ifmap, filters, depthwise, tables, ofmap, residual, drains, ppu) + TAKEN
-        return PassTimes(offered, begun, worked, done, shape.columns)
+        return PassTimes(offered, begun, worked, done, shape.sets, shape.columns)
 
     def _walk(self, shape: PassShape, begin: Begin) -> int:
         if shape.mode == ArrayMode.FUSED:

@@ -36,13 +36,13 @@ class PassShape:
     inner: int
     tiles: int
     outer: int
+    sets: int  # of PEs that take part, as columns
     columns: int
     pairs: int
     block: int  # filters whose sums make a word
     last_block: int  # those of a chain's last block
     blocks: int  # of a chain
     chains: int  # whose beats come one after the other
-    set_pairs: int  # of a convolution: pairs of sets, which read the same filter words
     joined: bool  # the two sets make one sum chain
     average: bool
     chunk_groups: int  # groups of the pass in a filter chunk, 0: no chunks
@@ -84,6 +84,11 @@ class PassShape:
         return self.outer * self.tiles * self.inner * self.groups
 
     @property
+    def set_pairs(self) -> int:
+        """Of a convolution: pairs of sets, which read the same filter words."""
+        return self.sets // 2
+
+    @property
     def jobs(self) -> int:
         """Depthwise groups of the pass."""
         return self.outer * self.inner * self.groups
@@ -99,9 +104,15 @@ def macs(machine: MachineConfig, descriptor: Descriptor) -> int:
     elif mode in (ArrayMode.FUSED, ArrayMode.DEPTHWISE):
         filters += SET_ROWS * taps
     jobs = loops["outer"] * loops["inner"] * loops["groups"]
+    return _sets(machine, descriptor) * descriptor.drain["columns"] * shape["pixels"] * filters * jobs * WORD_CHANNELS
+
+
+def _sets(machine: MachineConfig, descriptor: Descriptor) -> int:
+    """Sets of PEs that a pass has at work."""
     drain = descriptor.drain
-    sets = drain["heads"] * drain["head_sets"] if mode == ArrayMode.CONVOLUTION else min(machine.sets, 2)
-    return sets * drain["columns"] * shape["pixels"] * filters * jobs * WORD_CHANNELS
+    if descriptor.shape["mode"] == ArrayMode.CONVOLUTION:
+        return drain["heads"] * drain["head_sets"]
+    return min(machine.sets, 2)
 
 
 def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
@@ -120,9 +131,9 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
         mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
         drain["pairs"] + 1, shape["deal"],
-        loops["groups"], loops["inner"], loops["tiles"], loops["outer"], drain["columns"], pairs,
+        loops["groups"], loops["inner"], loops["tiles"], loops["outer"],
+        _sets(machine, descriptor), drain["columns"], pairs,
         drain["block"], drain["last_block"], drain["blocks"], drain["heads"] if drain["fold"] else 1,
-        drain["heads"] * drain["head_sets"] // 2,
         bool(drain["ln"] >> (SET_ROWS - 1) & 1),
         descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
