@@ -74,7 +74,7 @@ def predict(image: Image, window: int = DRAM_BYTES) -> Prediction:
     commands = fetched_bytes(image, window)
     counters["COMMAND_BYTES"] = commands
     counters["DRAM_READ_BYTES"] += commands
-    return Prediction(cycles, counters, _layers(image.map["steps"], passes, machine), passes)
+    return Prediction(cycles, counters, layer_costs(image.map["steps"], passes, machine), passes)
 
 
 def fetched_bytes(image: Image, window: int = DRAM_BYTES) -> int:
@@ -100,7 +100,7 @@ def timed(machine: MachineConfig, commands: list[Command]) -> tuple[dict[str, in
     return counters, passes, front.finish()
 
 
-def _layers(steps: list[dict], passes: list[PassTimes], machine: MachineConfig) -> list[LayerCost]:
+def layer_costs(steps: list[dict], passes: list[PassTimes], machine: MachineConfig) -> list[LayerCost]:
     """A pass has a PE until its last multiplication; one that takes no part goes on to the next pass as soon as that
     is offered, or, if it takes no part there either, as soon as another PE does. Ends are rounded, not spans: their
     sum stays the whole."""

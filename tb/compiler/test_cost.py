@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from compiler.cost.counters import commands_of
-from compiler.cost.predict import predict
+from compiler.cost.predict import layer_costs, predict
 from compiler.cost.prices import energy_uj
+from compiler.cost.timing.array import PassTimes
 from compiler.cost.timing.banks import Banks
 from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
 from compiler.ir.image import Image
@@ -118,6 +119,16 @@ def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:
     picojoules += 200 * (counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"])
     microseconds = cost.cycles / 100
     assert cost.energy_uj(clock, gated) == pytest.approx(picojoules * 1e-6 + 50e-6 * microseconds)
+
+
+def test_pes_at_rest_go_on_with_the_first_that_works() -> None:
+    """9 x 4 PEs, of which 4 columns of two sets take part in the second pass, the first half of these in the first."""
+    first = PassTimes(offered=10, begun=11, worked=110, done=120, sets=2, columns=2)
+    second = PassTimes(offered=60, begun=111, worked=210, done=230, sets=2, columns=4)
+    steps = [{"name": "a", "passes": [0]}, {"name": "b", "passes": [1]}]
+    layers = layer_costs(steps, [first, second], MachineConfig(rows=9, cols=4))
+    left = round((2 * 2 * 110 + 2 * 2 * 60 + 4 * 60) / 12)  # by two columns of two sets, the others, the third set
+    assert [layer.cycles for layer in layers] == [left, 229 - left]
 
 
 def test_a_list_whose_end_is_decoded_with_its_last_pass(tmp_path: Path) -> None:

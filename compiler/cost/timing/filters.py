@@ -57,6 +57,12 @@ class Filters:
                 self._send()
         return self._seen[self.lead][len(self._used[self.lead])]
 
+    def seen(self) -> list[int]:
+        """By row, the first cycle in which it sees the next word that it uses; 0 of a row that has no more."""
+        self.there()
+        return [seen[len(used)] if self._round < count else 0
+                for seen, used, count in zip(self._seen, self._used, self.counts)]
+
     def wait_for_chunk(self) -> None:
         """The chunk that the next beat waits for, if it is not known when that is there, is loaded."""
         while (self._chunked and not self.stream.ahead

@@ -28,16 +28,15 @@ class Pointwise:
             last = [max(end, half + row, latest) for row, end in enumerate(last)]
             counts, least = units.filters.counts, [0] * SET_ROWS  # the cycle before which no column is done, by row
             for k in range(shape.filters[0]):
-                seen = units.filters.there()
                 least = [max(end, seen + (count - k) * length) if k < count else end
-                         for end, count in zip(least, counts)]
+                         for end, count, seen in zip(least, counts, units.filters.seen())]
                 units.filters.use(last, length)
             for column, ends in free.items():
-                free[column] = [max(max(end, there[column], half) + count * length, done)
-                                for end, count, done in zip(ends, counts, least)]
-                ifmap.pixels[column] += [max(*free[column], *last) - 1] * shape.pixels
+                free[column] = [max(max(end, there[column], half + row) + count * length, done)
+                                for row, (end, count, done) in enumerate(zip(ends, counts, least))]
+                ifmap.pixels[column] += [max(free[column]) - 1] * shape.pixels
             if (n + 1) % shape.groups == 0:
-                units.drain.tile(shape, max(units.filters.tile_end(last), *map(max, free.values())))
+                units.drain.tile(shape, max(map(units.filters.tile_end, (last, *free.values()))))
         held = units.held.free
         for column, ends in free.items():
             held[column] = max(ends)
