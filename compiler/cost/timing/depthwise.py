@@ -32,7 +32,7 @@ class Depthwise(Fused):
             return
         cols, ends = self._units.machine.cols, [0] * SET_ROWS
         for pe in self._pes:
-            first = held.gone[pe % cols] - PIXEL * (shape.pixels - 1)  # behind the first sum's leaving
+            first = self._first_gone[pe % cols]
             end = self._begun[pe] + PLACES * self._step
             for f in range(PLACES, shape.pixels):
                 end = max(end, first + PIXEL * (f - PLACES)) + self._step

@@ -27,7 +27,8 @@ class Fused:
         self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
         self._columns = sorted({pe % units.machine.cols for pe in self._pes})
         self._begun: dict[int, int] = {}  # when each PE began the group under way
-        self._summed: dict[int, int] = {}  # when the first sum of the group under way is there
+        self._summed: dict[int, int] = {}  # by column, when the first sum of the group under way is there
+        self._first_gone: dict[int, int] = {}  # likewise, when it has left
         self._length = shape.taps * shape.pixels * units.slow
         # When the words of a group leave the queue, from its begin on.
         step = self._step = shape.taps * units.slow  # cycles of a pixel
@@ -82,8 +83,9 @@ class Fused:
         sent = self._words(enc.TABLE_WORDS, held.issued[0] + 1)
         room, last = max(self._work.buffer_room(job), self._begin.finish), 0
         for column in self._columns:
-            final = max(self._summed[column], sent + 1, room) + PIXEL * (self._shape.pixels - 1)
-            held.gone[column] = final + PIXEL
+            first, behind = max(self._summed[column], sent + 1, room), self._shape.pixels - 1
+            final = max(first + PIXEL * behind, self._summed[column] + self._step * behind)
+            self._first_gone[column], held.gone[column] = first + PIXEL, final + PIXEL
             last = max(last, final)
         held.issued.append(last + TABLE_USED)
         self._work.add(last + WORD_READY)
