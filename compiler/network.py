@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network compiled as a whole, in the best of several ways: where its moves can be put together, with that and with
-them as the model has them; for a large GLB also as for a smaller one, whose programs run on it as they are, so that
-more memory never costs cycles."""
+them as the model has them; where it has maps of one column, also with these as rows; for a large GLB also as for a
+smaller one, whose programs run on it as they are, so that more memory never costs cycles."""
 
 from __future__ import annotations
 
@@ -38,22 +38,24 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
 
 def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Stages:
     """`compile_network` from a graph on, which `work` has."""
-    from compiler.passes.simplify import composes
+    from compiler.passes.simplify import composes, turns
 
     last = stage_named(until)
     stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
     first = run_stages(work, stages[1:2], on_stage)
-    both = first.folded is not None and composes(first.graph)
+    forms = [{}]
+    if first.folded is not None:
+        forms += [{"compose": False}] * composes(first.graph) + [{"turn": True}] * turns(first.graph)
     machine, machines = work.machine, planned_for(work.machine)
-    if not both and len(machines) == 1 or len(stages) <= 2:
+    if len(forms) == len(machines) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
 
-    def compiled(machine: MachineConfig, compose: bool) -> Stages:
-        way = Stages(work.model, machine, work.objective, work.effort, work.images, graph=first.graph, compose=compose,
-                     unpacked=work.unpacked)
+    def compiled(machine: MachineConfig, form: dict[str, bool]) -> Stages:
+        way = Stages(work.model, machine, work.objective, work.effort, work.images, graph=first.graph,
+                     unpacked=work.unpacked, **form)
         return run_stages(way, STAGES[1:], on_stage)
 
-    ways = product(machines, (True, False) if both else (True,))
+    ways = product(machines, forms)
     return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)
 
 
@@ -70,14 +72,18 @@ def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAU
                  until: str = NAMES[-1], compose: bool = True) -> Stages:
     """A part of a model that has been imported; until: the last stage that runs, final or not; compose: whether moves
     are put together."""
+    from compiler.passes.simplify import turns
+
     stages = STAGES[1 : NAMES.index(until) + 1]
 
-    def compiled(machine: MachineConfig) -> Stages:
-        return run_stages(Stages(model, machine, objective, effort, 1, graph=graph, compose=compose), stages, on_stage)
+    def compiled(machine: MachineConfig, turn: bool) -> Stages:
+        return run_stages(Stages(model, machine, objective, effort, 1, graph=graph, compose=compose, turn=turn), stages,
+                          on_stage)
 
     if until != NAMES[-1]:
-        return compiled(machine)
-    return labelled(best([partial(compiled, each) for each in planned_for(machine)], _judged), machine)
+        return compiled(machine, False)
+    ways = product(planned_for(machine), (False, True) if turns(graph) else (False,))
+    return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)
 
 
 def planned_for(machine: MachineConfig) -> list[MachineConfig]:

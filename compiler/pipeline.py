@@ -28,7 +28,7 @@ class Stages:
 
     inputs: of the network, as far as it reads them
     ends: of the model's outputs by name, in its order, the maps that they are
-    compose: whether moves are put together (passes/simplify.py)
+    compose, turn: whether moves are put together, and maps of one column become rows (passes/simplify.py)
     unpacked: inputs by name that others lay out, pixel by pixel
     greedy: whether segments are chosen greedily (plan/greedy.py)
     planning: what is known of segments, however often they are chosen anew; None where they are given
@@ -41,6 +41,7 @@ class Stages:
     images: int
     graph: Graph | None = None
     compose: bool = True
+    turn: bool = False
     unpacked: frozenset[str] = frozenset()
     greedy: bool = False
     folded: Graph | None = None
@@ -89,7 +90,7 @@ def _passes(work: Stages) -> None:
     from compiler.passes.order_nodes import order_nodes
     from compiler.passes.simplify import simplified
 
-    work.folded = check(order_nodes(simplified(work.graph, work.compose)))
+    work.folded = check(order_nodes(simplified(work.graph, work.compose, work.turn)))
 
 
 def _groups(work: Stages) -> None:

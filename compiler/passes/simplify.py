@@ -8,12 +8,14 @@ from compiler.passes.expand import expand
 from compiler.passes.fold_moves import fold_moves
 from compiler.passes.fold_pads import fold_pads
 from compiler.passes.remove_idle import remove_idle
+from compiler.passes.turn_maps import has_columns, turn_maps
 
 
-def simplified(graph: Graph, compose: bool = True) -> Graph:
+def simplified(graph: Graph, compose: bool = True, turn: bool = False) -> Graph:
     """Fewer and simpler operators. compose: moves become one, or part of a layer. Layers take over what they can before
-    the rest is composed; that may be a PAD, or nothing."""
+    the rest is composed; that may be a PAD, or nothing. turn: maps of one column become rows."""
     graph = fold_pads(remove_idle(compose_functions(expand(graph))))
+    graph = turn_maps(graph) if turn else graph
     return fold_pads(remove_idle(compose_moves(fold_moves(graph)))) if compose else graph
 
 
@@ -21,3 +23,8 @@ def composes(graph: Graph) -> bool:
     """Whether a network has moves that can be put together, or in a layer."""
     composed, as_it_is = ([*map(str, simplified(graph, compose).nodes)] for compose in (True, False))
     return sorted(composed) != sorted(as_it_is)
+
+
+def turns(graph: Graph) -> bool:
+    """Whether a network has maps of one column that operators can take as rows."""
+    return has_columns(simplified(graph))

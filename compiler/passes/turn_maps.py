@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maps of one column become maps of one row, whose values are in the same order: PEs take pixels along a row, and a row
+of the GLB begins at an even word, so that of a column half would be empty. Sound and sensor data are often such maps.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operators.convolution import DepthwiseConv2D, FullyConnected, Windowed
+from compiler.ir.operators.elementwise import Binary
+from compiler.ir.operators.movement import Reshape
+from compiler.ir.operators.operator import Operator
+from compiler.ir.operators.pooling import Pool
+from compiler.ir.operators.tables import Function
+from compiler.ir.tensor import Tensor
+
+
+def turn_maps(graph: Graph) -> Graph:
+    """Operators on maps of one column work on rows; RESHAPEs stand where others take what they make, or make it."""
+    rows: dict[str, Tensor] = {}  # by the name of the column
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if not _turns(node):
+            nodes.append(node)
+            continue
+        for column in node.activations:
+            if column.name not in rows:
+                rows[column.name] = _row(column)
+                nodes.append(_reshape(node, column, rows[column.name]))
+        (made,) = node.outputs
+        inputs = tuple(rows.get(tensor.name, tensor) for tensor in node.inputs)
+        if _is_column(made):
+            rows[made.name] = _row(made)
+        nodes.append(replace(node, operator=_turned(node.operator), inputs=inputs,
+                             outputs=(rows.get(made.name, made),)))
+        if made.name in rows:
+            nodes.append(_reshape(node, rows[made.name], made))
+    return Graph(graph.inputs, tuple(nodes), graph.outputs)
+
+
+def has_columns(graph: Graph) -> bool:
+    """Whether `turn_maps` changes a network."""
+    return any(map(_turns, graph.nodes))
+
+
+def _is_column(tensor: Tensor) -> bool:
+    return len(tensor.shape) == 4 and tensor.shape[1] > 1 == tensor.shape[2]
+
+
+def _turns(node: Node) -> bool:
+    """Whether a node takes columns alone, and makes one, one pixel, or vectors."""
+    columns, operator = node.activations, node.operator
+    if not columns or not all(map(_is_column, columns)):
+        return False
+    (made,) = node.outputs
+    if isinstance(operator, (Windowed, Pool)):
+        return made.shape[2] == 1
+    if isinstance(operator, Binary):
+        return all(tensor.shape == made.shape if tensor in columns else tensor.size in (1, tensor.shape[-1])
+                   for tensor in node.inputs)
+    return isinstance(operator, Function) or isinstance(operator, FullyConnected) and not operator.keep_axes
+
+
+def _turned(operator: Operator) -> Operator:
+    """An operator on a map whose rows and columns are exchanged."""
+    if not isinstance(operator, (Windowed, Pool)):
+        return operator
+    changes = {"stride": operator.stride[::-1], "pads": (*operator.pads[2:], *operator.pads[:2])}
+    if isinstance(operator, Pool):
+        return replace(operator, kernel=operator.kernel[::-1], **changes)
+    first = 0 if isinstance(operator, DepthwiseConv2D) else 1
+    filters = np.ascontiguousarray(operator.filters.swapaxes(first, first + 1))
+    return replace(operator, filters=filters, dilation=operator.dilation[::-1], **changes)
+
+
+def _row(column: Tensor) -> Tensor:
+    batch, height, width, channels = column.shape
+    return replace(column, name=f"{column.name}#row", shape=(batch, width, height, channels))
+
+
+def _reshape(node: Node, source: Tensor, made: Tensor) -> Node:
+    return Node(Reshape(to=made.shape), node.where, (source,), (made,))
