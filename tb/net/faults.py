@@ -224,9 +224,11 @@ def odd_pair(fault: Fault) -> None:
     stream_beyond_glb(fault)
 
 
-def change_loop(fault: Fault, change: Callable[[Descriptor, Stream], tuple[int, int] | None]) -> int | None:
-    """One PASS, without chunks, whose stream has a loop of another length, in a list without chunks if there are
-    others behind it; its index, or None if there is no such PASS. change: the loop's level and iterations, or None."""
+def change_loop(fault: Fault, change: Callable[[Descriptor, Stream], tuple[int, int] | None],
+                ) -> tuple[int, Stream] | None:
+    """One PASS, without chunks, whose stream has a loop of another length, in a list without chunks if there are others
+    behind it; its index and the stream, or None if there is no such PASS. change: the loop's level and iterations, or
+    None."""
     passes = [n for n, command in enumerate(fault.commands) if isinstance(command, Run)]
     descriptors = {n: descriptor_of(fault, n) for n in passes}
     chunked = [n for n in passes if descriptors[n].stream(Stream.FILTER).options["chunk"]]
@@ -242,19 +244,22 @@ def change_loop(fault: Fault, change: Callable[[Descriptor, Stream], tuple[int, 
     if chunked:
         behind = [command for command in behind if isinstance(command, (Transfer, End))]
     fault.commands[index:] = [Config(word, (after,)), fault.commands[index], *behind]
-    return index + 1
+    return index + 1, stream
 
 
 def surplus_words(fault: Fault) -> None:
-    """A PASS that brings, or writes, all words of a stream twice; others begin behind it."""
+    """A PASS that brings, or writes, all words of a stream twice; others begin behind it. One that writes ends, if at
+    all, with what those make."""
 
     def twice(descriptor: Descriptor, stream: Stream) -> tuple[int, int] | None:
         program = descriptor.stream(stream)
         last = 2 * program.options["level_pairs"] + 1  # of those that are loaded
         return (last, 2) if program.levels[last].count == 1 else None
 
-    fault.seen_late = change_loop(fault, twice)
-    if fault.seen_late is None:
+    if changed := change_loop(fault, twice):
+        fault.seen_late, stream = changed
+        fault.passes_right = stream != Stream.OFMAP
+    else:
         illegal_descriptor(fault)
 
 
