@@ -316,10 +316,9 @@ class Pointwise(Filtered):
 
     @property
     def row_by_row(self) -> bool:
-        """Whether each pixel is made of those in its place alone, whatever the rows are; pairs of words stay pairs."""
+        """Whether each pixel is made of those in its place alone, whatever the rows are."""
         alike = all(other.shape[:2] == self.output.shape[:2] for other in self.others)
-        paired = all(map_.layout.pitch % 2 == 0 for map_ in (self.source, self.output))
-        return alike and paired and self.window == Window() and not self.averaged and not self.images
+        return alike and self.window == Window() and not self.averaged and not self.images and self.map_shape[1] > 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,10 +51,9 @@ def _is_column(tensor: Tensor) -> bool:
 
 def _turns(node: Node) -> bool:
     """Whether a node takes columns alone, and makes one, one pixel, or vectors."""
-    columns, operator = node.activations, node.operator
+    columns, operator, made = node.activations, node.operator, node.outputs[0]
     if not columns or not all(map(_is_column, columns)):
         return False
-    (made,) = node.outputs
     if isinstance(operator, (Windowed, Pool)):
         return made.shape[2] == 1
     if isinstance(operator, Binary):

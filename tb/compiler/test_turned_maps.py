@@ -21,7 +21,7 @@ from model.config import DEFAULT, MachineConfig
 from model.machine import Machine
 from model.operators.reference import Reference
 from runtime.session import drawn_inputs
-from tb.common.random_graphs import elementwise, weighted
+from tb.common.random_graphs import elementwise, movement, weighted
 from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import draw_quantization, whole
 from tb.common.references import RUN
@@ -31,7 +31,8 @@ NETWORKS = int(os.environ.get("EYRIE_COLUMNS", "40"))
 EFFORT = 4
 MACHINES = (DEFAULT, MachineConfig(rows=3), MachineConfig(rows=12), MachineConfig(multipliers=1, cols=5))
 OPERATORS = (weighted.conv_2d, weighted.conv_2d, weighted.depthwise_conv_2d, weighted.pointwise, weighted.max_pool_2d,
-             weighted.average_pool_2d, weighted.mean, weighted.fully_connected, elementwise.add, elementwise.leaky_relu)
+             weighted.average_pool_2d, weighted.mean, weighted.fully_connected, elementwise.add, elementwise.leaky_relu,
+             movement.split, movement.pad, movement.concatenation, movement.slice_, movement.reshape)
 
 
 def column_network(seed: int) -> bytes:
@@ -53,7 +54,7 @@ def compiled(graph: Graph, machine: MachineConfig, turn: bool) -> Stages:
 
 
 def test_drawn_networks(seed: int) -> None:
-    """The graph with rows, and the machine's program of it, make what the reference makes of the model."""
+    """The graph with rows, and the machine's program of it where no host is needed, make what the reference makes."""
     seen = Counter()
     for n in range(NETWORKS):
         model, machine = column_network(seed + n), MACHINES[n % len(MACHINES)]
@@ -77,7 +78,7 @@ def test_drawn_networks(seed: int) -> None:
         outputs = image.outputs(run.dram)
         for tensor, want in zip(graph.outputs, expected, strict=True):
             np.testing.assert_array_equal(outputs[tensor.name].ravel(), want.ravel(), err_msg=f"seed {seed + n}")
-    assert seen["turned"] > NETWORKS // 2 and seen["refused"] < NETWORKS // 4, seen
+    assert seen["turned"] > NETWORKS // 3 and seen["refused"] < 2 * NETWORKS // 3, seen
 
 
 def column_convolutions(rows: int) -> Graph:
