@@ -112,13 +112,15 @@ def _held(jobs: list[Job], n: int, flow: Flow) -> MapPlan:
 
 
 def _between(jobs: list[Job], n: int, group: Group, segment: Segment) -> MapPlan:
-    """A ring of rows, each from the first job that writes it to the last that reads it; the map's last row lies at the
-    end: what is loaded first of the constants behind lies at the beginning."""
+    """A ring of rows, each from the first job that writes it to the last that reads it, or of planes, all together; the
+    map's last row lies at the end: what is loaded first of the constants behind lies at the beginning."""
     layout = _draft(group.output, segment.ring_rows(n - segment.first))
     if segment.way is Way.SLICED:  # so that a slice of channels lies in one piece
         layout = replace(layout, planar=True)
         return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
     layout = replace(layout, shift=-layout.rows % layout.ring_rows)
+    if layout.planar:  # a row has words in every plane
+        return MapPlan(layout, whole(group.name, "output rows", layout.words, *span(jobs, n, n + 1)))
     lives = [(2 * len(jobs), 0)] * layout.ring_rows
     for place, job in enumerate(jobs):
         touched = (job.first, job.last) if job.group == n else job.reads if job.group == n + 1 else (0, 0)
