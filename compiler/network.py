@@ -43,19 +43,18 @@ def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str]
     last = stage_named(until)
     stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
     first = run_stages(work, stages[1:2], on_stage)
-    forms = [{}]
-    if first.folded is not None:
-        forms += [{"compose": False}] * composes(first.graph) + [{"turn": True}] * turns(first.graph)
-    machine, machines = work.machine, planned_for(work.machine)
-    if len(forms) == len(machines) == 1 or len(stages) <= 2:
+    simplifies = first.folded is not None
+    composed = (True, False) if simplifies and composes(first.graph) else (True,)
+    turned = (False, True) if simplifies and turns(first.graph) else (False,)
+    machine, ways = work.machine, [*product(planned_for(work.machine), composed, turned)]
+    if len(ways) == 1 or len(stages) <= 2:
         return run_stages(first, stages[2:], on_stage)
 
-    def compiled(machine: MachineConfig, form: dict[str, bool]) -> Stages:
+    def compiled(machine: MachineConfig, compose: bool, turn: bool) -> Stages:
         way = Stages(work.model, machine, work.objective, work.effort, work.images, graph=first.graph,
-                     unpacked=work.unpacked, **form)
+                     compose=compose, turn=turn, unpacked=work.unpacked)
         return run_stages(way, STAGES[1:], on_stage)
 
-    ways = product(machines, forms)
     return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)
 
 

@@ -145,7 +145,7 @@ module register_file
     watchdog_limit: watchdog_limit_q
   };
 
-  // Interrupt: an end while it is being cleared counts.
+  // Interrupt: an end while it is being cleared counts, one that a soft reset meets does not.
   assign ended       = status_i.done || status_i.error;
   assign interrupt_o = interrupt_q && interrupt_enable_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -154,8 +154,9 @@ module register_file
       interrupt_q <= 1'b0;
     end else begin
       ended_q <= ended;
-      if (ended && !ended_q)                                    interrupt_q <= 1'b1;
-      else if (control && (control_bits[2] || control_bits[1])) interrupt_q <= 1'b0;
+      if (control_o.soft_reset)            interrupt_q <= 1'b0;
+      else if (ended && !ended_q)          interrupt_q <= 1'b1;
+      else if (control && control_bits[2]) interrupt_q <= 1'b0;
     end
   end
 
@@ -245,6 +246,8 @@ module register_file
 
   `EYRIE_STABLE(WriteResponse, reg_bvalid_o, reg_bready_i, reg_bresp_o)
   `EYRIE_STABLE(ReadData, reg_rvalid_o, reg_rready_i, {reg_rdata_o, reg_rresp_o})
+  `EYRIE_ASSERT_NEXT(ResetClears, control_o.soft_reset, !interrupt_q,
+      "an interrupt of before a soft reset")
   `EYRIE_ASSERT_WHEN(WindowKept, status_i.busy && $past(status_i.busy),
       $stable({program_base_q, window_base_q, window_limit_q}),
       "the window moved while the machine was busy")

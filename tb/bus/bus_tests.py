@@ -21,6 +21,7 @@ from tb.tiling.registers import (
 
 ACCESSES = 600
 LATE_CYCLES = 3  # of tb_registers
+WRITE_CYCLES = 10  # more than until a write is taken
 PLAIN = (
     *[Register.PROGRAM_BASE, Register.WINDOW_BASE, Register.WINDOW_LIMIT],
     *[Register.WATCHDOG_LIMIT, Register.INTERRUPT_ENABLE],
@@ -73,6 +74,7 @@ async def registers(dut):
     await _accesses(tb, port, board)
     await _pulses(dut, port, board)
     await _interrupts(dut, port, board)
+    await _ends_while_written(dut, port, board)
     await tb.finish(board)
 
 
@@ -126,6 +128,36 @@ async def _interrupts(dut, port: Registers, board: Scoreboard) -> None:
         board.compare([level, 0], [await port.value(Register.STATUS), int(dut.interrupt_o.value)], "cleared")
         getattr(dut, f"{cause}_i").value = 0
         await port.write(Register.INTERRUPT_ENABLE, 0)
+
+
+async def _ends_while_written(dut, port: Registers, board: Scoreboard) -> None:
+    """An end in each cycle about a write of CONTROL: a soft reset leaves no interrupt of one that it meets, a clear
+    leaves that of one that comes with it or later."""
+
+    async def left(bits: int, at: int) -> tuple[int, int]:
+        """STATUS when the end comes in cycle `at`, unless a soft reset comes before, and when the write is taken."""
+        writing, taken = cocotb.start_soon(port.write(Register.CONTROL, bits)), None
+        for cycle in range(WRITE_CYCLES):
+            if cycle == at and not (taken is not None and bits & SOFT_RESET):
+                dut.done_i.value = 1
+            await RisingEdge(dut.clk_i)
+            if dut.reg_bvalid_o.value and taken is None:
+                taken = cycle - 1
+            if dut.soft_reset_o.value:
+                taken, dut.done_i.value = cycle, 0
+        await writing
+        status = await port.value(Register.STATUS)
+        dut.done_i.value = 0
+        await port.write(Register.CONTROL, CLEAR_INTERRUPT)
+        return status, taken
+
+    distances = set()
+    for at in [*range(WRITE_CYCLES)] * 4:
+        board.compare(0, (await left(SOFT_RESET, at))[0], f"STATUS after a soft reset, an end in cycle {at}")
+        status, taken = await left(CLEAR_INTERRUPT, at)
+        distances.add(at - taken)
+        board.compare(DONE | INTERRUPT * (at >= taken), status, f"STATUS after a clear, an end in cycle {at}")
+    board.compare(True, {-1, 0, 1} <= distances, "ends before, with and after a clear")
 
 
 class Counters:

@@ -145,8 +145,8 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
         before, after = of_graph("before", graph), of_parts("after", graph, parts)
         assert sorted(name for box in before.boxes for name in named(box)) == sorted(
             f"{node.where} {node.operator.name}" for node in graph.nodes)
-        sides = {f"{node.where} {node.operator.name}": part.side for part in compile_parts(path).partition.parts
-                 for node in part.graph.nodes}
+        sides = {f"{node.where} {node.operator.name}": part.part.side for part in compile_parts(path).parts
+                 for node in (part.stages.folded if part.stages else part.part.graph).nodes}
         assert {name: Side.HOST if box.role == HOST else Side.MACHINE for box in after.boxes
                 for name in named(box)} == sides
         assert len(texts(drawn("net", [before, after], legend(parts)))) == len(before.boxes) + len(after.boxes)
