@@ -29,74 +29,74 @@ PYTHON  ?= python3#  interpreter that creates .venv
 # Knobs reach the commands as variables of the environment: no shell reads what is in them.
 export TEST SEED CONFIG JOBS COUNT BUDGET PARTS SEEDS IMAGE MODEL LABELS MODELS RTL_MACS CIFAR10 IMAGES
 export RTL NETWORKS MACHINES BLOCKS LIBERTY PYTHON
-export PYTHONPATH := $(CURDIR)
 
-ready := .venv/.ready
-extras := $(filter-out synth,$(patsubst requirements-%.txt,%,$(wildcard requirements-*.txt)))
+base := .venv/.base
+dev := .venv/.dev
+extras := onnx pytorch tvm
 eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
 .PHONY: demo sim list check test test-extras lint golden accuracy bench mutate machines zoo family sizes study synth clean help
 
-demo: $(ready) ## Runs a photo through the simulated machine and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
+demo: $(base) ## Runs a photo through the simulated machine and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
 	  $${CONFIG:+--config="$$CONFIG"}
 
-sim: $(ready) ## Runs one simulation test: TEST [SEED] [CONFIG] [WAVES]
+sim: $(dev) ## Runs one simulation test: TEST [SEED] [CONFIG] [WAVES]
 	@$(eyrie) sim $(quiet) $(if $(filter 1,$(WAVES)),--waves) $${SEED:+--seed="$$SEED"} \
 	  $${CONFIG:+--config="$$CONFIG"} $${TEST:+-- "$$TEST"}
 
-list: $(ready) ## Prints the simulation tests
+list: $(dev) ## Prints the simulation tests
 	@$(eyrie) list
 
-check: $(ready) ## A smoke test of about a minute
+check: $(dev) ## A smoke test of about a minute
 	@$(eyrie) check $(quiet)
 
-test: $(ready) ## Runs all tests: [JOBS] [SEED]
+test: $(dev) ## Runs all tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS"
 
-test-extras: $(extras:%=.venv/.%) ## Installs all optional parts and runs their tests: [JOBS] [SEED]
-	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS" tb/extras
+test-extras: $(dev) $(extras:%=.venv/.%) .venv/.onnx-dev ## Installs all optional parts and runs their tests: [JOBS] [SEED]
+	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS" tests/extras
 
-lint: $(ready) ## Checks the RTL with Verilator and slang, warnings being errors
+lint: $(dev) ## Checks the RTL with Verilator and slang, warnings being errors
 	@$(eyrie) lint $(quiet)
 
-golden: $(ready) ## Writes stimulus and expected data of a test, or of all: [TEST] [SEED]
+golden: $(dev) ## Writes stimulus and expected data of a test, or of all: [TEST] [SEED]
 	@$(eyrie) golden $(quiet) $${SEED:+--seed="$$SEED"} $${TEST:+-- "$$TEST"}
 
-accuracy: $(ready) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL [DRIVER]]
+accuracy: $(dev) ## Prints top-1 accuracy, float and int8: CIFAR10 [IMAGES] [RTL [DRIVER]]
 	@$(eyrie) accuracy $(quiet) $${CIFAR10:+--cifar10="$$CIFAR10"} \
 	  $${IMAGES:+--images="$$IMAGES"} $${RTL:+--rtl="$$RTL"} $(if $(filter 1,$(DRIVER)),--driver)
 
-bench: $(ready) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [SEEDS] [BUDGET]
+bench: $(dev) ## Prints cycles, stalls and bytes by layer, and the parts: [PARTS] [SEEDS] [BUDGET]
 	@$(eyrie) bench $(quiet) --budget="$$BUDGET" --seeds="$$SEEDS" $${PARTS:+--parts="$$PARTS"}
 
-mutate: $(ready) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
+mutate: $(dev) ## Plants one-line errors in the RTL; a bench has to find each: [SEED] [COUNT] [BUDGET]
 	@$(eyrie) mutate $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-20}" --budget="$$BUDGET"
 
-machines: $(ready) ## Draws machines of any size: the legal ones have to work: [SEED] [COUNT] [BUDGET] [JOBS]
+machines: $(dev) ## Draws machines of any size: the legal ones have to work: [SEED] [COUNT] [BUDGET] [JOBS]
 	@$(eyrie) machines $(quiet) --seed="$${SEED:-1}" --count="$${COUNT:-40}" --budget="$$BUDGET" --jobs="$$JOBS"
 
-zoo: $(ready) ## Compiles and runs every model of a folder, against the reference: MODELS [RTL_MACS] [CONFIG]
+zoo: $(base) ## Compiles and runs every model of a folder, against the reference: MODELS [RTL_MACS] [CONFIG]
 	@$(eyrie) zoo $(quiet) $${RTL_MACS:+--rtl-macs="$$RTL_MACS"} $${CONFIG:+--config="$$CONFIG"} \
 	  $${MODELS:+-- "$$MODELS"}
 
-family: $(ready) ## Cycles of 26 MobileNets against roofline and prediction; goes on: [RTL] [NETWORKS] [BUDGET] [JOBS]
+family: $(base) ## Cycles of 26 MobileNets against roofline and prediction; goes on: [RTL] [NETWORKS] [BUDGET] [JOBS]
 	@$(eyrie) family $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
 	  $${RTL:+--rtl="$$RTL"} $${NETWORKS:+--networks="$$NETWORKS"}
 
-sizes: $(ready) ## Cycles of the shipped network on machines of many sizes; goes on: [RTL] [MACHINES] [BUDGET] [JOBS]
+sizes: $(base) ## Cycles of the shipped network on machines of many sizes; goes on: [RTL] [MACHINES] [BUDGET] [JOBS]
 	@$(eyrie) sizes $(quiet) --budget="$$BUDGET" --jobs="$$JOBS" \
 	  $${RTL:+--rtl="$$RTL"} $${MACHINES:+--machines="$$MACHINES"}
 
-study: $(ready) ## What the literature prints beside what this project finds: docs/study.md
+study: $(base) ## What the literature prints beside what this project finds: docs/study.md
 	@$(eyrie) study $(quiet)
 
 synth: .venv/.synth ## Prints gates, registers and longest paths by block: [BLOCKS] [LIBERTY]
 	@$(eyrie) synth $(quiet) $${BLOCKS:+--blocks="$$BLOCKS"} $${LIBERTY:+--liberty="$$LIBERTY"}
 
-extra-%: .venv/.% ## Installs an optional part, of those that requirements-NAME.txt name: extra-onnx
+extra-%: .venv/.% ## Installs an extra of pyproject.toml (onnx, pytorch, tvm): extra-onnx
 	@:
 
 clean: ## Removes build/; .venv stays
@@ -108,9 +108,11 @@ help: ## Prints this
 	@echo 'Knobs:'
 	@awk -F ' *[?]= *|# *' '/^[A-Z0-9_]+ *[?]=/ {printf "  %-10s %-9s %s\n", $$1, $$2, $$3}' Makefile
 
-$(ready): requirements.txt scripts/setup_venv.sh
-	@scripts/setup_venv.sh
+locked := pyproject.toml requirements.txt scripts/setup_venv.sh
+
+.venv/.base: $(locked)
+	@scripts/setup_venv.sh base
 
 .PRECIOUS: .venv/.%
-.venv/.%: requirements-%.txt scripts/setup_extra.sh $(ready)
-	@scripts/setup_extra.sh $*
+.venv/.%: $(locked) .venv/.base
+	@scripts/setup_venv.sh $*

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from model.reading import read_file
+from eyrie.model.reading import read_file
 
 
 def read_npy(path: str | Path, remedy: str) -> np.ndarray:

@@ -9,28 +9,28 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.assembly.checks import Refused, Watched, check_streams
-from compiler.assembly.commands import Parser, to_text
-from compiler.assembly.lexer import AssemblyError
-from compiler.assembly.link import BY_HAND, Linker
-from compiler.assembly.source import Commands, Source, read
-from compiler.cost.counters import by_layer, commands_of
-from compiler.cost.predict import predict
-from compiler.emit import races
-from compiler.emit.image import PROGRAM
-from compiler.files import unlink
-from compiler.folder import DESCRIPTION, save
-from compiler.ir.failure import Failure
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.image import Image
-from compiler.ir.program import Command, End, Run, assemble, encoded
-from compiler.network import compile_graph
-from compiler.options import EFFORT, OBJECTIVES
-from compiler.passes.constraints import Obstacles
-from compiler.performance import performance
-from compiler.pipeline import NAMES, STAGES, Stages, run_stages
-from model.config import GLB_WORD_BYTES
-from model.machine import MachineError
+from eyrie.compiler.assembly.checks import Refused, Watched, check_streams
+from eyrie.compiler.assembly.commands import Parser, to_text
+from eyrie.compiler.assembly.lexer import AssemblyError
+from eyrie.compiler.assembly.link import BY_HAND, Linker
+from eyrie.compiler.assembly.source import Commands, Source, read
+from eyrie.compiler.cost.counters import by_layer, commands_of
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.emit import races
+from eyrie.compiler.emit.image import PROGRAM
+from eyrie.compiler.files import unlink
+from eyrie.compiler.folder import DESCRIPTION, save
+from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.program import Command, End, Run, assemble, encoded
+from eyrie.compiler.network import compile_graph
+from eyrie.compiler.options import EFFORT, OBJECTIVES
+from eyrie.compiler.passes.constraints import Obstacles
+from eyrie.compiler.performance import performance
+from eyrie.compiler.pipeline import NAMES, STAGES, Stages, run_stages
+from eyrie.model.config import GLB_WORD_BYTES
+from eyrie.model.machine import MachineError
 
 STORED = ("tensor", "output", "spill", "wait")  # kinds of areas that programs store, by their names
 Places = dict[int, tuple[int, int]]  # of commands, by number

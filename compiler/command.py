@@ -8,18 +8,18 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from compiler.command_line import file_name, whole_number
-from compiler.files import check_folder
-from compiler.folder import save
-from compiler.frontend.file import REMEDY, read_model
-from compiler.ir.failure import DoesNotFit, Failure, Unsupported
-from compiler.ir.heading import IMPORT, level_of
-from compiler.network import compile_network
-from compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
-from compiler.pipeline import NAMES, STAGES, Stages
-from model.config import DEFAULT, MachineConfig
-from model.messages import about
-from model.reading import read_file
+from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.files import check_folder
+from eyrie.compiler.folder import save
+from eyrie.compiler.frontend.file import REMEDY, read_model
+from eyrie.compiler.ir.failure import DoesNotFit, Failure, Unsupported
+from eyrie.compiler.ir.heading import IMPORT, level_of
+from eyrie.compiler.network import compile_network
+from eyrie.compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
+from eyrie.compiler.pipeline import NAMES, STAGES, Stages
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import about
+from eyrie.model.reading import read_file
 
 STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage in STAGES)
 
@@ -83,7 +83,7 @@ def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) 
                          "--config, --objective, --effort and --batch")
     if options.output:
         check_folder(options.output)
-    from compiler.levels import compiled
+    from eyrie.compiler.levels import compiled
 
     stages = compiled(options.model, on_stage)
     table = _saved(stages, options) if options.output else ""
@@ -107,7 +107,7 @@ def why_in_parts(error: ValueError, model: str | Path, images: int) -> Failure:
 
 def _saved(stages: Stages, options: argparse.Namespace) -> str:
     """Writes the folder; returns the table."""
-    from compiler.performance import performance
+    from eyrie.compiler.performance import performance
 
     figures = performance(stages)
     save(stages, figures, options.output)
@@ -118,7 +118,7 @@ def _in_parts(options: argparse.Namespace, machine: MachineConfig,
               on_stage: Callable[[str], None] | None, failure: Failure) -> tuple[str, str]:
     """Compiles for machine and host what is not compiled as a whole; returns the tables, and what is to be dumped of
     each machine part."""
-    from compiler.parts import compile_parts
+    from eyrie.compiler.parts import compile_parts
 
     compiled = compile_parts(options.model, machine, options.objective, options.effort, on_stage, failure)
     if options.output:

@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
 
-from model.messages import one_line, unknown
+from eyrie.model.messages import one_line, unknown
 
 _ARGPARSE = (  # what it says of an option, and what we say
     (re.compile(r"^argument (?:-\w/)?([^:]+): expected (?:one|at least one) argument$"),

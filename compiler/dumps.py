@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What --dump prints of the stages between groups and commands."""
 
-from compiler.emit.steps import Step
-from compiler.ir.buffer import Buffer
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Graph
-from compiler.ir.layer import Group, sliced
-from compiler.ir.plan import Plan, Segment
-from compiler.passes.fold_moves import why_kept
-from compiler.plan.bounds import Bounds
-from compiler.plan.flow import Flow
-from compiler.plan.mappings import mappings_of
-from compiler.study import banks as mapping
-from compiler.study import fusion as plans
-from compiler.study import pairs
-from model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.compiler.emit.steps import Step
+from eyrie.compiler.ir.buffer import Buffer
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.layer import Group, sliced
+from eyrie.compiler.ir.plan import Plan, Segment
+from eyrie.compiler.passes.fold_moves import why_kept
+from eyrie.compiler.plan.bounds import Bounds
+from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.mappings import mappings_of
+from eyrie.compiler.study import banks as mapping
+from eyrie.compiler.study import fusion as plans
+from eyrie.compiler.study import pairs
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 
 
 def moves(before: Graph, after: Graph) -> str:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.files import unlink
-from compiler.pipeline import Stages
+from eyrie.compiler.files import unlink
+from eyrie.compiler.pipeline import Stages
 
 if TYPE_CHECKING:  # imported when there is something to save
-    from compiler.performance import Performance
+    from eyrie.compiler.performance import Performance
 
 DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 

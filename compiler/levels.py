@@ -5,19 +5,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from compiler.ir.failure import Inconsistent
-from compiler.ir.graph import Graph
-from compiler.ir.heading import IMPORT, heading, level_of
-from compiler.ir.layer import Group, Map
-from compiler.ir.plan import Segment
-from compiler.options import MOST_IMAGES, OBJECTIVES
-from compiler.pipeline import NAMES, STAGES, Stages, run_stages
-from compiler.text.classes import said, takes
-from compiler.text.reading import Misread, values_of
-from compiler.text.writing import NoText, written
-from model.config import MachineConfig
-from model.messages import unknown
-from model.reading import read_file
+from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.heading import IMPORT, heading, level_of
+from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.options import MOST_IMAGES, OBJECTIVES
+from eyrie.compiler.pipeline import NAMES, STAGES, Stages, run_stages
+from eyrie.compiler.text.classes import said, takes
+from eyrie.compiler.text.reading import Misread, values_of
+from eyrie.compiler.text.writing import NoText, written
+from eyrie.model.config import MachineConfig
+from eyrie.model.messages import unknown
+from eyrie.model.reading import read_file
 
 REMEDY = "write it with eyrie ir"
 ASKED = {"machine": MachineConfig, "objective": str, "effort": int, "images": int}  # of the compilation
@@ -40,8 +40,8 @@ def _groups_taken(work: Stages, values: dict) -> None:
 
 
 def _segments_taken(work: Stages, values: dict) -> None:
-    from compiler.plan.given import check_segments
-    from compiler.plan.tensors import plan_maps
+    from eyrie.compiler.plan.given import check_segments
+    from eyrie.compiler.plan.tensors import plan_maps
 
     _check_images("segments", work)
     _groups_taken(work, values)

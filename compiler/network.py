@@ -12,12 +12,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from compiler.options import EFFORT, OBJECTIVES
-from compiler.pipeline import NAMES, STAGES, Stages, run_stages, stage_named
-from model.config import DEFAULT, MachineConfig
+from eyrie.compiler.options import EFFORT, OBJECTIVES
+from eyrie.compiler.pipeline import NAMES, STAGES, Stages, run_stages, stage_named
+from eyrie.model.config import DEFAULT, MachineConfig
 
 if TYPE_CHECKING:  # which takes a while to import
-    from compiler.ir.graph import Graph
+    from eyrie.compiler.ir.graph import Graph
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
 
 def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Stages:
     """`compile_network` from a graph on, which `work` has."""
-    from compiler.passes.simplify import composes, turns
+    from eyrie.compiler.passes.simplify import composes, turns
 
     last = stage_named(until)
     stages = STAGES[: NAMES.index(last.settled or last.name) + 1]
@@ -71,7 +71,7 @@ def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAU
                  until: str = NAMES[-1], compose: bool = True) -> Stages:
     """A part of a model that has been imported; until: the last stage that runs, final or not; compose: whether moves
     are put together."""
-    from compiler.passes.simplify import turns
+    from eyrie.compiler.passes.simplify import turns
 
     stages = STAGES[1 : NAMES.index(until) + 1]
 
@@ -101,7 +101,7 @@ def labelled(work: Stages, machine: MachineConfig) -> Stages:
 
 def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tuple]) -> T:
     """What is judged to be least of what the attempts make. Raises the last one's failure where all fail."""
-    from compiler.ir.failure import DoesNotFit, Unsupported
+    from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
 
     found, failure = [], None
     for attempt in attempts:
@@ -116,6 +116,6 @@ def best(attempts: Sequence[Callable[[], T]], judged: Callable[[T], float | tupl
 
 def _judged(work: Stages) -> float:
     """What is to be small of a compiled network."""
-    from compiler.performance import performance
+    from eyrie.compiler.performance import performance
 
     return getattr(performance(work), {"bytes": "dram_bytes", "energy": "energy_uJ"}.get(work.objective, "cycles"))

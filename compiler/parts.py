@@ -15,22 +15,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from compiler.files import unlink, write_all
-from compiler.folder import DESCRIPTION, save
-from compiler.frontend.file import SUFFIXES, format_of, load, read_model
-from compiler.ir.failure import DoesNotFit, Failure, Unsupported
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.convolution import Weighted
-from compiler.ir.tensor import Quantized, Tensor
-from compiler.network import best, compile_part
-from compiler.options import EFFORT, OBJECTIVES
-from compiler.passes.constraints import Obstacle, Obstacles, is_view, said
-from compiler.passes.partition import Part, Partition, Side, part_of, partition
-from compiler.passes.simplify import composes, simplified
-from compiler.performance import Performance, performance
-from compiler.pipeline import NAMES, Stages
-from model.config import DEFAULT, MachineConfig
-from model.messages import about
+from eyrie.compiler.files import unlink, write_all
+from eyrie.compiler.folder import DESCRIPTION, save
+from eyrie.compiler.frontend.file import SUFFIXES, format_of, load, read_model
+from eyrie.compiler.ir.failure import DoesNotFit, Failure, Unsupported
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.convolution import Weighted
+from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.network import best, compile_part
+from eyrie.compiler.options import EFFORT, OBJECTIVES
+from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, said
+from eyrie.compiler.passes.partition import Part, Partition, Side, part_of, partition
+from eyrie.compiler.passes.simplify import composes, simplified
+from eyrie.compiler.performance import Performance, performance
+from eyrie.compiler.pipeline import NAMES, Stages
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import about
 
 MODELS = tuple(f"model{suffix}" for suffix in SUFFIXES)  # names that the model can have in a folder
 

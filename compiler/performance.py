@@ -6,18 +6,18 @@ import io
 import json
 from dataclasses import asdict, dataclass
 
-from compiler.cost.counters import by_layer
-from compiler.cost.predict import DRAM_BYTES, fetched_bytes, predict
-from compiler.cost.prices import energy_uj
-from compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
-from compiler.emit.steps import Step
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.image import Image
-from compiler.ir.layer import Filtered, Group
-from compiler.ir.plan import Plan, Way
-from compiler.pipeline import Stages
-from model.encoding import glb_read_bytes, glb_write_bytes
+from eyrie.compiler.cost.counters import by_layer
+from eyrie.compiler.cost.predict import DRAM_BYTES, fetched_bytes, predict
+from eyrie.compiler.cost.prices import energy_uj
+from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_bounds
+from eyrie.compiler.emit.steps import Step
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.layer import Filtered, Group
+from eyrie.compiler.ir.plan import Plan, Way
+from eyrie.compiler.pipeline import Stages
+from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.config import MachineConfig
-from model.messages import unknown
+from eyrie.model.config import MachineConfig
+from eyrie.model.messages import unknown
 
 if TYPE_CHECKING:  # each stage imports what it needs when it runs
-    from compiler.emit.schedule import Schedule
-    from compiler.emit.steps import Step
-    from compiler.ir.graph import Graph
-    from compiler.ir.image import Image
-    from compiler.ir.layer import Group, Map
-    from compiler.ir.plan import Plan
-    from compiler.plan.search import Placed
-    from compiler.plan.settle import Planning
+    from eyrie.compiler.emit.schedule import Schedule
+    from eyrie.compiler.emit.steps import Step
+    from eyrie.compiler.ir.graph import Graph
+    from eyrie.compiler.ir.image import Image
+    from eyrie.compiler.ir.layer import Group, Map
+    from eyrie.compiler.ir.plan import Plan
+    from eyrie.compiler.plan.search import Placed
+    from eyrie.compiler.plan.settle import Planning
 
 
 @dataclass
@@ -80,24 +80,24 @@ class Stage:
 
 
 def _import(work: Stages) -> None:
-    from compiler.frontend.file import load
+    from eyrie.compiler.frontend.file import load
 
     work.graph = load(work.model)
 
 
 def _passes(work: Stages) -> None:
-    from compiler.passes.constraints import check
-    from compiler.passes.order_nodes import order_nodes
-    from compiler.passes.simplify import simplified
+    from eyrie.compiler.passes.constraints import check
+    from eyrie.compiler.passes.order_nodes import order_nodes
+    from eyrie.compiler.passes.simplify import simplified
 
     work.folded = check(order_nodes(simplified(work.graph, work.compose, work.turn)))
 
 
 def _groups(work: Stages) -> None:
-    from compiler.passes.form_groups import form_groups, maps_of
-    from compiler.plan.packed_maps import with_packed_inputs
-    from compiler.plan.patched_maps import with_patched_inputs
-    from compiler.target.suit import suited
+    from eyrie.compiler.passes.form_groups import form_groups, maps_of
+    from eyrie.compiler.plan.packed_maps import with_packed_inputs
+    from eyrie.compiler.plan.patched_maps import with_patched_inputs
+    from eyrie.compiler.target.suit import suited
 
     maps = maps_of(work.folded)
     work.inputs = [maps[tensor.name] for tensor in work.folded.inputs if tensor.name in maps]
@@ -107,51 +107,51 @@ def _groups(work: Stages) -> None:
 
 
 def _verify_groups(work: Stages) -> None:
-    from compiler.ir.verify import verify_groups
+    from eyrie.compiler.ir.verify import verify_groups
 
     verify_groups(work.groups, work.inputs, work.ends.values())
 
 
 def _dump_fusion(work: Stages) -> str:
-    from compiler import dumps
+    from eyrie.compiler import dumps
 
     return dumps.fusion(work.groups, work.machine)
 
 
 def _dump_moves(work: Stages) -> str:
-    from compiler import dumps
+    from eyrie.compiler import dumps
 
     return dumps.moves(work.graph, work.folded)
 
 
 def _dump_banks(work: Stages) -> str:
-    from compiler import dumps
+    from eyrie.compiler import dumps
 
     return dumps.banks(work.folded)
 
 
 def _segments(work: Stages) -> None:
-    from compiler.plan.settle import Planning
+    from eyrie.compiler.plan.settle import Planning
 
     work.planning = Planning(work.groups, work.machine, work.objective, work.images, work.greedy)
     work.plan = work.planning.plan()
 
 
 def _dump_segments(work: Stages) -> str:
-    from compiler import dumps
+    from eyrie.compiler import dumps
 
     return dumps.segments(work.plan, work.machine)
 
 
 def _dump_map(work: Stages) -> str:
-    from compiler import dumps
+    from eyrie.compiler import dumps
 
     return dumps.mappings(work.steps, work.plan, work.machine)
 
 
 def _places(work: Stages) -> None:
-    from compiler.emit.steps import steps_of
-    from compiler.plan.settle import as_planned
+    from eyrie.compiler.emit.steps import steps_of
+    from eyrie.compiler.plan.settle import as_planned
 
     if work.planning:
         work.plan, work.placed = work.planning.places(work.plan, work.effort)
@@ -161,38 +161,38 @@ def _places(work: Stages) -> None:
 
 
 def _verify_places(work: Stages) -> None:
-    from compiler.plan.verify import verify_places, verify_plan
+    from eyrie.compiler.plan.verify import verify_places, verify_plan
 
     verify_plan(work.plan)
     verify_places(work.plan, work.placed, work.machine)
 
 
 def _dump_places(work: Stages) -> str:
-    from compiler import dumps
+    from eyrie.compiler import dumps
 
     return dumps.places(work.placed.buffers)
 
 
 def _schedule(work: Stages) -> None:
-    from compiler.emit.schedule import emit
+    from eyrie.compiler.emit.schedule import emit
 
     work.schedule = emit(work.plan, work.placed, work.steps, work.machine)
 
 
 def _verify_schedule(work: Stages) -> None:
-    from compiler.emit import races
+    from eyrie.compiler.emit import races
 
     races.verify(work.schedule.commands, work.machine)
 
 
 def _assemble(work: Stages) -> None:
-    from compiler.assembly.commands import to_text
+    from eyrie.compiler.assembly.commands import to_text
 
     work.text = to_text(work.schedule.commands)
 
 
 def _image(work: Stages) -> None:
-    from compiler.emit.image import build
+    from eyrie.compiler.emit.image import build
 
     work.image = build(work.schedule, work.machine, work.ends)
 

@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 
-from model import encoding as enc
-from model.arithmetic import multiply_by_quantized_multiplier, table_entries, wrap_int32
-from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import ArrayMode, DrainMode
-from model.streams import Beats
+from eyrie.model import encoding as enc
+from eyrie.model.arithmetic import multiply_by_quantized_multiplier, table_entries, wrap_int32
+from eyrie.model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import ArrayMode, DrainMode
+from eyrie.model.streams import Beats
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from model.messages import about, unknown
-from model.reading import read_json
+from eyrie.model.messages import about, unknown
+from eyrie.model.reading import read_json
 
 SET_ROWS = 3  # rows of a PE set, in every size: one filter row each
 WORD_CHANNELS = 4  # int8 channels in the 32-bit word that a PE consumes

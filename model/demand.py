@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model import encoding as enc
-from model import ppu
-from model.array import ArrayModel, DrainBeats, drain_beats
-from model.config import DEPTHWISE_TAPS, SET_ROWS
-from model.descriptor import Descriptor
-from model.encoding import ArrayMode, Stream
-from model.streams import Beats
+from eyrie.model import encoding as enc
+from eyrie.model import ppu
+from eyrie.model.array import ArrayModel, DrainBeats, drain_beats
+from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import ArrayMode, Stream
+from eyrie.model.streams import Beats
 
 _COLUMN_BITS = {Stream.IFMAP: 6, Stream.FILTER: 2}
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model import encoding as enc
-from model.encoding import Axis, Stream
-from model.word import Word
+from eyrie.model import encoding as enc
+from eyrie.model.encoding import Axis, Stream
+from eyrie.model.word import Word
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Defined here only, but for CONTROL and STATUS (status.py). `scripts/gen_pkg.py` 
 
 from enum import IntEnum
 
-from model.word import Word, fields
+from eyrie.model.word import Word, fields
 
 # --- Commands -------------------------------------------------------------------------------------
 

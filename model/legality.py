@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType, SimpleNamespace
 
-from model.config import SET_ROWS, MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import ArrayMode, Destination, DrainMode, Operation, PoolMode, Stream
+from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import ArrayMode, Destination, DrainMode, Operation, PoolMode, Stream
 
 PARAMETERS = ("ROWS", "COLS", "IFMAP_WORDS", "FILTER_WORDS", "PIXEL_WORDS", "PSUM_WORDS", "FILTER_LANES")
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model import demand, streams
-from model import encoding as enc
-from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
-from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import ErrorCode, Opcode, Stream
-from model.legality import broken_rule
-from model.passes import PassTrace, run_pass
-from model.word import Word
+from eyrie.model import demand, streams
+from eyrie.model import encoding as enc
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import ErrorCode, Opcode, Stream
+from eyrie.model.legality import broken_rule
+from eyrie.model.passes import PassTrace, run_pass
+from eyrie.model.word import Word
 
 
 class MachineError(ValueError):

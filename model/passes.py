@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model import demand, ppu, streams
-from model.array import ArrayModel, drain_beats
-from model.config import MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import ArrayMode, Stream
+from eyrie.model import demand, ppu, streams
+from eyrie.model.array import ArrayModel, drain_beats
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import ArrayMode, Stream
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 
 import numpy as np
 
-from model import encoding as enc
-from model.arithmetic import multiply_by_quantized_multiplier, rounding_average, table_entries, wrap_int32
-from model.array import DrainBeats, in_pixel_pairs, unpack_tables
-from model.descriptor import Descriptor
-from model.encoding import Operation, PoolMode
-from model.operators.elementwise import ADD_LEFT_SHIFT
+from eyrie.model import encoding as enc
+from eyrie.model.arithmetic import multiply_by_quantized_multiplier, rounding_average, table_entries, wrap_int32
+from eyrie.model.array import DrainBeats, in_pixel_pairs, unpack_tables
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import Operation, PoolMode
+from eyrie.model.operators.elementwise import ADD_LEFT_SHIFT
 
 BLOCK_CHANNELS = 8
 BYTES = 256  # values of an int8

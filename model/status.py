@@ -3,7 +3,7 @@
 
 from enum import IntFlag
 
-from model.encoding import ErrorCode
+from eyrie.model.encoding import ErrorCode
 
 
 class Control(IntFlag):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model import encoding as enc
-from model.config import MAX_GLB_WORDS
-from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import Axis, Destination, Stream
+from eyrie.model import encoding as enc
+from eyrie.model.config import MAX_GLB_WORDS
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import Axis, Destination, Stream
 
 _HALF = enc.TAG.pack(half=1)
 _PLACE = _HALF - 1  # the tag's row and column

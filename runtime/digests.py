@@ -3,7 +3,7 @@
 
 import hashlib
 
-from runtime.folders import ROOT
+from eyrie.runtime.folders import ROOT
 
 COMPILER = ("compiler/**/*.py", "model/**/*.py", "requirements.txt")
 

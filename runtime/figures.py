@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of a network run, from the machine's counters (keys: docs/summary.md)."""
 
-from compiler.cost.prices import energy_uj
-from compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
-from compiler.ir.image import Image
-from model.encoding import glb_read_bytes, glb_write_bytes
+from eyrie.compiler.cost.prices import energy_uj
+from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles, step_cycles
+from eyrie.compiler.ir.image import Image
+from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
 # The units and what each did, by counter; those of the PEs count PEs and are divided by their number.
 _PE_WAITS = {"wait_ifmap": "PE_WAIT_IFMAP", "wait_words": "PE_WAIT_WORDS",

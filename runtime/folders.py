@@ -14,13 +14,30 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from importlib.resources import files
 from pathlib import Path
 
-from compiler.files import umask, writing
-from runtime.signals import held
+from eyrie.compiler.files import umask, writing
+from eyrie.runtime.signals import held
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = Path(os.environ.get("EYRIE_BUILD") or ROOT / "build").absolute()
+_PACKAGE = Path(str(files("eyrie"))).resolve()
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+# A checkout has the test benches and a build folder of its own; an installed package has neither.
+CHECKOUT = _PACKAGE.parent if (_PACKAGE.parent / "tb").is_dir() else None
+ROOT = CHECKOUT or _PACKAGE  # of compiler/, model/, runtime/, rtl/ and data/
+BUILD = Path(os.environ.get("EYRIE_BUILD") or (CHECKOUT / "build" if CHECKOUT else _CACHE / "eyrie")).absolute()
+
+
+def checkout(needed: str) -> Path:
+    """Return the root of the checkout; needed: what is wanted of it, for the message.
+
+    Raises ValueError, in one line, if Eyrie is installed as a package.
+    """
+    if CHECKOUT is None:
+        raise ValueError(f"{needed} are part of a checkout, and this Eyrie is a package installed in {ROOT}: "
+                         "run the command in a clone of the repository")
+    return CHECKOUT
+
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # Linux, renameat2(2)
 _MARK = ".own-"  # in the names of folders that a process is filling

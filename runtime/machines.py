@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from os import PathLike
 
-from model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, MachineConfig
 
 Machine = MachineConfig | Mapping[str, int] | str | PathLike | None
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.arrays import read_npy, read_npz
-from compiler.files import whole_file
-from compiler.ir.image import Image
-from model.machine import Machine
-from model.messages import array, times
-from runtime import progress
+from eyrie.compiler.arrays import read_npy, read_npz
+from eyrie.compiler.files import whole_file
+from eyrie.compiler.ir.image import Image
+from eyrie.model.machine import Machine
+from eyrie.model.messages import array, times
+from eyrie.runtime import progress
 
 
 def read_arrays(path: str | Path, names: Sequence[str], what: str = "array") -> list[np.ndarray]:

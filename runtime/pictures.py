@@ -20,7 +20,7 @@ from PIL import (
     UnidentifiedImageError,
 )
 
-from model.reading import read_file
+from eyrie.model.reading import read_file
 
 WHITE = (255, 255, 255)
 DEEP = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")  # modes of more than 8 bits

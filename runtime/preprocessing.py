@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 from PIL.Image import Image
 
-from compiler.ir.graph import Graph
-from compiler.ir.tensor import Quantized, Tensor
-from model.operators.quantization import Quantization
-from runtime.pictures import read_photo
-from runtime.session import file_type
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.model.operators.quantization import Quantization
+from eyrie.runtime.pictures import read_photo
+from eyrie.runtime.session import file_type
 
 CHANNELS = (1, 3)  # that a picture has
 GREY = np.array((0.299, 0.587, 0.114))  # ITU-R BT.601

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.folder import save
-from compiler.frontend.file import read_model
-from compiler.ir.graph import Graph
-from compiler.ir.image import Image
-from compiler.network import compile_network, compile_part
-from compiler.options import EFFORT
-from compiler.parts import compile_parts
-from compiler.performance import performance
-from model.config import DEFAULT, MachineConfig
-from model.messages import about
-from runtime import progress
-from runtime.digests import COMPILER, digest_of
-from runtime.folders import BUILD, locked, replacing
-from runtime.session import Session
+from eyrie.compiler.folder import save
+from eyrie.compiler.frontend.file import read_model
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.network import compile_network, compile_part
+from eyrie.compiler.options import EFFORT
+from eyrie.compiler.parts import compile_parts
+from eyrie.compiler.performance import performance
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import about
+from eyrie.runtime import progress
+from eyrie.runtime.digests import COMPILER, digest_of
+from eyrie.runtime.folders import BUILD, locked, replacing
+from eyrie.runtime.session import Session
 
 PROGRAMS = BUILD / "programs"
 

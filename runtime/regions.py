@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.ir.graph import Graph
-from compiler.parts import compile_graph
-from compiler.passes.constraints import of_operator
-from compiler.passes.simplify import simplified
-from model.config import MachineConfig
-from runtime.digests import COMPILER
-from runtime.portable_c.networks import built
-from runtime.programs import contents_of, kept
-from runtime.session import Session, on_command_level
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.parts import compile_graph
+from eyrie.compiler.passes.constraints import of_operator
+from eyrie.compiler.passes.simplify import simplified
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.digests import COMPILER
+from eyrie.runtime.portable_c.networks import built
+from eyrie.runtime.programs import contents_of, kept
+from eyrie.runtime.session import Session, on_command_level
 
 Run = Callable[[Session, list[np.ndarray]], list[np.ndarray]]
 
@@ -51,7 +51,7 @@ def _golden(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _on_rtl(session: Session, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    from runtime.board.runs import RtlBackEnd
+    from eyrie.runtime.board.runs import RtlBackEnd
 
     return session.run(inputs, RtlBackEnd()).outputs
 

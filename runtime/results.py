@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.ir.image import Image
-from runtime import progress, report
-from runtime.figures import figures
-from runtime.session import Done
+from eyrie.compiler.ir.image import Image
+from eyrie.runtime import progress, report
+from eyrie.runtime.figures import figures
+from eyrie.runtime.session import Done
 
 REPORT = "report.html"
 

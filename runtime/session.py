@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.folder import DESCRIPTION
-from compiler.ir.graph import Graph
-from compiler.ir.image import REMEDY, Image
-from compiler.ir.tensor import Form, Quantized, Tensor
-from compiler.parts import MODELS, digest, prepared
-from compiler.passes.partition import Part, Partition, Side, part_of
-from compiler.passes.simplify import simplified
-from model.messages import array
-from model.reading import read_file, read_json
-from runtime.networks import named_on_model, read_arrays
+from eyrie.compiler.folder import DESCRIPTION
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.image import REMEDY, Image
+from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
+from eyrie.compiler.parts import MODELS, digest, prepared
+from eyrie.compiler.passes.partition import Part, Partition, Side, part_of
+from eyrie.compiler.passes.simplify import simplified
+from eyrie.model.messages import array
+from eyrie.model.reading import read_file, read_json
+from eyrie.runtime.networks import named_on_model, read_arrays
 
 
 @dataclass(frozen=True)

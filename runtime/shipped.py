@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What comes with Eyrie: a network, its float weights, a photo."""
 
-from runtime.folders import ROOT
+from eyrie.runtime.folders import ROOT
 
 MODEL = ROOT / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
 FLOAT_WEIGHTS = MODEL.with_name("mobilenetv1_cifar10_float.pt")

@@ -16,10 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from compiler.c import kernels  # noqa: E402
-from model import config, encoding  # noqa: E402
-from model.word import Word  # noqa: E402
-from runtime.simulator.sources import arguments, closure  # noqa: E402
+from eyrie.compiler.c import kernels  # noqa: E402
+from eyrie.model import config, encoding  # noqa: E402
+from eyrie.model.word import Word  # noqa: E402
+from eyrie.runtime.simulator.sources import arguments, closure  # noqa: E402
 from scripts.gen_registers import registers_text  # noqa: E402
 from scripts.gen_rules import parameter_list, rules_text  # noqa: E402
 

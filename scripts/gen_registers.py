@@ -4,10 +4,10 @@ model/config.py: scripts/gen_pkg.py writes it."""
 
 from enum import IntEnum
 
-from model import config, encoding
-from model.encoding import Counter, ErrorCode, Opcode, Register
-from model.status import ERROR_TEXTS, Control, Status
-from model.word import Word
+from eyrie.model import config, encoding
+from eyrie.model.encoding import Counter, ErrorCode, Opcode, Register
+from eyrie.model.status import ERROR_TEXTS, Control, Status
+from eyrie.model.word import Word
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0
  * Written by scripts/gen_pkg.py from model/encoding.py and model/status.py, which say what each name means, and

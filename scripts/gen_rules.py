@@ -4,8 +4,8 @@
 import ast
 from collections.abc import Iterable
 
-from model.config import DEFAULT, sizes
-from model.legality import PARAMETERS, RULES
+from eyrie.model.config import DEFAULT, sizes
+from eyrie.model.legality import PARAMETERS, RULES
 
 _FIELDS = {"shape": "pass_i.array.shape", "loops": "pass_i.array.loops", "middle": "pass_i.array.depthwise",
            "drain": "pass_i.drain", "ppu": "pass_i.post.finish", "first": "pass_i.post.first",

@@ -8,12 +8,12 @@ from math import prod
 
 import numpy as np
 
-from compiler.emit.accesses import StreamWords
-from compiler.ir.program import Command, Config, Run
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import Stream
-from model.machine import Machine
+from eyrie.compiler.emit.accesses import StreamWords
+from eyrie.compiler.ir.program import Command, Config, Run
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import Stream
+from eyrie.model.machine import Machine
 
 MOST_POSITIONS = 1 << 22  # of a stream, which the model keeps all at once
 

@@ -3,10 +3,10 @@
 
 from dataclasses import dataclass, field, fields
 
-from compiler.assembly.lexer import Item, Statement, statements
-from compiler.assembly.words import is_word, parse_word, word_text
-from compiler.ir.program import MOST_TOKENS, Block, Command, Config, End, Run, Transfer
-from model.messages import unknown
+from eyrie.compiler.assembly.lexer import Item, Statement, statements
+from eyrie.compiler.assembly.words import is_word, parse_word, word_text
+from eyrie.compiler.ir.program import MOST_TOKENS, Block, Command, Config, End, Run, Transfer
+from eyrie.model.messages import unknown
 
 TRANSFERS = {"load": True, "store": False}
 RUN = tuple(each.name for each in fields(Run))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from model.messages import unknown
+from eyrie.model.messages import unknown
 
 
 class AssemblyError(ValueError):

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from compiler.assembly.commands import Parser, command_text
-from compiler.assembly.lexer import AssemblyError, Item, Statement
-from compiler.assembly.source import MOVES, Commands, Source
-from compiler.emit.dram import DramLayout
-from compiler.emit.image import PROGRAM, buffer_entries, image_of, step_entries
-from compiler.emit.schedule import Place, Schedule
-from compiler.ir.image import Image
-from compiler.ir.layer import Map, map_of
-from compiler.ir.program import Command, Config, End, Run, Transfer
-from model import encoding as enc
-from model.config import GLB_WORD_BYTES
-from model.messages import unknown
+from eyrie.compiler.assembly.commands import Parser, command_text
+from eyrie.compiler.assembly.lexer import AssemblyError, Item, Statement
+from eyrie.compiler.assembly.source import MOVES, Commands, Source
+from eyrie.compiler.emit.dram import DramLayout
+from eyrie.compiler.emit.image import PROGRAM, buffer_entries, image_of, step_entries
+from eyrie.compiler.emit.schedule import Place, Schedule
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.layer import Map, map_of
+from eyrie.compiler.ir.program import Command, Config, End, Run, Transfer
+from eyrie.model import encoding as enc
+from eyrie.model.config import GLB_WORD_BYTES
+from eyrie.model.messages import unknown
 
 BY_HAND = "by hand"  # the way of steps of commands
 

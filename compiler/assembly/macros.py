@@ -5,17 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compiler.assembly.lexer import Item, Statement
-from compiler.assembly.tables import Filter, bias_of, quantization_of
-from compiler.ir.graph import Malformed, Node
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from compiler.ir.operators.elementwise import Add, Mul, Sub
-from compiler.ir.operators.operator import Operator
-from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
-from compiler.ir.tensor import Quantized
-from model.messages import times, unknown
-from model.operators.quantization import ACTIVATIONS
-from model.operators.windows import NO_PADS, same_pads
+from eyrie.compiler.assembly.lexer import Item, Statement
+from eyrie.compiler.assembly.tables import Filter, bias_of, quantization_of
+from eyrie.compiler.ir.graph import Malformed, Node
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from eyrie.compiler.ir.operators.elementwise import Add, Mul, Sub
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
+from eyrie.compiler.ir.tensor import Quantized
+from eyrie.model.messages import times, unknown
+from eyrie.model.operators.quantization import ACTIVATIONS
+from eyrie.model.operators.windows import NO_PADS, same_pads
 
 PADS = ("valid", "same")
 _SCALED = ("scale", "zero_point", "activation")

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.assembly.commands import KEYWORDS
-from compiler.assembly.lexer import AssemblyError, Statement, statements
-from compiler.assembly.macros import MACROS, Known, node_of
-from compiler.assembly.tables import filter_of, quantization_of, shape_of, words_of
-from compiler.assembly.words import by_name, is_word
-from compiler.ir.graph import Graph, Node
-from compiler.ir.image import Image
-from compiler.ir.tensor import Quantized
-from model.config import DEFAULT, MachineConfig
-from model.messages import unknown
-from model.reading import read_file
+from eyrie.compiler.assembly.commands import KEYWORDS
+from eyrie.compiler.assembly.lexer import AssemblyError, Statement, statements
+from eyrie.compiler.assembly.macros import MACROS, Known, node_of
+from eyrie.compiler.assembly.tables import filter_of, quantization_of, shape_of, words_of
+from eyrie.compiler.assembly.words import by_name, is_word
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.tensor import Quantized
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import unknown
+from eyrie.model.reading import read_file
 
 REMEDY = "give a source of assembly (docs/assembly.md)"
 MOVES = {"fetch": True, "send": False}  # whether they load

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.arrays import read_npy
-from compiler.assembly.lexer import Item, Statement
-from model.messages import array, times
-from model.operators.quantization import Quantization
+from eyrie.compiler.arrays import read_npy
+from eyrie.compiler.assembly.lexer import Item, Statement
+from eyrie.model.messages import array, times
+from eyrie.model.operators.quantization import Quantization
 
 REMEDY = "save one array with numpy.save"
 SUFFIX = ".npy"

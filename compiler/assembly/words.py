@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
-from compiler.assembly.lexer import Item, Statement
-from model import encoding as enc
-from model.encoding import ArrayMode, Axis, Destination, DrainMode, Operation, PoolMode, Stream
-from model.messages import unknown
-from model.word import WORD_BITS, Word
+from eyrie.compiler.assembly.lexer import Item, Statement
+from eyrie.model import encoding as enc
+from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, Operation, PoolMode, Stream
+from eyrie.model.messages import unknown
+from eyrie.model.word import WORD_BITS, Word
 
 MEMBERS: dict[tuple[str, str], type[IntEnum]] = {  # fields that are numbers of something with names
     (enc.ARRAY_SHAPE.name, "mode"): ArrayMode,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The array as its buffers say it, by its parameters. What such a description leaves out is in docs/buffers.md."""
 
-from compiler.cost.timing.front import DRAM_LATENCY
-from compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work
-from model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.compiler.cost.timing.front import DRAM_LATENCY
+from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 
 PE_WORD_BYTES = 4
 WORD_VALUES = 8  # int8 that the PPU takes in a cycle

@@ -3,11 +3,11 @@
 
 from pathlib import Path
 
-from compiler.ir.buffer_tree import BufferTree
-from compiler.ir.heading import heading
-from compiler.text.reading import Misread, values_of
-from compiler.text.writing import written
-from model.reading import read_file
+from eyrie.compiler.ir.buffer_tree import BufferTree
+from eyrie.compiler.ir.heading import heading
+from eyrie.compiler.text.reading import Misread, values_of
+from eyrie.compiler.text.writing import written
+from eyrie.model.reading import read_file
 
 LEVEL = "buffers"
 

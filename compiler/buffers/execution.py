@@ -9,10 +9,10 @@ from math import prod
 
 import numpy as np
 
-from compiler.buffers.nests import CHANNELS, Region
-from compiler.buffers.program import Allocate, Compute, Load, Place, Program, Store
-from compiler.ir.buffer_tree import DRAM, BufferTree, Memory, Role
-from compiler.ir.failure import Inconsistent
+from eyrie.compiler.buffers.nests import CHANNELS, Region
+from eyrie.compiler.buffers.program import Allocate, Compute, Load, Place, Program, Store
+from eyrie.compiler.ir.buffer_tree import DRAM, BufferTree, Memory, Role
+from eyrie.compiler.ir.failure import Inconsistent
 
 NOBODY = -1
 

@@ -8,16 +8,16 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.buffer_tree import Role, Work
-from compiler.ir.graph import Node
-from compiler.ir.layer import Window, window_of
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Windowed
-from compiler.ir.operators.elementwise import Binary
-from compiler.ir.operators.pooling import Pool
-from compiler.ir.operators.tables import Function
-from compiler.ir.tensor import Constant
-from model.operators.convolution import accumulate, conv2d_sums, depthwise_conv2d_sums, fold_zero_point
-from model.operators.quantization import requantize
+from eyrie.compiler.ir.buffer_tree import Role, Work
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.layer import Window, window_of
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Windowed
+from eyrie.compiler.ir.operators.elementwise import Binary
+from eyrie.compiler.ir.operators.pooling import Pool
+from eyrie.compiler.ir.operators.tables import Function
+from eyrie.compiler.ir.tensor import Constant
+from eyrie.model.operators.convolution import accumulate, conv2d_sums, depthwise_conv2d_sums, fold_zero_point
+from eyrie.model.operators.quantization import requantize
 
 Sizes = tuple[int, int, int, int]  # rows, columns, filters, channels
 Range = tuple[int, int]  # first and last + 1

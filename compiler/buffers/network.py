@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.buffers.execution import execute
-from compiler.buffers.nests import Nest, nest_of
-from compiler.buffers.program import Program, program_of
-from compiler.buffers.timing import Timing, timing_of
-from compiler.ir.buffer_tree import BufferTree
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.graph import Graph, Node
-from compiler.ir.tensor import Constant
-from compiler.passes.simplify import simplified
-from model.messages import times
+from eyrie.compiler.buffers.execution import execute
+from eyrie.compiler.buffers.nests import Nest, nest_of
+from eyrie.compiler.buffers.program import Program, program_of
+from eyrie.compiler.buffers.timing import Timing, timing_of
+from eyrie.compiler.ir.buffer_tree import BufferTree
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.tensor import Constant
+from eyrie.compiler.passes.simplify import simplified
+from eyrie.model.messages import times
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from compiler.buffers.nests import CHANNELS, COLUMNS, FILTERS, ROWS, Nest, Sizes
-from compiler.ir.buffer_tree import BufferTree, Memory, Role
-from compiler.ir.failure import DoesNotFit
+from eyrie.compiler.buffers.nests import CHANNELS, COLUMNS, FILTERS, ROWS, Nest, Sizes
+from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role
+from eyrie.compiler.ir.failure import DoesNotFit
 
 ORDERS = ((ROWS, COLUMNS, FILTERS, CHANNELS), (FILTERS, ROWS, COLUMNS, CHANNELS))  # outermost first; sums stay
 

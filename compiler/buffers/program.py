@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from compiler.buffers.nests import CHANNELS, Nest, Region, Tile
-from compiler.buffers.partition import Partition, Partitioner, aligned
-from compiler.ir.buffer_tree import BufferTree, Memory, Role
+from eyrie.compiler.buffers.nests import CHANNELS, Nest, Region, Tile
+from eyrie.compiler.buffers.partition import Partition, Partitioner, aligned
+from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role
 
 
 @dataclass(frozen=True)

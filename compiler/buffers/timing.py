@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from compiler.buffers.nests import Nest, Tile
-from compiler.buffers.program import Allocate, Compute, Load, Place, Program, Store
-from compiler.ir.buffer_tree import Role
+from eyrie.compiler.buffers.nests import Nest, Tile
+from eyrie.compiler.buffers.program import Allocate, Compute, Load, Place, Program, Store
+from eyrie.compiler.ir.buffer_tree import Role
 
 
 @dataclass(frozen=True)

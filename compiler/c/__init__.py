@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from compiler.c.sources import Sources
-    from compiler.ir.graph import Graph
+    from eyrie.compiler.c.sources import Sources
+    from eyrie.compiler.ir.graph import Graph
 
 
 def write(graph: "Graph", folder: str | Path, name: str = "network") -> "Sources":
@@ -27,7 +27,7 @@ def write(graph: "Graph", folder: str | Path, name: str = "network") -> "Sources
 
     Raises Failure for what is not written as C, ValueError, in one line, where files cannot be written.
     """
-    from compiler.c.sources import sources_of
+    from eyrie.compiler.c.sources import sources_of
 
     made = sources_of(graph, name)
     made.save(folder)

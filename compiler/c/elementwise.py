@@ -3,11 +3,11 @@
 
 import numpy as np
 
-from compiler.c.axes import Walk, broadcast
-from compiler.c.scales import range_of, scale_of, scaling, zero_point_of
-from compiler.c.steps import Calls, Setting
-from compiler.ir.graph import Node
-from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Prelu, Sub
+from eyrie.compiler.c.axes import Walk, broadcast
+from eyrie.compiler.c.scales import range_of, scale_of, scaling, zero_point_of
+from eyrie.compiler.c.steps import Calls, Setting
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Prelu, Sub
 
 
 def add(node: Node, calls: Calls) -> None:

@@ -3,11 +3,11 @@
 
 import numpy as np
 
-from compiler.c.scales import multiplier_of_16_bits, range_of, scale_of, scaling, to_integer_bits, zero_point_of
-from compiler.c.steps import Calls, Setting
-from compiler.c.tables import table_of
-from compiler.ir.graph import Node
-from compiler.ir.operators.tables import (
+from eyrie.compiler.c.scales import multiplier_of_16_bits, range_of, scale_of, scaling, to_integer_bits, zero_point_of
+from eyrie.compiler.c.steps import Calls, Setting
+from eyrie.compiler.c.tables import table_of
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.tables import (
     Absolute,
     HardSwish,
     LeakyRelu,

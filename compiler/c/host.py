@@ -5,11 +5,11 @@ from math import prod
 
 import numpy as np
 
-from compiler.c.scales import range_of, scale_of, scaling, to_integer_bits, zero_point_of
-from compiler.c.steps import Calls
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Node
-from compiler.ir.operators.host import ArgMax, Dequantize, Quantize, QuantizeInt32, ResizeBilinear, Softmax
+from eyrie.compiler.c.scales import range_of, scale_of, scaling, to_integer_bits, zero_point_of
+from eyrie.compiler.c.steps import Calls
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.host import ArgMax, Dequantize, Quantize, QuantizeInt32, ResizeBilinear, Softmax
 
 _MOST_ADDED = 4095  # exponentials whose sum fits int32 with 12 integer bits
 _LARGEST_FACTOR = 2.0**31 - 1

@@ -4,15 +4,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from compiler.c import elementwise, functions, host, movement, pooling, weighted
-from compiler.c.arena import Lifetime, placed
-from compiler.c.steps import Calls, Operand, Step, bytes_of
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.custom import Custom
-from compiler.ir.operators.operator import Operator, Unknown
-from compiler.ir.tensor import Constant, Quantized, Tensor
-from compiler.passes.fold_pads import fold_pads
+from eyrie.compiler.c import elementwise, functions, host, movement, pooling, weighted
+from eyrie.compiler.c.arena import Lifetime, placed
+from eyrie.compiler.c.steps import Calls, Operand, Step, bytes_of
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.custom import Custom
+from eyrie.compiler.ir.operators.operator import Operator, Unknown
+from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.passes.fold_pads import fold_pads
 
 LOWERINGS: dict[type[Operator], Callable[[Node, Calls], None]] = {
     **weighted.LOWERINGS, **pooling.LOWERINGS, **elementwise.LOWERINGS, **functions.LOWERINGS, **movement.LOWERINGS,

@@ -6,12 +6,12 @@ from math import prod
 
 import numpy as np
 
-from compiler.c.axes import Sizes, Walk, dense
-from compiler.c.scales import rounded
-from compiler.c.steps import BYTES, Calls, Operand, bytes_of
-from compiler.c.tables import joined_table
-from compiler.ir.graph import Node
-from compiler.ir.operators.movement import (
+from eyrie.compiler.c.axes import Sizes, Walk, dense
+from eyrie.compiler.c.scales import rounded
+from eyrie.compiler.c.steps import BYTES, Calls, Operand, bytes_of
+from eyrie.compiler.c.tables import joined_table
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.movement import (
     Concatenation,
     Gather,
     MirrorPad,
@@ -26,7 +26,7 @@ from compiler.ir.operators.movement import (
     Transpose,
     Unpack,
 )
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.tensor import Tensor
 
 _WHOLE = slice(None)
 

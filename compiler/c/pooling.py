@@ -3,12 +3,12 @@
 
 import numpy as np
 
-from compiler.c.axes import Walk, dense
-from compiler.c.scales import limits, mean_scaling, range_of, scale_of, zero_point_of
-from compiler.c.steps import Calls, Setting
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Node
-from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean, Pool
+from eyrie.compiler.c.axes import Walk, dense
+from eyrie.compiler.c.scales import limits, mean_scaling, range_of, scale_of, zero_point_of
+from eyrie.compiler.c.steps import Calls, Setting
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean, Pool
 
 _MOST_AVERAGED = 2**23  # values of int8, less a zero point or more an offset, whose sum fits int32
 

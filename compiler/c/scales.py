@@ -13,7 +13,7 @@ from math import floor, frexp
 
 import numpy as np
 
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.tensor import Tensor
 
 INT8 = (-128, 127)
 _REAL_RANGES = {"NONE": (None, None), "RELU": (0, None), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}

@@ -10,14 +10,14 @@ from pathlib import Path
 import jinja2
 import numpy as np
 
-from compiler.c import kernels
-from compiler.c.lowering import Lowered, lower
-from compiler.c.names import identifier, remark, unique
-from compiler.c.steps import Operand, Setting
-from compiler.files import write_all
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Graph
-from compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.c import kernels
+from eyrie.compiler.c.lowering import Lowered, lower
+from eyrie.compiler.c.names import identifier, remark, unique
+from eyrie.compiler.c.steps import Operand, Setting
+from eyrie.compiler.files import write_all
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 
 _WIDTH = 120
 _FEW = 6  # numbers that stand where they are used

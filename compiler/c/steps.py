@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.ir.graph import Node
-from compiler.ir.tensor import Form, Tensor
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.tensor import Form, Tensor
 
 BYTES = {"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "int32": 4, "float32": 4, "int64": 8}
 

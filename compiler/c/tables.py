@@ -9,8 +9,8 @@ from math import exp, expm1, tanh
 
 import numpy as np
 
-from compiler.c.scales import INT8, rounded, scale_of, zero_point_of
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.c.scales import INT8, rounded, scale_of, zero_point_of
+from eyrie.compiler.ir.tensor import Tensor
 
 _float = np.float32
 _VALUES = range(INT8[0], INT8[1] + 1)

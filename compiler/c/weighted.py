@@ -3,11 +3,11 @@
 
 import numpy as np
 
-from compiler.c.scales import INT8, limits, range_of, scale_of, scalings, zero_point_of
-from compiler.c.steps import Calls, Setting
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Node
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Windowed
+from eyrie.compiler.c.scales import INT8, limits, range_of, scale_of, scalings, zero_point_of
+from eyrie.compiler.c.steps import Calls, Setting
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Windowed
 
 INT32 = (-(2**31), 2**31 - 1)
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Table, Window, WordOperation
-from compiler.target.descriptors.elementwise import set_operation
-from compiler.target.descriptors.streams import ring_of
-from model import encoding as enc
-from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import Operation, Stream
-from model.operators.elementwise import AddParameters
-from model.operators.quantization import Requantization
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Table, Window, WordOperation
+from eyrie.compiler.target.descriptors.elementwise import set_operation
+from eyrie.compiler.target.descriptors.streams import ring_of
+from eyrie.model import encoding as enc
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import Operation, Stream
+from eyrie.model.operators.elementwise import AddParameters
+from eyrie.model.operators.quantization import Requantization
 
 
 @dataclass(frozen=True)

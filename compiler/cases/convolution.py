@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.cases.case import (
+from eyrie.compiler.cases.case import (
     SUMS,
     Allocator,
     Case,
@@ -20,18 +20,18 @@ from compiler.cases.case import (
     set_addition,
     split,
 )
-from compiler.ir.layer import Window, output_size
-from compiler.target.blocks import Blocks
-from compiler.target.descriptors.convolution import (
+from eyrie.compiler.ir.layer import Window, output_size
+from eyrie.compiler.target.blocks import Blocks
+from eyrie.compiler.target.descriptors.convolution import (
     ConvolutionPass,
     convolution_descriptor,
     convolution_groups,
     convolution_sets,
 )
-from compiler.target.packing import pack_convolution, pack_table, pad_runs
-from model.array import drain_beats
-from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
-from model.operators.quantization import stored_zero_point
+from eyrie.compiler.target.packing import pack_convolution, pack_table, pad_runs
+from eyrie.model.array import drain_beats
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from eyrie.model.operators.quantization import stored_zero_point
 
 
 def convolution_case(ifmap: Ifmap, filters: np.ndarray, window: Window, mapping: dict[str, int],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Case files: anyone's tensors for the array, and the passes that compute them.
 
-scripts/run_case.py says what is in a file.
+eyrie/commands/case.py says what is in a file.
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.arrays import read_npz
-from compiler.cases.case import Finish, GlbOverflow, Ifmap, LayerPass
-from compiler.cases.convolution import convolution_cases
-from compiler.cases.separable import Depthwise, fused_cases
-from compiler.ir.layer import Output, Table, Window, output_size
-from model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.encoding import NO_FILTER_COLUMN
-from model.messages import array, unknown
+from eyrie.compiler.arrays import read_npz
+from eyrie.compiler.cases.case import Finish, GlbOverflow, Ifmap, LayerPass
+from eyrie.compiler.cases.convolution import convolution_cases
+from eyrie.compiler.cases.separable import Depthwise, fused_cases
+from eyrie.compiler.ir.layer import Output, Table, Window, output_size
+from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.encoding import NO_FILTER_COLUMN
+from eyrie.model.messages import array, unknown
 
 MAPPING = ("e", "p", "q", "r", "t")
 FUSED = ("pw_filter", "dw_bias", "dw_multiplier", "dw_shift", "dw_zero_point", "dw_min", "dw_max")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.cases.case import (
+from eyrie.compiler.cases.case import (
     SUMS,
     Allocator,
     Case,
@@ -20,17 +20,17 @@ from compiler.cases.case import (
     set_addition,
     split,
 )
-from compiler.ir.layer import Output, Table, Window, output_size
-from compiler.target.blocks import Blocks, Filters
-from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
-from compiler.target.limits import most_filters, most_pixels, single_tile
-from compiler.target.packing import pack_depthwise, pack_pointwise, pack_table
-from model import encoding as enc
-from model.array import drain_beats
-from model.config import DEFAULT, MachineConfig
-from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import PoolMode, Stream
-from model.operators.quantization import stored_zero_point
+from eyrie.compiler.ir.layer import Output, Table, Window, output_size
+from eyrie.compiler.target.blocks import Blocks, Filters
+from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
+from eyrie.compiler.target.limits import most_filters, most_pixels, single_tile
+from eyrie.compiler.target.packing import pack_depthwise, pack_pointwise, pack_table
+from eyrie.model import encoding as enc
+from eyrie.model.array import drain_beats
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
+from eyrie.model.encoding import PoolMode, Stream
+from eyrie.model.operators.quantization import stored_zero_point
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from itertools import accumulate
 
 import numpy as np
 
-from compiler.cost import traffic
-from compiler.cost.timing.shape import macs
-from compiler.ir.image import Image
-from compiler.ir.program import Command, Config, Run, Transfer, disassemble
-from model.config import MachineConfig
-from model.descriptor import Descriptor
+from eyrie.compiler.cost import traffic
+from eyrie.compiler.cost.timing.shape import macs
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.program import Command, Config, Run, Transfer, disassemble
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Descriptor
 
 COUNTERS = (*traffic.COUNTERS, "MACS")
 

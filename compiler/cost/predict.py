@@ -11,20 +11,20 @@ from itertools import accumulate
 
 import numpy as np
 
-from compiler.cost import traffic
-from compiler.cost.counters import COUNTERS, commands_of, counted
-from compiler.cost.prices import energy_uj
-from compiler.cost.timing.array import Array, PassTimes
-from compiler.cost.timing.banks import Banks
-from compiler.cost.timing.front import Front
-from compiler.cost.timing.shape import pass_shape
-from compiler.ir.image import Image
-from compiler.ir.program import Command, Config, Run
-from model import encoding as enc
-from model.config import MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import glb_read_bytes, glb_write_bytes
-from model.word import WORD_BITS
+from eyrie.compiler.cost import traffic
+from eyrie.compiler.cost.counters import COUNTERS, commands_of, counted
+from eyrie.compiler.cost.prices import energy_uj
+from eyrie.compiler.cost.timing.array import Array, PassTimes
+from eyrie.compiler.cost.timing.banks import Banks
+from eyrie.compiler.cost.timing.front import Front
+from eyrie.compiler.cost.timing.shape import pass_shape
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.program import Command, Config, Run
+from eyrie.model import encoding as enc
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
+from eyrie.model.word import WORD_BITS
 
 WORD_BYTES = WORD_BITS // 8  # of a command
 DRAM_BYTES = 4 << 20  # of the simulated memory, the window of a run

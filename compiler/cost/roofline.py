@@ -3,8 +3,8 @@
 
 from math import prod
 
-from compiler.ir.image import Image
-from model.config import GLB_WORD_BYTES
+from eyrie.compiler.ir.image import Image
+from eyrie.model.config import GLB_WORD_BYTES
 
 TABLE_BYTES = 9  # a channel: bias, multiplier, shift
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes of a program, exactly as the machine's counters count them: DRAM, commands, GLB by client."""
 
-from compiler.ir.program import Transfer
-from model import encoding as enc
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import Axis, Stream
-from model.streams import packed, positions, single, written
+from eyrie.compiler.ir.program import Transfer
+from eyrie.model import encoding as enc
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import Axis, Stream
+from eyrie.model.streams import packed, positions, single, written
 
 FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
 FETCH_AHEAD = 4  # chunks that have place in its queue: DEPTH / CHUNK

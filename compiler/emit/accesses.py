@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.ir.program import Transfer
-from model import encoding as enc
-from model import streams
-from model.config import MAX_GLB_WORDS, MachineConfig
-from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import ArrayMode, Operation, Stream
+from eyrie.compiler.ir.program import Transfer
+from eyrie.model import encoding as enc
+from eyrie.model import streams
+from eyrie.model.config import MAX_GLB_WORDS, MachineConfig
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import ArrayMode, Operation, Stream
 
 
 def transfer_words(transfer: Transfer) -> np.ndarray:

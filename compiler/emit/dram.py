@@ -5,7 +5,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from model.config import GLB_WORD_BYTES
+from eyrie.model.config import GLB_WORD_BYTES
 
 
 class DramLayout:

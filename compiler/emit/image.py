@@ -5,11 +5,11 @@ from dataclasses import asdict
 
 import numpy as np
 
-from compiler.emit.dram import DramLayout
-from compiler.emit.schedule import Place, Schedule
-from compiler.ir.image import Image
-from compiler.ir.program import Command, assemble
-from model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.compiler.emit.dram import DramLayout
+from eyrie.compiler.emit.schedule import Place, Schedule
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.program import Command, assemble
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 
 PROGRAM = "program"  # the area of the commands
 ADDRESS_SPACE = (1 << 32) - 64  # bytes of DRAM: the window's limit has 32 bits

@@ -3,11 +3,11 @@
 
 from dataclasses import dataclass, field
 
-from compiler.emit.dram import DramLayout
-from compiler.emit.timeline import Timeline
-from compiler.plan.constants import InTurn, WorkConstants
-from compiler.plan.filters import PLACES
-from model.config import GLB_WORD_BYTES
+from eyrie.compiler.emit.dram import DramLayout
+from eyrie.compiler.emit.timeline import Timeline
+from eyrie.compiler.plan.constants import InTurn, WorkConstants
+from eyrie.compiler.plan.filters import PLACES
+from eyrie.model.config import GLB_WORD_BYTES
 
 
 @dataclass

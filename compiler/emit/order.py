@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import accumulate
 
-from compiler.ir.program import Command, Config, Run, Transfer
+from eyrie.compiler.ir.program import Command, Config, Run, Transfer
 
 READY = 40  # cycles from a load's start to its first word, and from a store's last word to its end
 GAP = 2  # cycles of the port for a transfer's commands

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs as passes: the descriptor of what a job does with its group."""
 
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Convolution, Depthwise, Filtered, Grouped, Output, Separable
-from compiler.ir.plan import Job, Way
-from compiler.plan.constants import WorkConstants
-from compiler.plan.filters import row_stationary_groups
-from compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
-from compiler.target.descriptors.elementwise import (
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Grouped, Output, Separable
+from eyrie.compiler.ir.plan import Job, Way
+from eyrie.compiler.plan.constants import WorkConstants
+from eyrie.compiler.plan.filters import row_stationary_groups
+from eyrie.compiler.target.descriptors.convolution import ConvolutionPass, convolution_descriptor
+from eyrie.compiler.target.descriptors.elementwise import (
     constants_beside,
     elementwise_descriptor,
     with_operation,
@@ -16,13 +16,13 @@ from compiler.target.descriptors.elementwise import (
     words_in,
     words_out,
 )
-from compiler.target.descriptors.separable import SeparablePass, separable_descriptor
-from compiler.target.descriptors.streams import linear_stream
-from compiler.target.limits import filter_sets
-from model.config import MachineConfig
-from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
-from model.operators.quantization import stored_zero_point
+from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
+from eyrie.compiler.target.descriptors.streams import linear_stream
+from eyrie.compiler.target.limits import filter_sets
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
+from eyrie.model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, Stream
+from eyrie.model.operators.quantization import stored_zero_point
 
 
 def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,

@@ -14,12 +14,12 @@ from enum import IntEnum
 
 import numpy as np
 
-from compiler.emit.accesses import StreamWords, read_too_late, transfer_words
-from compiler.ir.failure import Inconsistent
-from compiler.ir.program import Command, Config, Run, Transfer
-from model.config import MachineConfig
-from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import Stream
+from eyrie.compiler.emit.accesses import StreamWords, read_too_late, transfer_words
+from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.program import Command, Config, Run, Transfer
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import Stream
 
 
 class Kind(IntEnum):

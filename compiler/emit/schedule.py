@@ -4,19 +4,19 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from compiler.emit.dram import DramLayout
-from compiler.emit.loads import Loader
-from compiler.emit.passes import job_descriptor
-from compiler.emit.steps import Step
-from compiler.emit.timeline import Timeline, rows_region
-from compiler.ir.buffer import Buffer, Region
-from compiler.ir.feature_map import FeatureMap, word_groups
-from compiler.ir.layer import Group, Map
-from compiler.ir.plan import Job, Plan, Way
-from compiler.ir.program import Command, End
-from compiler.plan.constants import WorkConstants
-from compiler.plan.search import Placed
-from model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.compiler.emit.dram import DramLayout
+from eyrie.compiler.emit.loads import Loader
+from eyrie.compiler.emit.passes import job_descriptor
+from eyrie.compiler.emit.steps import Step
+from eyrie.compiler.emit.timeline import Timeline, rows_region
+from eyrie.compiler.ir.buffer import Buffer, Region
+from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
+from eyrie.compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.plan import Job, Plan, Way
+from eyrie.compiler.ir.program import Command, End
+from eyrie.compiler.plan.constants import WorkConstants
+from eyrie.compiler.plan.search import Placed
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 
 from dataclasses import dataclass, replace
 
-from compiler.ir.layer import Group
-from compiler.ir.plan import Plan
-from compiler.plan.bounds import constant_words
-from compiler.plan.search import Placed
-from compiler.target.mapping import Mapping
-from model.config import MachineConfig
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.plan import Plan
+from eyrie.compiler.plan.bounds import constant_words
+from eyrie.compiler.plan.search import Placed
+from eyrie.compiler.target.mapping import Mapping
+from eyrie.model.config import MachineConfig
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from math import prod
 
 import numpy as np
 
-from compiler.emit.order import Move, Work, listed
-from compiler.ir.buffer import Region
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.program import Command, Config, Transfer
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import Stream
+from eyrie.compiler.emit.order import Move, Work, listed
+from eyrie.compiler.ir.buffer import Region
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.program import Command, Config, Transfer
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import Stream
 
 PIECE_WORDS = 512  # of a load: others may go in between
 PAGE_BYTES = 4096  # of DRAM, by which stores are found again

@@ -4,7 +4,7 @@
 from importlib import import_module
 from types import ModuleType
 
-from compiler.ir.failure import Failure
+from eyrie.compiler.ir.failure import Failure
 
 
 def require(package: str, extra: str | None = None) -> ModuleType:

@@ -12,12 +12,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compiler.ir.failure import Failure
-from compiler.ir.heading import IMPORT, MAGIC
-from model.reading import read_file
+from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.heading import IMPORT, MAGIC
+from eyrie.model.reading import read_file
 
 if TYPE_CHECKING:
-    from compiler.ir.graph import Graph
+    from eyrie.compiler.ir.graph import Graph
 
 
 class ImportFailure(Failure):
@@ -36,11 +36,11 @@ class Format:
 
 # An ONNX file is a protobuf message: field 1 is its version, behind which stand text, a number, the graph or the like.
 FORMATS = (
-    Format("TensorFlow Lite", ".tflite", re.compile(rb"....TFL3", re.DOTALL), "compiler.frontend.tflite"),
+    Format("TensorFlow Lite", ".tflite", re.compile(rb"....TFL3", re.DOTALL), "eyrie.compiler.frontend.tflite"),
     Format("ONNX", ".onnx", re.compile(rb"\x08[\x01-\x1f][\x12\x1a\x22\x28\x32\x3a\x42\x72]"),
-           "compiler.frontend.onnx"),
+           "eyrie.compiler.frontend.onnx"),
 )
-OWN = Format("Eyrie text", ".ir", re.compile(re.escape(f"{MAGIC} {IMPORT}\n".encode())), "compiler.levels")
+OWN = Format("Eyrie text", ".ir", re.compile(re.escape(f"{MAGIC} {IMPORT}\n".encode())), "eyrie.compiler.levels")
 SUFFIXES = tuple(known.suffix for known in FORMATS)
 REMEDY = f"give an int8 {' or '.join(SUFFIXES)} model"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from model.messages import unknown
+from eyrie.model.messages import unknown
 
 DRAM = ""  # the source of the outermost buffers
 

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from compiler.ir.layer import Group, Table, Window
-from compiler.ir.word_operation import WordOperation
-from model.encoding import Axis, Operation
+from eyrie.compiler.ir.layer import Group, Table, Window
+from eyrie.compiler.ir.word_operation import WordOperation
+from eyrie.model.encoding import Axis, Operation
 
 _KINDS = {Operation.NONE: "move", Operation.SUM: "average"}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.config import WORD_CHANNELS
+from eyrie.model.config import WORD_CHANNELS
 
 NARROW_GROUPS = 1024  # from which on a map of one column does without a second word in its rows: 8 KiB and more
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.failure import Failure
-from compiler.ir.operators.operator import Operator
-from compiler.ir.tensor import Constant, Tensor
+from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.tensor import Constant, Tensor
 
 REMEDY = "convert the model again"
 

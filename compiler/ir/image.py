@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.files import write_all
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.network_header import header_text
-from compiler.ir.patches import Patches
-from model.config import GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
-from model.messages import array, times
-from model.reading import read_file, read_json
+from eyrie.compiler.files import write_all
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.network_header import header_text
+from eyrie.compiler.ir.patches import Patches
+from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
+from eyrie.model.messages import array, times
+from eyrie.model.reading import read_file, read_json
 
 REMEDY = "give a folder that eyrie compile wrote"
 

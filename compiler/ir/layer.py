@@ -7,15 +7,15 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.feature_map import FeatureMap, word_groups
-from compiler.ir.graph import map_shape
-from compiler.ir.operators.convolution import Windowed
-from compiler.ir.operators.pooling import Pool
-from compiler.ir.patches import Patches
-from compiler.ir.tensor import Quantized
-from compiler.ir.word_operation import WordOperation
-from model.messages import times
-from model.operators.quantization import Quantization
+from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
+from eyrie.compiler.ir.graph import map_shape
+from eyrie.compiler.ir.operators.convolution import Windowed
+from eyrie.compiler.ir.operators.pooling import Pool
+from eyrie.compiler.ir.patches import Patches
+from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.ir.word_operation import WordOperation
+from eyrie.model.messages import times
+from eyrie.model.operators.quantization import Quantization
 
 OFFSET_ZERO_POINT = -128  # activations with it are read as q ^ 0x80, unsigned
 

@@ -4,8 +4,8 @@
 import string
 import zlib
 
-from compiler.ir.feature_map import FeatureMap
-from model.config import MachineConfig
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.model.config import MachineConfig
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0
  * Written by eyrie compile: the network of image.bin beside it. docs/driver.md says how to run it.

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Group
+from eyrie.compiler.ir.buffer import Buffer
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Group
 
 
 class Way(Enum):

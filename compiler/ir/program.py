@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model import encoding as enc
-from model.config import GLB_WORD_BYTES
-from model.encoding import Opcode
+from eyrie.model import encoding as enc
+from eyrie.model.config import GLB_WORD_BYTES
+from eyrie.model.encoding import Opcode
 
 DRAM_ADDRESSES, GLB_ADDRESSES = 1 << 32, 1 << 16  # which wrap
 MOST_CHUNKS = (1 << 16) - 1  # of a CHUNKS

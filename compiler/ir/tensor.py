@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from model.messages import times
-from model.operators.quantization import Quantization
+from eyrie.model.messages import times
+from eyrie.model.operators.quantization import Quantization
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
 
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.failure import Inconsistent
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable, output_size
-from model.config import WORD_CHANNELS
-from model.messages import times
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Map, Pointwise, Separable, output_size
+from eyrie.model.config import WORD_CHANNELS
+from eyrie.model.messages import times
 
 
 def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str]) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.ir.feature_map import words_of
-from model import encoding as enc
-from model.encoding import Operation
-from model.operators.quantization import INT8_MAX, INT8_MIN, Requantization
+from eyrie.compiler.ir.feature_map import words_of
+from eyrie.model import encoding as enc
+from eyrie.model.encoding import Operation
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Requantization
 
 AS_IS = {"multiplier": 1 << 30, "shift": 1}  # of an operation's result: a factor of 1
 INT8 = {"act_min": INT8_MIN, "act_max": INT8_MAX}

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from compiler.ir.graph import Node
-from compiler.ir.layer import OFFSET_ZERO_POINT, Grouped, Map, Output, Table, Window
-from compiler.ir.operators.elementwise import Mul
-from compiler.ir.operators.operator import quantizations
-from compiler.ir.operators.tables import Requantize
-from compiler.ir.tensor import Constant
-from model.config import GLB_WORD_BYTES
-from model.encoding import TABLE_WORDS
-from model.operators.elementwise import mul_requantization
-from model.operators.quantization import INT8_MAX, INT8_MIN, Requantization, rescaling
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Grouped, Map, Output, Table, Window
+from eyrie.compiler.ir.operators.elementwise import Mul
+from eyrie.compiler.ir.operators.operator import quantizations
+from eyrie.compiler.ir.operators.tables import Requantize
+from eyrie.compiler.ir.tensor import Constant
+from eyrie.model.config import GLB_WORD_BYTES
+from eyrie.model.encoding import TABLE_WORDS
+from eyrie.model.operators.elementwise import mul_requantization
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Requantization, rescaling
 
 # Words of a channel group's filters and table, which come through the DRAM port: fewer pixels save fewer cycles.
 LEAST_PIXELS = GLB_WORD_BYTES + TABLE_WORDS

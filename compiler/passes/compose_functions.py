@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.elementwise import Binary
-from compiler.ir.operators.tables import Function, Lookup
-from compiler.ir.tensor import Constant
-from model.operators import tables
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.elementwise import Binary
+from eyrie.compiler.ir.operators.tables import Function, Lookup
+from eyrie.compiler.ir.tensor import Constant
+from eyrie.model.operators import tables
 
 
 def compose_functions(graph: Graph) -> Graph:

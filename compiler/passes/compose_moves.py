@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.feature_map import FeatureMap, word_groups
-from compiler.ir.graph import Graph, Node
-from compiler.ir.layer import Group, Map, Pointwise, map_of
-from compiler.ir.tensor import Tensor
-from compiler.passes.constraints import is_view, of_operator
-from compiler.passes.index_maps import IndexMap, index_maps, is_move
-from compiler.passes.moves import Unmovable, move_groups
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.layer import Group, Map, Pointwise, map_of
+from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.passes.constraints import is_view, of_operator
+from eyrie.compiler.passes.index_maps import IndexMap, index_maps, is_move
+from eyrie.compiler.passes.moves import Unmovable, move_groups
 
 Replaced = tuple[tuple[Node, ...], dict[Node, list[Node]]]  # moves that are left out; what others become
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Graph, Node, map_shape
-from compiler.ir.layer import map_of, window_of
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
-from compiler.ir.operators.movement import (
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph, Node, map_shape
+from eyrie.compiler.ir.layer import map_of, window_of
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from eyrie.compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
+from eyrie.compiler.ir.operators.movement import (
     Composed,
     Concatenation,
     Gather,
@@ -30,15 +30,25 @@ from compiler.ir.operators.movement import (
     Transpose,
     Unpack,
 )
-from compiler.ir.operators.operator import Operator, Unknown
-from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
-from compiler.ir.operators.tables import Absolute, HardSwish, LeakyRelu, Logistic, Lookup, Real, Relu, Requantize, Tanh
-from compiler.ir.tensor import Quantized
-from compiler.passes.moves import Unmovable, moves_of
-from compiler.passes.pools import MOST_AVERAGED, MOST_AVERAGED_UP, mean_group, pixels_inside
-from compiler.passes.word_operations import operands_of, word_operation
-from model.encoding import COORDINATE_BITS, PPU_FIRST, PPU_RESULT, PPU_SECOND, STREAM_LEVEL, STREAM_RANGE
-from model.messages import times
+from eyrie.compiler.ir.operators.operator import Operator, Unknown
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
+from eyrie.compiler.ir.operators.tables import (
+    Absolute,
+    HardSwish,
+    LeakyRelu,
+    Logistic,
+    Lookup,
+    Real,
+    Relu,
+    Requantize,
+    Tanh,
+)
+from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.passes.moves import Unmovable, moves_of
+from eyrie.compiler.passes.pools import MOST_AVERAGED, MOST_AVERAGED_UP, mean_group, pixels_inside
+from eyrie.compiler.passes.word_operations import operands_of, word_operation
+from eyrie.model.encoding import COORDINATE_BITS, PPU_FIRST, PPU_RESULT, PPU_SECOND, STREAM_LEVEL, STREAM_RANGE
+from eyrie.model.messages import times
 
 # Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
 LARGEST = (STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols"), 4 * (STREAM_LEVEL.largest("last") + 1))

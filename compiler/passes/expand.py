@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.elementwise import Add, Mul, Prelu
-from compiler.ir.operators.movement import Concatenation
-from compiler.ir.operators.operator import Operator, quantizations
-from compiler.ir.operators.tables import Lookup
-from compiler.ir.tensor import Constant, Quantized, Tensor
-from compiler.passes.compose_functions import is_uniform
-from model.operators.elementwise import prelu_parameters
-from model.operators.quantization import requantize
-from model.operators.tables import VALUES, joined_uint8
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.elementwise import Add, Mul, Prelu
+from eyrie.compiler.ir.operators.movement import Concatenation
+from eyrie.compiler.ir.operators.operator import Operator, quantizations
+from eyrie.compiler.ir.operators.tables import Lookup
+from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.passes.compose_functions import is_uniform
+from eyrie.model.operators.elementwise import prelu_parameters
+from eyrie.model.operators.quantization import requantize
+from eyrie.model.operators.tables import VALUES, joined_uint8
 
 
 def expand(graph: Graph) -> Graph:

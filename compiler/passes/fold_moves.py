@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from compiler.ir.graph import Graph, Node
-from compiler.ir.layer import map_of, window_of
-from compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
-from compiler.ir.operators.movement import Reshape
-from compiler.ir.tensor import Tensor
-from compiler.passes.compose_moves import effort, groups_of_move, layout
-from compiler.passes.constraints import is_view, of_operator
-from compiler.passes.folded_layers import Unfoldable, folded_connected, folded_window
-from compiler.passes.index_maps import IndexMap, index_maps, is_move, itself
-from compiler.passes.moves import Unmovable
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.layer import map_of, window_of
+from eyrie.compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
+from eyrie.compiler.ir.operators.movement import Reshape
+from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.passes.compose_moves import effort, groups_of_move, layout
+from eyrie.compiler.passes.constraints import is_view, of_operator
+from eyrie.compiler.passes.folded_layers import Unfoldable, folded_connected, folded_window
+from eyrie.compiler.passes.index_maps import IndexMap, index_maps, is_move, itself
+from eyrie.compiler.passes.moves import Unmovable
 
 FITS = 1024  # GLB words, half of the smallest GLB
 

@@ -3,12 +3,12 @@
 
 from dataclasses import replace
 
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.convolution import Windowed
-from compiler.ir.operators.movement import Pad
-from compiler.ir.operators.operator import Operator
-from compiler.ir.operators.pooling import MaxPool2D
-from model.operators.quantization import INT8_MIN
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.convolution import Windowed
+from eyrie.compiler.ir.operators.movement import Pad
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operators.pooling import MaxPool2D
+from eyrie.model.operators.quantization import INT8_MIN
 
 
 def fold_pads(graph: Graph) -> Graph:

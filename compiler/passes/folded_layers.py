@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.ir.feature_map import word_groups
-from compiler.ir.graph import Node, map_shape
-from compiler.ir.layer import map_of
-from compiler.ir.operators.convolution import Conv2D, Windowed
-from compiler.ir.tensor import Tensor
-from compiler.passes.index_maps import IndexMap
-from compiler.passes.moves import by_pixel
+from eyrie.compiler.ir.feature_map import word_groups
+from eyrie.compiler.ir.graph import Node, map_shape
+from eyrie.compiler.ir.layer import map_of
+from eyrie.compiler.ir.operators.convolution import Conv2D, Windowed
+from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.passes.index_maps import IndexMap
+from eyrie.compiler.passes.moves import by_pixel
 
 
 class Unfoldable(ValueError):

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Graph, Node
-from compiler.ir.layer import (
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.layer import (
     OFFSET_ZERO_POINT,
     Average,
     Convolution,
@@ -27,16 +27,16 @@ from compiler.ir.layer import (
     map_of,
     window_of,
 )
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from compiler.ir.operators.elementwise import Mul, Sub
-from compiler.ir.operators.pooling import AveragePool2D, Mean, Pool
-from compiler.ir.operators.tables import Function, Requantize
-from compiler.passes.channel_factors import factors_group
-from compiler.passes.constraints import is_pointwise, is_view
-from compiler.passes.moves import move_groups
-from compiler.passes.pools import mean_group, pool_group
-from compiler.passes.word_operations import KINDS, operands_of, word_operation
-from model.operators.convolution import fold_zero_point
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from eyrie.compiler.ir.operators.elementwise import Mul, Sub
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, Mean, Pool
+from eyrie.compiler.ir.operators.tables import Function, Requantize
+from eyrie.compiler.passes.channel_factors import factors_group
+from eyrie.compiler.passes.constraints import is_pointwise, is_view
+from eyrie.compiler.passes.moves import move_groups
+from eyrie.compiler.passes.pools import mean_group, pool_group
+from eyrie.compiler.passes.word_operations import KINDS, operands_of, word_operation
+from eyrie.model.operators.convolution import fold_zero_point
 
 _NAMES = {"separable": "block"}  # other groups are named by their kind
 

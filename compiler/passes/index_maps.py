@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.graph import Node
-from compiler.ir.operators.movement import MOVES, Composed, Pad, Reshape
-from compiler.ir.operators.operator import Operator
-from compiler.ir.tensor import Constant, Quantized, Tensor
-from compiler.passes.moves import MOST_PLACES, Unmovable, places_of
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.movement import MOVES, Composed, Pad, Reshape
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.passes.moves import MOST_PLACES, Unmovable, places_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,13 @@ from functools import cached_property
 
 import numpy as np
 
-from compiler.ir.elementwise import Elementwise, Loop
-from compiler.ir.graph import Node, map_shape
-from compiler.ir.layer import OFFSET_ZERO_POINT, Group, Map, Output, Pointwise, Table, Window
-from compiler.ir.tensor import Constant
-from compiler.ir.word_operation import AS_IS, copy, larger
-from model.encoding import STREAM_LEVEL, Axis
-from model.operators.quantization import INT8_MIN
+from eyrie.compiler.ir.elementwise import Elementwise, Loop
+from eyrie.compiler.ir.graph import Node, map_shape
+from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Group, Map, Output, Pointwise, Table, Window
+from eyrie.compiler.ir.tensor import Constant
+from eyrie.compiler.ir.word_operation import AS_IS, copy, larger
+from eyrie.model.encoding import STREAM_LEVEL, Axis
+from eyrie.model.operators.quantization import INT8_MIN
 
 _OUTSIDE = 512  # places are numbered from here on; what is less is a value
 MOST_PLACES = 1 << 24  # values of a tensor whose places are numbered

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of nodes: one in which few values wait for later readers."""
 
-from compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.graph import Graph, Node
 
 
 def order_nodes(graph: Graph) -> Graph:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.operator import Unknown
-from compiler.ir.tensor import Tensor
-from compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator, said
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.tensor import Tensor
+from eyrie.compiler.passes.constraints import Obstacle, Obstacles, is_view, of_operator, said
 
 
 class Side(StrEnum):

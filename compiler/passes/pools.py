@@ -6,15 +6,15 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.elementwise import Elementwise, Loop
-from compiler.ir.graph import Node, map_shape
-from compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Map, Output, Table, Window, window_of
-from compiler.ir.operators.operator import axis_of, quantizations
-from compiler.ir.operators.pooling import AveragePool2D
-from compiler.ir.word_operation import average_of_window, largest_of_window, sum_of_window
-from model.encoding import Axis
-from model.operators.pooling import mean_requantization
-from model.operators.quantization import INT8_MIN, Requantization, activation_range
+from eyrie.compiler.ir.elementwise import Elementwise, Loop
+from eyrie.compiler.ir.graph import Node, map_shape
+from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Map, Output, Table, Window, window_of
+from eyrie.compiler.ir.operators.operator import axis_of, quantizations
+from eyrie.compiler.ir.operators.pooling import AveragePool2D
+from eyrie.compiler.ir.word_operation import average_of_window, largest_of_window, sum_of_window
+from eyrie.model.encoding import Axis
+from eyrie.model.operators.pooling import mean_requantization
+from eyrie.model.operators.quantization import INT8_MIN, Requantization, activation_range
 
 # Pixels of which an average is exact: a multiplier is up to 2^-31 too large, of sums up to 128 a pixel, or 255.
 MOST_AVERAGED = 2896

@@ -4,12 +4,12 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.convolution import FullyConnected
-from compiler.ir.operators.movement import Pad, Reshape
-from compiler.ir.operators.pooling import Pool
-from compiler.ir.operators.tables import Requantize
-from compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.convolution import FullyConnected
+from eyrie.compiler.ir.operators.movement import Pad, Reshape
+from eyrie.compiler.ir.operators.pooling import Pool
+from eyrie.compiler.ir.operators.tables import Requantize
+from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 
 _MAY_BE_IDLE = (Reshape, Requantize, Pad, Pool)
 

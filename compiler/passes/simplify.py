@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done to a network first, whatever runs it: the values of its outputs stay as they are."""
 
-from compiler.ir.graph import Graph
-from compiler.passes.compose_functions import compose_functions
-from compiler.passes.compose_moves import compose_moves
-from compiler.passes.expand import expand
-from compiler.passes.fold_moves import fold_moves
-from compiler.passes.fold_pads import fold_pads
-from compiler.passes.remove_idle import remove_idle
-from compiler.passes.turn_maps import has_columns, turn_maps
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.passes.compose_functions import compose_functions
+from eyrie.compiler.passes.compose_moves import compose_moves
+from eyrie.compiler.passes.expand import expand
+from eyrie.compiler.passes.fold_moves import fold_moves
+from eyrie.compiler.passes.fold_pads import fold_pads
+from eyrie.compiler.passes.remove_idle import remove_idle
+from eyrie.compiler.passes.turn_maps import has_columns, turn_maps
 
 
 def simplified(graph: Graph, compose: bool = True, turn: bool = False) -> Graph:

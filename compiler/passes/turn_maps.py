@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.convolution import DepthwiseConv2D, FullyConnected, Windowed
-from compiler.ir.operators.elementwise import Binary
-from compiler.ir.operators.movement import Reshape
-from compiler.ir.operators.operator import Operator
-from compiler.ir.operators.pooling import Pool
-from compiler.ir.operators.tables import Function
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.convolution import DepthwiseConv2D, FullyConnected, Windowed
+from eyrie.compiler.ir.operators.elementwise import Binary
+from eyrie.compiler.ir.operators.movement import Reshape
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operators.pooling import Pool
+from eyrie.compiler.ir.operators.tables import Function
+from eyrie.compiler.ir.tensor import Tensor
 
 
 def turn_maps(graph: Graph) -> Graph:

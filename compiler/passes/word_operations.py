@@ -5,16 +5,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.ir.feature_map import split_channels, words_of
-from compiler.ir.graph import Node
-from compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub, Sum
-from compiler.ir.operators.operator import Operator, quantizations
-from compiler.ir.operators.tables import Function
-from compiler.ir.tensor import Constant, Tensor
-from compiler.ir.word_operation import AS_IS, INT8, WordOperation, lookup
-from model.encoding import Operation
-from model.operators.elementwise import mul_requantization
-from model.operators.quantization import Requantization
+from eyrie.compiler.ir.feature_map import split_channels, words_of
+from eyrie.compiler.ir.graph import Node
+from eyrie.compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub, Sum
+from eyrie.compiler.ir.operators.operator import Operator, quantizations
+from eyrie.compiler.ir.operators.tables import Function
+from eyrie.compiler.ir.tensor import Constant, Tensor
+from eyrie.compiler.ir.word_operation import AS_IS, INT8, WordOperation, lookup
+from eyrie.model.encoding import Operation
+from eyrie.model.operators.elementwise import mul_requantization
+from eyrie.model.operators.quantization import Requantization
 
 KINDS: dict[type[Operator], Operation] = {
     Add: Operation.ADD, Sub: Operation.SUB, Mul: Operation.MUL, Maximum: Operation.MAXIMUM,

@@ -12,15 +12,15 @@ together well is done in several turns.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Group, Separable, halves
-from compiler.ir.plan import Segment
-from compiler.plan.bounds import port_busy
-from compiler.plan.estimates import Cost, Estimates
-from compiler.plan.flow import Flow
-from compiler.plan.pieces import planners
-from compiler.plan.segments import SegmentPlanner, segments_of_images
-from model.config import MachineConfig
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import Group, Separable, halves
+from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.plan.bounds import port_busy
+from eyrie.compiler.plan.estimates import Cost, Estimates
+from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.pieces import planners
+from eyrie.compiler.plan.segments import SegmentPlanner, segments_of_images
+from eyrie.model.config import MachineConfig
 
 Network = tuple[list[Group], list[Segment]]
 Path = tuple[tuple[float, float], list[tuple[Group, Segment]]]  # with its cost

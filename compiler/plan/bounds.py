@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from compiler.cost.prices import PJ_PER_DRAM_BYTE
-from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
-from compiler.ir.plan import Job, Segment, Way
-from compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
-from compiler.plan.mappings import first_tile, mappings_of
-from compiler.target.mapping import Mapping
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE
+from eyrie.compiler.ir.feature_map import word_groups
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Separable, sliced
+from eyrie.compiler.ir.plan import Job, Segment, Way
+from eyrie.compiler.plan.filters import in_turn, least_words, resident_words, smallest_words
+from eyrie.compiler.plan.mappings import first_tile, mappings_of
+from eyrie.compiler.target.mapping import Mapping
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 COMING = (Way.WHOLE, Way.SLICES, Way.REFETCH)  # filters may come while a job runs, and need not be there whole
 LEAST_CHUNK_WORDS = 256  # of filters that are on their way

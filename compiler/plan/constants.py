@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from compiler.ir.buffer import Buffer, Region, whole
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable, sliced
-from compiler.ir.plan import Job, Plan, Segment, Way
-from compiler.plan.arrival import Piece
-from compiler.plan.filters import PLACES, Packed, in_turn, least_words
-from compiler.plan.mappings import cheapest, mappings_of, stays
-from compiler.plan.placement import Space
-from compiler.target.blocks import Blocks, Filters
-from compiler.target.mapping import Mapping, Packing
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from eyrie.compiler.ir.buffer import Buffer, Region, whole
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Pointwise, Separable, sliced
+from eyrie.compiler.ir.plan import Job, Plan, Segment, Way
+from eyrie.compiler.plan.arrival import Piece
+from eyrie.compiler.plan.filters import PLACES, Packed, in_turn, least_words
+from eyrie.compiler.plan.mappings import cheapest, mappings_of, stays
+from eyrie.compiler.plan.placement import Space
+from eyrie.compiler.target.blocks import Blocks, Filters
+from eyrie.compiler.target.mapping import Mapping, Packing
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 MOST_CHUNK_WORDS = 256
 LOAD_WORDS = 2  # of a load's command

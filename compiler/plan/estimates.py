@@ -4,11 +4,11 @@
 from dataclasses import dataclass, replace
 from math import inf
 
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Group
-from compiler.ir.plan import Segment
-from compiler.plan.bounds import Bounds, in_turn_of
-from model.config import MachineConfig
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.plan.bounds import Bounds, in_turn_of
+from eyrie.model.config import MachineConfig
 
 Cost = tuple[float, float]  # the first entry before the second
 

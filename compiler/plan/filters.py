@@ -6,15 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
-from compiler.ir.plan import Way
-from compiler.plan.mappings import job_key, mappings_of, remembered, stays
-from compiler.target.limits import filter_sets, single_tile, slides
-from compiler.target.mapping import Mapping, Packing
-from compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
-from model.config import WORD_CHANNELS, MachineConfig
-from model.encoding import ArrayMode
+from eyrie.compiler.ir.feature_map import word_groups
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
+from eyrie.compiler.ir.plan import Way
+from eyrie.compiler.plan.mappings import job_key, mappings_of, remembered, stays
+from eyrie.compiler.target.limits import filter_sets, single_tile, slides
+from eyrie.compiler.target.mapping import Mapping, Packing
+from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, pack_table, tap_channels
+from eyrie.model.config import WORD_CHANNELS, MachineConfig
+from eyrie.model.encoding import ArrayMode
 
 PLACES = 2  # of slices that come in turn: one is used while the next one comes
 

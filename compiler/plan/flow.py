@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from compiler.ir.layer import Group, Map
+from eyrie.compiler.ir.layer import Group, Map
 
 OUTSIDE = -1  # the maker of a map that none of the groups makes
 

@@ -3,11 +3,11 @@
 
 from dataclasses import replace
 
-from compiler.ir.failure import Unsupported
-from compiler.ir.layer import Group
-from compiler.ir.plan import Segment
-from compiler.plan.flow import Flow
-from compiler.plan.segments import next_from_dram, possible_segments
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.segments import next_from_dram, possible_segments
 
 
 def check_segments(groups: list[Group], segments: list[Segment]) -> None:

@@ -5,16 +5,16 @@ What the planner's choice is compared with: no group is looked at beside another
 computes the one before, so that the input's rows of two are there.
 """
 
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Group
-from compiler.ir.plan import Segment
-from compiler.plan.batch import Network
-from compiler.plan.bounds import port_busy
-from compiler.plan.estimates import Cost, Estimates
-from compiler.plan.flow import Flow
-from compiler.plan.pieces import Pieces, ways_of
-from compiler.plan.segments import possible_segments
-from model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.plan import Segment
+from eyrie.compiler.plan.batch import Network
+from eyrie.compiler.plan.bounds import port_busy
+from eyrie.compiler.plan.estimates import Cost, Estimates
+from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.pieces import Pieces, ways_of
+from eyrie.compiler.plan.segments import possible_segments
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 
 
 class GreedyPlanner:

@@ -4,13 +4,13 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
-from compiler.ir.plan import Way
-from compiler.target.mapping import Mapping, Packing, mappings
-from model.config import MachineConfig
-from model.messages import times
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable
+from eyrie.compiler.ir.plan import Way
+from eyrie.compiler.target.mapping import Mapping, Packing, mappings
+from eyrie.model.config import MachineConfig
+from eyrie.model.messages import times
 
 T = TypeVar("T")
 MOST_REMEMBERED = 20000  # then all are forgotten

@@ -4,12 +4,12 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Group, Map
-from compiler.plan.filters import filter_words
-from compiler.target.mapping import mappings
-from model.config import WORD_CHANNELS, MachineConfig
-from model.encoding import ArrayMode
+from eyrie.compiler.ir.feature_map import word_groups
+from eyrie.compiler.ir.layer import Convolution, Group, Map
+from eyrie.compiler.plan.filters import filter_words
+from eyrie.compiler.target.mapping import mappings
+from eyrie.model.config import WORD_CHANNELS, MachineConfig
+from eyrie.model.encoding import ArrayMode
 
 
 def with_packed_inputs(groups: list[Group], machine: MachineConfig, unpacked: Collection[str] = ()) -> list[Group]:

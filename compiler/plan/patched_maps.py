@@ -14,14 +14,14 @@ from itertools import product
 
 import numpy as np
 
-from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Filtered, Group, Map, Pointwise, Window
-from compiler.ir.patches import Patches
-from compiler.plan.filters import filter_words
-from compiler.target.limits import filter_sets, slides
-from compiler.target.mapping import mappings
-from model.config import WORD_CHANNELS, MachineConfig
-from model.encoding import ArrayMode
+from eyrie.compiler.ir.feature_map import word_groups
+from eyrie.compiler.ir.layer import Convolution, Filtered, Group, Map, Pointwise, Window
+from eyrie.compiler.ir.patches import Patches
+from eyrie.compiler.plan.filters import filter_words
+from eyrie.compiler.target.limits import filter_sets, slides
+from eyrie.compiler.target.mapping import mappings
+from eyrie.model.config import WORD_CHANNELS, MachineConfig
+from eyrie.model.encoding import ArrayMode
 
 MOST_CHANNELS = WORD_CHANNELS  # of an input: of more most words are full
 MOST_TAPS = 16  # along an axis that become one, if they are not all

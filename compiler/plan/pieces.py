@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Group, Separable, halves
-from compiler.plan.estimates import Cost, Estimates
-from compiler.plan.flow import Flow
-from compiler.plan.planar_maps import Sizes, gaining_sizes, in_planes, in_planes_alone
-from compiler.plan.segments import SegmentPlanner
-from compiler.target.suit import average_apart
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import Group, Separable, halves
+from eyrie.compiler.plan.estimates import Cost, Estimates
+from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.planar_maps import Sizes, gaining_sizes, in_planes, in_planes_alone
+from eyrie.compiler.plan.segments import SegmentPlanner
+from eyrie.compiler.target.suit import average_apart
 
 ABOUT = 1.1  # times the least cost: which is less depends on the groups around
 

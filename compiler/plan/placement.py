@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.failure import DoesNotFit
-from compiler.plan.arrival import Piece
-from model.config import GLB_WORD_BYTES
+from eyrie.compiler.ir.buffer import Buffer
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.plan.arrival import Piece
+from eyrie.model.config import GLB_WORD_BYTES
 
 GRID_WORDS = 256  # addresses that are tried beside those at the edges of other buffers
 RECENT = 40  # stretches of words that fell free last

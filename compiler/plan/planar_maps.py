@@ -5,9 +5,9 @@ busy with a map of one row than with rows that do not divide well."""
 from collections.abc import Iterator
 from dataclasses import replace
 
-from compiler.ir.layer import Group, Map, Pointwise, Separable, halves
-from compiler.target.mapping import mappings
-from model.config import MachineConfig
+from eyrie.compiler.ir.layer import Group, Map, Pointwise, Separable, halves
+from eyrie.compiler.target.mapping import mappings
+from eyrie.model.config import MachineConfig
 
 LEAST_GAIN = 0.97  # of the cycles row by row: below that it is worth a plan of its own
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from compiler.ir.buffer import Buffer
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.plan import Plan, Segment
-from compiler.plan.arrival import finished
-from compiler.plan.bounds import Bounds
-from compiler.plan.constants import WorkConstants, place_constants
-from compiler.plan.filters import Packed
-from compiler.plan.placement import NoRoom, Space
-from model.config import MachineConfig
+from eyrie.compiler.ir.buffer import Buffer
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.plan import Plan, Segment
+from eyrie.compiler.plan.arrival import finished
+from eyrie.compiler.plan.bounds import Bounds
+from eyrie.compiler.plan.constants import WorkConstants, place_constants
+from eyrie.compiler.plan.filters import Packed
+from eyrie.compiler.plan.placement import NoRoom, Space
+from eyrie.model.config import MachineConfig
 
 HOTTEST = 50.0  # cycles: by so much a worse arrangement is taken now and then, at the beginning
 STARTS = 6

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.feature_map import NARROW_GROUPS, word_groups
-from compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
-from compiler.ir.plan import Segment, Way
-from compiler.plan.bounds import LEAKAGE_PJ
-from compiler.plan.estimates import Cost, Estimate, Estimates
-from compiler.plan.flow import Flow
-from compiler.plan.mappings import mappings_of
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.encoding import Operation
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.feature_map import NARROW_GROUPS, word_groups
+from eyrie.compiler.ir.layer import Depthwise, Filtered, Group, Grouped, Pointwise
+from eyrie.compiler.ir.plan import Segment, Way
+from eyrie.compiler.plan.bounds import LEAKAGE_PJ
+from eyrie.compiler.plan.estimates import Cost, Estimate, Estimates
+from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.mappings import mappings_of
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.encoding import Operation
 
 STRIPE_ROWS = (1, 2, 3, 4, 6, 8, 12, 16)
 SLICES = (2, 4, 8, 16, 32)

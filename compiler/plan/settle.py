@@ -4,16 +4,16 @@ planned, is planned anew."""
 
 from functools import partial
 
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.layer import Group
-from compiler.ir.plan import Plan
-from compiler.plan import search
-from compiler.plan.batch import BatchPlanner
-from compiler.plan.bounds import Bounds
-from compiler.plan.greedy import GreedyPlanner
-from compiler.plan.search import Placed
-from compiler.plan.tensors import plan_maps
-from model.config import MachineConfig
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.plan import Plan
+from eyrie.compiler.plan import search
+from eyrie.compiler.plan.batch import BatchPlanner
+from eyrie.compiler.plan.bounds import Bounds
+from eyrie.compiler.plan.greedy import GreedyPlanner
+from eyrie.compiler.plan.search import Placed
+from eyrie.compiler.plan.tensors import plan_maps
+from eyrie.model.config import MachineConfig
 
 MOST = 1.05  # times the array's cycles that were planned
 REPLANS = 3  # for segments whose mappings found no room

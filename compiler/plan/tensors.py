@@ -3,14 +3,14 @@
 
 from dataclasses import replace
 
-from compiler.ir.buffer import Buffer, LiveRange, whole
-from compiler.ir.feature_map import FeatureMap, word_groups
-from compiler.ir.layer import Group, Map, sliced
-from compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
-from compiler.plan.bounds import Bounds
-from compiler.plan.flow import OUTSIDE, Flow
-from compiler.plan.mappings import first_tile
-from model.config import MachineConfig
+from eyrie.compiler.ir.buffer import Buffer, LiveRange, whole
+from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
+from eyrie.compiler.ir.layer import Group, Map, sliced
+from eyrie.compiler.ir.plan import Job, MapPlan, Plan, Segment, Way
+from eyrie.compiler.plan.bounds import Bounds
+from eyrie.compiler.plan.flow import OUTSIDE, Flow
+from eyrie.compiler.plan.mappings import first_tile
+from eyrie.model.config import MachineConfig
 
 
 def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConfig, stores_overlap: bool) -> Plan:

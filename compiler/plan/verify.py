@@ -3,13 +3,13 @@
 
 import numpy as np
 
-from compiler.ir.failure import Inconsistent
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Map
-from compiler.ir.plan import Job, Plan
-from compiler.plan.flow import OUTSIDE, Flow
-from compiler.plan.search import Placed
-from model.config import MachineConfig
+from eyrie.compiler.ir.failure import Inconsistent
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Map
+from eyrie.compiler.ir.plan import Job, Plan
+from eyrie.compiler.plan.flow import OUTSIDE, Flow
+from eyrie.compiler.plan.search import Placed
+from eyrie.model.config import MachineConfig
 
 
 def verify_plan(plan: Plan) -> None:

@@ -9,10 +9,10 @@ that have to have theirs are propagated through the network, and all tensors sta
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from compiler.ir.graph import Graph, Node, map_shape
-from compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
-from compiler.ir.operators.pooling import Mean, Pool
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.graph import Graph, Node, map_shape
+from eyrie.compiler.ir.operators.convolution import FullyConnected, Weighted, Windowed
+from eyrie.compiler.ir.operators.pooling import Mean, Pool
+from eyrie.compiler.ir.tensor import Tensor
 
 ROWS, COLUMNS = 128, 64  # of an array: banks that feed it, banks that take its results
 

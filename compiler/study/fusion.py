@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 
-from compiler.cost.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
-from compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
-from model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
-from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Separable
+from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
+from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
 
 Number = int | float
 FusionPlan = tuple[FusedGroup, ...]

@@ -7,9 +7,9 @@ A pair is a tensor that such an operator makes; its bytes are those of the tenso
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.movement import MOVES
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.movement import MOVES
+from eyrie.compiler.ir.tensor import Tensor
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from model.config import GLB_WORD_BYTES
+from eyrie.model.config import GLB_WORD_BYTES
 
 
 @dataclass(frozen=True)

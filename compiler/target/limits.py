@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a pass the PEs hold, and which passes the machine runs at all."""
 
-from compiler.ir.layer import Window
-from compiler.target.blocks import Blocks
-from model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
-from model.legality import broken_rule
-from model.messages import times
+from eyrie.compiler.ir.layer import Window
+from eyrie.compiler.target.blocks import Blocks
+from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
+from eyrie.model.legality import broken_rule
+from eyrie.model.messages import times
 
 
 def most_pixels(machine: MachineConfig, stride: int | None = None) -> int:

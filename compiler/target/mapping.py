@@ -7,13 +7,22 @@ from functools import lru_cache
 
 import numpy as np
 
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
-from compiler.target.blocks import Blocks
-from compiler.target.limits import beat_filters, filter_sets, most_dealt, most_pixels, pairs, single_tile, slides, walks
-from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.feature_map import word_groups
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Grouped, Pointwise, Separable
+from eyrie.compiler.target.blocks import Blocks
+from eyrie.compiler.target.limits import (
+    beat_filters,
+    filter_sets,
+    most_dealt,
+    most_pixels,
+    pairs,
+    single_tile,
+    slides,
+    walks,
+)
+from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.encoding import STREAM_RANGE, TABLE_WORDS, ArrayMode, Operation
 
 FINISHED_PIXEL = 8  # cycles of a SUPER for a pixel's depthwise sums
 FIRST_SUM = 4  # cycles from a depthwise group's begin to that

@@ -8,11 +8,11 @@ point of all of them (stored_zero_point), and so is what fills a word up, whose 
 
 import numpy as np
 
-from compiler.ir.feature_map import split_channels, words_of
-from compiler.ir.layer import Table
-from model.config import SET_ROWS, WORD_CHANNELS
-from model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
-from model.operators.quantization import stored_zero_point
+from eyrie.compiler.ir.feature_map import split_channels, words_of
+from eyrie.compiler.ir.layer import Table
+from eyrie.model.config import SET_ROWS, WORD_CHANNELS
+from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from eyrie.model.operators.quantization import stored_zero_point
 
 
 def pack_tables(bias: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:

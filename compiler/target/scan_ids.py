@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass
 
-from model.config import SET_ROWS, MachineConfig
-from model.encoding import NO_COLUMN, NO_FILTER_COLUMN
+from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.encoding import NO_COLUMN, NO_FILTER_COLUMN
 
 IDLE = {"ifmap": NO_COLUMN, "filter": NO_FILTER_COLUMN}
 

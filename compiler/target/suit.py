@@ -10,12 +10,12 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from compiler.ir.elementwise import Elementwise
-from compiler.ir.feature_map import word_groups
-from compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window, halves
-from compiler.ir.word_operation import average_of_window
-from compiler.target.mapping import has_mapping, holds_at_once, in_supers
-from model.config import MachineConfig
+from eyrie.compiler.ir.elementwise import Elementwise
+from eyrie.compiler.ir.feature_map import word_groups
+from eyrie.compiler.ir.layer import Convolution, Depthwise, Group, Grouped, Separable, Window, halves
+from eyrie.compiler.ir.word_operation import average_of_window
+from eyrie.compiler.target.mapping import has_mapping, holds_at_once, in_supers
+from eyrie.model.config import MachineConfig
 
 
 def suited(groups: list[Group], machine: MachineConfig) -> list[Group]:

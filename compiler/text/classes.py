@@ -12,11 +12,11 @@ from importlib import import_module
 import numpy as np
 
 MODULES = (
-    "model.config", "model.encoding", "model.operators.quantization", "compiler.ir.buffer_tree",
-    "compiler.ir.elementwise", "compiler.ir.graph", "compiler.ir.layer", "compiler.ir.patches", "compiler.ir.plan",
-    "compiler.ir.tensor", "compiler.ir.word_operation", "compiler.ir.operators.convolution",
-    "compiler.ir.operators.custom", "compiler.ir.operators.elementwise", "compiler.ir.operators.host",
-    "compiler.ir.operators.movement", "compiler.ir.operators.pooling", "compiler.ir.operators.tables",
+    "eyrie.model.config", "eyrie.model.encoding", "eyrie.model.operators.quantization", "eyrie.compiler.ir.buffer_tree",
+    "eyrie.compiler.ir.elementwise", "eyrie.compiler.ir.graph", "eyrie.compiler.ir.layer", "eyrie.compiler.ir.patches", "eyrie.compiler.ir.plan",
+    "eyrie.compiler.ir.tensor", "eyrie.compiler.ir.word_operation", "eyrie.compiler.ir.operators.convolution",
+    "eyrie.compiler.ir.operators.custom", "eyrie.compiler.ir.operators.elementwise", "eyrie.compiler.ir.operators.host",
+    "eyrie.compiler.ir.operators.movement", "eyrie.compiler.ir.operators.pooling", "eyrie.compiler.ir.operators.tables",
 )
 
 

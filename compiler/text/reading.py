@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.text.classes import classes, hints, said, takes
+from eyrie.compiler.text.classes import classes, hints, said, takes
 
 CONSTANTS = {"inf": inf, "nan": nan}
 TYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "uint64", "float32", "float64")

@@ -10,7 +10,7 @@ from enum import Enum
 
 import numpy as np
 
-from compiler.text.classes import classes
+from eyrie.compiler.text.classes import classes
 
 WIDTH = 100  # characters from which on a value has a line of its own
 FEW = 16  # elements of an array that are written out

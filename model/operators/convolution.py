@@ -19,10 +19,10 @@ from functools import cache
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from model.arithmetic import INT32_MAX
-from model.messages import times
-from model.operators.quantization import int32, requantize, requantize_once
-from model.operators.windows import NO_PADS, pad, windows
+from eyrie.model.arithmetic import INT32_MAX
+from eyrie.model.messages import times
+from eyrie.model.operators.quantization import int32, requantize, requantize_once
+from eyrie.model.operators.windows import NO_PADS, pad, windows
 
 
 def _check_operands(ifmap, filter_, terms):

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.arithmetic import multiply_by_quantized_multiplier, quantize_multiplier
-from model.messages import times
-from model.operators.quantization import Requantization, requantize, rescaling
-from model.operators.reference import Reference, factor_precision
+from eyrie.model.arithmetic import multiply_by_quantized_multiplier, quantize_multiplier
+from eyrie.model.messages import times
+from eyrie.model.operators.quantization import Requantization, requantize, rescaling
+from eyrie.model.operators.reference import Reference, factor_precision
 
 ADD_LEFT_SHIFT = 20  # headroom both addends are scaled up by before they are rescaled and added
 

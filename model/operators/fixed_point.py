@@ -7,8 +7,8 @@ fixedpoint/fixedpoint.h, and `GetReciprocal` in tensorflow/lite/kernels/internal
 
 import numpy as np
 
-from model.arithmetic import INT32_MAX, INT32_MIN, rounding_divide_by_pot, wrap_int32
-from model.arithmetic import saturating_rounding_doubling_high_mul as _times
+from eyrie.model.arithmetic import INT32_MAX, INT32_MIN, rounding_divide_by_pot, wrap_int32
+from eyrie.model.arithmetic import saturating_rounding_doubling_high_mul as _times
 
 _ONE = INT32_MAX  # 1 in Q0, as near as it comes
 _EXP_OF_MINUS_EIGHTH, _THIRD = 1895147668, 715827883  # Q0

@@ -7,10 +7,15 @@ arg_min_max.h).
 
 import numpy as np
 
-from model.arithmetic import multiply_by_quantized_multiplier, quantize_multiplier, round_away, rounding_divide_by_pot
-from model.arithmetic import saturating_rounding_doubling_high_mul as high_mul
-from model.operators import fixed_point
-from model.operators.quantization import INT8_MAX, INT8_MIN, Quantization
+from eyrie.model.arithmetic import (
+    multiply_by_quantized_multiplier,
+    quantize_multiplier,
+    round_away,
+    rounding_divide_by_pot,
+)
+from eyrie.model.arithmetic import saturating_rounding_doubling_high_mul as high_mul
+from eyrie.model.operators import fixed_point
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Quantization
 
 SOFTMAX_OUTPUT = Quantization(1 / 256, -128)  # what the reference insists on
 _DIFFERENCE_BITS, _SUM_BITS = 5, 12  # integer bits of differences to the largest, and of the sum of exponentials

@@ -7,8 +7,8 @@ Axes may be negative and count from the end then. Values keep scale and zero poi
 
 import numpy as np
 
-from model.arithmetic import round_away
-from model.messages import times
+from eyrie.model.arithmetic import round_away
+from eyrie.model.messages import times
 
 
 def concatenation(parts, axis):

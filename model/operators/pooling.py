@@ -7,10 +7,10 @@ reference/reduce.h.
 
 import numpy as np
 
-from model.arithmetic import quantize_multiplier, rounding_average
-from model.messages import times
-from model.operators.quantization import INT8_MAX, INT8_MIN, Requantization, int32, requantize
-from model.operators.windows import NO_PADS, pad, pair, windows
+from eyrie.model.arithmetic import quantize_multiplier, rounding_average
+from eyrie.model.messages import times
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Requantization, int32, requantize
+from eyrie.model.operators.windows import NO_PADS, pad, pair, windows
 
 
 def average_pool2d(ifmap, kernel, stride, pads=NO_PADS, minimum=INT8_MIN, maximum=INT8_MAX, ties_up=False):

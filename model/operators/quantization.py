@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.arithmetic import INT32_MAX, INT32_MIN, multiply_by_quantized_multiplier, quantize_multiplier, round_away
+from eyrie.model.arithmetic import (
+    INT32_MAX,
+    INT32_MIN,
+    multiply_by_quantized_multiplier,
+    quantize_multiplier,
+    round_away,
+)
 
 INT8_MIN, INT8_MAX = -128, 127
 UINT8_OFFSET = 128  # a uint8 value or zero point less this is the int8 one

@@ -7,16 +7,16 @@ preparations in tensorflow/lite/micro/kernels, `LUTPopulate` in internal/common.
 
 import numpy as np
 
-from model.arithmetic import (
+from eyrie.model.arithmetic import (
     multiply_by_quantized_multiplier,
     quantize_multiplier,
     round_away,
     rounding_divide_by_pot,
     saturating_rounding_doubling_high_mul,
 )
-from model.operators import fixed_point
-from model.operators.quantization import INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization, requantize, rescaling
-from model.operators.reference import Reference, factor_precision
+from eyrie.model.operators import fixed_point
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization, requantize, rescaling
+from eyrie.model.operators.reference import Reference, factor_precision
 
 VALUES = np.arange(INT8_MIN, INT8_MAX + 1)
 INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1

@@ -7,7 +7,7 @@ right). Source: tensorflow/lite/kernels/padding.h.
 
 import numpy as np
 
-from model.messages import times
+from eyrie.model.messages import times
 
 NO_PADS = (0, 0, 0, 0)
 

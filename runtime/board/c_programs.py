@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from compiler.cost.timing.front import DRAM_LATENCY
-from model.config import MachineConfig
-from runtime.board.library import BOARD, DRIVER, OPERATORS, board_library, compiled, compiler
-from runtime.folders import BUILD, ROOT
+from eyrie.compiler.cost.timing.front import DRAM_LATENCY
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.board.library import BOARD, DRIVER, OPERATORS, board_library, compiled, compiler
+from eyrie.runtime.folders import BUILD, ROOT
 
 EXAMPLES = ROOT / "runtime" / "c" / "examples"
 CLASSIFY, CONVOLUTION = EXAMPLES / "classify.c", EXAMPLES / "convolution.c"
 REQUESTS = BUILD / "requests"  # what operators programs have asked for
 PROGRAMS = BOARD / "operator_programs.c"
-COMPILE = f"cd {shlex.quote(str(ROOT))} && {shlex.quote(sys.executable)} -m scripts.eyrie operators --quiet --compile"
+COMPILE = f"cd {shlex.quote(str(ROOT))} && {shlex.quote(sys.executable)} -m eyrie operators --quiet --compile"
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.cost.predict import DRAM_BYTES
-from compiler.cost.timing.front import DRAM_LATENCY
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.image import Image
-from compiler.ir.network_header import patch_numbers
-from model.config import DEFAULT, MachineConfig
-from model.encoding import Counter
-from runtime.board.library import board_library
+from eyrie.compiler.cost.predict import DRAM_BYTES
+from eyrie.compiler.cost.timing.front import DRAM_LATENCY
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.network_header import patch_numbers
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.encoding import Counter
+from eyrie.runtime.board.library import board_library
 
 TRACED_PASSES = 8192  # PASSES of board.sv
 RESULTS = ("OK BAD_ARGUMENT BAD_PLATFORM NO_MACHINE BAD_NETWORK OTHER_MACHINE OTHER_IMAGE NO_ROOM BAD_SIZE NOT_LOADED "

@@ -10,11 +10,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from model.config import MachineConfig
-from runtime import progress
-from runtime.folders import BUILD, ROOT, locked, replacing
-from runtime.simulator.simulate import sizes_of
-from runtime.simulator.verilate import LIBRARY, BuildError, build_model
+from eyrie.model.config import MachineConfig
+from eyrie.runtime import progress
+from eyrie.runtime.folders import BUILD, ROOT, locked, replacing
+from eyrie.runtime.simulator.sources import sizes_of
+from eyrie.runtime.simulator.verilate import LIBRARY, build_model
+from eyrie.runtime.simulator.verilator import BuildError
 
 TOP = "board"
 BOARD = ROOT / "runtime" / "board"

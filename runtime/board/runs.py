@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.cost.timing.front import DRAM_LATENCY
-from compiler.ir.image import Image
-from model.encoding import Counter
-from runtime import progress
-from runtime.board.driver import TRACED_PASSES, Board, DeviceError
-from runtime.results import network_summary, parts_summary, write_page, write_part_pages
-from runtime.session import Done, MachineRun, Session
-from runtime.simulator.summary import write_summary
+from eyrie.compiler.cost.timing.front import DRAM_LATENCY
+from eyrie.compiler.ir.image import Image
+from eyrie.model.encoding import Counter
+from eyrie.runtime import progress
+from eyrie.runtime.board.driver import TRACED_PASSES, Board, DeviceError
+from eyrie.runtime.results import network_summary, parts_summary, write_page, write_part_pages
+from eyrie.runtime.session import Done, MachineRun, Session
+from eyrie.runtime.simulator.summary import write_summary
 
 
 class RunFailed(ValueError):

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
-from compiler.command import why_in_parts
-from compiler.frontend.file import load
-from compiler.ir.graph import Graph, Node
-from compiler.ir.layer import Group
-from compiler.ir.tensor import Quantized, Tensor
-from compiler.network import compile_network
-from compiler.parts import compile_parts
-from compiler.passes.constraints import is_view
-from compiler.passes.form_groups import maps_of
-from compiler.passes.partition import Part, Partition, Side
-from compiler.pipeline import Stages
-from model.config import DEFAULT, MachineConfig
-from model.messages import about, times
-from model.operators.quantization import UINT8_OFFSET
-from runtime.diagrams.diagram import Box, Diagram, Line, Meaning
-from runtime.diagrams.svg import drawn
-from runtime.session import file_type
+from eyrie.compiler.command import why_in_parts
+from eyrie.compiler.frontend.file import load
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.layer import Group
+from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.network import compile_network
+from eyrie.compiler.parts import compile_parts
+from eyrie.compiler.passes.constraints import is_view
+from eyrie.compiler.passes.form_groups import maps_of
+from eyrie.compiler.passes.partition import Part, Partition, Side
+from eyrie.compiler.pipeline import Stages
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import about, times
+from eyrie.model.operators.quantization import UINT8_OFFSET
+from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
+from eyrie.runtime.diagrams.svg import drawn
+from eyrie.runtime.session import file_type
 
 HOST = "orange"
 MACHINE = ("blue", "teal", "purple", "gold", "red")  # of its parts, in turn

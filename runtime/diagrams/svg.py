@@ -5,10 +5,10 @@ import html
 from collections.abc import Sequence
 from itertools import pairwise
 
-from runtime.diagrams.diagram import Box, Diagram, Line, Meaning
-from runtime.diagrams.layout import Layout, Point, layout
-from runtime.report.palette import LIGHT
-from runtime.report.text import printable
+from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
+from eyrie.runtime.diagrams.layout import Layout, Point, layout
+from eyrie.runtime.report.palette import LIGHT
+from eyrie.runtime.report.text import printable
 
 _MARGIN, _BESIDE = 24, 56  # around the picture; between diagrams
 _PAD, _NOTE_GAP = 9, 14  # within a box; between a line's text and its note
@@ -22,7 +22,7 @@ _FONT = "DejaVu Sans, Verdana, sans-serif"
 
 def drawn(title: str, diagrams: Sequence[Diagram], legend: Sequence[Meaning]) -> str:
     """An SVG of its own. Raises graphlib.CycleError for arrows that go round in a circle."""
-    from runtime.report.canvas import text_width  # slow: matplotlib
+    from eyrie.runtime.report.canvas import text_width  # slow: matplotlib
 
     layouts = [layout({box.key: _size(box) for box in diagram.boxes}, diagram.arrows) for diagram in diagrams]
     titles = [text_width(printable(diagram.title), _HEADING) * _BOLD for diagram in diagrams]
@@ -87,7 +87,7 @@ def _points(line: Line) -> int:
 
 
 def _size(box: Box) -> tuple[float, float]:
-    from runtime.report.canvas import text_width
+    from eyrie.runtime.report.canvas import text_width
 
     widths = [text_width(printable(line.text), _points(line)) * (_BOLD if line.strong else 1)
               + (_NOTE_GAP + text_width(printable(line.note), _PLAIN) if line.note else 0) for line in box.lines]
@@ -96,7 +96,7 @@ def _size(box: Box) -> tuple[float, float]:
 
 
 def _box(box: Box, left: float, top: float) -> str:
-    from runtime.report.canvas import shortened, text_width
+    from eyrie.runtime.report.canvas import shortened, text_width
 
     width, height = _size(box)
     parts = [f'<g data-key="{html.escape(printable(box.key))}"><rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" '

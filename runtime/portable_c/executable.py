@@ -11,8 +11,8 @@ from pathlib import Path
 import jinja2
 import numpy as np
 
-from compiler.c.sources import Sources
-from compiler.files import write_all
+from eyrie.compiler.c.sources import Sources
+from eyrie.compiler.files import write_all
 
 SOURCES = ("compiler/**/*.py", "compiler/c/**/*", "model/**/*.py", "runtime/portable_c/*")  # of what is built
 FAST = ("-O2",)

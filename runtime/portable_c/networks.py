@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from compiler.c.sources import sources_of
-from compiler.ir.graph import Graph
-from runtime.portable_c.executable import FAST, SOURCES, Executable, build
-from runtime.programs import kept
+from eyrie.compiler.c.sources import sources_of
+from eyrie.compiler.ir.graph import Graph
+from eyrie.runtime.portable_c.executable import FAST, SOURCES, Executable, build
+from eyrie.runtime.programs import kept
 
 _NAME = "network"
 

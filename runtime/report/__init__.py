@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of a network run as one HTML page with its plots (docs/report.md)."""
 
-from runtime.report.page import write
+from eyrie.runtime.report.page import write
 
 __all__ = ["write"]

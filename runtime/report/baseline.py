@@ -4,9 +4,10 @@
 import csv
 from pathlib import Path
 
-from compiler.ir.image import Image
+from eyrie.compiler.ir.image import Image
+from eyrie.runtime.folders import ROOT
 
-REFERENCE = Path(__file__).resolve().parents[2] / "data" / "reference"
+REFERENCE = ROOT / "data" / "reference"
 MULTIPLIERS = 48
 
 

@@ -12,7 +12,7 @@ import re
 import warnings
 from io import BytesIO, StringIO
 
-from runtime.report.palette import LIGHT
+from eyrie.runtime.report.palette import LIGHT
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # says so when it builds its font cache
 

@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 
-from compiler.ir.image import Image
-from runtime.report import canvas
-from runtime.report.palette import LIGHT
-from runtime.report.text import printable
+from eyrie.compiler.ir.image import Image
+from eyrie.runtime.report import canvas
+from eyrie.runtime.report.palette import LIGHT
+from eyrie.runtime.report.text import printable
 
 HEIGHT = 460
 _LEFT, _RIGHT, _BOTTOM = 58, 30, 42

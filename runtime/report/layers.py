@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bars by layer: cycles against the roofline, what the PEs did, utilisation, bytes, energy."""
 
-from compiler.cost.prices import energy_by_level
-from runtime.report import canvas
-from runtime.report.canvas import SMALL
-from runtime.report.palette import LIGHT, PE_STATES
-from runtime.report.text import printable
+from eyrie.compiler.cost.prices import energy_by_level
+from eyrie.runtime.report import canvas
+from eyrie.runtime.report.canvas import SMALL
+from eyrie.runtime.report.palette import LIGHT, PE_STATES
+from eyrie.runtime.report.text import printable
 
 _AXIS, _GAP, _RIGHT = 42, 34, 28
 _NAME_WIDTH = 130

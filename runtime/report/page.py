@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from compiler.cost.predict import predict
-from compiler.files import write_all, writing
-from compiler.ir.image import Image
-from runtime.report import baseline, palette, reasons
-from runtime.report.tables import Table, cell_tables, energy_table
-from runtime.report.text import printable
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.files import write_all, writing
+from eyrie.compiler.ir.image import Image
+from eyrie.runtime.report import baseline, palette, reasons
+from eyrie.runtime.report.tables import Table, cell_tables, energy_table
+from eyrie.runtime.report.text import printable
 
 TEMPLATE = "page.html.j2"
 PAGE = "report.html"
@@ -58,13 +58,7 @@ def write(folder: Path, title: str, image: Image, figures: dict, passes: list[di
 
 def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, Plot], dict[str, bytes]]:
     """The plots by name, and their files by file name."""
-    from runtime.report import (  # slow: matplotlib
-        canvas,
-        glb_map,
-        layers,
-        roofline,
-        timeline,
-    )
+    from eyrie.runtime.report import canvas, glb_map, layers, roofline, timeline  # slow: matplotlib
 
     predicted = _predicted(image)
     drawings: dict[str, tuple[str, str, Callable]] = {

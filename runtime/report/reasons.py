@@ -8,7 +8,7 @@ None. The first that has something to say counts; the order is that of RULES.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 
 FULL = 0.85  # share of the cycles from which on a unit is as good as always busy
 MUCH = 0.1  # share of the cycles that is worth a word

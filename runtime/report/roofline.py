@@ -7,12 +7,12 @@ from math import hypot
 
 import numpy as np
 
-from compiler.cost.roofline import step_bytes
-from compiler.ir.image import Image
-from model.config import GLB_WORD_BYTES
-from runtime.report import canvas
-from runtime.report.palette import LIGHT
-from runtime.report.text import printable
+from eyrie.compiler.cost.roofline import step_bytes
+from eyrie.compiler.ir.image import Image
+from eyrie.model.config import GLB_WORD_BYTES
+from eyrie.runtime.report import canvas
+from eyrie.runtime.report.palette import LIGHT
+from eyrie.runtime.report.text import printable
 
 NAMED = {canvas.WIDE: 24, canvas.NARROW: 12}  # layers with names by the plot's width; more have numbers
 NAME_WIDTH = 90

@@ -4,15 +4,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from compiler.cost.prices import (
-    LEAKAGE_W,
-    PJ_PER_DRAM_BYTE,
-    PJ_PER_GLB_BYTE,
-    PJ_PER_MAC,
-    energy_by_level,
-)
-from model.config import MachineConfig
-from runtime.report.text import printable
+from eyrie.compiler.cost.prices import LEAKAGE_W, PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC, energy_by_level
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.report.text import printable
 
 LAYER_COLUMNS = {
     "cycles": "cycles", "roofline_cycles": "roofline cycles", "utilisation": "utilisation",

@@ -4,10 +4,10 @@
 from collections.abc import Callable
 from itertools import pairwise
 
-from model.config import GLB_WORD_BYTES, MachineConfig
-from runtime.report import canvas
-from runtime.report.palette import HUES, LIGHT
-from runtime.report.text import printable
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.runtime.report import canvas
+from eyrie.runtime.report.palette import HUES, LIGHT
+from eyrie.runtime.report.text import printable
 
 _RIGHT, _BOTTOM, _LANE, _GAP, _PASS_LANE = 30, 42, 46, 12, 20
 _STATES = {"working": "blue", "held up by the next unit": "red", "waiting": "gold",

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from model.config import MachineConfig
+from eyrie.model.config import MachineConfig
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from runtime.signals import held
+from eyrie.runtime.signals import held
 
 
 @contextmanager

@@ -18,14 +18,13 @@ from xml.etree import ElementTree
 import find_libpython
 from cocotb_tools import config
 
-from model.config import MachineConfig
-from runtime import progress
-from runtime.folders import BUILD, ROOT, replacing
-from runtime.simulator import summary
-from runtime.simulator.bench import Bench
-from runtime.simulator.processes import process
-from runtime.simulator.sources import parameters
-from runtime.simulator.verilate import build_model
+from eyrie.runtime import progress
+from eyrie.runtime.folders import BUILD, ROOT, replacing
+from eyrie.runtime.simulator import summary
+from eyrie.runtime.simulator.bench import Bench
+from eyrie.runtime.simulator.processes import process
+from eyrie.runtime.simulator.sources import sizes_of
+from eyrie.runtime.simulator.verilate import build_model
 
 SEED_LIMIT = 2**31 - 1  # Verilator's largest
 
@@ -78,12 +77,6 @@ def simulate_in(
     if reason:
         entries["reason"] = reason
     return summary.complete(folder / "summary.json", **entries, seconds=round(seconds, 2))
-
-
-def sizes_of(top: str, machine: MachineConfig) -> dict[str, int]:
-    """Of a machine's parameters those that module `top` has. Raises SourceError."""
-    known = parameters(top)
-    return {name: value for name, value in machine.parameters.items() if name in known}
 
 
 def rerun_line(bench: Bench, seed: int, config: Path | None = None) -> str:

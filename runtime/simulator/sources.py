@@ -10,7 +10,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from runtime.folders import ROOT
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.folders import ROOT
 
 _WORD = re.compile(r"\w+")
 _PARAMETER = re.compile(r"^\s*parameter\b[^=]*?(\w+)\s*=", re.MULTILINE)
@@ -75,6 +76,12 @@ def closure(top: str) -> list[Path]:
 def parameters(top: str) -> list[str]:
     """The names of the parameters of module `top`, in order. Raises SourceError as `closure` does."""
     return _PARAMETER.findall(code(_locate(top)))
+
+
+def sizes_of(top: str, machine: MachineConfig) -> dict[str, int]:
+    """Of a machine's parameters those that module `top` has. Raises SourceError."""
+    known = parameters(top)
+    return {name: value for name, value in machine.parameters.items() if name in known}
 
 
 def arguments(files: list[Path]) -> list[str]:

@@ -9,7 +9,7 @@ import json
 import os
 from pathlib import Path
 
-from compiler.files import whole_file
+from eyrie.compiler.files import whole_file
 
 VARIABLE = "EYRIE_SUMMARY"  # the environment variable that names the file to the simulation
 

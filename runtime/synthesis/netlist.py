@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from runtime.synthesis.library import Library
+from eyrie.runtime.synthesis.library import Library
 
 Json = dict  # what json.load gives
 CLOCK = "clk_i"  # of every memory

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from runtime.synthesis.netlist import Netlist
+from eyrie.runtime.synthesis.netlist import Netlist
 
 _NOWHERE = -(1 << 30)  # the distance of what no path reaches
 _INDEX = re.compile(r"\[\d+\]")

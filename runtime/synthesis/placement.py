@@ -5,9 +5,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from runtime.synthesis.design import Json
-from runtime.synthesis.jobs import NEXTPNR, Command, Job
-from runtime.synthesis.mapping import yosys
+from eyrie.runtime.synthesis.design import Json
+from eyrie.runtime.synthesis.jobs import NEXTPNR, Command, Job
+from eyrie.runtime.synthesis.mapping import yosys
 
 DEVICE = ("--85k", "--package", "CABGA756", "--speed", "6")
 TARGET_MHZ = 100

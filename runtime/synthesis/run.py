@@ -6,24 +6,18 @@ import shutil
 import time
 from pathlib import Path
 
-from runtime import progress
-from runtime.folders import BUILD, replacing
-from runtime.simulator.summary import write_summary
-from runtime.synthesis import figures
-from runtime.synthesis.blocks import BLOCKS, PLACED, TOP
-from runtime.synthesis.design import (
-    Design,
-    find_memories,
-    for_mapping,
-    merged,
-    source_name,
-)
-from runtime.synthesis.jobs import Job, SynthesisError, check_tools
-from runtime.synthesis.jobs import run as run_jobs
-from runtime.synthesis.library import Library, liberty, own_gates
-from runtime.synthesis.mapping import elaboration, mapping
-from runtime.synthesis.netlist import read
-from runtime.synthesis.placement import placement
+from eyrie.runtime import progress
+from eyrie.runtime.folders import BUILD, replacing
+from eyrie.runtime.simulator.summary import write_summary
+from eyrie.runtime.synthesis import figures
+from eyrie.runtime.synthesis.blocks import BLOCKS, PLACED, TOP
+from eyrie.runtime.synthesis.design import Design, find_memories, for_mapping, merged, source_name
+from eyrie.runtime.synthesis.jobs import Job, SynthesisError, check_tools
+from eyrie.runtime.synthesis.jobs import run as run_jobs
+from eyrie.runtime.synthesis.library import Library, liberty, own_gates
+from eyrie.runtime.synthesis.mapping import elaboration, mapping
+from eyrie.runtime.synthesis.netlist import read
+from eyrie.runtime.synthesis.placement import placement
 
 TARGET = BUILD / "synth"
 AT_ONCE = 2  # commands: each takes up to 2 GB

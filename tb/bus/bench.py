@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The register file's benches and that of the chip's pins. The AXI ports are tested with the tiling controller."""
 
-from model.config import DEFAULT, MachineConfig
-from runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
 

@@ -4,20 +4,10 @@
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from model.encoding import IDENTITY, Counter, Register, counter_register
+from eyrie.model.encoding import IDENTITY, Counter, Register, counter_register
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.tiling.registers import (
-    CLEAR_INTERRUPT,
-    DONE,
-    ERROR,
-    INTERRUPT,
-    OKAY,
-    SLVERR,
-    SOFT_RESET,
-    START,
-    Registers,
-)
+from tb.tiling.registers import CLEAR_INTERRUPT, DONE, ERROR, INTERRUPT, OKAY, SLVERR, SOFT_RESET, START, Registers
 
 ACCESSES = 600
 LATE_CYCLES = 3  # of tb_registers

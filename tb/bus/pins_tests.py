@@ -5,7 +5,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, Timer
 
-from model.encoding import Opcode, Register
+from eyrie.model.encoding import Opcode, Register
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.sim import dram

@@ -22,8 +22,8 @@ from cocotb.handle import Immediate, SimHandleBase
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import ClockCycles, Timer
 
-from model.config import MachineConfig
-from runtime.simulator import summary
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.simulator import summary
 from tb.common.scoreboard import Scoreboard
 
 PERIOD_NS = 2

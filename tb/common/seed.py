@@ -5,7 +5,7 @@ import hashlib
 import os
 from functools import cache
 
-from runtime.folders import ROOT
+from eyrie.runtime.folders import ROOT
 
 FOLDERS = ("rtl", "model", "compiler", "runtime", "tb", "scripts")
 KINDS = (".py", ".sv", ".svh", ".cpp", ".c", ".h", ".j2")

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from runtime.folders import BUILD
+from eyrie.runtime.folders import BUILD
 from tb.common.seed import run_seed
 
 set_hypothesis_home_dir(BUILD / "hypothesis")

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.ir.failure import DoesNotFit
-from compiler.parts import Compiled, compile_parts
-from compiler.passes.partition import Side
-from compiler.pipeline import Stages
-from model.config import MachineConfig
-from model.operators.quantization import UINT8_OFFSET
-from model.operators.reference import Reference
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.parts import Compiled, compile_parts
+from eyrie.compiler.passes.partition import Side
+from eyrie.compiler.pipeline import Stages
+from eyrie.model.config import MachineConfig
+from eyrie.model.operators.quantization import UINT8_OFFSET
+from eyrie.model.operators.reference import Reference
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.random_operators.drawing import Drawn
 

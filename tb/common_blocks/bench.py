@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shared RTL blocks, and the bench's own alarms."""
 
-from runtime.simulator.bench import Bench
+from eyrie.runtime.simulator.bench import Bench
 
 _MODULE = "tb.common_blocks.common_blocks_tests"
 

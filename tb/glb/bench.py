@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GLB's simulation tests."""
 
-from model.config import DEFAULT, MachineConfig
-from runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime.simulator.bench import Bench
 
 
 def _glb(name: str, about: str, testcase: str, machine: MachineConfig = DEFAULT, depth: int = 4) -> Bench:

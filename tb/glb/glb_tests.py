@@ -9,7 +9,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from model.encoding import Stream
+from eyrie.model.encoding import Stream
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 

@@ -14,7 +14,7 @@ from pyuvm import (
     uvm_sequence_item,
 )
 
-from model.encoding import Counter, Register
+from eyrie.model.encoding import Counter, Register
 from tb.common.bench import Testbench
 from tb.net.reference import PassEnd
 from tb.pe_array.agents import Agent

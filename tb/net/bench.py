@@ -3,8 +3,8 @@
 
 from dataclasses import replace
 
-from model.config import DEFAULT, MachineConfig
-from runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
 DRAM_BYTES = 4 << 20  # of the simulated memory, unless a network needs more
@@ -21,7 +21,7 @@ _UVM_MODULE = "tb.net.machine_tests"
 
 def _does_not_compile(machine: MachineConfig) -> str | None:
     """Why the shipped network does not run on a machine."""
-    from tb.net.demo_net import demo_network
+    from eyrie.testing.demo_net import demo_network
 
     try:
         demo_network(machine)

@@ -6,9 +6,9 @@ from tempfile import TemporaryDirectory
 
 import cocotb
 
-from compiler.cost.predict import predict
-from compiler.ir.failure import DoesNotFit
-from compiler.network import compile_network
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.network import compile_network
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import DRAM_BYTES

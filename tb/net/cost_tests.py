@@ -8,15 +8,15 @@ from tempfile import TemporaryDirectory
 import cocotb
 import numpy as np
 
-from compiler.cost.predict import Prediction, predict
-from compiler.cost.traffic import COUNTERS
-from compiler.ir.image import Image
-from model.config import MachineConfig
-from runtime.figures import figures as network_figures
+from eyrie.compiler.cost.predict import Prediction, predict
+from eyrie.compiler.cost.traffic import COUNTERS
+from eyrie.compiler.ir.image import Image
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.figures import figures as network_figures
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
-from tb.net.demo_net import demo_input, demo_network
+from eyrie.testing.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
 from tb.net.random_layers import draws
 

@@ -10,15 +10,9 @@ from dataclasses import replace
 import numpy as np
 from pyuvm import ConfigDB, uvm_component, uvm_env, uvm_subscriber
 
-from model.encoding import ErrorCode
+from eyrie.model.encoding import ErrorCode
 from tb.common.scoreboard import Scoreboard
-from tb.net.agents import (
-    DramAgent,
-    InterruptMonitor,
-    PassMonitor,
-    RegisterAgent,
-    StartMonitor,
-)
+from tb.net.agents import DramAgent, InterruptMonitor, PassMonitor, RegisterAgent, StartMonitor
 from tb.net.host import watched
 from tb.net.reference import Outcome, PassEnd
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from compiler.ir.program import Block, Command, Config, End, Run, Transfer, encoded
-from model import encoding as enc
-from model import streams
-from model.config import GLB_WORD_BYTES
-from model.descriptor import Descriptor
-from model.encoding import ErrorCode, Opcode, Stream
-from model.legality import broken_rule
+from eyrie.compiler.ir.program import Block, Command, Config, End, Run, Transfer, encoded
+from eyrie.model import encoding as enc
+from eyrie.model import streams
+from eyrie.model.config import GLB_WORD_BYTES
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import ErrorCode, Opcode, Stream
+from eyrie.model.legality import broken_rule
 from tb.net.programs import Network, Program, draw_base, move, place
 
 ADDRESSES = 1 << 16  # of GLB words

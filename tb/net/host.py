@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
-from model.encoding import Counter, ErrorCode, Register
+from eyrie.model.encoding import Counter, ErrorCode, Register
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.net.bench import LATENCY
 from tb.sim import dram

@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 import cocotb
 import numpy as np
 
-from compiler.frontend import tflite
-from model.config import DEFAULT
+from eyrie.compiler.frontend import tflite
+from eyrie.model.config import DEFAULT
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES

@@ -9,14 +9,7 @@ from tb.net.bench import DRAM_BYTES
 from tb.net.environment import MachineEnvironment
 from tb.net.faults import FAULTS, draw_fault
 from tb.net.programs import Network, Program, draw_base, draw_networks, move, place
-from tb.net.sequences import (
-    FaultSequence,
-    Pace,
-    ProgramSequence,
-    ResetSequence,
-    RunSequence,
-    draw_pace,
-)
+from tb.net.sequences import FaultSequence, Pace, ProgramSequence, ResetSequence, RunSequence, draw_pace
 
 
 class MachineTest(uvm_test):

@@ -6,15 +6,15 @@ from pathlib import Path
 import cocotb
 import numpy as np
 
-from compiler.ir.image import Image
-from model.encoding import glb_write_bytes
-from model.machine import Machine
-from runtime.figures import figures as network_figures
-from runtime.results import comparison, write_page
+from eyrie.compiler.ir.image import Image
+from eyrie.model.encoding import glb_write_bytes
+from eyrie.model.machine import Machine
+from eyrie.runtime.figures import figures as network_figures
+from eyrie.runtime.results import comparison, write_page
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
-from tb.net.demo_net import demo_input, demo_network
+from eyrie.testing.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
 
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import cocotb
 
-from compiler.cost.predict import predict
+from eyrie.compiler.cost.predict import predict
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.single_operators import ON_THE_MACHINE, cases

@@ -4,12 +4,12 @@
 import cocotb
 import numpy as np
 
-from compiler.cost.predict import timed
-from compiler.cost.traffic import COUNTERS
-from model.encoding import ErrorCode
-from model.machine import Machine
+from eyrie.compiler.cost.predict import timed
+from eyrie.compiler.cost.traffic import COUNTERS
+from eyrie.model.encoding import ErrorCode
+from eyrie.model.machine import Machine
 from tb.common.bench import Testbench
-from tb.common.pass_layers import why_not
+from eyrie.testing.pass_layers import why_not
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.cost_tests import CYCLES, SHARE

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.program import Command, Config, End, Run, Transfer, assemble
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import Stream
-from tb.common import pass_layers
-from tb.common.layers import Layer
+from eyrie.compiler.ir.program import Command, Config, End, Run, Transfer, assemble
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import Stream
+from eyrie.testing import pass_layers
+from eyrie.testing.layers import Layer
 
 ATTEMPTS = 200
 LARGEST = 4  # a pass takes this part of the GLB at most

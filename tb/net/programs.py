@@ -8,15 +8,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from compiler.cost.predict import predict
-from compiler.ir.failure import DoesNotFit
-from compiler.ir.graph import Graph
-from compiler.ir.image import Image
-from compiler.ir.program import Command, Transfer, assemble, disassemble
-from compiler.network import compile_network
-from model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
-from tb.compiler.test_networks import draw_images, late_network
-from tb.compiler.test_networks import network as random_model
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.program import Command, Transfer, assemble, disassemble
+from eyrie.compiler.network import compile_network
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from tests.compiler.test_networks import draw_images, late_network
+from tests.compiler.test_networks import network as random_model
 
 EFFORT = 8  # of the compiler's search for places
 FIRST = 20  # networks that are drawn to see whether any runs on a machine

@@ -3,10 +3,10 @@
 
 import numpy as np
 
-from compiler.ir.graph import Graph, map_shape
-from compiler.ir.image import Image
-from scripts.tflite_writer import Tensor
-from tb.scripts.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+from eyrie.compiler.ir.graph import Graph, map_shape
+from eyrie.compiler.ir.image import Image
+from eyrie.training.tflite_writer import Tensor
+from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
 FILTERS = (3, 8, 10, 16, 24, 40)
 MOST_SIDE = 20

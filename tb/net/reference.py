@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from model import streams
-from model.config import GLB_WORD_BYTES, MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import ArrayMode, ErrorCode, Stream
-from model.machine import Machine, MachineError
-from model.passes import PassTrace
+from eyrie.model import streams
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import ArrayMode, ErrorCode, Stream
+from eyrie.model.machine import Machine, MachineError
+from eyrie.model.passes import PassTrace
 from tb.net.programs import Program
-from tb.pe_array.beats import multiplications
+from eyrie.testing.beats import multiplications
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
-from model.encoding import ErrorCode, Register
+from eyrie.model.encoding import ErrorCode, Register
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT

@@ -7,7 +7,7 @@ import numpy as np
 from cocotb.triggers import ClockCycles, First, Timer
 from pyuvm import uvm_sequence
 
-from model.encoding import Counter, ErrorCode, Register, counter_register
+from eyrie.model.encoding import Counter, ErrorCode, Register, counter_register
 from tb.common.bench import PERIOD_NS
 from tb.net.agents import DramItem, RegisterItem, Timing
 from tb.net.environment import MachineEnvironment
@@ -15,17 +15,7 @@ from tb.net.faults import Faulty
 from tb.net.programs import Network, Program
 from tb.net.reference import Outcome, run_model
 from tb.pe_array.agents import OneItem
-from tb.tiling.registers import (
-    BUS_WAITS,
-    BUSY,
-    CLEAR_INTERRUPT,
-    DONE,
-    ERROR,
-    INTERRUPT,
-    OKAY,
-    SOFT_RESET,
-    START,
-)
+from tb.tiling.registers import BUS_WAITS, BUSY, CLEAR_INTERRUPT, DONE, ERROR, INTERRUPT, OKAY, SOFT_RESET, START
 
 # Of a run; and more for each byte of its memory: 8 bytes take up to 12 cycles, and some come several times.
 CYCLE_LIMIT, CYCLES_A_BYTE = 3_000_000, 8

@@ -7,10 +7,10 @@ import os
 import cocotb
 import numpy as np
 
-from compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.failure import DoesNotFit
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.compiler.windows import compile_groups, draw_chain
+from tests.compiler.windows import compile_groups, draw_chain
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.host import Host
 from tb.net.net_tests import compare_run

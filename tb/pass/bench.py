@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole passes: pass controller, array, PPU and GLB."""
 
-from model.config import DEFAULT, MachineConfig
-from runtime.simulator.bench import Bench
-from tb.common.pass_layers import FINISHES, KINDS, why_not
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime.simulator.bench import Bench
+from eyrie.testing.pass_layers import FINISHES, KINDS, why_not
 
 _MODULE = "tb.pass.pass_tests"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes from a file on the RTL: what scripts/run_case.py runs.
+"""Passes from a file on the RTL: what eyrie/commands/case.py runs.
 
 cases.npz holds, for pass n, the GLB image glb_<n> and the descriptor words descriptor_<n>;
 result.npz receives sums_<n>, int32 [sums of a column, cols], as they left the array, and cycles_<n>. The sums
@@ -11,9 +11,9 @@ import importlib
 import cocotb
 import numpy as np
 
-from compiler.cases.case import Case
-from model.descriptor import Descriptor
-from model.passes import run_pass
+from eyrie.compiler.cases.case import Case
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.passes import run_pass
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 
@@ -24,7 +24,7 @@ image_of, run_on_rtl = pass_tests.image_of, pass_tests.run_on_rtl
 @cocotb.test()
 async def runs_cases(dut) -> None:
     tb = Testbench(dut)
-    board = Scoreboard("run_case")
+    board = Scoreboard("case")
     dut.start_i.value = 0
     dut.stall_i.value = 0
     await tb.reset()

@@ -7,11 +7,11 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge, SimTimeoutError, with_timeout
 
-from compiler.cases.case import Case
-from model.config import WORD_CHANNELS, MachineConfig
-from model.descriptor import Descriptor
-from model.passes import run_pass
-from tb.common import layers, pass_layers
+from eyrie.compiler.cases.case import Case
+from eyrie.model.config import WORD_CHANNELS, MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.passes import run_pass
+from eyrie.testing import layers, pass_layers
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 

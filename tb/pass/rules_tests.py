@@ -7,12 +7,12 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge
 
-from model import encoding as enc
-from model.config import MachineConfig
-from model.descriptor import Descriptor
-from model.encoding import Stream
-from model.legality import broken_rule
-from tb.common import elementwise_layers, layers
+from eyrie.model import encoding as enc
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import Stream
+from eyrie.model.legality import broken_rule
+from eyrie.testing import elementwise_layers, layers
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.ppu import operations

@@ -9,16 +9,16 @@ import cocotb
 import numpy as np
 from cocotb.triggers import First, RisingEdge, SimTimeoutError, with_timeout
 
-from compiler.cases.case import Case
-from model import encoding as enc
-from model import streams
-from model.config import SET_ROWS, MachineConfig
-from model.demand import MissingWords, SurplusWords
-from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import Stream
-from model.legality import broken_rule
-from model.passes import PassTrace, run_pass
-from tb.common import pass_layers
+from eyrie.compiler.cases.case import Case
+from eyrie.model import encoding as enc
+from eyrie.model import streams
+from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.demand import MissingWords, SurplusWords
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import Stream
+from eyrie.model.legality import broken_rule
+from eyrie.model.passes import PassTrace, run_pass
+from eyrie.testing import pass_layers
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PE alone, against a model of its own."""
 
-from model.config import MachineConfig
-from runtime.simulator.bench import Bench
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.simulator.bench import Bench
 
 _ALL = ("CONVOLUTION", "POINTWISE", "FUSED", "DEPTHWISE")
 

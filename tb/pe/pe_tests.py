@@ -6,7 +6,7 @@ from collections import deque
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from model.encoding import ArrayMode
+from eyrie.model.encoding import ArrayMode
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor

@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from model import encoding as enc
-from model.config import SET_ROWS, MachineConfig
-from model.encoding import ArrayMode
+from eyrie.model import encoding as enc
+from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.encoding import ArrayMode
 
 CHANNELS = 4
 INDICES = 256  # that a beat of the sum chain can name

@@ -19,9 +19,9 @@ from pyuvm import (
     uvm_sequencer,
 )
 
-from model import encoding as enc
-from model.config import MachineConfig
-from model.descriptor import Descriptor
+from eyrie.model import encoding as enc
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Descriptor
 from tb.common.bench import Testbench
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
 

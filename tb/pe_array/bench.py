@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PE array: whole passes on its streams, without the machine around it."""
 
-from model.config import MachineConfig
-from runtime.simulator.bench import Bench
-from tb.pe_array.beats import behind_any_glb
-from tb.pe_array.draw import why_not
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.simulator.bench import Bench
+from eyrie.testing.beats import behind_any_glb
+from eyrie.testing.array_layers import why_not
 
 _MODULE = "tb.pe_array.pe_array_tests"
 

@@ -5,7 +5,7 @@ import cocotb
 import numpy as np
 from pyuvm import ConfigDB, uvm_env, uvm_sequence, uvm_subscriber
 
-from model.config import MachineConfig
+from eyrie.model.config import MachineConfig
 from tb.common.scoreboard import Scoreboard
 from tb.pe_array.agents import (
     Agent,
@@ -18,7 +18,7 @@ from tb.pe_array.agents import (
     StreamItem,
     SumsMonitor,
 )
-from tb.pe_array.beats import TWO, PassBeats
+from eyrie.testing.beats import TWO, PassBeats
 
 STREAMS = ("ifmap", "filter", "depthwise", "drain")
 

@@ -5,11 +5,11 @@ import cocotb
 import numpy as np
 from pyuvm import ConfigDB, uvm_root, uvm_test
 
-from tb.common import layers
+from eyrie.testing import layers
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.pe_array.beats import PassBeats, behind_any_glb, pass_beats
-from tb.pe_array.draw import draw
+from eyrie.testing.beats import PassBeats, behind_any_glb, pass_beats
+from eyrie.testing.array_layers import draw
 from tb.pe_array.environment import ArrayEnvironment, PassesSequence
 
 BEATS_LIMIT = 200_000  # cycles: five times what the longest bench takes

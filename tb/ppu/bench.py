@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PPU's simulation tests."""
 
-from model.config import MachineConfig
-from runtime.simulator.bench import Bench
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.simulator.bench import Bench
 
 
 def _bench(name: str, about: str, testcase: str, cols: int = 8, **arguments: object) -> Bench:

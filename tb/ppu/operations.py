@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model import encoding as enc
-from model.encoding import Operation
+from eyrie.model import encoding as enc
+from eyrie.model.encoding import Operation
 
 RIDING = ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "TABLE")  # on any pass
 WINDOWS = ("SUM", "WINDOW_MAXIMUM", "WINDOW_MINIMUM")  # on elementwise passes

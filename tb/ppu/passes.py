@@ -5,17 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model import encoding
-from model.arithmetic import (
-    INT32_MAX,
-    INT32_MIN,
-    MAX_AVERAGE_COUNT,
-    average_reciprocal,
-    wrap_int32,
-)
-from model.encoding import PoolMode
-from model.operators.pooling import average_pool2d, max_pool2d
-from model.operators.quantization import Requantization, requantize
+from eyrie.model import encoding
+from eyrie.model.arithmetic import INT32_MAX, INT32_MIN, MAX_AVERAGE_COUNT, average_reciprocal, wrap_int32
+from eyrie.model.encoding import PoolMode
+from eyrie.model.operators.pooling import average_pool2d, max_pool2d
+from eyrie.model.operators.quantization import Requantization, requantize
 from tb.ppu import operations
 from tb.ppu.operations import words_of
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The requantizer's simulation tests."""
 
-from runtime.simulator.bench import Bench
+from eyrie.runtime.simulator.bench import Bench
 
 
 def _bench(name: str, lanes: int, steps: int) -> Bench:

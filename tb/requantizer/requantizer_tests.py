@@ -7,7 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from model.arithmetic import (
+from eyrie.model.arithmetic import (
     INT32_MAX,
     INT32_MIN,
     MAX_LEFT_SHIFT,

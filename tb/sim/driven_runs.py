@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from compiler.ir.image import Image
-from runtime.board.c_programs import Setting, call, link
-from runtime.folders import ROOT
+from eyrie.compiler.ir.image import Image
+from eyrie.runtime.board.c_programs import Setting, call, link
+from eyrie.runtime.folders import ROOT
 
 SIMULATION = ROOT / "tb" / "sim"
 RUN, FAULTS = SIMULATION / "run.c", SIMULATION / "faults.c"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SUPER PE alone, against a model of its own."""
 
-from model.config import DEFAULT
-from runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT
+from eyrie.runtime.simulator.bench import Bench
 
 
 def _super(name: str, about: str, *modes: str, **arguments: object) -> Bench:

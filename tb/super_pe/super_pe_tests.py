@@ -7,11 +7,11 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from compiler.target.packing import pack_tables
-from model import encoding as enc
-from model.arithmetic import multiply_by_quantized_multiplier, wrap_int32
-from model.config import MachineConfig
-from model.encoding import ArrayMode
+from eyrie.compiler.target.packing import pack_tables
+from eyrie.model import encoding as enc
+from eyrie.model.arithmetic import multiply_by_quantized_multiplier, wrap_int32
+from eyrie.model.config import MachineConfig
+from eyrie.model.encoding import ArrayMode
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tiling controller's simulation tests."""
 
-from model.config import DEFAULT, MachineConfig
-from runtime.simulator.bench import Bench
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
 

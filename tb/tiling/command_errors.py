@@ -3,8 +3,8 @@
 
 from collections.abc import Callable
 
-from model import encoding
-from model.encoding import ErrorCode, Opcode
+from eyrie.model import encoding
+from eyrie.model.encoding import ErrorCode, Opcode
 from tb.tiling.machine import DRAM_WORDS, GLB_WORDS, WINDOW
 from tb.tiling.programs import Program
 

@@ -4,22 +4,10 @@
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from model.encoding import Counter, ErrorCode
+from eyrie.model.encoding import Counter, ErrorCode
 from tb.common.bench import Testbench
 from tb.sim.dram import DECERR, SLVERR
-from tb.tiling.command_errors import (
-    AXI,
-    BASE,
-    BLOCK,
-    COMMAND_ERRORS,
-    DRAM,
-    END_OF_DRAM,
-    LIMIT,
-    PLACE,
-    ROW,
-    STORE,
-    WIDE,
-)
+from tb.tiling.command_errors import AXI, BASE, BLOCK, COMMAND_ERRORS, DRAM, END_OF_DRAM, LIMIT, PLACE, ROW, STORE, WIDE
 from tb.tiling.machine import WINDOW, Machine
 from tb.tiling.programs import Pass
 from tb.tiling.registers import DONE, ERROR

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.encoding import Opcode
+from eyrie.model.encoding import Opcode
 from tb.tiling.programs import Program
 
 LOAD_BASE, LOAD_WORDS = 0, 8

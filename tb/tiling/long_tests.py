@@ -5,7 +5,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge, SimTimeoutError, with_timeout
 
-from model.encoding import Counter, Register
+from eyrie.model.encoding import Counter, Register
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.sim import dram

@@ -7,29 +7,13 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge, SimTimeoutError, with_timeout
 
-from model.encoding import Counter, ErrorCode, Opcode, Register
+from eyrie.model.encoding import Counter, ErrorCode, Opcode, Register
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamMonitor
 from tb.sim import dram
-from tb.tiling.programs import (
-    CHUNK_WORDS,
-    RING,
-    RING_BASE,
-    Pass,
-    Program,
-    RandomProgram,
-    perform,
-)
-from tb.tiling.registers import (
-    BUS_WAITS,
-    CLEAR_INTERRUPT,
-    DONE,
-    ERROR,
-    SOFT_RESET,
-    START,
-    Registers,
-)
+from tb.tiling.programs import CHUNK_WORDS, RING, RING_BASE, Pass, Program, RandomProgram, perform
+from tb.tiling.registers import BUS_WAITS, CLEAR_INTERRUPT, DONE, ERROR, SOFT_RESET, START, Registers
 
 DRAM_WORDS = (1 << 20) // 8
 GLB_WORDS = 8192

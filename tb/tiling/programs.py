@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model import encoding
-from model.encoding import CONFIG_WORDS, Opcode
+from eyrie.model import encoding
+from eyrie.model.encoding import CONFIG_WORDS, Opcode
 
 CHUNK_WORDS = 64  # space of a chunk in the ring
 RING = 4  # chunks

@@ -4,7 +4,7 @@
 import cocotb
 from cocotb.triggers import ClockCycles
 
-from model.encoding import Counter, ErrorCode, Opcode, Register
+from eyrie.model.encoding import Counter, ErrorCode, Opcode, Register
 from tb.common.bench import Testbench
 from tb.tiling.machine import WINDOW, Machine
 from tb.tiling.programs import Program

@@ -4,8 +4,8 @@
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from model.encoding import Counter, counter_register
-from model.status import Control, Status
+from eyrie.model.encoding import Counter, counter_register
+from eyrie.model.status import Control, Status
 from tb.common.bench import Testbench
 
 OKAY, SLVERR = 0, 2

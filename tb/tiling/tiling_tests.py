@@ -5,7 +5,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
-from model.encoding import Opcode
+from eyrie.model.encoding import Opcode
 from tb.common.bench import Testbench
 from tb.tiling.machine import WINDOW, Machine
 from tb.tiling.programs import Program

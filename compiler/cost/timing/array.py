@@ -7,19 +7,19 @@ Only in a convolution the second has its psum half later.
 
 from dataclasses import dataclass
 
-from compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
-from compiler.cost.timing.convolution import Convolution
-from compiler.cost.timing.depthwise import Depthwise
-from compiler.cost.timing.drain import CHAIN, GATHER
-from compiler.cost.timing.elementwise import Elementwise
-from compiler.cost.timing.front import Front, PassCommand
-from compiler.cost.timing.fused import Fused
-from compiler.cost.timing.pointwise import Pointwise
-from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.streams import NEVER, STREAM_START
-from compiler.cost.timing.units import Begin, Units
-from model.config import MachineConfig
-from model.encoding import CONFIG_WORDS, ArrayMode, Stream
+from eyrie.compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
+from eyrie.compiler.cost.timing.convolution import Convolution
+from eyrie.compiler.cost.timing.depthwise import Depthwise
+from eyrie.compiler.cost.timing.drain import CHAIN, GATHER
+from eyrie.compiler.cost.timing.elementwise import Elementwise
+from eyrie.compiler.cost.timing.front import Front, PassCommand
+from eyrie.compiler.cost.timing.fused import Fused
+from eyrie.compiler.cost.timing.pointwise import Pointwise
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.streams import NEVER, STREAM_START
+from eyrie.compiler.cost.timing.units import Begin, Units
+from eyrie.model.config import MachineConfig
+from eyrie.model.encoding import CONFIG_WORDS, ArrayMode, Stream
 
 OFFER = 2  # pass_controller: from a PASS at the head of the queue to the new epoch: StOffer, epoch
 SCANNED = 2  # id_scanner: cycles beside one for each PE

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from model.config import MachineConfig
-from model.encoding import Stream
+from eyrie.model.config import MachineConfig
+from eyrie.model.encoding import Stream
 
 KNOWN = 4  # cycles that are looked ahead at a time
 MARGIN = 256  # cycles that there is room for behind any that is told

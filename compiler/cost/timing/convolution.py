@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A convolution pass on the timeline, pixel by pixel in every PE of a set."""
 
-from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.streams import NEVER
-from compiler.cost.timing.units import Begin, Units
-from model.config import SET_ROWS
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.streams import NEVER
+from eyrie.compiler.cost.timing.units import Begin, Units
+from eyrie.model.config import SET_ROWS
 
 
 class Convolution:

@@ -2,11 +2,11 @@
 """A depthwise pass by itself on the timeline: the depthwise half of a fused pass, whose words leave the SUPERs
 through the sum chain."""
 
-from compiler.cost.timing.drain import PIXEL
-from compiler.cost.timing.fused import Fused
-from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.units import Begin, Units
-from model.config import SET_ROWS
+from eyrie.compiler.cost.timing.drain import PIXEL
+from eyrie.compiler.cost.timing.fused import Fused
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.units import Begin, Units
+from eyrie.model.config import SET_ROWS
 
 PLACES = 4  # pixels whose sums wait in a PE (DwSumsDepth of pe): more of a group wait for these to leave
 SENT = 1  # word_sender: to the PEs, beside the way to the chain

@@ -4,12 +4,12 @@
 from collections import deque
 from collections.abc import Callable
 
-from compiler.cost.timing.banks import ASK, Banks
-from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.streams import NEVER, Words
-from model import encoding as enc
-from model.config import SET_ROWS
-from model.encoding import Stream
+from eyrie.compiler.cost.timing.banks import ASK, Banks
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.streams import NEVER, Words
+from eyrie.model import encoding as enc
+from eyrie.model.config import SET_ROWS
+from eyrie.model.encoding import Stream
 
 CHAIN = SET_ROWS + 1  # registers of a set in the sum chain: skid buffer, PEs
 FREED = 3  # from a tile's last beat until row 0's psum half is free: skid buffer, PE, psum_buffer

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An elementwise pass on the timeline, word by word: ifmap stream, operation, ofmap."""
 
-from compiler.cost.timing.banks import ASK
-from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.units import Units
-from model import encoding as enc
-from model.encoding import Operation
+from eyrie.compiler.cost.timing.banks import ASK
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.units import Units
+from eyrie.model import encoding as enc
+from eyrie.model.encoding import Operation
 
 LATENCY = 6  # elementwise_unit: from the take of a word A, or of the last of a window, to its result
 HALVES = 2  # cycles of a word that the lanes take

@@ -3,12 +3,12 @@
 
 from collections.abc import Callable
 
-from compiler.cost.timing.banks import READ, Banks
-from compiler.cost.timing.front import Front
-from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.streams import NEVER, Words
-from model.config import SET_ROWS, MachineConfig
-from model.encoding import ArrayMode, Stream
+from eyrie.compiler.cost.timing.banks import READ, Banks
+from eyrie.compiler.cost.timing.front import Front
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.streams import NEVER, Words
+from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.encoding import ArrayMode, Stream
 
 
 class Filters:

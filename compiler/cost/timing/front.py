@@ -8,9 +8,9 @@ an event and works its way to it; no unit steps through cycles. What the numbers
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from compiler.cost.timing.banks import Banks
-from compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
-from compiler.ir.program import Command, Config, Run, Transfer, encoded
+from eyrie.compiler.cost.timing.banks import Banks
+from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
+from eyrie.compiler.ir.program import Command, Config, Run, Transfer, encoded
 
 DRAM_LATENCY = 30  # cycles of the simulated memory (latency_i of runtime/board/axi_dram.sv)
 READ_LATENCY = DRAM_LATENCY + 1  # from a burst's issue in axi_reader to its first beat: the AR register

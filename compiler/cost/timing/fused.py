@@ -5,12 +5,12 @@ Depthwise work is followed in every PE of a set. Of the pointwise work one PE of
 last to get its ifmap words.
 """
 
-from compiler.cost.timing.drain import PIXEL
-from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.streams import NEVER
-from compiler.cost.timing.units import Begin, Units
-from model import encoding as enc
-from model.config import SET_ROWS
+from eyrie.compiler.cost.timing.drain import PIXEL
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.streams import NEVER
+from eyrie.compiler.cost.timing.units import Begin, Units
+from eyrie.model import encoding as enc
+from eyrie.model.config import SET_ROWS
 
 TABLE_USED = PIXEL - 1  # dw_finisher: from a pixel's first cycle to its last
 SUMMED = 1  # pe: from behind the multiplications of a depthwise pixel to its sum: product, queue

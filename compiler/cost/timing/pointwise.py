@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pointwise pass on the timeline, group by group; each column has its own pixels."""
 
-from compiler.cost.timing.shape import PassShape
-from compiler.cost.timing.units import Begin, Units
-from model.config import SET_ROWS
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.compiler.cost.timing.units import Begin, Units
+from eyrie.model.config import SET_ROWS
 
 
 class Pointwise:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.cost.timing.banks import bank_masks
-from model import encoding as enc
-from model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.descriptor import Descriptor, StreamDescriptor
-from model.encoding import ArrayMode, Operation, Stream
-from model.streams import Positions, fetched, inside, positions, sent, written, written_lanes
+from eyrie.compiler.cost.timing.banks import bank_masks
+from eyrie.model import encoding as enc
+from eyrie.model.config import SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.descriptor import Descriptor, StreamDescriptor
+from eyrie.model.encoding import ArrayMode, Operation, Stream
+from eyrie.model.streams import Positions, fetched, inside, positions, sent, written, written_lanes
 
 PAIR = 2  # words of a beat of two lanes
 

@@ -4,11 +4,11 @@
 from collections import deque
 from collections.abc import Callable
 
-from compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
-from compiler.cost.timing.front import Front
-from compiler.cost.timing.shape import PassShape
-from model.config import SET_ROWS, MachineConfig
-from model.encoding import ArrayMode, Stream
+from eyrie.compiler.cost.timing.banks import ASK, NETWORK, READ, Banks
+from eyrie.compiler.cost.timing.front import Front
+from eyrie.compiler.cost.timing.shape import PassShape
+from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.encoding import ArrayMode, Stream
 
 STREAM_START = 1 + ASK + READ  # read_stream: from the take of a pass to the first beat: first position, request, GLB
 READ_AHEAD = 5  # DEPTH of read_stream

@@ -5,13 +5,13 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
-from compiler.cost.timing.banks import Banks
-from compiler.cost.timing.drain import Drain
-from compiler.cost.timing.filters import Filters
-from compiler.cost.timing.front import Front
-from compiler.cost.timing.streams import Ifmap, Words
-from model.config import SET_ROWS, MachineConfig
-from model.encoding import Stream
+from eyrie.compiler.cost.timing.banks import Banks
+from eyrie.compiler.cost.timing.drain import Drain
+from eyrie.compiler.cost.timing.filters import Filters
+from eyrie.compiler.cost.timing.front import Front
+from eyrie.compiler.cost.timing.streams import Ifmap, Words
+from eyrie.model.config import SET_ROWS, MachineConfig
+from eyrie.model.encoding import Stream
 
 TAP_GROUPS = 2  # depthwise groups whose taps a PE holds (TapWords of pe)
 TABLES = 2  # groups whose tables dw_finisher holds

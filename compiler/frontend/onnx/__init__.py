@@ -4,9 +4,9 @@ of codes, which become the former first (docs/onnx.md)."""
 
 from pathlib import Path
 
-from compiler.frontend.extra import require
-from compiler.frontend.file import ImportFailure, read_model
-from compiler.ir.graph import Graph
+from eyrie.compiler.frontend.extra import require
+from eyrie.compiler.frontend.file import ImportFailure, read_model
+from eyrie.compiler.ir.graph import Graph
 
 
 def load(path: str | Path) -> Graph:
@@ -24,6 +24,6 @@ def from_bytes(data: bytes) -> Graph:
         require("onnx")
     except ValueError as error:
         raise ImportFailure(str(error)) from error
-    from compiler.frontend.onnx.importer import import_model
+    from eyrie.compiler.frontend.onnx.importer import import_model
 
     return import_model(data)

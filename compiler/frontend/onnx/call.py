@@ -6,11 +6,11 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 
-from compiler.frontend.file import ImportFailure
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import REMEDY
-from model.messages import one_line
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import REMEDY
+from eyrie.model.messages import one_line
 
 Shape = tuple[int, ...]
 

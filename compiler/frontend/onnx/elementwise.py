@@ -3,9 +3,9 @@
 
 from collections.abc import Callable
 
-from compiler.frontend.onnx.call import Call
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.onnx.call import Call
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
 
 Translator = Callable[[Call], list[Operation]]
 

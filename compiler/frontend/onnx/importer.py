@@ -8,16 +8,16 @@ import onnx
 from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
-from compiler.frontend.file import ImportFailure
-from compiler.frontend.onnx.call import Call
-from compiler.frontend.onnx.registry import TRANSLATORS
-from compiler.frontend.qdq import Network, Operation, graph_of
-from compiler.frontend.qdq.shapes import shapes_of
-from compiler.frontend.qdq.values import Codes
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import REMEDY, Graph
-from compiler.ir.tensor import Tensor
-from model.messages import one_line
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.onnx.call import Call
+from eyrie.compiler.frontend.onnx.registry import TRANSLATORS
+from eyrie.compiler.frontend.qdq import Network, Operation, graph_of
+from eyrie.compiler.frontend.qdq.shapes import shapes_of
+from eyrie.compiler.frontend.qdq.values import Codes
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import REMEDY, Graph
+from eyrie.compiler.ir.tensor import Tensor
+from eyrie.model.messages import one_line
 
 _DAMAGED = "damaged ONNX file"
 _REMEDY = "copy or export the model again"

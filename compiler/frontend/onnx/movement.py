@@ -5,9 +5,9 @@ from math import prod
 
 import numpy as np
 
-from compiler.frontend.onnx.call import Call, Shape
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.onnx.call import Call, Shape
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
 
 
 def _to(call: Call, shape: Shape) -> list[Operation]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pools, means, Softmax."""
 
-from compiler.frontend.onnx.call import Call
-from compiler.frontend.onnx.windows import window
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.onnx.call import Call
+from eyrie.compiler.frontend.onnx.windows import window
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
 
 
 def max_pool(call: Call) -> list[Operation]:

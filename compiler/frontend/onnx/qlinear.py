@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.frontend.onnx.call import Call
-from compiler.frontend.onnx.pooling import average_pool, softmax_axis
-from compiler.frontend.onnx.weighted import linear
-from compiler.frontend.onnx.windows import window
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.onnx.call import Call
+from eyrie.compiler.frontend.onnx.pooling import average_pool, softmax_axis
+from eyrie.compiler.frontend.onnx.weighted import linear
+from eyrie.compiler.frontend.onnx.windows import window
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
 
 Translator = Callable[[Call], list[Operation]]
 

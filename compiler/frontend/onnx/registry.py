@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All operators of ONNX that are known, by family: (domain, name) -> function of a Call that gives Operations."""
 
-from compiler.frontend.onnx import elementwise, movement, pooling, qlinear, weighted
+from eyrie.compiler.frontend.onnx import elementwise, movement, pooling, qlinear, weighted
 
 ONNX, MICROSOFT = "ai.onnx", "com.microsoft"
 

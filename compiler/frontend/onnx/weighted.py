@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conv, Gemm, MatMul and BatchNormalization."""
 
-from compiler.frontend.onnx.call import Call
-from compiler.frontend.onnx.windows import window
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.onnx.call import Call
+from eyrie.compiler.frontend.onnx.windows import window
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
 
 
 def conv(call: Call) -> list[Operation]:

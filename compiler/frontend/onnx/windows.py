@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes of windows."""
 
-from compiler.frontend.onnx.call import Call, Shape
-from compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.onnx.call import Call, Shape
+from eyrie.compiler.ir.failure import Unsupported
 
 
 def window(call: Call, kernel: Shape, source: Shape) -> dict[str, object]:

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
-from model.messages import times
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.model.messages import times
 
 Shape = tuple[int, ...]
 

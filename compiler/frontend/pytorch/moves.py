@@ -4,9 +4,9 @@
 import torch
 from torch.fx import Node
 
-from compiler.frontend.pytorch.call import Call, fixed
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.pytorch.call import Call, fixed
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
 
 
 def identity(call: Call) -> list[Operation]:

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import torch
 
-from compiler.frontend.pytorch.call import Call, fixed
-from compiler.frontend.pytorch.moves import MOVES
-from compiler.frontend.qdq import Operation
-from compiler.ir.failure import Unsupported
-from model.messages import times
+from eyrie.compiler.frontend.pytorch.call import Call, fixed
+from eyrie.compiler.frontend.pytorch.moves import MOVES
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.model.messages import times
 
 Translation = Callable[[Call], list[Operation]]
 _TYPES = {torch.int8: "int8", torch.uint8: "uint8", torch.int32: "int32"}

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from compiler.frontend.pytorch.call import Batch, Call, short
-from compiler.frontend.pytorch.moves import part_name
-from compiler.frontend.pytorch.operators import translation
-from compiler.frontend.qdq import Network, Operation
-from compiler.ir.failure import Unsupported
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.frontend.pytorch.call import Batch, Call, short
+from eyrie.compiler.frontend.pytorch.moves import part_name
+from eyrie.compiler.frontend.pytorch.operators import translation
+from eyrie.compiler.frontend.qdq import Network, Operation
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.tensor import Tensor
 
 TO_CHANNELS_LAST, FROM_CHANNELS_LAST = (0, 2, 3, 1), (0, 3, 1, 2)
 _CODES = {torch.int8: "int8", torch.uint8: "uint8"}

@@ -16,13 +16,13 @@ from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from compiler.frontend.pytorch.call import Batch, short
-from compiler.frontend.pytorch.moves import changes_nothing
-from compiler.frontend.pytorch.read import codes_of, network_of
-from compiler.frontend.qdq import graph_of
-from compiler.ir.failure import Failure, Unsupported
-from compiler.ir.graph import Graph
-from compiler.ir.operators.operator import Unknown
+from eyrie.compiler.frontend.pytorch.call import Batch, short
+from eyrie.compiler.frontend.pytorch.moves import changes_nothing
+from eyrie.compiler.frontend.pytorch.read import codes_of, network_of
+from eyrie.compiler.frontend.qdq import graph_of
+from eyrie.compiler.ir.failure import Failure, Unsupported
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.operators.operator import Unknown
 
 Obstacle = Callable[[Graph], str]  # why the machine does not run a Graph, "" where it does
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"

@@ -15,7 +15,7 @@ Channels go last where an operator of Eyrie wants them there: a tensor keeps the
 is transposed only where somebody needs another. Its name then ends in "#" and its axes, "#0231" for channels last.
 """
 
-from compiler.frontend.qdq.fold import graph_of
-from compiler.frontend.qdq.network import Network, Operation
+from eyrie.compiler.frontend.qdq.fold import graph_of
+from eyrie.compiler.frontend.qdq.network import Network, Operation
 
 __all__ = ["Network", "Operation", "graph_of"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compiler.frontend.qdq import functions, weighted
-from compiler.frontend.qdq.values import Held, Known, Made, Real, Target
-from compiler.ir.failure import Unsupported
-from compiler.ir.operators import elementwise
-from model.operators.quantization import Quantization
+from eyrie.compiler.frontend.qdq import functions, weighted
+from eyrie.compiler.frontend.qdq.values import Held, Known, Made, Real, Target
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.operators import elementwise
+from eyrie.model.operators.quantization import Quantization
 
 if TYPE_CHECKING:
-    from compiler.frontend.qdq.fold import Fold
+    from eyrie.compiler.frontend.qdq.fold import Fold
 
 
 def _operands(fold: Fold, made: Made, reals: tuple[Real, ...], to: Quantization | None = None) -> tuple[list, tuple]:

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from compiler.frontend.file import ImportFailure
-from compiler.frontend.qdq import elementwise, functions, host, moves, pooling, weighted
-from compiler.frontend.qdq.network import Network, Operation
-from compiler.frontend.qdq.shapes import Value, shapes_of
-from compiler.frontend.qdq.values import (
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.qdq import elementwise, functions, host, moves, pooling, weighted
+from eyrie.compiler.frontend.qdq.network import Network, Operation
+from eyrie.compiler.frontend.qdq.shapes import Value, shapes_of
+from eyrie.compiler.frontend.qdq.values import (
     CODES,
     Codes,
     Given,
@@ -28,14 +28,14 @@ from compiler.frontend.qdq.values import (
     offset,
     quantised,
 )
-from compiler.ir.failure import Failure, Unsupported
-from compiler.ir.graph import REMEDY, Graph, Node
-from compiler.ir.operators.host import Dequantize, Quantize
-from compiler.ir.operators.movement import Transpose
-from compiler.ir.operators.operator import Operator, Unknown
-from compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
-from model.messages import times
-from model.operators.quantization import Quantization
+from eyrie.compiler.ir.failure import Failure, Unsupported
+from eyrie.compiler.ir.graph import REMEDY, Graph, Node
+from eyrie.compiler.ir.operators.host import Dequantize, Quantize
+from eyrie.compiler.ir.operators.movement import Transpose
+from eyrie.compiler.ir.operators.operator import Operator, Unknown
+from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
+from eyrie.model.messages import times
+from eyrie.model.operators.quantization import Quantization
 
 QUANTISE = "quantise the model to int8"
 RULES: dict[str, Callable[["Fold", Made, Target], Held]] = {

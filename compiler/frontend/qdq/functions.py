@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compiler.frontend.qdq.network import Operation
-from compiler.frontend.qdq.values import Held, Known, Made, Real, Scaled, Target, int8_codes
-from compiler.ir.failure import Unsupported
-from compiler.ir.operators.tables import Lookup
-from model.operators.quantization import ACTIVATIONS, Quantization, activation_range
-from model.operators.tables import VALUES
+from eyrie.compiler.frontend.qdq.network import Operation
+from eyrie.compiler.frontend.qdq.values import Held, Known, Made, Real, Scaled, Target, int8_codes
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.operators.tables import Lookup
+from eyrie.model.operators.quantization import ACTIVATIONS, Quantization, activation_range
+from eyrie.model.operators.tables import VALUES
 
 if TYPE_CHECKING:
-    from compiler.frontend.qdq.fold import Fold
+    from eyrie.compiler.frontend.qdq.fold import Fold
 
 Values = np.ndarray
 _erf = np.vectorize(erf, otypes=[float])

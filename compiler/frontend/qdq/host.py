@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.frontend.qdq import functions
-from compiler.frontend.qdq.moves import CHANNELS_LAST, FROM_CHANNELS_LAST
-from compiler.frontend.qdq.values import Held, Made, Target
-from compiler.ir.failure import Unsupported
-from compiler.ir.operators.host import ResizeBilinear, Softmax
-from compiler.ir.operators.operator import axis_of
-from model.operators.host import SOFTMAX_OUTPUT
+from eyrie.compiler.frontend.qdq import functions
+from eyrie.compiler.frontend.qdq.moves import CHANNELS_LAST, FROM_CHANNELS_LAST
+from eyrie.compiler.frontend.qdq.values import Held, Made, Target
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.operators.host import ResizeBilinear, Softmax
+from eyrie.compiler.ir.operators.operator import axis_of
+from eyrie.model.operators.host import SOFTMAX_OUTPUT
 
 if TYPE_CHECKING:
-    from compiler.frontend.qdq.fold import Fold
+    from eyrie.compiler.frontend.qdq.fold import Fold
 
 
 def _softmax(fold: Fold, made: Made, target: Target) -> Held:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compiler.frontend.qdq import functions
-from compiler.frontend.qdq.network import Operation
-from compiler.frontend.qdq.shapes import Value, parts_of
-from compiler.frontend.qdq.values import Codes, Held, Known, Made, Real, Scale, Scaled, Target, int8_codes
-from compiler.ir.failure import Unsupported
-from compiler.ir.operators import movement
-from compiler.ir.operators.operator import axis_of
-from model.operators.quantization import Quantization
+from eyrie.compiler.frontend.qdq import functions
+from eyrie.compiler.frontend.qdq.network import Operation
+from eyrie.compiler.frontend.qdq.shapes import Value, parts_of
+from eyrie.compiler.frontend.qdq.values import Codes, Held, Known, Made, Real, Scale, Scaled, Target, int8_codes
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.operators import movement
+from eyrie.compiler.ir.operators.operator import axis_of
+from eyrie.model.operators.quantization import Quantization
 
 if TYPE_CHECKING:
-    from compiler.frontend.qdq.fold import Fold
+    from eyrie.compiler.frontend.qdq.fold import Fold
 
 
 # Of arrays, for constants.

@@ -40,7 +40,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.ir.tensor import Tensor
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compiler.frontend.qdq import functions
-from compiler.frontend.qdq.moves import moved
-from compiler.frontend.qdq.shapes import window
-from compiler.frontend.qdq.values import Held, Made, Target
-from compiler.frontend.qdq.weighted import on_map
-from compiler.ir.failure import Unsupported
-from compiler.ir.operators.convolution import DepthwiseConv2D
-from compiler.ir.operators.operator import axis_of
-from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
+from eyrie.compiler.frontend.qdq import functions
+from eyrie.compiler.frontend.qdq.moves import moved
+from eyrie.compiler.frontend.qdq.shapes import window
+from eyrie.compiler.frontend.qdq.values import Held, Made, Target
+from eyrie.compiler.frontend.qdq.weighted import on_map
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.operators.convolution import DepthwiseConv2D
+from eyrie.compiler.ir.operators.operator import axis_of
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
 
 if TYPE_CHECKING:
-    from compiler.frontend.qdq.fold import Fold
+    from eyrie.compiler.frontend.qdq.fold import Fold
 
 
 def _max_pool(fold: Fold, made: Made, target: Target) -> Held:

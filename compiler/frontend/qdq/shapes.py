@@ -6,11 +6,11 @@ from math import prod
 
 import numpy as np
 
-from compiler.frontend.qdq.network import Operation
-from compiler.frontend.qdq.values import Codes, Held, Real
-from compiler.ir.operators.convolution import window_output
-from compiler.ir.operators.operator import axis_of
-from model.messages import times
+from eyrie.compiler.frontend.qdq.network import Operation
+from eyrie.compiler.frontend.qdq.values import Codes, Held, Real
+from eyrie.compiler.ir.operators.convolution import window_output
+from eyrie.compiler.ir.operators.operator import axis_of
+from eyrie.model.messages import times
 
 Shape = tuple[int, ...]
 Value = Real | Held | Codes

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.frontend.qdq.network import Operation
-from compiler.ir.tensor import Quantized, Tensor
-from model.operators.quantization import INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization
+from eyrie.compiler.frontend.qdq.network import Operation
+from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization
 
 CODES = ("int8", "uint8")  # types of codes of activations and weights
 

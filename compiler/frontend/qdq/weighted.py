@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from compiler.frontend.qdq.moves import channels_last
-from compiler.frontend.qdq.shapes import window
-from compiler.frontend.qdq.values import CODES, Held, Known, Made, Real, Target
-from compiler.ir.failure import Unsupported
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from compiler.ir.operators.movement import Reshape
-from compiler.ir.operators.operator import axis_of
-from model.arithmetic import INT32_MAX, INT32_MIN
+from eyrie.compiler.frontend.qdq.moves import channels_last
+from eyrie.compiler.frontend.qdq.shapes import window
+from eyrie.compiler.frontend.qdq.values import CODES, Held, Known, Made, Real, Target
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from eyrie.compiler.ir.operators.movement import Reshape
+from eyrie.compiler.ir.operators.operator import axis_of
+from eyrie.model.arithmetic import INT32_MAX, INT32_MIN
 
 if TYPE_CHECKING:
-    from compiler.frontend.qdq.fold import Fold
+    from eyrie.compiler.frontend.qdq.fold import Fold
 
 QUANTISE_WEIGHTS = "quantise the model's weights to int8, too"
 

@@ -9,8 +9,8 @@ is refused.
 
 from pathlib import Path
 
-from compiler.frontend.file import ImportFailure, read_model
-from compiler.ir.graph import Graph
+from eyrie.compiler.frontend.file import ImportFailure, read_model
+from eyrie.compiler.ir.graph import Graph
 
 
 def load(path: str | Path) -> Graph:
@@ -24,6 +24,6 @@ def load(path: str | Path) -> Graph:
 
 def from_bytes(data: bytes) -> Graph:
     """The Graph of a file's contents. Raises ImportFailure."""
-    from compiler.frontend.tflite.importer import import_model
+    from eyrie.compiler.frontend.tflite.importer import import_model
 
     return import_model(data)

@@ -3,14 +3,14 @@
 
 import numpy as np
 
-from compiler.frontend.file import ImportFailure
-from compiler.frontend.tflite.reader import Call
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import REMEDY
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from compiler.ir.operators.operator import Operator
-from compiler.ir.tensor import Tensor
-from model.messages import times
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import REMEDY
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.tensor import Tensor
+from eyrie.model.messages import times
 
 UINT8_MAX = 255
 Imported = tuple[tuple[Tensor, ...], Operator]

@@ -6,11 +6,11 @@ import runpy
 from collections.abc import Callable
 from functools import cache
 
-from compiler.frontend.file import ImportFailure
-from compiler.frontend.tflite.reader import Call
-from compiler.ir.failure import Unsupported
-from compiler.ir.operators.custom import Custom
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.operators.custom import Custom
+from eyrie.compiler.ir.tensor import Tensor
 
 FILE = "EYRIE_CUSTOM"
 

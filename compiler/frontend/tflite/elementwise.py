@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU."""
 
-from compiler.frontend.tflite.reader import Call
-from compiler.ir.operators import elementwise
-from compiler.ir.operators.elementwise import Binary
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.ir.operators import elementwise
+from eyrie.compiler.ir.operators.elementwise import Binary
+from eyrie.compiler.ir.tensor import Tensor
 
 Imported = tuple[tuple[Tensor, ...], Binary]
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """SOFTMAX, ARG_MAX, RESIZE_BILINEAR, QUANTIZE and DEQUANTIZE."""
 
-from compiler.frontend.file import ImportFailure
-from compiler.frontend.tflite.movement import resized_to
-from compiler.frontend.tflite.reader import TYPES, Call
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import REMEDY
-from compiler.ir.operators.host import ArgMax, Dequantize, Quantize, QuantizeInt32, ResizeBilinear, Softmax
-from compiler.ir.operators.operator import Operator
-from compiler.ir.operators.tables import Requantize
-from compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.tflite.movement import resized_to
+from eyrie.compiler.frontend.tflite.reader import TYPES, Call
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import REMEDY
+from eyrie.compiler.ir.operators.host import ArgMax, Dequantize, Quantize, QuantizeInt32, ResizeBilinear, Softmax
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operators.tables import Requantize
+from eyrie.compiler.ir.tensor import Quantized, Tensor
 
 Imported = tuple[tuple[Tensor, ...], Operator]
 

@@ -3,14 +3,14 @@
 
 from ai_edge_litert import schema_py_generated as schema
 
-from compiler.frontend.file import ImportFailure
-from compiler.frontend.tflite.custom import custom
-from compiler.frontend.tflite.reader import Call, Reader
-from compiler.frontend.tflite.registry import IMPORTERS
-from compiler.ir.failure import Failure, Unsupported
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.operator import Unknown
-from compiler.ir.tensor import Constant, Tensor
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.tflite.custom import custom
+from eyrie.compiler.frontend.tflite.reader import Call, Reader
+from eyrie.compiler.frontend.tflite.registry import IMPORTERS
+from eyrie.compiler.ir.failure import Failure, Unsupported
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.ir.tensor import Constant, Tensor
 
 _OPERATOR_NAMES = {
     value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)

@@ -3,13 +3,13 @@
 
 from ai_edge_litert import schema_py_generated as schema
 
-from compiler.frontend.file import ImportFailure
-from compiler.frontend.tflite.reader import Call
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import REMEDY
-from compiler.ir.operators import movement
-from compiler.ir.operators.operator import Operator
-from compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import REMEDY
+from eyrie.compiler.ir.operators import movement
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
 
 Imported = tuple[tuple[Tensor, ...], Operator]
 _MIRROR = {schema.MirrorPadMode.REFLECT: "REFLECT", schema.MirrorPadMode.SYMMETRIC: "SYMMETRIC"}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """AVERAGE_POOL_2D, MAX_POOL_2D and MEAN."""
 
-from compiler.frontend.tflite.reader import Call
-from compiler.ir.operators.operator import Operator
-from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean, Pool
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean, Pool
+from eyrie.compiler.ir.tensor import Tensor
 
 Imported = tuple[tuple[Tensor, ...], Operator]
 

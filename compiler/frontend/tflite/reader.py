@@ -7,13 +7,13 @@ from math import prod
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from compiler.frontend.file import ImportFailure
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import REMEDY
-from compiler.ir.tensor import Constant, Quantized, QuantizedConstant, Tensor
-from model.messages import times
-from model.operators.quantization import ACTIVATIONS, UINT8_OFFSET, Quantization, from_uint8
-from model.operators.windows import NO_PADS, same_pads
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import REMEDY
+from eyrie.compiler.ir.tensor import Constant, Quantized, QuantizedConstant, Tensor
+from eyrie.model.messages import times
+from eyrie.model.operators.quantization import ACTIVATIONS, UINT8_OFFSET, Quantization, from_uint8
+from eyrie.model.operators.windows import NO_PADS, same_pads
 
 QUANTISE = "quantise the model to int8"
 TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items() if isinstance(value, int)}

@@ -2,7 +2,7 @@
 """All operators of TensorFlow Lite that are known, by family: name -> function of a Call that gives the tensors it
 takes and the Operator."""
 
-from compiler.frontend.tflite import convolution, elementwise, host, movement, pooling, tables
+from eyrie.compiler.frontend.tflite import convolution, elementwise, host, movement, pooling, tables
 
 IMPORTERS = {
     **convolution.OPERATORS,

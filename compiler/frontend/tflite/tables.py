@@ -3,10 +3,10 @@
 
 from collections.abc import Callable
 
-from compiler.frontend.tflite.reader import Call
-from compiler.ir.operators import tables
-from compiler.ir.operators.tables import Function
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.ir.operators import tables
+from eyrie.compiler.ir.operators.tables import Function
+from eyrie.compiler.ir.tensor import Tensor
 
 Imported = tuple[tuple[Tensor, ...], Function]
 

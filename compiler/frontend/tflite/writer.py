@@ -11,15 +11,15 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from compiler.frontend.tflite.written import OPERATORS, Options
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Weighted
-from compiler.ir.operators.movement import Pad
-from compiler.ir.operators.pooling import AveragePool2D, MaxPool2D
-from compiler.ir.operators.tables import HardSwish, Logistic, Lookup, Real, Relu, Requantize, Tanh
-from compiler.ir.tensor import Constant, Quantized, Tensor
-from model.operators.windows import NO_PADS, same_pads
+from eyrie.compiler.frontend.tflite.written import OPERATORS, Options
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph, Node
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Weighted
+from eyrie.compiler.ir.operators.movement import Pad
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D
+from eyrie.compiler.ir.operators.tables import HardSwish, Logistic, Lookup, Real, Relu, Requantize, Tanh
+from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.model.operators.windows import NO_PADS, same_pads
 
 SCHEMA_VERSION = 3
 NEAR = 1  # counts between a table and that of the operator that stands for it

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from compiler.ir.operators import elementwise, host, movement, pooling, tables
-from compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operators import elementwise, host, movement, pooling, tables
+from eyrie.compiler.ir.operators.operator import Operator
 
 Options = object  # a class of the schema's
 Written = tuple[Options | None, tuple]

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.frontend.qdq import Operation
-from compiler.frontend.tvm.steps import Step, Value
-from compiler.ir.failure import Unsupported
-from model.messages import times
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.frontend.tvm.steps import Step, Value
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.model.messages import times
 
 Shape = tuple[int, ...]
 

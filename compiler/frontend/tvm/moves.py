@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of Relax that put values in other places. None of them goes across images."""
 
-from compiler.frontend.qdq import Operation
-from compiler.frontend.tvm.call import Call
-from compiler.ir.failure import Unsupported
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.frontend.tvm.call import Call
+from eyrie.compiler.ir.failure import Unsupported
 
 
 def _reshape(call: Call) -> list[Operation]:

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from compiler.frontend.qdq import Operation
-from compiler.frontend.tvm.call import Call
-from compiler.frontend.tvm.moves import MOVES
-from compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE
-from compiler.ir.failure import Unsupported
-from model.messages import times
+from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.frontend.tvm.call import Call
+from eyrie.compiler.frontend.tvm.moves import MOVES
+from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.model.messages import times
 
 Translation = Callable[[Call], list[Operation]]
 

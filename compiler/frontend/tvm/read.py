@@ -3,13 +3,13 @@
 
 import numpy as np
 
-from compiler.frontend.qdq import Network, Operation, graph_of
-from compiler.frontend.tvm.call import Batch, Call
-from compiler.frontend.tvm.operators import OPERATORS
-from compiler.frontend.tvm.steps import Step, Steps, Value
-from compiler.ir.failure import Unsupported
-from compiler.ir.graph import Graph
-from compiler.ir.tensor import Tensor
+from eyrie.compiler.frontend.qdq import Network, Operation, graph_of
+from eyrie.compiler.frontend.tvm.call import Batch, Call
+from eyrie.compiler.frontend.tvm.operators import OPERATORS
+from eyrie.compiler.frontend.tvm.steps import Step, Steps, Value
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.tensor import Tensor
 
 TO_CHANNELS_LAST, FROM_CHANNELS_LAST = (0, 2, 3, 1), (0, 3, 1, 2)
 CODES = ("int8", "uint8")

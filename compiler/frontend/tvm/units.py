@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from tvm.relax import dpl
 
-from compiler.frontend.tvm.read import CODES, graph_of_steps, settled
-from compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, Value
-from compiler.ir.failure import Failure, Unsupported
-from compiler.ir.graph import Graph
-from compiler.ir.operators.operator import Unknown
+from eyrie.compiler.frontend.tvm.read import CODES, graph_of_steps, settled
+from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, Value
+from eyrie.compiler.ir.failure import Failure, Unsupported
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.operators.operator import Unknown
 
 Obstacle = Callable[[Graph], str]  # why the machine does not run a Graph, "" where it does
 

@@ -7,17 +7,12 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
-from compiler.ir.tensor import Form
-from model.messages import times
-from model.operators import convolution
-from model.operators.quantization import (
-    Requantization,
-    once_in_fixed_point,
-    requantization,
-    uint8_requantization,
-)
-from model.operators.windows import NO_PADS
+from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
+from eyrie.compiler.ir.tensor import Form
+from eyrie.model.messages import times
+from eyrie.model.operators import convolution
+from eyrie.model.operators.quantization import Requantization, once_in_fixed_point, requantization, uint8_requantization
+from eyrie.model.operators.windows import NO_PADS
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

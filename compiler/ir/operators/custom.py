@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from compiler.ir.operators.operator import Arrays, Operator, Tensors
-from compiler.ir.tensor import Form, Quantized, Tensor
-from model.messages import array
-from model.operators.quantization import from_uint8, to_uint8
+from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors
+from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
+from eyrie.model.messages import array
+from eyrie.model.operators.quantization import from_uint8, to_uint8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.operators.operator import Arrays, Operator, Tensors, check_same, expect, int8, only, quantizations
-from compiler.ir.tensor import Form
-from model.messages import times
-from model.operators import elementwise
-from model.operators.reference import Reference
+from eyrie.compiler.ir.operators.operator import (
+    Arrays,
+    Operator,
+    Tensors,
+    check_same,
+    expect,
+    int8,
+    only,
+    quantizations,
+)
+from eyrie.compiler.ir.tensor import Form
+from eyrie.model.messages import times
+from eyrie.model.operators import elementwise
+from eyrie.model.operators.reference import Reference
 
 
 @dataclass(frozen=True, kw_only=True)

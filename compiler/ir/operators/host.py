@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.operators.operator import (
+from eyrie.compiler.ir.operators.operator import (
     Arrays,
     Operator,
     Tensors,
@@ -16,9 +16,9 @@ from compiler.ir.operators.operator import (
     only,
     quantizations,
 )
-from compiler.ir.tensor import Form, Quantized
-from model.operators import host
-from model.operators.quantization import from_uint8, requantization, requantize, to_uint8
+from eyrie.compiler.ir.tensor import Form, Quantized
+from eyrie.model.operators import host
+from eyrie.model.operators.quantization import from_uint8, requantization, requantize, to_uint8
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
-from compiler.ir.operators.operator import Arrays, Operator, Tensors, axis_of, check_same, only
-from compiler.ir.tensor import Form
-from model.messages import times
-from model.operators import movement, tables
+from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, axis_of, check_same, only
+from eyrie.compiler.ir.tensor import Form
+from eyrie.model.messages import times
+from eyrie.model.operators import movement, tables
 
 
 class Move(Operator):

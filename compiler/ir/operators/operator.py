@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from compiler.ir.tensor import Form, Quantized, Tensor
-from model.operators.quantization import Quantization
+from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
+from eyrie.model.operators.quantization import Quantization
 
 Arrays = tuple[np.ndarray, ...]
 Tensors = tuple[Tensor, ...]

@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass
 
-from compiler.ir.operators.convolution import window_output
-from compiler.ir.operators.operator import (
+from eyrie.compiler.ir.operators.convolution import window_output
+from eyrie.compiler.ir.operators.operator import (
     Arrays,
     Operator,
     Tensors,
@@ -15,10 +15,10 @@ from compiler.ir.operators.operator import (
     only,
     quantizations,
 )
-from compiler.ir.tensor import Form
-from model.operators import pooling
-from model.operators.quantization import activation_range
-from model.operators.windows import NO_PADS
+from eyrie.compiler.ir.tensor import Form
+from eyrie.model.operators import pooling
+from eyrie.model.operators.quantization import activation_range
+from eyrie.model.operators.windows import NO_PADS
 
 
 @dataclass(frozen=True, kw_only=True)

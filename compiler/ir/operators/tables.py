@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
-from compiler.ir.tensor import Form
-from model.operators import tables
-from model.operators.quantization import Quantization
-from model.operators.reference import Reference
+from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
+from eyrie.compiler.ir.tensor import Form
+from eyrie.model.operators import tables
+from eyrie.model.operators.quantization import Quantization
+from eyrie.model.operators.reference import Reference
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,12 @@
 
 from dataclasses import dataclass
 
-from compiler.ir.layer import OFFSET_ZERO_POINT
-from compiler.target.blocks import Blocks
-from compiler.target.scan_ids import ScanIds
-from model import encoding as enc
-from model.descriptor import Descriptor
-from model.encoding import ArrayMode
+from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT
+from eyrie.compiler.target.blocks import Blocks
+from eyrie.compiler.target.scan_ids import ScanIds
+from eyrie.model import encoding as enc
+from eyrie.model.descriptor import Descriptor
+from eyrie.model.encoding import ArrayMode
 
 
 @dataclass(frozen=True)

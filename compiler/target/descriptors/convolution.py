@@ -6,17 +6,17 @@ Loop levels of the streams are listed innermost first; the loops are those of do
 
 from dataclasses import dataclass, field, replace
 
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Output, Window
-from compiler.target.blocks import Blocks
-from compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_array
-from compiler.target.descriptors.streams import columns_level, linear_stream, ofmap_stream, ring_of, rows_level
-from compiler.target.limits import drains_two_pixels, equal_stride, legal, pairs
-from compiler.target.scan_ids import convolution_ids
-from model import encoding as enc
-from model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
-from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Output, Window
+from eyrie.compiler.target.blocks import Blocks
+from eyrie.compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_array
+from eyrie.compiler.target.descriptors.streams import columns_level, linear_stream, ofmap_stream, ring_of, rows_level
+from eyrie.compiler.target.limits import drains_two_pixels, equal_stride, legal, pairs
+from eyrie.compiler.target.scan_ids import convolution_ids
+from eyrie.model import encoding as enc
+from eyrie.model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
+from eyrie.model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
 
 
 @dataclass(frozen=True)

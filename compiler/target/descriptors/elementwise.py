@@ -3,16 +3,16 @@
 
 from dataclasses import replace
 
-from compiler.ir.elementwise import Loop
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Window
-from compiler.ir.word_operation import WordOperation
-from compiler.target.descriptors.streams import linear_stream, ring_of, rows_level
-from compiler.target.limits import legal
-from model import encoding as enc
-from model.config import MachineConfig
-from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, Axis, Destination, DrainMode, Stream
+from eyrie.compiler.ir.elementwise import Loop
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Window
+from eyrie.compiler.ir.word_operation import WordOperation
+from eyrie.compiler.target.descriptors.streams import linear_stream, ring_of, rows_level
+from eyrie.compiler.target.limits import legal
+from eyrie.model import encoding as enc
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
+from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, Stream
 
 
 def set_operation(descriptor: Descriptor, operation: WordOperation) -> None:

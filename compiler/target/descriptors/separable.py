@@ -8,13 +8,13 @@ are listed innermost first; the loops are those of docs/machine.md.
 
 from dataclasses import dataclass, field
 
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Output, Window, output_size
-from compiler.target.blocks import Blocks, Filters
-from compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_array
-from compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
-from compiler.target.descriptors.taps import tap_stream
-from compiler.target.limits import (
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Output, Window, output_size
+from eyrie.compiler.target.blocks import Blocks, Filters
+from eyrie.compiler.target.descriptors.array import ArrayWork, ZeroPoints, set_array
+from eyrie.compiler.target.descriptors.streams import inner_level, linear_stream, ofmap_stream, ring_of, rows_level
+from eyrie.compiler.target.descriptors.taps import tap_stream
+from eyrie.compiler.target.limits import (
     beat_filters,
     deal_of,
     dealt_filters,
@@ -25,12 +25,12 @@ from compiler.target.limits import (
     most_pixels,
     pairs,
 )
-from compiler.target.scan_ids import block_ids
-from model import encoding as enc
-from model.arithmetic import average_reciprocal
-from model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, MachineConfig
-from model.descriptor import Descriptor, Level, StreamDescriptor
-from model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
+from eyrie.compiler.target.scan_ids import block_ids
+from eyrie.model import encoding as enc
+from eyrie.model.arithmetic import average_reciprocal
+from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, MachineConfig
+from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
+from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops and streams that passes of all kinds have. Levels are listed innermost first."""
 
-from compiler.ir.feature_map import FeatureMap
-from compiler.target.blocks import Blocks
-from model import encoding as enc
-from model.descriptor import Level, StreamDescriptor
-from model.encoding import Axis, PoolMode
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.target.blocks import Blocks
+from eyrie.model import encoding as enc
+from eyrie.model.descriptor import Level, StreamDescriptor
+from eyrie.model.encoding import Axis, PoolMode
 
 
 def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -> Level:

@@ -5,14 +5,14 @@ The stream moves the window: it brings the pixels of a channel group once for ea
 strides and taps land on odd columns, too. All else is the pointwise pass of a map of C x R x S channels.
 """
 
-from compiler.ir.feature_map import FeatureMap
-from compiler.ir.layer import Window
-from compiler.target.blocks import Blocks, Filters
-from compiler.target.descriptors.streams import inner_level, ring_of, rows_level
-from model import encoding as enc
-from model.config import MachineConfig
-from model.descriptor import Level, StreamDescriptor
-from model.encoding import Axis, Destination
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.layer import Window
+from eyrie.compiler.target.blocks import Blocks, Filters
+from eyrie.compiler.target.descriptors.streams import inner_level, ring_of, rows_level
+from eyrie.model import encoding as enc
+from eyrie.model.config import MachineConfig
+from eyrie.model.descriptor import Level, StreamDescriptor
+from eyrie.model.encoding import Axis, Destination
 
 
 def tap_stream(machine: MachineConfig, ifmap: FeatureMap, window: Window, blocks: Blocks, zero_point: int,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.operators.quantization import from_uint8
-from model.operators.reference import Reference
+from eyrie.model.operators.quantization import from_uint8
+from eyrie.model.operators.reference import Reference
 from tb.common.random_graphs import elementwise, movement, weighted
 from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import chance, draw_quantization, whole

@@ -4,16 +4,9 @@
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from model.operators import host, tables
+from eyrie.model.operators import host, tables
 from tb.common.random_graphs.net import LARGEST, SCALES
-from tb.common.random_operators.drawing import (
-    chance,
-    constant,
-    draw_activation,
-    draw_axis,
-    draw_quantization,
-    whole,
-)
+from tb.common.random_operators.drawing import chance, constant, draw_activation, draw_axis, draw_quantization, whole
 from tb.common.random_operators.tables import near_tie
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from model.operators import movement
+from eyrie.model.operators import movement
 from tb.common.random_graphs.net import LARGEST, MOST_AXES
 from tb.common.random_operators.drawing import chance, constant, draw_axis, draw_quantization, whole
 

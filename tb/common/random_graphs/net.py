@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from model.operators.quantization import Quantization
+from eyrie.model.operators.quantization import Quantization
 from tb.common.random_operators.drawing import (
     Operand,
     activation,

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.operators import convolution
-from model.operators.quantization import Quantization, requantization, uint8_requantization
-from model.operators.reference import Reference
-from model.operators.windows import NO_PADS, pair, same_pads
+from eyrie.model.operators import convolution
+from eyrie.model.operators.quantization import Quantization, requantization, uint8_requantization
+from eyrie.model.operators.reference import Reference
+from eyrie.model.operators.windows import NO_PADS, pair, same_pads
 from tb.common.random_operators.drawing import (
     SAME,
     VALID,

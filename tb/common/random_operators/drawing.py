@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from model.operators.quantization import ACTIVATIONS, INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization, to_uint8
-from model.operators.reference import Reference
+from eyrie.model.operators.quantization import ACTIVATIONS, INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization, to_uint8
+from eyrie.model.operators.reference import Reference
 from tb.common.tflite_builder import Builder
 
 SAME, VALID = schema.Padding.SAME, schema.Padding.VALID

@@ -3,8 +3,8 @@
 
 import numpy as np
 
-from model.operators import elementwise
-from model.operators.quantization import INT8_MAX, INT8_MIN, activation_range
+from eyrie.model.operators import elementwise
+from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, activation_range
 from tb.common.random_operators.drawing import (
     activation,
     chance,

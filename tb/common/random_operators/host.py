@@ -4,8 +4,8 @@
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from model.operators import host, tables
-from model.operators.quantization import from_uint8, requantization, requantize
+from eyrie.model.operators import host, tables
+from eyrie.model.operators.quantization import from_uint8, requantization, requantize
 from tb.common.random_operators.drawing import (
     LITERT,
     Operand,

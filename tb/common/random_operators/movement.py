@@ -4,7 +4,7 @@
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from model.operators import movement, tables
+from eyrie.model.operators import movement, tables
 from tb.common.random_operators.drawing import (
     LITERT,
     activation,

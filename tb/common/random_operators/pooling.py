@@ -3,8 +3,8 @@
 
 import numpy as np
 
-from model.operators import pooling
-from model.operators.quantization import activation_range
+from eyrie.model.operators import pooling
+from eyrie.model.operators.quantization import activation_range
 from tb.common.random_operators.convolution import Geometry
 from tb.common.random_operators.drawing import (
     activation,

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from model.operators import tables
+from eyrie.model.operators import tables
 from tb.common.random_operators.drawing import (
     LITERT,
     MICRO,

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eyrie as a library: run networks on the simulated accelerator, on its functional simulator, or as C (docs/library.md).
+
+    import eyrie
+    session = eyrie.load("net.tflite", back_end="rtl")
+    outputs = session("photo.png")
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eyrie.session import BACK_ENDS, Port, Session, load
+
+__all__ = ["BACK_ENDS", "Port", "Session", "__version__", "load"]
+__version__ = "0.2.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import the library at the first use of one of its names: the import of `eyrie` itself stays fast."""
+    if name in ("BACK_ENDS", "Port", "Session", "load"):
+        return getattr(import_module("eyrie.session"), name)
+    raise AttributeError(f"module 'eyrie' has no attribute {name!r}")

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of Eyrie: `eyrie COMMAND ...`.
+
+A command is a module of eyrie/commands/ with `add_arguments(parser)` and `run(options)`, which returns the exit code or
+nothing. The module imports nothing slow, so that a bad command line is rejected at once; `run` imports the rest.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import eyrie
+
+from eyrie.compiler.command_line import Parser, say, what_is_wrong
+from eyrie.model.messages import unknown
+from eyrie.runtime import progress
+from eyrie.runtime.signals import Terminated, clean_up_first
+
+GROUPS = {
+    "use": ("demo", "compile", "run", "profile", "c", "asm", "operators", "cache"),
+    "inspect": ("graph", "ir", "buffers", "ids", "synth"),
+    "test": ("list", "sim", "case", "golden", "check", "lint", "mutate", "machines"),
+    "measure": ("bench", "accuracy", "zoo", "family", "sizes", "study"),
+    "data": ("cifar10", "train", "quantize", "mobilenets", "classics", "resnet50", "wavenet"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+INTERRUPTED = 130  # exit code of what Ctrl-C ends
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """What a process does: runs a command, and returns the exit code."""
+    clean_up_first()
+    sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold any bytes
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(overview())
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        print(f"eyrie {eyrie.__version__}")
+        return 0
+    name, *rest = arguments
+    if name not in COMMANDS:
+        say(f"eyrie: {unknown('command', name, COMMANDS)}")
+        return 2
+    return run_command(name, rest)
+
+
+def run_command(name: str, arguments: Sequence[str]) -> int:
+    """Runs a command that there is; returns its exit code. What goes wrong is said in one line."""
+    try:
+        module = _module(name)
+        parser = Parser(prog=f"eyrie {name}", description=module.__doc__,
+                        formatter_class=argparse.RawDescriptionHelpFormatter)
+        add_options(parser, name)
+        options = parser.parse_args(arguments)
+        progress.show(None if options.quiet else sys.stderr)
+        code = module.run(options) or 0
+        sys.stdout.flush()
+        return code
+    except (KeyboardInterrupt, Terminated) as end:
+        interrupted = isinstance(end, KeyboardInterrupt)
+        if "MAKELEVEL" not in os.environ:  # make has a line of its own
+            say(f"eyrie {name}: {'interrupted' if interrupted else 'terminated'}")
+        return INTERRUPTED if interrupted else end.code
+    except BrokenPipeError:  # whoever read the output has gone
+        _drop_output()
+        return 1
+    except Exception as error:
+        said = what_is_wrong(error)
+        if said is None:
+            raise
+        say(f"eyrie {name}: {said}")
+        if isinstance(error, OSError) and not error.filename:
+            _drop_output()
+        return 1
+    finally:
+        progress.show(None)
+
+
+def add_options(parser: Parser, name: str) -> None:
+    """What a command takes."""
+    _module(name).add_arguments(parser)
+    parser.add_argument("--quiet", action="store_true", help="say nothing of what is going on")
+
+
+def _drop_output() -> None:
+    """What is still to be printed goes nowhere: at its end Python would try once more, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+
+
+def overview() -> str:
+    """Return the text of `eyrie --help`: the commands by group, each with the first line of its module's docstring."""
+    groups = [f"{group}\n" + "\n".join(f"  {name:10} {_summary(name)}" for name in names) for group, names in GROUPS.items()]
+    return "\n\n".join(["usage: eyrie COMMAND ...", *groups, "eyrie COMMAND --help lists the arguments of a command."])
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"eyrie.commands.{name}")
+
+
+def _summary(name: str) -> str:
+    """The first line of the docstring; the module is not imported."""
+    source = (Path(__file__).parent / "commands" / f"{name}.py").read_text()
+    return source.split('"""')[1].split("\n")[0]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints top-1 accuracy on the CIFAR-10 test images: the float network, and the int8 network on the golden model.
+
+    eyrie accuracy --cifar10 DIR [--images 10000] [--rtl N [--driver]] [--model X.tflite] [--float X.pt]
+
+With --rtl the first N images also run on the simulated RTL, and every logit is compared; with --driver it is the C
+program runtime/c/examples/classify.c that runs them, through the driver. Leaves build/accuracy: summary.json and, with
+--driver, what the program printed.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.frontend.file import read_model
+from eyrie.model.reading import check_readable
+from eyrie.runtime import progress
+from eyrie.runtime.folders import BUILD, replacing
+from eyrie.runtime.shipped import FLOAT_WEIGHTS, MODEL
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from eyrie.compiler.ir.graph import Graph
+    from eyrie.training.float_network import MobileNetV1
+
+TEST_IMAGES = 10_000
+BATCH = 250
+IMAGE, CLASSES = (32, 32, 3), 10
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    images = whole_number(1, TEST_IMAGES)
+    parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
+    parser.add_argument("--images", type=images, default=TEST_IMAGES, metavar="N", help="the first N test images")
+    parser.add_argument("--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N",
+                        help="images to run on the RTL too")
+    parser.add_argument("--driver", action="store_true", help="run these from a C program (docs/driver.md)")
+    parser.add_argument("--model", type=file_name, default=MODEL, metavar="X.tflite")
+    parser.add_argument("--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.pt")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.rtl > options.images:
+        raise ValueError(f"--rtl {options.rtl}: must be 0 to the number of images, {options.images}")
+    if options.driver and not options.rtl:
+        raise ValueError("--driver runs what --rtl N says: give both")
+    read_model(options.model)
+    check_readable(options.float, "eyrie train makes float weights")
+    from eyrie.training import cifar10
+
+    cifar10.locate(options.cifar10, "test")
+    graph, network = _network(options.model), _float_network(options.float)
+    images, labels = cifar10.load(options.cifar10, "test")
+    images, labels = images[: options.images], labels[: options.images]
+    inputs = cifar10.preprocess(images)
+    start = time.perf_counter()
+    real = _float_logits(network, images)
+    real_top1 = report("float", real, labels, time.perf_counter() - start)
+    start = time.perf_counter()
+    quantised = golden_logits(graph, inputs)
+    int8_top1 = report("int8", quantised, labels, time.perf_counter() - start)
+    same = int((real.argmax(1) == quantised.argmax(1)).sum())
+    print(f"int8 is {real_top1 - int8_top1:+.2f} points below float; "
+          f"same class for {same} of {len(labels)} images")
+    different = _compare(options, inputs, quantised, real_top1, int8_top1)
+    if options.rtl:
+        print(f"RTL: {different} of {quantised[: options.rtl].size} logits differ from the golden model's")
+    return 1 if different else 0
+
+
+def _network(model: Path) -> "Graph":
+    """Raises ValueError, in one line, for one that does not classify CIFAR-10's images."""
+    from eyrie.compiler.frontend.file import load
+    from eyrie.compiler.ir.graph import map_shape
+    from eyrie.model.messages import times
+
+    graph = load(model)
+    ends = map_shape(graph.input.shape), map_shape(graph.output.shape)
+    if ends != (IMAGE, (1, 1, CLASSES)):
+        raise ValueError(f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
+                         f"1 x 1 x {CLASSES} of CIFAR-10's {times(IMAGE)}")
+    return graph
+
+
+def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.ndarray", real_top1: float,
+             int8_top1: float) -> int:
+    """Runs the first images on the RTL and writes the summary; returns how many logits differ."""
+    from eyrie.runtime.simulator.summary import write_summary
+
+    different = 0
+    with replacing(BUILD / "accuracy") as folder:
+        if options.rtl:
+            run = classified if options.driver else _on_rtl
+            different = int((run(folder, options.model, inputs[: options.rtl]) != quantised[: options.rtl]).sum())
+        write_summary(folder / "summary.json", {
+            "test": "accuracy", "status": "fail" if different else "pass", "images": len(inputs),
+            "float_top1": round(real_top1, 2), "int8_top1": round(int8_top1, 2), "rtl_images": options.rtl,
+            "comparisons": quantised[: options.rtl].size, "mismatches": different})
+    return different
+
+
+def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
+    """int8 [N, 10] of int8 images [N, 32, 32, 3], run from Python."""
+    from eyrie.runtime.board.runs import on_rtl
+    from eyrie.runtime.programs import compiled
+
+    return on_rtl(compiled(model), inputs).outputs.reshape(len(inputs), -1)
+
+
+def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
+    """Likewise, run from the C program; the folder gets what it prints, classes.txt. Raises BuildError, and ValueError
+    in one line."""
+    import numpy as np
+
+    from eyrie.compiler.ir.image import Image
+    from eyrie.runtime.board import c_programs
+    from eyrie.runtime.programs import compiled
+
+    network = compiled(model)
+    pictures = folder / "pictures.bin"
+    inputs.tofile(pictures)
+    program = c_programs.link(c_programs.CLASSIFY, network, Image.load(network).machine, folder)
+    with progress.task(f"running {len(inputs)} images from C"):
+        said = c_programs.call(program, network / "image.bin", pictures)
+    (folder / "classes.txt").write_text(said)
+    return np.array([line.partition("outputs ")[2].split() for line in said.splitlines()], int)
+
+
+def _float_network(weights: Path) -> "MobileNetV1":
+    with progress.task("loading the float model"):  # PyTorch takes its time to load
+        from eyrie.training.float_network import load_float
+
+        return load_float(weights)
+
+
+def _float_logits(network: "MobileNetV1", images: "np.ndarray") -> "np.ndarray":
+    from eyrie.training.float_network import float_logits
+
+    with progress.task(f"running the float model on {len(images):,} images"):
+        return float_logits(network, images).numpy()
+
+
+def golden_logits(graph: "Graph", inputs: "np.ndarray") -> "np.ndarray":
+    """int8 [N, 10] of int8 images [N, 32, 32, 3]."""
+    import numpy as np
+
+    parts = []
+    with progress.task("running the golden model", "images") as task:
+        for n in range(0, len(inputs), BATCH):
+            task.at(n, len(inputs))
+            parts.append(graph.run_images(inputs[n : n + BATCH]))
+    return np.concatenate(parts).reshape(len(inputs), -1)
+
+
+def report(name: str, logits: "np.ndarray", labels: "np.ndarray", seconds: float) -> float:
+    """Prints one line and returns top-1 in percent (of equal logits the first counts)."""
+    right = int((logits.argmax(1) == labels).sum())
+    top1 = 100 * right / len(labels)
+    print(f"{name:5} top-1 {top1:.2f} % ({right} of {len(labels)}), "
+          f"{1000 * seconds / len(labels):.1f} ms per image", flush=True)
+    return top1

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints what there is to say about speed, and writes build/bench (keys of summary.json: docs/summary.md).
+
+    eyrie bench [--parts A,B] [--seeds N] [--budget MINUTES]
+
+Runs the shipped network on the demo photo on the RTL in its default configuration, then the parts; a part
+does not begin when the budget is used up, nor does a seed of the cost model. The exit code is 1 unless all results
+equal the golden model's and no bar of what ran is missed (eyrie/measure/bars.py).
+"""
+
+import argparse
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.command_line import minutes, whole_number
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.cost.timing.front import DRAM_LATENCY
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.image import Image
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import unknown
+from eyrie.runtime.board.runs import RunFailed, on_rtl, reported
+from eyrie.runtime.figures import layer_table, ratios, unit_table
+from eyrie.runtime.folders import BUILD, replacing
+from eyrie.runtime.programs import compiled
+from eyrie.runtime.results import report_line
+from eyrie.runtime.shipped import MODEL
+from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate_in
+from eyrie.runtime.simulator.summary import write_summary
+from eyrie.measure import bars
+from eyrie.testing.catalogue import find
+from tb.net.bench import WIDE
+from eyrie.testing.demo_net import demo_input
+
+TARGET = BUILD / "bench"
+SEED = 1
+COST_BENCHES, COST_LAYERS = ("cost0", "cost1"), 60  # ports of one and of two words; random layers of each run
+COST_KEYS = ("test", "seed", "status", "layers", "within", "worst_share_of_bound", "missed", "drawn", "refused")
+DIFFERS = "the results are not the golden model's"
+SPEED_RUNS = 5  # of which the fastest counts: the host may have other work
+
+
+@dataclass(frozen=True)
+class Run:
+    """A network's run on the RTL.
+
+    out      the folder of all parts
+    program  the folder of the compiled network
+    outputs  int8 [N, H, W, C]
+    summary  the entries of a summary: runtime.figures, and the comparison with the golden model
+    seeds    that the cost model is asked for; none begins after `end` (time.monotonic), but for the first
+    """
+
+    out: Path
+    program: Path
+    image: Image
+    values: np.ndarray
+    outputs: np.ndarray
+    summary: dict
+    seeds: int = 1
+    end: float = 0.0
+
+
+def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: np.ndarray | None = None,
+                latency: int = DRAM_LATENCY) -> Run:
+    """Runs the shipped network, compiled for a machine, on the demo photo, or on several at once; the folder
+    out/name gets log, summary and page. latency: of the DRAM, in cycles."""
+    print(f"{name}:", flush=True)
+    values = demo_input()[None] if photos is None else photos
+    program, graph = compiled(MODEL, machine, len(values)), tflite.load(MODEL)
+    golden = graph.run_images(values)
+    folder = out / name
+    folder.mkdir()
+    done, summary = reported(folder, name, f"MobileNetV1, {name}", program, [values], SEED, [golden], latency)
+    return Run(out, program, done.image, values, done.outputs, summary)
+
+
+def print_run(title: str, run: Run) -> None:
+    figures = run.summary
+    print(f"\n{title}: {figures['cycles']:,} cycles, multipliers busy {100 * figures['utilisation']:.1f} %, "
+          f"energy {figures['energy_uJ']} uJ\n{ratios(figures)}")
+    print(f"\n{layer_table(figures)}\n\n{unit_table(figures)}\n", flush=True)
+
+
+def latency100(base: Run) -> dict:
+    """The network on a DRAM that answers after 100 cycles."""
+    run = run_network(base.out, "latency100", latency=100)
+    print_run("latency 100", run)
+    return run.summary
+
+
+def batch4(base: Run) -> dict:
+    """The network on four images at once: the photo, mirrored, upside down, and both."""
+    photo = demo_input()
+    run = run_network(base.out, "batch4", photos=np.stack([photo, photo[:, ::-1], photo[::-1], photo[::-1, ::-1]]))
+    print_run("batch 4", run)
+    return run.summary
+
+
+def mult48(base: Run) -> dict:
+    """The network on a machine with one multiplier in each PE."""
+    run = run_network(base.out, "mult48", MachineConfig(multipliers=1))
+    print_run("48 multipliers", run)
+    return run.summary
+
+
+def bus128(base: Run) -> dict:
+    """The network on a machine with a DRAM port and a filter port of 128 bits."""
+    run = run_network(base.out, "bus128", WIDE)
+    print_run("128-bit ports", run)
+    return run.summary
+
+
+def cost_model(base: Run) -> dict:
+    """The cost model against the counters: of the network, and of random layers, on ports of one and of two words,
+    of as many seeds never used before as are asked for, or as the budget allows."""
+    runs: list[dict] = []
+    for count in range(base.seeds):
+        if count and time.monotonic() > base.end:
+            print(f"cost_model: the budget is used up after {count} of {base.seeds} seeds", flush=True)
+            break
+        seed = secrets.randbelow(SEED_LIMIT)
+        runs += [cost_run(base.out, bench, seed) for bench in COST_BENCHES]
+    predicted = predict(base.image)
+    rows = [{"name": cost.name, "predicted": cost.cycles, "measured": row["cycles"]}
+            for cost, row in zip(predicted.layers, base.summary["layers"], strict=True)]
+    for row in rows:
+        error = 100 * (row["predicted"] / row["measured"] - 1)
+        print(f"{row['name']:8} {row['predicted']:8,} cycles predicted, {row['measured']:8,} measured, {error:+.2f} %")
+    wrong = [f"{run['test']}, seed {run['seed']}: {run['reason']}" for run in runs if run["status"] != "pass"]
+    section = {"match": not wrong, "random_layers": COST_LAYERS, "network": rows,
+               **{key: sum(run[key] for run in runs) for key in ("layers", "within", "drawn", "refused")},
+               "worst_share_of_bound": max(run["worst_share_of_bound"] for run in runs),
+               "runs": [{key: run[key] for key in COST_KEYS} for run in runs]}
+    print(f"cost model: {section['within']} of {section['layers']} layers within the bound, worst at "
+          f"{section['worst_share_of_bound']} of it; {section['refused']} of {section['drawn']} drawn refused",
+          flush=True)
+    return section | ({"reason": wrong[0]} if wrong else {})
+
+
+def cost_run(out: Path, bench: str, seed: int) -> dict:
+    """The summary of a bench of the cost model with a seed. Raises RunFailed."""
+    folder = out / f"{bench}.{seed}"
+    folder.mkdir()
+    run = simulate_in(folder, find(bench), seed, variables={"EYRIE_COST_LAYERS": str(COST_LAYERS)})
+    if "within" not in run:
+        raise RunFailed(f"the simulation failed ({run.get('reason')}): see {TARGET / folder.name / 'log.txt'}")
+    print(f"{bench}, seed {seed}: {run['within']} of {run['layers']} layers within the bound, "
+          f"worst at {run['worst_share_of_bound']} of it", *run["missed"], sep="\n  ", flush=True)
+    return run
+
+
+def speed(base: Run) -> dict:
+    """Simulated cycles per second, of the same run from cocotb and through the driver on a board, in turn."""
+    print("speed: from cocotb and on the board", flush=True)
+    cycles, match = base.summary["cycles"], True
+    seconds: dict[str, list[float]] = {"cocotb": [], "board": []}
+    folder, bench = base.out / "speed", replace(find("net"), assertions=False)
+    folder.mkdir()
+    for _ in range(SPEED_RUNS):
+        simulated = simulate_in(folder, bench, SEED)
+        match &= simulated["status"] == "pass" and simulated["simulated_cycles"] == cycles
+        seconds["cocotb"].append(simulated["simulated_seconds"])
+        done = on_rtl(base.program, base.values, SEED)
+        match &= done.runs[0]["counters"]["CYCLES"] == cycles and bool((done.outputs == base.outputs).all())
+        seconds["board"].append(done.runs[0]["seconds"])
+    figures: dict = {"cycles": cycles, "match": match}
+    for way, times in seconds.items():
+        figures[way] = {"seconds": min(times), "cycles_per_second": round(cycles / min(times))}
+    figures["ratio"] = round(figures["cocotb"]["cycles_per_second"] / figures["board"]["cycles_per_second"], 3)
+    print(f"simulated cycles per second: cocotb {figures['cocotb']['cycles_per_second']:,}, "
+          f"board {figures['board']['cycles_per_second']:,}, ratio {figures['ratio']}, results "
+          f"{'equal' if match else 'DIFFER'}", flush=True)
+    return figures
+
+
+PARTS: dict[str, Callable[[Run], dict]] = {
+    "latency100": latency100,
+    "batch4": batch4,
+    "mult48": mult48,
+    "bus128": bus128,
+    "cost_model": cost_model,
+    "speed": speed,
+}
+
+
+def chosen(text: str) -> list[str]:
+    """Names of parts, separated by commas. Raises ValueError, in one line, for an unknown one."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in PARTS:
+            raise ValueError(unknown("part", name, PARTS))
+    return names
+
+
+def run_parts(names: list[str], base: Run, end: float) -> dict[str, dict]:
+    """The sections of the parts that began before `end` (time.monotonic). A part that fails says why."""
+    sections = {}
+    for name in names:
+        if time.monotonic() > end:
+            print(f"{name}: skipped, the budget is used up", flush=True)
+            continue
+        try:
+            sections[name] = PARTS[name](base)
+        except (OSError, ValueError) as failure:
+            print(f"{name}: {failure}", flush=True)
+            sections[name] = {"match": False, "reason": str(failure)}
+    return sections
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--parts", default=",".join(PARTS), metavar="A,B", help=", ".join(PARTS))
+    parser.add_argument("--seeds", type=whole_number(1, 1000), default=1, metavar="N", help="of cost_model (1)")
+    parser.add_argument("--budget", type=minutes, default=60, metavar="MINUTES", help="after which no part begins (60)")
+
+
+def run(options: argparse.Namespace) -> int:
+    parts, end = chosen(options.parts), time.monotonic() + 60 * options.budget
+    with replacing(TARGET, keep=RunFailed) as out:
+        base = replace(run_network(out, "batch1"), seeds=options.seeds, end=end)
+        print_run("batch 1", base)
+        sections = run_parts(parts, base, end)
+        skipped = [name for name in PARTS if name not in sections]
+        summary = base.summary | {"test": "bench", "skipped": skipped, **sections}
+        results = bars.judged(summary, set(skipped))
+        passed = report_verdict(summary, sections, results)
+        write_summary(out / "summary.json", summary | {
+            "status": "pass" if passed else "fail", "bars": bars.entries(results)})
+    print(report_line(TARGET / "batch1"))
+    return 0 if passed else 1
+
+
+def report_verdict(summary: dict, sections: dict[str, dict], results: list[tuple[bars.Bar, float | None]]) -> bool:
+    """Prints the bars of what ran, and in the last lines what is wrong; returns whether nothing is."""
+    for bar, value in results:
+        print(bar.line(value))
+    wrong = [f"{name}: {section.get('reason', DIFFERS)}"
+             for name, section in {"batch1": summary, **sections}.items() if not section["match"]]
+    wrong += [bar.line(value) for bar, value in results if value is None or not bar.met(value)]
+    print("\n".join([f"{len(wrong)} wrong:", *wrong]) if wrong else "all results right, no bar missed")
+    return not wrong

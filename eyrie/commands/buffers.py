@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a model on a machine that is described by its buffers: tiles, bytes and cycles of each operator.
+
+    eyrie buffers MODEL [--machine FILE] [--config FILE] [--double-buffering] [--run] [-o FILE]
+
+The machine is that of a description, as data/machines/*.buffers are, or else the array. docs/buffers.md says how one is
+written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from eyrie.compiler.command_line import file_name
+from eyrie.compiler.files import check_file, write_all
+from eyrie.compiler.frontend.file import load, read_model
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import about
+from eyrie.runtime import progress
+
+if TYPE_CHECKING:  # which takes a while to import
+    from eyrie.compiler.buffers.network import Compiled
+    from eyrie.compiler.ir.graph import Graph
+
+SEED = 1  # of the inputs of --run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument("--machine", type=file_name, metavar="FILE", help="description of a machine (the array's)")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with parameters of the array")
+    parser.add_argument("--double-buffering", action="store_true", help="loads a tile while the one before is computed")
+    parser.add_argument("--run", action="store_true",
+                        help="executes the tiles on drawn inputs, with all checks, and compares with the golden model")
+    parser.add_argument("-o", "--output", type=file_name, metavar="FILE", help="where the machine's description goes")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.machine and options.config:
+        raise ValueError("--config is for the array: leave out --machine or --config")
+    read_model(options.model)
+    if options.output:
+        check_file(options.output)
+    from eyrie.compiler.buffers import description
+    from eyrie.compiler.buffers.array import array_tree
+    from eyrie.compiler.buffers.network import compiled
+
+    tree = description.load(options.machine) if options.machine else array_tree(
+        MachineConfig.load(options.config) if options.config else DEFAULT)
+    graph = load(options.model)
+    with about(options.model):
+        found = compiled(graph, tree, options.double_buffering)
+    if options.output:
+        write_all(options.output.parent, {options.output.name: description.text_of(tree).encode()})
+    if not options.quiet:
+        print(found)
+    return _run(found, graph) if options.run else 0
+
+
+def _run(found: Compiled, graph: Graph) -> int:
+    """On drawn inputs, beside the golden model: 1 where an output differs."""
+    import numpy as np
+
+    from eyrie.model.operators.quantization import from_uint8
+    from eyrie.runtime.session import drawn_inputs
+
+    inputs = [from_uint8(value[0]) if value.dtype == np.uint8 else value[0] for value in drawn_inputs(graph, 1, SEED)]
+    with progress.task("running"):
+        made, golden = found.run(*inputs), graph.run(*inputs)
+    same = all(np.array_equal(value, golden[tensor.name]) for tensor, value in zip(graph.outputs, made, strict=True))
+    print("match" if same else "NO match: the outputs are not the golden model's")
+    return not same

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows the place and size of the caches, and clears them.
+
+    eyrie cache [--clear]
+
+Simulation models, compiled networks and the results of the commands lie in one folder: build/ in a checkout,
+$XDG_CACHE_HOME/eyrie (or ~/.cache/eyrie) for an installed package, or the folder that EYRIE_BUILD names.
+"""
+
+import argparse
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+CACHES = {
+    "models": "simulation models",
+    "boards": "simulated SoCs",
+    "programs": "compiled networks",
+    "results": "results of campaigns",
+    "requests": "operators that C programs asked for",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--clear", action="store_true", help="remove the caches and the results of commands")
+
+
+def run(options: argparse.Namespace) -> None:
+    from eyrie.command_line import COMMANDS
+    from eyrie.runtime.folders import BUILD
+
+    rows = [(about, BUILD / name) for name, about in CACHES.items()]
+    rows += [(f"results of eyrie {name}", BUILD / name) for name in COMMANDS]
+    verb = "removed" if options.clear else ""
+    total = 0
+    for about, folder in rows:
+        if folder.is_dir():
+            size = size_of(folder)
+            total += size
+            print(f"{size / 1e6:10,.1f} MB  {about}: {folder}")
+            if options.clear:
+                shutil.rmtree(folder)
+    if options.clear:
+        for lock in BUILD.glob("*.lock"):
+            lock.unlink()
+        (BUILD / ".lock").unlink(missing_ok=True)
+        with suppress(OSError):  # other files lie there
+            BUILD.rmdir()
+    print(f"{total / 1e6:10,.1f} MB  {verb or 'in all'}: {BUILD}")
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder; files that vanish meanwhile count nothing."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(place, name)).st_size
+    return total

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Downloads CIFAR-10 (163 MB) from its official address, and checks what is there.
+
+    eyrie cifar10 DIR
+"""
+
+import argparse
+import hashlib
+import urllib.request
+from http.client import HTTPException
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.command_line import file_name
+from eyrie.compiler.files import check_folder, whole_file
+from eyrie.runtime import progress
+from eyrie.training.cifar10 import ARCHIVE, BATCHES, FOLDER, load
+
+URL = f"https://www.cs.toronto.edu/~kriz/{ARCHIVE}"
+MD5 = "c58f30108f718f92721af3b95e74349a"
+CHUNK = 1 << 20
+
+
+def fetch(directory: Path, url: str = URL, md5: str = MD5) -> None:
+    """Downloads the archive into `directory`, unless it, or what was unpacked from it, is there already.
+
+    The file gets its name only once the checksum is right, so a broken download leaves nothing.
+    Raises ValueError for a wrong checksum, OSError if the address or the disk fails.
+    """
+    target = directory / ARCHIVE
+    if target.exists() or (directory / FOLDER).is_dir() or (directory / BATCHES["train"][0]).is_file():
+        return
+    digest, done = hashlib.md5(), 0
+    with urllib.request.urlopen(url, timeout=60) as source, progress.task("downloading", "MiB") as task:
+        directory.mkdir(parents=True, exist_ok=True)
+        size = int(source.headers.get("Content-Length") or 0)
+        with whole_file(target) as sink:
+            while chunk := source.read(CHUNK):
+                digest.update(chunk)
+                done += sink.write(chunk)
+                task.at(done >> 20, size >> 20)
+            if digest.hexdigest() != md5:
+                raise ValueError(f"{url} has md5 {digest.hexdigest()}, expected {md5}: try again")
+
+
+def _reason(error: Exception) -> str:
+    """Of a failed download, in words."""
+    cause = getattr(error, "reason", error)
+    return getattr(cause, "strerror", None) or str(cause) or "the connection broke"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", metavar="DIR", type=file_name)
+
+
+def run(options: argparse.Namespace) -> None:
+    check_folder(options.directory)
+    try:
+        fetch(options.directory)
+    except (OSError, HTTPException) as error:
+        raise ValueError(f"cannot fetch {URL} ({_reason(error)}): try again") from error
+    for split in BATCHES:
+        images, labels = load(options.directory, split)
+        print(f"{split}: {len(images):,} images, {np.bincount(labels).tolist()} of each class")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Classifies a photo on the simulated chip.
+
+    eyrie demo [--image photo.png] [--model any.tflite [--labels FILE]] [--config FILE]
+
+Runs the shipped MobileNetV1 on the RTL, of the default machine or of one with the sizes of FILE, and prints the class,
+the float model's and the golden model's answers, the counters, and a table per layer. Leaves build/demo: summary.json
+and report.html. The exit code is 1 unless RTL and golden model agree.
+
+With --model any network that takes a picture, in parts for machine and host; the largest values of its outputs are
+printed with their places, or with the lines of --labels.
+"""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from eyrie.compiler.command_line import file_name
+from eyrie.runtime.shipped import FLOAT_WEIGHTS, MODEL, PHOTO
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SIZE = (32, 32)
+SEED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--image", type=file_name, default=PHOTO, help="any picture, the shipped one by default")
+    parser.add_argument("--model", type=file_name, metavar="FILE",
+                        help="a .tflite or .onnx model, the shipped one by default")
+    parser.add_argument("--labels", type=file_name, metavar="FILE", help="the classes of --model, one a line")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.labels and not options.model:
+        raise ValueError("--labels is for --model: the shipped network has its own classes; leave it out")
+    if options.model:
+        from eyrie.runtime import demo_model
+
+        return demo_model.run(options)
+    from eyrie.model.config import DEFAULT, MachineConfig
+    from eyrie.runtime.pictures import read_photo
+
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    photo = read_photo(options.image, SIZE)
+    from eyrie.compiler.command import why_in_parts
+    from eyrie.compiler.frontend import tflite
+    from eyrie.runtime.board.runs import reported
+    from eyrie.runtime.figures import layer_table
+    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.programs import compiled
+    from eyrie.runtime.results import report_line
+    from eyrie.runtime import demo_model
+    from eyrie.training.cifar10 import CLASSES, preprocess
+
+    try:
+        program = compiled(MODEL, machine)
+    except ValueError as error:
+        failure, options.model = why_in_parts(error, MODEL, 1), MODEL
+        return demo_model.run(options, CLASSES, failure)
+    for note in photo.notes:
+        print(f"{options.image.name}: {note}")
+    values = preprocess(photo.pixels[None])
+    graph = tflite.load(MODEL)
+    golden = graph.run_images(values)
+    with replacing(BUILD / "demo") as folder:
+        title = f"MobileNetV1 on {options.image.name}"
+        done, summary = reported(folder, "demo", title, program, [values], SEED, [golden])
+
+    def real(logits: "np.ndarray") -> "np.ndarray":
+        quantization = graph.output.quantization
+        return (logits.reshape(-1).astype(float) - quantization.zero_point) * quantization.scale
+
+    answers = {"chip": real(done.outputs[0]), "golden model": real(golden[0]),
+               "float model": _float_logits(photo.pixels)}
+    print(f"\n{options.image.name} is a {CLASSES[summary['class']]}\n")
+    for who, logits in answers.items():
+        _answer(who, logits, CLASSES)
+    print(f"\n{layer_table(summary)}")
+    print(f"\ncycles {summary['cycles']:,} (roofline {summary['roofline_cycles']:,}), "
+          f"multipliers busy {100 * summary['utilisation']:.1f} %")
+    print(f"DRAM {summary['dram_read_bytes'] + summary['dram_write_bytes']:,} bytes "
+          f"(compulsory {summary['compulsory_dram_bytes']:,}), "
+          f"GLB {summary['glb_read_bytes'] + summary['glb_write_bytes']:,} bytes, "
+          f"energy {summary['energy_uJ']} uJ")
+    print(report_line(BUILD / "demo"))
+    print("match" if summary["match"] else "MISMATCH between chip and golden model")
+    return 0 if summary["match"] else 1
+
+
+def _float_logits(pixels: "np.ndarray") -> "np.ndarray":
+    """Of the float network, float32 [classes], for uint8 [H, W, 3]."""
+    from eyrie.runtime import progress
+
+    with progress.task("running the float model"):  # PyTorch takes its time to load
+        from eyrie.training.float_network import float_logits, load_float
+
+        network = load_float(FLOAT_WEIGHTS)
+        return float_logits(network, pixels[None]).numpy()[0]
+
+
+def _answer(who: str, logits: "np.ndarray", classes: tuple[str, ...]) -> None:
+    import numpy as np
+
+    powers = np.exp(logits - logits.max())
+    chances = powers / powers.sum()
+    best = np.argsort(-chances, kind="stable")[:3]
+    print(f"{who:14}" + "  ".join(f"{classes[n]} {chances[n]:.3f}" for n in best))

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles and runs the 26 MobileNets of eyrie/commands/mobilenets.py, the yardstick of the machine's speed.
+
+    eyrie family [--networks A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
+
+Each in a process of its own, for the default machine, on the command-level model and, unless told not to, on the RTL,
+with one drawn input; outputs are compared with tflite-micro's. None begins when the budget is used up; what was right
+before is not run again while nothing that it depends on has changed. Prints a table and leaves build/family: the
+networks, their logs and summary.json (docs/summary.md). The exit code is 1 if one is wrong, refused or failed, or a bar
+is missed (eyrie/measure/bars.py).
+"""
+
+import argparse
+import math
+import time
+
+from eyrie.model.messages import unknown
+from eyrie.measure import campaign
+from eyrie.measure.trials import Trial, head, row, summarised
+
+COLUMNS = (
+    ("cycles", 11, "cycles", "{:,}"), ("predicted", 11, "predicted_cycles", "{:,}"),
+    ("error", 7, "prediction_error", "{:+.2%}"), ("roofline", 11, "roofline_cycles", "{:,}"),
+    ("cycles/", 7, "cycles_over_roofline", "{:.3f}"), ("DRAM/", 6, "dram_over_compulsory", "{:.3f}"),
+    ("compiled", 9, "compile_cpu_s", "{:.1f} s"), ("memory", 9, "compile_peak_mib", "{:,.0f} MiB"),
+)
+RTL_MACS = 1 << 62  # of any network
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--networks", default="", metavar="A,B", help="by name, as in mobilenet_v1_0.25_96 (all)")
+    campaign.add_arguments(parser)
+
+
+def chosen(text: str) -> list:
+    """Networks by their names, separated by commas; all where there is none. Raises ValueError, in one line."""
+    from eyrie.commands.mobilenets import FAMILY
+
+    by_name = {network.name: network for network in FAMILY}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in by_name:
+            raise ValueError(unknown("network", name, by_name))
+    return [network for network in FAMILY if not names or network.name in names]
+
+
+def run(options: argparse.Namespace) -> int:
+    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.simulator.summary import write_summary
+    from eyrie.measure import bars
+    from eyrie.commands.mobilenets import FAMILY, model
+
+    networks, began = chosen(options.networks), time.monotonic()
+    width = max(len(network.name) for network in networks)
+    print(head("network", width, COLUMNS))
+    with replacing(BUILD / "family") as folder:
+        trials = []
+        for network in networks:
+            path = folder / f"{network.name}.tflite"
+            path.write_bytes(model(network))
+            trials.append(Trial(network.name, path, rtl_macs=RTL_MACS if options.rtl else 0))
+        found = campaign.Campaign(folder, began + 60 * options.budget, options.jobs).run(
+            trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True))
+        entries = [campaign.with_ratios(entry) for entry in found if entry]
+        left = [trial.name for trial, entry in zip(trials, found) if not entry]
+        summary = summarised("family", entries, time.monotonic() - began) | {"left": left}
+        summary |= figures(entries, len(FAMILY))
+        results = bars.judged(summary, unknown_figures(summary), bars.FAMILY_BARS)
+        missed = [bar for bar, value in results if value is None or not bar.met(value)]
+        if missed or any(entry["status"] != "ok" for entry in entries):
+            summary["status"] = "fail"
+        write_summary(folder / "summary.json", summary | {"bars": bars.entries(results)})
+    for bar, value in results:
+        print(bar.line(value))
+    if left:
+        print(campaign.left_line(left))
+    print(f"{summary['status']}: {len(entries)} of {len(trials)} networks")
+    return 0 if summary["status"] == "pass" else 1
+
+
+def figures(entries: list[dict], whole: int) -> dict:
+    """Of the right ones together; the mean only where there are as many as the family has, the rest where there are
+    any."""
+    right = [entry for entry in entries if entry["status"] == "ok"]
+    ratios = [entry["cycles_over_roofline"] for entry in right]
+    errors = [abs(entry["prediction_error"]) for entry in right if entry["prediction_error"] is not None]
+    mean = math.exp(sum(map(math.log, ratios)) / whole) if len(ratios) == whole else None
+    return {"geometric_mean": mean and round(mean, 4), "most_over_roofline": max(ratios, default=None),
+            "worst_prediction_error": max(errors, default=None)}
+
+
+def unknown_figures(summary: dict) -> set[str]:
+    """The bars' keys that have no value: of what did not run."""
+    names = ("geometric_mean", "most_over_roofline", "worst_prediction_error")
+    return {name for name in names if summary[name] is None}

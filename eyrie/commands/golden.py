@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the golden data of a test: what goes into the machine, and what has to come out.
+
+TEST is one of the pass or array tests (`make list`), none: pass0 to pass3 and array0 to array5. The
+layers are those that `make sim TEST=... SEED=N` draws from the same seed. DIR (build/golden/TEST)
+gets, for each pass of each layer, an .npz and the same as .hex, and a README.md that explains them.
+"""
+
+import argparse
+import hashlib
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.cases.case import Case
+from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.files import check_folder, writing
+from eyrie.model.config import MachineConfig
+from eyrie.model.messages import unknown
+from eyrie.model.passes import run_pass
+from eyrie.runtime.folders import BUILD, locked_folder, replacing
+from eyrie.runtime.simulator.bench import Bench
+from eyrie.testing.catalogue import benches
+from eyrie.testing import pass_layers
+from eyrie.testing.layers import Layer
+from eyrie.testing import beats
+from eyrie.testing.array_layers import draw
+
+TOPS = ("pass_tb", "pe_array_tb")  # of the tests that there are golden data of
+DEFAULT_TESTS = [f"pass{n}" for n in range(4)] + [f"array{n}" for n in range(6)]
+OURS = re.compile(r"layer\d+_(pass\d+_\w+\.hex|pass\d+\.npz|result\.npz)|README\.md")
+
+README = """# Golden data of {test}, seed {seed}
+
+{about}. Written by `eyrie golden {test} --seed {seed}`.
+
+Layers, each in one or several passes:
+
+{layers}
+
+| file | contents |
+|---|---|
+| `layerL_passN.npz` | all of a pass: the arrays below by their names |
+| `layerL_passN_glb.hex` | `glb`: GLB before the pass, a 64-bit word a line, from word 0 on |
+| `layerL_passN_descriptor.hex` | `descriptor`: the 152 configuration words, a 64-bit word a line |
+| `layerL_passN_sums.hex` | `sums`: what leaves the array, a beat a line, int32, column 0 first |
+| `layerL_passN_after.hex` | `after`: GLB after the pass (ofmap written), like `glb` |
+| `layerL_result.npz` | of the layer, what it has: `sums` int32 [M, E, F], `ofmap` int8 [E, F, C] |
+
+Only in the .npz: `places`, int [tiles, beats, columns, 3], is (m, y, x) of each sum in the pass, -1
+where a column's sum means nothing; `filters` and `rows` are the first and the last + 1 filter and
+output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {cols} PEs.
+"""
+
+
+def find(name: str) -> Bench:
+    known = {bench.name: bench for bench in benches().values() if bench.top in TOPS and bench.testcase == "runs_layers"}
+    if name not in known:
+        raise ValueError(unknown("pass or array test", name, known))
+    return known[name]
+
+
+def machine_of(bench: Bench) -> MachineConfig:
+    # The array's benches run without a GLB: theirs holds any layer in one pass.
+    return beats.behind_any_glb(bench.machine) if bench.top == "pe_array_tb" else bench.machine
+
+
+def generator(bench: Bench, seed: int) -> np.random.Generator:
+    """That of the simulation: cocotb adds a hash of the test's name to the seed."""
+    name = f"{bench.module}.{bench.testcase}"
+    return np.random.default_rng(bench.seed(seed) + int(hashlib.sha1(name.encode()).hexdigest(), 16))
+
+
+def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
+    """What the bench draws from this seed."""
+    rng, machine = generator(bench, seed), machine_of(bench)
+    if bench.top == "pass_tb":
+        kinds = bench.arguments["kinds"]
+        for number in range(bench.arguments["layers"]):
+            layer, about = pass_layers.draw(rng, kinds[number % len(kinds)], machine)
+            yield about, layer
+        return
+    for options in bench.arguments["layers"]:
+        about, layer = draw(rng, options, machine)
+        yield about, layer
+        for case, *_ in layer.parts:
+            beats.pass_beats(machine, case, rng)  # draws, too
+
+
+def pass_data(
+    machine: MachineConfig, case: Case, filters: slice, rows: slice
+) -> dict[str, np.ndarray]:
+    after = np.zeros(machine.glb_words, np.uint64)
+    after[: len(case.glb)] = case.glb
+    trace = run_pass(machine, case.descriptor, after)
+    return {
+        "glb": case.glb,
+        "descriptor": np.array(case.descriptor.words, np.uint64),
+        "sums": trace.sums.reshape(-1, machine.cols),
+        "after": after[: len(case.glb)],
+        "places": case.places,
+        "filters": np.array([filters.start, filters.stop]),
+        "rows": np.array([rows.start, rows.stop]),
+    }
+
+
+def write_hex(path: Path, words: np.ndarray) -> None:
+    """One line per word, or per row of words."""
+    digits = 2 * words.itemsize
+    unsigned = words.view(f"uint{8 * words.itemsize}").reshape(len(words), -1)
+    path.write_text(
+        "".join(" ".join(f"{w:0{digits}x}" for w in row) + "\n" for row in unsigned.tolist())
+    )
+
+
+def write(bench: Bench, seed: int, folder: Path) -> int:
+    """Writes all files of a test into an empty folder; returns the number of passes."""
+    drawn = list(layers(bench, seed))
+    machine, passes = machine_of(bench), 0
+    for number, (_, layer) in enumerate(drawn):
+        for n, part in enumerate(layer.parts):
+            stem, data = f"layer{number}_pass{n}", pass_data(machine, *part)
+            np.savez_compressed(folder / f"{stem}.npz", **data)
+            for name in ("glb", "descriptor", "sums", "after"):
+                write_hex(folder / f"{stem}_{name}.hex", data[name])
+            passes += 1
+        result = {"sums": layer.sums, "ofmap": layer.ofmap}
+        np.savez_compressed(
+            folder / f"layer{number}_result.npz",
+            **{name: value for name, value in result.items() if value is not None},
+        )
+    lines = "\n".join(f"- layer {n}: {about}" for n, (about, _) in enumerate(drawn))
+    about = bench.about[0].upper() + bench.about[1:]
+    (folder / "README.md").write_text(
+        README.format(
+            test=bench.name,
+            seed=seed,
+            about=about,
+            layers=lines,
+            rows=machine.rows,
+            cols=machine.cols,
+        )
+    )
+    return passes
+
+
+def write_beside(bench: Bench, seed: int, folder: Path) -> int:
+    """`write` into somebody's folder, in place of the files of a test before; the README.md, which says that all are
+    there, goes first and comes last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked_folder(folder), tempfile.TemporaryDirectory(prefix=".golden-", dir=folder) as name:
+        passes = write(bench, seed, Path(name))
+        for path in sorted(folder.iterdir(), key=lambda path: path.name != "README.md"):
+            if OURS.fullmatch(path.name):
+                path.unlink()
+        for path in sorted(Path(name).iterdir(), key=lambda path: path.name == "README.md"):
+            path.rename(folder / path.name)
+    return passes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("test", metavar="TEST", nargs="?", help="all standard ones if none is given")
+    parser.add_argument("--seed", type=whole_number(0), default=1, help="what to draw the layers from (1)")
+    parser.add_argument("--out", metavar="DIR", type=file_name, help="build/golden/TEST by default")
+
+
+def run(options: argparse.Namespace) -> None:
+    if options.out and not options.test:
+        raise ValueError("--out needs a TEST: name one")
+    if options.out:
+        check_folder(options.out)
+    for bench in [find(name) for name in ([options.test] if options.test else DEFAULT_TESTS)]:
+        folder = options.out or BUILD / "golden" / bench.name
+        if options.out:
+            with writing(folder):
+                passes = write_beside(bench, options.seed, folder)
+        else:
+            with replacing(folder) as own:
+                passes = write(bench, options.seed, own)
+        print(f"{bench.name}: {passes} pass(es) in {folder}", flush=True)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the graph of a model, as it is and as machine and host run it.
+
+    eyrie graph MODEL [-o FILE.svg] [--config FILE]
+
+Without -o the picture is build/graph/MODEL.svg. docs/graph.md says what it shows.
+"""
+
+import argparse
+import os
+
+from eyrie.compiler.command_line import file_name
+from eyrie.compiler.files import check_file, whole_file
+from eyrie.compiler.frontend.file import read_model
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime import progress
+from eyrie.runtime.folders import BUILD
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument("-o", "--output", type=file_name, metavar="FILE.svg")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
+
+
+def run(options: argparse.Namespace) -> None:
+    read_model(options.model)
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    target = options.output
+    if target is None:
+        target = BUILD / "graph" / f"{options.model.stem}.svg"
+        target.parent.mkdir(parents=True, exist_ok=True)
+    check_file(target)
+    from eyrie.runtime.diagrams.networks import picture
+
+    with progress.task(f"compiling {options.model.name}") as task:
+        svg = picture(options.model, machine, task.say)
+    with whole_file(target) as file:
+        file.write(svg.encode())
+    if not options.quiet:
+        print(os.path.relpath(target))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the scan-chain IDs of the multicast networks, and the LN word, for a mapping.
+
+A convolution: --e --p --q --r --t, --kernel, --stride. Blocks of pixels (depthwise-separable
+layers): --block-rows output rows, --block-cols blocks in each or --images images side by side; with
+--pointwise no depthwise half.
+
+    eyrie ids --e 8 --p 4 --q 4 --r 1 --t 2
+    eyrie ids --block-rows 4 --block-cols 2 --stride 2
+
+A PE takes a beat if the row ID of its row and its own column ID equal the beat's tag; "-": a PE
+that takes no part. IDs are shifted in from the last PE to the first.
+"""
+
+import argparse
+
+from eyrie.compiler.command_line import whole_number
+from eyrie.compiler.target.scan_ids import IDLE, ScanIds, block_ids, convolution_ids
+from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
+from eyrie.model.descriptor import Descriptor
+
+CONVOLUTION = dict(e=None, p=1, q=WORD_CHANNELS, r=1, t=1, kernel=3)
+
+
+def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
+    """Raises ValueError where the mapping does not fit."""
+    machine = MachineConfig(rows=options.rows, cols=options.cols)
+    stride = options.stride or 1
+    if stride > 2:
+        raise ValueError(f"--stride {stride}: must be 1 or 2")
+    given = [name for name in CONVOLUTION if getattr(options, name) is not None]
+    if options.block_rows or options.block_cols or options.images:
+        if given:
+            raise ValueError(f"--{given[0]} belongs to a convolution, not to blocks; leave one out")
+        if options.pointwise and options.stride:
+            raise ValueError("--stride has no meaning with --pointwise; leave it out")
+        if options.block_cols and options.images:
+            raise ValueError("--images takes the place of --block-cols; leave one out")
+        blocks = options.block_rows or 1, options.block_cols or 1
+        ids = block_ids(machine, *blocks, None if options.pointwise else stride, options.images or 0)
+    else:
+        ids = _convolution(machine, options, stride)
+    Descriptor().set_ids(ids.rows, ids.columns)  # refuses IDs that the words do not hold
+    return machine, ids
+
+
+def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: int) -> ScanIds:
+    if options.e is None:
+        raise ValueError(
+            "no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols"
+        )
+    if options.pointwise:
+        raise ValueError("--pointwise goes with --block-rows and --block-cols")
+    m = {name: getattr(options, name) or default for name, default in CONVOLUTION.items()}
+    for what, demand, bound in (
+        ("--kernel", m["kernel"], SET_ROWS),
+        ("--q, channels of a PE", m["q"], WORD_CHANNELS),
+        ("--r, sets over channels", m["r"], machine.sets),
+        (
+            "--p times --kernel, filter words of a PE",
+            m["p"] * m["kernel"],
+            machine.filter_words,
+        ),
+    ):
+        if demand > bound:
+            raise ValueError(f"{what}: needs {demand}, has {bound}; reduce it")
+    return convolution_ids(machine, m["e"], m["r"], m["t"], m["kernel"], stride)
+
+
+def table(machine: MachineConfig, ids: ScanIds, network: str) -> str:
+    """Row IDs and column IDs of one network, row by row."""
+    heads = "".join(f"{f'c{col}':>4}" for col in range(machine.cols))
+    lines = [f"{network} network", f"        row ID |{heads}"]
+    for row, pes in enumerate(ids.columns):
+        cells = "".join(f"{'-' if pe == IDLE else pe[network]:>4}" for pe in pes)
+        lines.append(f"  row {row:<2} {ids.rows[row][network]:>5} |{cells}")
+    return "\n".join(lines)
+
+
+def ln_text(machine: MachineConfig, ids: ScanIds) -> str:
+    """The LN word and the stretches of rows that it joins."""
+    cuts = [row for row in range(machine.rows - 1) if not ids.ln >> row & 1]
+    firsts, lasts = [0, *(cut + 1 for cut in cuts)], [*cuts, machine.rows - 1]
+    chains = ", ".join(f"{first}-{last}" for first, last in zip(firsts, lasts))
+    return f"LN = 0b{ids.ln:0{machine.rows - 1}b} (bit i joins row i to row i + 1): rows {chains}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    for name, about in (
+        ("e", "output rows in flight"),
+        ("p", "filters of a PE"),
+        ("q", "channels of a PE"),
+        ("r", "PE sets over channels"),
+        ("t", "PE sets over filters"),
+        ("kernel", "filter rows"),
+        ("stride", "1 or 2"),
+        ("block-rows", "output rows of a block arrangement"),
+        ("block-cols", "blocks of pixels in a row"),
+        ("images", "images side by side"),
+    ):
+        parser.add_argument(f"--{name}", type=whole_number(1), metavar="N", help=about)
+    parser.add_argument("--pointwise", action="store_true", help="pixels come from the GLB")
+    for name, size in (("rows", DEFAULT.rows), ("cols", DEFAULT.cols)):
+        parser.add_argument(f"--{name}", type=whole_number(1), default=size, metavar="N", help="of the array")
+
+
+def run(options: argparse.Namespace) -> None:
+    machine, ids = ids_of(options)
+    tables = [table(machine, ids, network) for network in ("ifmap", "filter")]
+    print("\n\n".join([*tables, ln_text(machine, ids)]))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what the compiler knows of a network at a level as text, to be read, changed and compiled from there.
+
+    eyrie ir MODEL LEVEL -o FILE [--config FILE] [--objective OBJECTIVE] [--effort N] [--batch N] [--greedy]
+
+`eyrie compile FILE -o DIR` goes on from it. docs/ir.md says what the levels are and how the text is written.
+"""
+
+import argparse
+
+from eyrie.compiler.command import add_choices
+from eyrie.compiler.command_line import file_name
+from eyrie.compiler.files import write_all
+from eyrie.compiler.frontend.file import read_model
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import about
+from eyrie.runtime import progress
+
+LEVELS = ("import", "passes", "groups", "segments")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument("level", choices=LEVELS, metavar="LEVEL", help=", ".join(LEVELS))
+    parser.add_argument("-o", "--output", type=file_name, metavar="FILE", required=True)
+    parser.add_argument("--greedy", action="store_true",
+                        help="segments by the greedy choice: each group by itself, in tiles as large as fit")
+    add_choices(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    if options.greedy and (options.level != "segments" or options.batch > 1):
+        raise ValueError("--greedy is for level segments of one image: leave it out")
+    read_model(options.model)
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    from eyrie.compiler.levels import text_of
+    from eyrie.compiler.network import compile_greedily, compile_network
+
+    with progress.task(f"compiling {options.model.name}") as task, about(options.model):
+        asked = options.model, machine, options.objective, options.effort
+        work = (compile_greedily(*asked, options.level, task.say) if options.greedy else
+                compile_network(*asked, options.batch, options.level, task.say))
+        text = text_of(work, options.level)
+    write_all(options.output.parent, {options.output.name: text.encode()})
+    if not options.quiet:
+        print(options.output)

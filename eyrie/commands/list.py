@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists the simulation tests."""
+
+import argparse
+
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """It takes none."""
+
+
+def run(options: argparse.Namespace) -> None:
+    from eyrie.testing.catalogue import benches
+
+    for bench in benches().values():
+        print(f"{bench.name:12} {bench.about}")

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws machines over the table of legal sizes and beyond its edges; the legal ones have to work, the others not to be.
+
+    eyrie machines [--seed N] [--count N] [--budget MINUTES] [--jobs N] [--pes N]
+
+Both sides say of each machine whether it is legal: MachineConfig, and Verilator's elaboration of the whole machine. On
+a legal one a bench of all kinds of passes runs (pass6), with layers that suit it, compared with the model. A machine
+does not begin when the budget is used up. Leaves build/machines: summary.json (docs/summary.md), and the log of each
+legal machine in a folder with its number.
+"""
+
+import argparse
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from eyrie.compiler.command_line import minutes, whole_number
+
+BENCH = "pass6"
+MOST_PES = 240
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="what to draw them from (1)")
+    parser.add_argument("--count", type=whole_number(1), default=40, metavar="N", help="machines (40)")
+    parser.add_argument("--budget", type=minutes, default=60, metavar="MINUTES", help="after which none begins (60)")
+    parser.add_argument("--jobs", type=whole_number(1), default=2, metavar="N", help="machines at a time (2)")
+    parser.add_argument("--pes", type=whole_number(6), default=MOST_PES, metavar="N", help="PEs of a legal one (240)")
+
+
+def run(options: argparse.Namespace) -> int:
+    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.simulator.summary import write_summary
+    from eyrie.testing.machines import draw_machines
+
+    end = time.monotonic() + 60 * options.budget
+    drawn = draw_machines(options.seed, options.count, options.pes)
+    with replacing(BUILD / "machines") as folder, ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(partial(trial, folder, options.seed, end), range(len(drawn)), drawn))
+        summary = summarised(results, options.seed)
+        write_summary(folder / "summary.json", summary)
+    print(f"{summary['status']}: {summary['legal']} of {summary['machines']} machines are legal, on "
+          f"{summary['works']} of these all passes are right; {summary['refused']} refused, "
+          f"{len(summary['skipped'])} skipped")
+    return 0 if summary["status"] == "pass" else 1
+
+
+def trial(folder: Path, seed: int, end: float, number: int, sizes: dict[str, int]) -> dict:
+    """What both sides say of a machine, and how the bench ends on a legal one; prints a line."""
+    found: dict = {"number": number, "machine": sizes}
+    if time.monotonic() > end:
+        found["verdict"] = "skipped"
+    else:
+        found |= judged(folder, seed, number, sizes)
+    said = " ".join(f"{name}={value}" for name, value in sizes.items())
+    print(f"{number:3} {found['verdict']:8} {said}{': ' * ('reason' in found)}{found.get('reason', '')}", flush=True)
+    return found
+
+
+def judged(folder: Path, seed: int, number: int, sizes: dict[str, int]) -> dict:
+    """verdict: "works", "refused", or "wrong", with the reason."""
+    from eyrie.model.config import MachineConfig
+    from eyrie.runtime.simulator.simulate import simulate_in
+    from eyrie.testing.catalogue import find
+    from eyrie.testing.machines import disagreement, model_refusal
+
+    if wrong := disagreement(sizes, "eyrie"):
+        return {"verdict": "wrong", "reason": wrong}
+    if reason := model_refusal(sizes):
+        return {"verdict": "refused", "reason": reason}
+    own = folder / str(number)
+    own.mkdir()
+    try:
+        result = simulate_in(own, find(BENCH).on(MachineConfig(**sizes)), seed)
+    except ValueError as error:  # of a build
+        return {"verdict": "wrong", "reason": str(error)}
+    counts = {name: result[name] for name in ("cycles", "comparisons", "mismatches", "seconds")}
+    if result["status"] != "pass":
+        return {"verdict": "wrong", "reason": result["reason"], **counts}
+    return {"verdict": "works", **counts}
+
+
+def summarised(results: list[dict], seed: int) -> dict:
+    """The entries of summary.json."""
+    numbers = {verdict: [found["number"] for found in results if found["verdict"] == verdict]
+               for verdict in ("works", "refused", "wrong", "skipped")}
+    ran = [found for found in results if found["verdict"] == "works"]
+    status = "pass" if ran and not numbers["wrong"] else "fail"
+    return {
+        "test": "machines", "status": status, "seed": seed, "machines": len(results),
+        "legal": len([found for found in results if found["verdict"] == "works" or "comparisons" in found]),
+        "works": len(ran), "refused": len(numbers["refused"]), "wrong": numbers["wrong"], "skipped": numbers["skipped"],
+        "cycles": sum(found["cycles"] for found in ran), "comparisons": sum(found["comparisons"] for found in ran),
+        "values": {name: sorted({found["machine"][name] for found in ran}) for name in results[0]["machine"]},
+        "results": results,
+    }

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a network on the simulated RTL and says where its cycles go.
+
+    eyrie profile NET [--input X.npy] [--seed N]
+
+NET: a model, or what `eyrie compile` wrote; X: as `eyrie run` takes it, random values by default. Prints
+cycles, bytes and what each unit did, layer by layer, and leaves build/profile: summary.json and report.html;
+of a network in parts for machine and host, all of this of each machine part. Of a model, and of a network in
+parts, the outputs are compared with the golden model's; the exit code is 1 unless they agree.
+"""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.folder import DESCRIPTION
+from eyrie.compiler.frontend.file import REMEDY
+from eyrie.compiler.options import MOST_IMAGES
+from eyrie.model.reading import check_readable
+
+if TYPE_CHECKING:
+    from eyrie.compiler.ir.failure import Failure
+    from eyrie.model.config import MachineConfig
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("network", metavar="NET", type=file_name)
+    parser.add_argument("--input", type=file_name, metavar="X.npy")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1,
+                        help="of the start values and of a random input (1)")
+    parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters, for a model")
+    parser.add_argument("--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N",
+                        help="images of a run, for a model")
+
+
+def run(options: argparse.Namespace) -> int:
+    is_compiled = options.network.is_dir()
+    if not is_compiled:
+        check_readable(options.network, f"{REMEDY} or a compiled network")
+    elif options.config or options.batch > 1:
+        raise ValueError("--config and --batch are for a model: a compiled network has its own; leave them out")
+    import numpy as np
+
+    from eyrie.compiler.command import why_in_parts
+    from eyrie.compiler.frontend.file import load
+    from eyrie.compiler.ir.image import Image
+    from eyrie.model.config import DEFAULT, MachineConfig
+    from eyrie.runtime.board.runs import reported
+    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.networks import read_inputs
+    from eyrie.runtime.programs import compiled
+    from eyrie.runtime.results import report_line
+    from eyrie.runtime.session import golden_outputs, read_session_inputs
+
+    program = options.network
+    if is_compiled and (program / DESCRIPTION).exists():
+        return _profile_parts(options)
+    if not is_compiled:
+        machine = MachineConfig.load(options.config) if options.config else DEFAULT
+        graph = load(options.network)
+        given = read_session_inputs(options.input, graph) if options.input else []
+        try:
+            program = compiled(options.network, machine, options.batch)
+        except ValueError as error:
+            return _profile_parts(options, machine, why_in_parts(error, options.network, options.batch))
+    image = Image.load(program)
+    shapes = {name: place["shape"] for name, place in image.map["inputs"].items()}
+    if options.input and is_compiled:
+        inputs = read_inputs(options.input, shapes)
+    elif options.input:
+        by_name = {tensor.name: values for tensor, values in zip(graph.inputs, given)}
+        inputs = [by_name[name].reshape(-1, *shape) for name, shape in shapes.items()]
+    else:
+        rng = np.random.default_rng(options.seed)
+        inputs = [rng.integers(-128, 128, (image.images, *shape)).astype(np.int8) for shape in shapes.values()]
+    golden = None
+    if not is_compiled:
+        made = golden_outputs(graph, dict(zip(shapes, inputs)))
+        golden = [values.reshape(len(values), *place["shape"])
+                  for values, place in zip(made, image.map["outputs"].values(), strict=True)]
+    target = BUILD / "profile"
+    with replacing(target) as folder:
+        _, summary = reported(folder, "profile", options.network.stem, program, inputs, options.seed, golden)
+    _print(summary)
+    print(report_line(target))
+    return _verdict(summary)
+
+
+def _profile_parts(options: argparse.Namespace, machine: "MachineConfig | None" = None,
+                   failure: "Failure | None" = None) -> int:
+    """Of a network in parts; machine: that a model is compiled for, None for a folder; failure: why not as a whole."""
+    from eyrie.compiler.parts import compile_parts
+    from eyrie.runtime import progress
+    from eyrie.runtime.board.runs import parts_reported
+    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.results import report_line
+    from eyrie.runtime.session import Session, drawn_inputs, read_session_inputs
+
+    with replacing(BUILD / "profile") as folder:
+        network = options.network
+        if machine:
+            with progress.task(f"compiling {network.name}") as task:
+                compiled = compile_parts(network, machine, on_stage=task.say, failure=failure)
+            compiled.save(network := folder / "network")
+        session = Session.load(network)
+        inputs = (read_session_inputs(options.input, session.graph) if options.input
+                  else drawn_inputs(session.graph, 1, options.seed))
+        _, summary, pages = parts_reported(folder, "profile", options.network.stem, session, inputs, options.seed,
+                                           session.golden(inputs))
+    for part in summary["parts"]:
+        _print(part)
+        print()
+    print(f"cycles {summary['cycles']:,}, {100 * summary['host_share']:.3f} % of all operations on the host")
+    for page in pages:
+        print(report_line(BUILD / "profile" / page))
+    return _verdict(summary)
+
+
+def _print(summary: dict) -> None:
+    from eyrie.runtime import figures
+
+    print(f"{figures.layer_table(summary)}\n\n{figures.unit_table(summary)}\n\n{figures.ratios(summary)}")
+
+
+def _verdict(summary: dict) -> int:
+    """The exit code; says what the comparison found."""
+    if "match" in summary:
+        print("match" if summary["match"] else "MISMATCH between chip and golden model")
+    return 0 if summary["status"] == "pass" else 1

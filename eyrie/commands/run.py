@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a compiled network on the simulated RTL, or on the command-level model.
+
+    eyrie run DIR --input X.npy --output Y.npy [--golden] [--seed N]
+
+DIR: what `eyrie compile MODEL -o DIR` wrote. X: int8 [N, H, W, C] or one image [H, W, C]; Y: the raw int8 output of
+each image. Of a network in parts for machine and host both have type and shape of the model's ends. Several inputs or
+outputs are an .npz file with arr_0, arr_1, ... in the model's order. A run on the RTL also leaves build/run:
+summary.json and report.html; of a network in parts a page of each of its machine parts.
+"""
+
+import argparse
+
+from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.compiler.files import check_file
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", metavar="DIR", type=file_name)
+    parser.add_argument("--input", type=file_name, required=True, metavar="X.npy")
+    parser.add_argument("--output", required=True, metavar="Y.npy", type=file_name)
+    parser.add_argument("--golden", action="store_true", help="on the command-level model instead")
+    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the start values (1)")
+
+
+def run(options: argparse.Namespace) -> None:
+    check_file(options.output)
+    from eyrie.compiler.folder import DESCRIPTION
+    from eyrie.compiler.ir.image import Image
+    from eyrie.model.machine import MachineError
+    from eyrie.model.messages import array
+    from eyrie.runtime.board.runs import reported
+    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.networks import named_on_model, read_inputs, write_arrays
+    from eyrie.runtime.results import report_line
+
+    if (options.directory / DESCRIPTION).exists():
+        return run_parts(options)
+    image = Image.load(options.directory)
+    inputs = read_inputs(options.input, {name: place["shape"] for name, place in image.map["inputs"].items()})
+    if options.golden:
+        try:
+            outputs = list(named_on_model(image, dict(zip(image.map["inputs"], inputs))).values())
+        except MachineError as error:
+            raise ValueError(f"{options.directory}: {error}: compile the network again") from error
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # of commands that make no sense
+            raise ValueError(f"{options.directory}: a damaged program: compile the network again") from error
+    else:
+        target = BUILD / "run"
+        with replacing(target) as folder:
+            title = options.directory.resolve().name
+            done, summary = reported(folder, "run", title, options.directory, inputs, options.seed)
+            outputs = list(done.named.values())
+    write_arrays(options.output, outputs)
+    if not options.golden:
+        print(f"{options.output}: {', '.join(map(array, outputs))}, {summary['cycles']:,} cycles a run\n"
+              f"{report_line(target)}")
+
+
+def run_parts(options: argparse.Namespace) -> None:
+    """A network in parts for machine and host."""
+    from eyrie.model.messages import array
+    from eyrie.runtime.board.runs import parts_reported
+    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.networks import write_arrays
+    from eyrie.runtime.results import report_line
+    from eyrie.runtime.session import Session, read_session_inputs
+
+    session, cycles, pages = Session.load(options.directory), "", []
+    inputs = read_session_inputs(options.input, session.graph)
+    if options.golden:
+        done = session.run(inputs)
+    else:
+        with replacing(BUILD / "run") as folder:
+            title = options.directory.resolve().name
+            done, summary, pages = parts_reported(folder, "run", title, session, inputs, options.seed)
+            cycles = f"{summary['cycles']:,} cycles a run, "
+    outputs = [output[:, 0] if output.shape[1:2] == (1,) else output for output in done.outputs]
+    write_arrays(options.output, outputs)
+    print(f"{options.output}: {', '.join(map(array, outputs))}, {cycles}{len(done.machine)} machine parts, "
+          f"{100 * done.host_share:.3f} % of all operations on the host")
+    for page in pages:
+        print(report_line(BUILD / "run" / page))

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles and runs the shipped network on machines of many sizes: more memory or wider ports must cost no cycles.
+
+    eyrie sizes [--machines A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
+
+First all are compiled, predicted and run on the command-level model, then, unless told not to, on the RTL, with the
+demo photo; logits are compared with tflite-micro's. None begins when the budget is used up; what was right before is
+not run again while nothing that it depends on has changed. Prints a table and leaves build/sizes: summary.json
+(docs/summary.md), and the logs. The exit code is 1 if one is wrong, refused or failed, or costs more cycles than a
+smaller one.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from eyrie.model.messages import unknown
+from eyrie.measure import campaign
+from eyrie.measure.trials import Trial, head, row, summarised
+
+ARRAYS = ((3, 4), (6, 4), (6, 8), (6, 16), (9, 8), (12, 8), (12, 14))  # rows, columns
+GLB_KIB = (32, 64, 128, 256, 512)
+# By name, the parameters that differ from the default machine's.
+MACHINES: dict[str, dict[str, int]] = {
+    **{f"{rows}x{cols}": {"rows": rows, "cols": cols} for rows, cols in ARRAYS},
+    **{f"glb{kib}": {"glb_bank_words": 16 * kib} for kib in GLB_KIB if kib != 64},
+    **{f"bus{bus}_lanes{lanes}": {"bus_words": bus, "filter_lanes": lanes} for bus, lanes in ((1, 2), (2, 1), (2, 2))},
+}
+GLBS = ["6x8" if kib == 64 else f"glb{kib}" for kib in GLB_KIB]
+# Of each pair the second has more of one thing, and nothing less.
+PAIRS = (*zip(GLBS, GLBS[1:]), ("6x8", "bus1_lanes2"), ("6x8", "bus2_lanes1"), ("bus1_lanes2", "bus2_lanes2"),
+         ("bus2_lanes1", "bus2_lanes2"))
+MEASURED_RISE = 0.003  # that the prediction does not see
+COLUMNS = (
+    ("multipliers", 11, "multipliers", "{:,}"), ("cycles", 9, "cycles", "{:,}"),
+    ("predicted", 9, "predicted_cycles", "{:,}"), ("error", 7, "prediction_error", "{:+.2%}"),
+    ("roofline", 9, "roofline_cycles", "{:,}"), ("cycles/", 7, "cycles_over_roofline", "{:.3f}"),
+    ("DRAM bytes", 10, "dram_bytes", "{:,}"), ("DRAM/", 6, "dram_over_compulsory", "{:.3f}"),
+    ("compiled", 9, "compile_cpu_s", "{:.1f} s"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--machines", default="", metavar="A,B", help=f"of {', '.join(MACHINES)} (all)")
+    campaign.add_arguments(parser)
+
+
+def chosen(text: str) -> list[str]:
+    """Machines by their names, separated by commas; all where there is none. Raises ValueError, in one line."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in MACHINES:
+            raise ValueError(unknown("machine", name, MACHINES))
+    return [name for name in MACHINES if not names or name in names]
+
+
+def run(options: argparse.Namespace) -> int:
+    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.simulator.summary import write_summary
+
+    names, began = chosen(options.machines), time.monotonic()
+    width = max(map(len, names))
+    print(head("machine", width, COLUMNS))
+    with replacing(BUILD / "sizes") as folder:
+        running = campaign.Campaign(folder, began + 60 * options.budget, options.jobs)
+        entries: dict[str, dict] = {}
+        for rtl_macs in (0, 1 << 62)[: 1 + options.rtl]:
+            trials = [trial(folder, name, rtl_macs) for name in names]
+            found = running.run(
+                trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True))
+            entries |= {each.name: campaign.with_ratios(entry) for each, entry in zip(trials, found) if entry}
+        left = [each.name for each, entry in zip(trials, found) if not entry]
+        summary = summarised("sizes", list(entries.values()), time.monotonic() - began)
+        summary |= {"left": left, "pairs": compared(entries)}
+        if (any(entry["status"] != "ok" for entry in entries.values())
+                or any(not pair["met"] for pair in summary["pairs"])):
+            summary["status"] = "fail"
+        write_summary(folder / "summary.json", summary)
+    print(*map(pair_line, summary["pairs"]), sep="\n")
+    if left:
+        print(campaign.left_line(left))
+    print(f"{summary['status']}: {len(entries)} of {len(names)} machines")
+    return 0 if summary["status"] == "pass" else 1
+
+
+def trial(folder: Path, name: str, rtl_macs: int) -> Trial:
+    """Of a machine; its parameters and the photo are written into the folder."""
+    import numpy as np
+
+    from eyrie.runtime.shipped import MODEL
+    from eyrie.testing.demo_net import demo_input
+
+    config, photo = folder / f"{name}.json", folder / "photo.npy"
+    config.write_text(json.dumps(MACHINES[name]))
+    np.save(photo, demo_input()[None])
+    return Trial(name, MODEL, config, rtl_macs, input=photo)
+
+
+def compared(entries: dict[str, dict]) -> list[dict]:
+    """Of each pair whose machines were tried: names, and what the larger one's cycles come to, less those of the
+    smaller one and divided by them, predicted and measured (None unless both were)."""
+    found = []
+    for smaller, larger in PAIRS:
+        one, other = entries.get(smaller), entries.get(larger)
+        if one and other and one["predicted_cycles"] and other["predicted_cycles"]:
+            predicted = other["predicted_cycles"] / one["predicted_cycles"] - 1
+            measured = other["cycles"] / one["cycles"] - 1 if one["on_rtl"] and other["on_rtl"] else None
+            met = predicted <= 0 and (measured is None or measured <= MEASURED_RISE)
+            found.append({"smaller": smaller, "larger": larger, "predicted": round(predicted, 5),
+                          "measured": None if measured is None else round(measured, 5), "met": met})
+    return found
+
+
+def pair_line(pair: dict) -> str:
+    measured = "" if pair["measured"] is None else f", measured {pair['measured']:+.2%} (at most {MEASURED_RISE:.1%})"
+    return (f"{'met' if pair['met'] else 'MISSED':6} from {pair['smaller']} to {pair['larger']}: cycles predicted "
+            f"{pair['predicted']:+.3%} (at most 0){measured}")

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the literature prints, number by number, beside what this project finds.
+
+    eyrie study [--texts A,B] [--page FILE]
+
+Prints what differs, and leaves build/study/summary.json (docs/summary.md) and the page, docs/study.md unless told
+otherwise; of some texts only the summary.
+"""
+
+import argparse
+import time
+from importlib import import_module
+from pathlib import Path
+
+from eyrie.compiler.command_line import file_name
+from eyrie.model.messages import unknown
+from eyrie.runtime.folders import BUILD, ROOT
+
+TEXTS = ("fusion", "tiling", "movement", "library", "baseline", "buffers")  # modules of eyrie/measure/studies
+PAGE = ROOT / "docs" / "study.md"
+HEAD = """# The literature's numbers
+
+`make study` made this page: number by number what the texts print that this project implements, and what it finds.
+"-" stands where a text has no number, or none can be had here; then the last column says why.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--texts", default="", metavar="A,B", help=f"of {', '.join(TEXTS)} (all)")
+    parser.add_argument("--page", type=file_name, metavar="FILE", help="where the page goes (docs/study.md)")
+
+
+def chosen(text: str) -> list[str]:
+    """Names of texts, separated by commas; all where there is none. Raises ValueError, in one line."""
+    names = [name.strip() for name in text.split(",") if name.strip()] or list(TEXTS)
+    for name in names:
+        if name not in TEXTS:
+            raise ValueError(unknown("text", name, TEXTS))
+    return names
+
+
+def run(options: argparse.Namespace) -> int:
+    from eyrie.runtime import progress
+    from eyrie.runtime.folders import replacing
+    from eyrie.runtime.simulator.summary import write_summary
+
+    names, began, sections = chosen(options.texts), time.monotonic(), {}
+    with replacing(BUILD / "study") as folder:
+        with progress.task("studying") as task:
+            for done, name in enumerate(names):
+                task.at(done, len(names), name)
+                sections[name] = import_module(f"eyrie.measure.studies.{name}").section(folder)
+        entries = {name: section.entries() for name, section in sections.items()}
+        verdicts = [entry["agrees"] for found in entries.values() for entry in found]
+        write_summary(folder / "summary.json", {
+            "test": "study", "status": "pass", "seconds": round(time.monotonic() - began, 2),
+            "agree": verdicts.count(True), "differ": verdicts.count(False), "texts": entries})
+    for section in sections.values():
+        for row in section.rows:
+            if row.agrees is False:
+                print(f"{section.name}: {row.what}: {row.printed} printed, {row.ours} here: {row.note}")
+    print(f"{verdicts.count(True)} numbers agree with those printed, {verdicts.count(False)} do not, of "
+          f"{len(verdicts)} in all")
+    page = Path(options.page) if options.page else PAGE if len(names) == len(TEXTS) else None
+    if page:
+        page.write_text("\n".join([HEAD, *(section.markdown() for section in sections.values())]).rstrip() + "\n")
+        print(page)
+    return 0

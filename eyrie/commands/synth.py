@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints synthesis figures of the RTL by block, and writes build/synth (docs/synthesis.md; keys: docs/summary.md).
+
+    eyrie synth [--blocks A,B] [--liberty FILE] [--memory A,B] [--unplaced]
+
+Memories of rtl/tech are black boxes whose bits are counted; --memory names further modules to be taken so. Without a
+cell library (Liberty format) areas are estimated from yosys's own gates. Blocks that fit are placed and routed in an
+ECP5 for a clock rate; --unplaced leaves that out, which is most of the time.
+"""
+
+import argparse
+from pathlib import Path
+
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--blocks", default="", metavar="A,B", help="only these (all)")
+    parser.add_argument("--liberty", type=Path, metavar="FILE", help="cell library to map to")
+    parser.add_argument("--memory", default="", metavar="A,B", help="modules that count as memories, too")
+    parser.add_argument("--unplaced", action="store_true", help="no clock rates in an ECP5")
+
+
+def run(options: argparse.Namespace) -> int:
+    from eyrie.runtime.synthesis.run import synthesise
+
+    memories = tuple(name.strip() for name in options.memory.split(",") if name.strip())
+    print(synthesise(options.blocks, options.liberty, memories, not options.unplaced))
+    return 0

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of operators for the C library (runtime/c/eyrie.h): as text for a program that waits for one, and as C."""
+
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from eyrie.operators.requests import Request, read_request
+
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.network_header import network_text, patch_numbers
+from eyrie.runtime.programs import compiled_graph
+
+ROW_BYTES = 24  # of an image, in a line of C
+HEAD = """/* SPDX-License-Identifier: Apache-2.0
+ * Written by eyrie operators --c: programs of operators, for runtime/c/eyrie.h.
+ */
+#include "eyrie.h"
+"""
+
+
+def program_of(path: Path) -> tuple[Request, Path]:
+    """A request, and the folder of its program. Raises ValueError, in one line, where it does not compile."""
+    request = read_request(path)
+    return request, compiled_graph(request.graph, request.name, request.machine)
+
+
+def answer(folder: Path) -> str:
+    """What runtime/board/operator_programs.c reads: the image's file, and the numbers of struct eyrie_network."""
+    image = Image.load(folder)
+    contents, ends = image.map, [[*image.map[end].items()] for end in ("inputs", "outputs")]
+    program = contents["program"]
+    lines = [folder.absolute() / "image.bin",
+             _words(contents["bytes"], zlib.crc32(image.dram.tobytes()), program["address"], program["bytes"],
+                    image.images),
+             _words(*image.machine.parameters.values()), _words(*map(len, ends))]
+    return "\n".join(map(str, [*lines, *(_map(*entry) for end in ends for entry in end)]))
+
+
+def _map(name: str, place: dict) -> str:
+    layout = FeatureMap(**place["layout"])
+    return _words(name, place["address"], *place["shape"], layout.groups, layout.pitch, int(layout.packed),
+                  f"{place['scale']:.9e}", place["zero_point"], *patch_numbers(place))
+
+
+def _words(*values: object) -> str:
+    return " ".join(map(str, values))
+
+
+def source_text(programs: Iterable[tuple[Request, Path]]) -> str:
+    """C that defines eyrie_linked_programs: a table of them, each once."""
+    by_key = {request.key: Image.load(folder) for request, folder in programs}
+    parts = [HEAD]
+    for number, image in enumerate(by_key.values()):
+        contents = image.dram.tobytes()
+        rows = ",\n".join("    " + ", ".join(map(str, contents[n : n + ROW_BYTES]))
+                          for n in range(0, len(contents), ROW_BYTES))
+        parts += [f"static const uint8_t image{number}[] = {{\n{rows}}};\n",
+                  network_text(image.map, contents, f"network{number}")]
+    table = ",\n".join(f'    {{"{key}",\n     &network{number}, image{number}}}' for number, key in enumerate(by_key))
+    parts.append(f"""static const struct eyrie_program table[] = {{
+{table}}};
+
+const struct eyrie_programs *eyrie_linked_programs(void) {{
+  static const struct eyrie_programs programs = {{table, {len(by_key)}, NULL, NULL}};
+  return &programs;
+}}
+""")
+    return "\n".join(parts)

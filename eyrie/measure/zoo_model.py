@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One model of a zoo: compiles it, runs it, compares it with the reference; leaves FOLDER/result.json.
+
+    python -m eyrie.measure.zoo_model [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--seed N] [--input FILE] MODEL FOLDER
+
+Whatever goes wrong is in the result; what went on, with tracebacks, is on the standard streams.
+"""
+
+import argparse
+import json
+import resource
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.c.sources import sources_of
+from eyrie.compiler.command_line import whole_number
+from eyrie.compiler.frontend.file import format_of, load
+from eyrie.compiler.ir.failure import Unsupported
+from eyrie.compiler.ir.graph import Graph, Malformed
+from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.parts import Compiled, compile_parts
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import array, one_line
+from eyrie.model.operators.reference import Reference
+from eyrie.runtime.board.runs import RtlBackEnd
+from eyrie.runtime.portable_c.executable import CHECKED, build
+from eyrie.runtime.session import Session, drawn_inputs, on_command_level, read_session_inputs
+from eyrie.runtime.signals import clean_up_first
+from eyrie.measure.trials import Entry
+from eyrie.testing.references import Refused, run_apart
+
+GOLDEN, TFLITE = "the golden model", "eyrie.compiler.frontend.tflite"
+
+
+def main(arguments: list[str]) -> None:
+    clean_up_first()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rtl-macs", type=whole_number(0), default=0)
+    parser.add_argument("--c", action="store_true")
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--inputs", type=whole_number(1), default=1)
+    parser.add_argument("--seed", type=whole_number(0), default=1)
+    parser.add_argument("--input", type=Path)
+    options = parser.parse_args(arguments)
+    entry = Entry(options.model.name)
+    try:
+        judge(entry, options)
+    except Exception as error:
+        traceback.print_exc()
+        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        entry.status, entry.reason = "failed", one_line(said.strip())
+    (options.folder / "result.json").write_text(json.dumps(entry.as_dict()))
+
+
+def judge(entry: Entry, options: argparse.Namespace) -> None:
+    """Fills an entry. Raises whatever goes wrong beside a refusal and wrong outputs."""
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    began, cpu_began = time.monotonic(), time.process_time()
+    try:
+        compiled = compile_parts(options.model, machine)
+    except Malformed:  # a stage of the compiler made it: the importer says it otherwise
+        raise
+    except ValueError as error:
+        entry.status, entry.reason = "refused", one_line(str(error).removeprefix(f"{options.model}: "))
+        return
+    _note(entry, compiled, machine)
+    entry.compile_s = round(time.monotonic() - began, 3)
+    entry.compile_cpu_s = round(time.process_time() - cpu_began, 3)
+    entry.compile_peak_bytes = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(compiled)
+    compiled.save(options.folder / "program")
+    session = Session.load(options.folder / "program")
+    inputs = (read_session_inputs(options.input, session.graph) if options.input
+              else drawn_inputs(session.graph, options.inputs, options.seed))
+    found = {GOLDEN: session.golden(inputs),
+             "the command-level model": session.run(inputs, on_command_level).outputs}
+    if entry.macs <= options.rtl_macs:
+        done = session.run(inputs, RtlBackEnd())
+        found["the RTL"], entry.on_rtl = done.outputs, bool(done.machine)
+        counters = [part.runs[0]["counters"] for part in done.machine]
+        entry.cycles = sum(of["CYCLES"] for of in counters)
+        entry.dram_bytes = sum(of["DRAM_READ_BYTES"] + of["DRAM_WRITE_BYTES"] for of in counters)
+    if options.c:
+        try:
+            sources = sources_of(load(options.model), "network")
+        except Unsupported as refusal:
+            entry.status, entry.reason = "refused", one_line(f"as C: {refusal}")
+            return
+        found["the portable C"] = build([sources], options.folder / "c", (*CHECKED, "-O2")).run(inputs)
+        entry.c_arena_bytes = sources.arena_bytes
+    if format_of(options.model, options.model.read_bytes()).module == TFLITE:
+        _compare(entry, options.model.read_bytes(), session.graph, inputs, found)
+    else:
+        _compare_with_golden(entry, found)
+
+
+def _note(entry: Entry, compiled: Compiled, machine: MachineConfig) -> None:
+    parts = compiled.performances
+    entry.macs, entry.multipliers = sum(part.macs for part in parts), machine.total_multipliers
+    entry.cycles = entry.predicted_cycles = sum(part.cycles for part in parts)
+    entry.roofline_cycles = sum(part.roofline_cycles for part in parts)
+    entry.dram_bytes = sum(part.dram_bytes for part in parts)
+    entry.compulsory_dram_bytes = sum(part.compulsory_dram_bytes for part in parts)
+    entry.host_share = round(compiled.partition.host_share, 6)
+
+
+def references(graph: Graph) -> tuple[Reference, ...]:
+    """Those that run what the golden model follows, the first that takes a network being the one to compare with."""
+    tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
+    unsigned = any(isinstance(tensor, Quantized) and tensor.unsigned for tensor in tensors)
+    rescaled = any(node.operator.name == "RELU6" and node.inputs[0].quantization != node.outputs[0].quantization
+                   for node in graph.nodes)
+    return (Reference.LITERT,) if unsigned or rescaled else (Reference.MICRO, Reference.LITERT)
+
+
+def _compare(entry: Entry, model: bytes, graph: Graph, inputs: list[np.ndarray],
+             found: dict[str, list[np.ndarray]]) -> None:
+    """found: outputs, [N, ...] each, by what computed them."""
+    runs, said = [*zip(*inputs)], []
+    for reference in references(graph):
+        try:
+            expected = [np.stack(values) for values in zip(*run_apart(reference, model, runs), strict=True)]
+        except Refused as refusal:
+            said.append(f"{reference}: {refusal}")
+            continue
+        entry.status, entry.reference, entry.reason = "ok", str(reference), ""
+        for where, outputs in found.items():
+            for number, (got, wanted) in enumerate(zip(outputs, expected, strict=True)):
+                _compare_output(entry, f"output {number} on {where}", got, wanted)
+        return
+    entry.status, entry.reason = "unchecked", one_line(f"no reference runs it: {'; '.join(said)}")
+
+
+def _compare_with_golden(entry: Entry, found: dict[str, list[np.ndarray]]) -> None:
+    """Of a format whose operators are defined in real numbers: nothing else says which int8 they are."""
+    entry.status, entry.reference = "ok", GOLDEN
+    expected = found.pop(GOLDEN)
+    for where, outputs in found.items():
+        for number, (got, wanted) in enumerate(zip(outputs, expected, strict=True)):
+            _compare_output(entry, f"output {number} on {where}", got, wanted)
+
+
+def _compare_output(entry: Entry, where: str, got: np.ndarray, wanted: np.ndarray) -> None:
+    if (got.dtype, got.size) != (wanted.dtype, wanted.size):
+        raise ValueError(f"{where} is {array(got)}, {entry.reference} has {array(wanted)}")
+    wrong = np.flatnonzero(got.reshape(-1) != wanted.reshape(-1))
+    entry.outputs += wanted.size
+    entry.differences += len(wrong)
+    if len(wrong) and entry.status == "ok":
+        entry.status = "wrong"
+        entry.reason = (f"{where}: {len(wrong)} of {wanted.size} values differ, the first is {got.flat[wrong[0]]}, "
+                        f"{wanted.flat[wrong[0]]} by {entry.reference}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

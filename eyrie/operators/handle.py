@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine in use: memory, streams, operators."""
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.operators import graphs
+from eyrie.operators.descriptors import (
+    ActivationDescriptor,
+    ConvolutionDescriptor,
+    FilterDescriptor,
+    FilterSetting,
+    PoolingDescriptor,
+    TensorDescriptor,
+    TensorSetting,
+)
+from eyrie.operators.launch import Launcher, packed, unpacked
+from eyrie.operators.memory import Memory
+from eyrie.operators.status import OperatorError, Status
+from eyrie.operators.stream import Ran, Stream
+from eyrie.model.messages import array, times
+from eyrie.runtime.board.driver import Board
+from eyrie.runtime.machines import Machine, machine_of
+
+Source = tuple[TensorDescriptor, int]  # with the offset of its allocation
+MEMORY_BYTES = 64 << 20
+MOST_BYTES = (1 << 32) - 64  # that a window has
+
+
+class Handle:
+    """A machine of its own, on a simulated board, until it is destroyed.
+
+    Operators are given to a stream (the handle's own, if none is named) and run while the caller goes on; what copies,
+    frees or synchronises waits for them. Offsets stand for pointers. Every method raises OperatorError, whose status
+    says what is wrong; what only shows when an operator runs is raised by what waits for its stream.
+    """
+
+    def __init__(self, machine: Machine = None,
+                 memory_bytes: int = MEMORY_BYTES, seed: int = 1) -> None:
+        """memory_bytes: of DRAM, for tensors, filters and programs; seed: of the start values. Raises ValueError for
+        sizes that are not legal, BuildError."""
+        if type(memory_bytes) is not int or not 0 < memory_bytes <= MOST_BYTES:
+            raise OperatorError(Status.BAD_ARGUMENT,
+                                f"memory_bytes = {memory_bytes}: must be an integer of 1 to {MOST_BYTES}")
+        self._lock = threading.Lock()
+        self._board: Board | None = Board(machine_of(machine), memory_bytes, seed)
+        self._memory = Memory(self._board.window)
+        self._launcher = Launcher(self._board, self._memory)
+        self._streams = [Stream()]
+
+    def destroy(self) -> None:
+        """Waits for what goes on, whatever comes of it. A second time does nothing."""
+        if self._board is None:
+            return
+        for stream in self._streams:
+            try:
+                stream.synchronize()
+            except OperatorError:
+                pass
+            stream.close()
+        self._board.close()
+        self._board = None
+
+    def __enter__(self) -> "Handle":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.destroy()
+
+    # ---- Memory ----
+
+    def malloc(self, size: int) -> int:
+        """The offset of so many bytes of DRAM, whose values are anything."""
+        self._open()
+        if type(size) is not int or size < 1:
+            raise OperatorError(Status.BAD_ARGUMENT, f"{size} bytes: must be an integer of at least 1")
+        with self._lock:
+            return self._launcher.room(size)
+
+    def free(self, offset: int) -> None:
+        self.synchronize()
+        with self._lock:
+            self._memory.give(offset)
+
+    def copy_to(self, offset: int, values: np.ndarray, descriptor: TensorDescriptor | FilterDescriptor | None = None
+                ) -> None:
+        """int8 values of the descriptor's shape, or without one a bias: int32 [m]."""
+        self.synchronize()
+        values, setting = np.ascontiguousarray(values), descriptor and descriptor.get()
+        if setting and (values.dtype != np.int8 or values.shape != setting.shape):
+            raise OperatorError(Status.BAD_ARGUMENT,
+                                f"values are {array(values)}, the descriptor says int8 {times(setting.shape)}")
+        if not setting and (values.dtype != np.int32 or values.ndim != 1):
+            raise OperatorError(Status.BAD_ARGUMENT, f"values are {array(values)}, a bias is int32 numbers: "
+                                "give a descriptor with what is none")
+        contents = packed(values, setting) if isinstance(setting, TensorSetting) else values
+        contents = contents.reshape(-1).view(np.uint8)
+        self._memory.check(offset, contents.size, "copy_to")
+        self._board.memory[offset:][: contents.size] = contents
+
+    def copy_from(self, offset: int, descriptor: TensorDescriptor | FilterDescriptor) -> np.ndarray:
+        """int8 of the descriptor's shape."""
+        self.synchronize()
+        setting = descriptor.get()
+        self._memory.check(offset, setting.bytes, "copy_from")
+        contents = self._board.memory[offset:][: setting.bytes].copy()
+        return unpacked(contents, setting) if isinstance(setting, TensorSetting) else (
+            contents.view(np.int8).reshape(setting.shape))
+
+    # ---- Streams ----
+
+    def create_stream(self) -> Stream:
+        self._open()
+        self._streams.append(Stream())
+        return self._streams[-1]
+
+    def synchronize(self) -> None:
+        """Waits for all streams."""
+        self._open()
+        for stream in self._streams:
+            stream.synchronize()
+
+    @property
+    def stream(self) -> Stream:
+        """The handle's own."""
+        return self._streams[0]
+
+    # ---- Operators ----
+
+    def convolution(self, convolution: ConvolutionDescriptor, source: Source, filters: tuple[FilterDescriptor, int],
+                    bias: int | None, output: Source, stream: Stream | None = None) -> None:
+        """filters: with their offset; bias: the offset of int32 [m], None: zeros."""
+        setting, channels = convolution.get(), source[0].get().c
+        self._filtered(lambda of, values, sums: graphs.convolution(setting, channels, of, values, sums), source,
+                       filters, bias, output, stream)
+
+    def fully_connected(self, source: Source, filters: tuple[FilterDescriptor, int], bias: int | None, output: Source,
+                        stream: Stream | None = None) -> None:
+        """Of all values of each of the n maps."""
+        self._filtered(graphs.fully_connected, source, filters, bias, output, stream)
+
+    def pooling(self, pooling: PoolingDescriptor, source: Source, output: Source, stream: Stream | None = None) -> None:
+        setting = pooling.get()
+        self._add(lambda: graphs.pooling(setting), [source], output, stream)
+
+    def activation(self, activation: ActivationDescriptor, source: Source, output: Source,
+                   stream: Stream | None = None) -> None:
+        setting = activation.get()
+        self._add(lambda: graphs.activation(setting), [source], output, stream)
+
+    def addition(self, first: Source, second: Source, output: Source, activation: str = "NONE",
+                 stream: Stream | None = None) -> None:
+        self._add(lambda: graphs.addition(activation), [first, second], output, stream)
+
+    def softmax(self, source: Source, output: Source, beta: float = 1.0, stream: Stream | None = None) -> None:
+        """Over the channels, by the host."""
+        self._add(lambda: graphs.softmax(beta), [source], output, stream, host=True)
+
+    def _filtered(self, make: Callable[[FilterSetting, np.ndarray, np.ndarray], Operator], source: Source,
+                  filters: tuple[FilterDescriptor, int], bias: int | None, output: Source,
+                  stream: Stream | None) -> None:
+        """make: of the setting of the filters, their values and the bias."""
+        setting, place = filters[0].get(), filters[1]
+        self._open()
+        self._memory.check(place, setting.bytes, "filters")
+        if bias is not None:
+            self._memory.check(bias, 4 * setting.m, "bias")
+
+        def operator() -> Operator:
+            values = self._board.memory[place:][: setting.bytes].view(np.int8).reshape(setting.shape)
+            sums = self._board.memory[bias:][: 4 * setting.m].view(np.int32) if bias is not None else np.zeros(
+                setting.m, np.int32)
+            return make(setting, values.copy(), sums.copy())
+
+        self._add(operator, [source], output, stream)
+
+    def _add(self, make: Callable[[], Operator], sources: list[Source], output: Source, stream: Stream | None,
+             host: bool = False) -> None:
+        """make: called when the operator runs, and before, to see whether all goes together."""
+        self._open()
+        stream = stream or self.stream
+        if stream not in self._streams:
+            raise OperatorError(Status.BAD_ARGUMENT, "the stream is another handle's: create one with this handle")
+        inputs, made = [(of.get(), place) for of, place in sources], (output[0].get(), output[1])
+        self._check(inputs, made)
+        settings = tuple(setting for setting, _ in inputs)
+        graphs.graph_of(make(), settings, made[0])
+
+        def work() -> list[Ran]:
+            with self._lock:
+                graph = graphs.graph_of(make(), settings, made[0])
+                return self._launcher.on_host(graph, inputs, made) if host else self._launcher.run(graph, inputs, made)
+
+        stream.add(work)
+
+    def _check(self, inputs: list[tuple[TensorSetting, int]], output: tuple[TensorSetting, int]) -> None:
+        setting, place = output
+        self._memory.check(place, setting.bytes, "output")
+        for number, (given, begin) in enumerate(inputs):
+            self._memory.check(begin, given.bytes, f"input {number}")
+            if given.n != setting.n:
+                raise OperatorError(Status.BAD_DESCRIPTOR,
+                                    f"input {number} has {given.n} maps, the output {setting.n}: give as many")
+            if begin < place + setting.bytes and place < begin + given.bytes:
+                raise OperatorError(Status.BAD_POINTER, f"the output overlaps input {number}: allocate one of its own")
+
+    def _open(self) -> None:
+        if self._board is None:
+            raise OperatorError(Status.CLOSED, "the handle is destroyed: create another one")

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks of one operator, compiled, placed in the machine's memory, and run on tensors that lie there."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.ir.feature_map import FeatureMap
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.image import Image
+from eyrie.operators.descriptors import TensorSetting
+from eyrie.operators.memory import Memory
+from eyrie.operators.status import OperatorError, Status
+from eyrie.operators.stream import Ran
+from eyrie.model.encoding import Counter
+from eyrie.runtime.board.driver import Board, DeviceError, Network
+from eyrie.runtime.programs import compiled_graph, contents_of
+
+Place = tuple[TensorSetting, int]  # with the offset of its first map
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A program in the memory, from `offset` on."""
+
+    folder: Path
+    image: Image
+    offset: int
+    network: Network
+
+
+class Launcher:
+    """Runs networks of one operator; used by one thread at a time. Programs stay in the memory until it is full: those
+    that were used longest ago leave first."""
+
+    def __init__(self, board: Board, memory: Memory) -> None:
+        self._board, self._memory = board, memory
+        self._programs: OrderedDict[bytes, Placed] = OrderedDict()
+
+    def room(self, size: int) -> int:
+        """Takes so many bytes of the memory. Raises OperatorError."""
+        while (offset := self._memory.take(size)) is None:
+            if not self._programs:
+                raise OperatorError(Status.NO_MEMORY, f"{size} bytes have no room in the {self._memory.size} of the "
+                                    "machine's memory: free others, or create the handle with more")
+            self._memory.give(self._programs.popitem(last=False)[1].offset)
+        return offset
+
+    def run(self, graph: Graph, inputs: list[Place], output: Place) -> list[Ran]:
+        """A run for each map of the tensors, which are as `graph` has its inputs and its output."""
+        program = self._program(graph)
+        try:
+            return [self._run(graph, program, [(setting, place + n * setting.map_bytes) for setting, place in inputs],
+                              (output[0], output[1] + n * output[0].map_bytes)) for n in range(output[0].n)]
+        except DeviceError as error:
+            self._board.reset()
+            for each in self._programs.values():  # whatever stopped it may have written over them
+                self._memory.give(each.offset)
+            self._programs.clear()
+            raise OperatorError(Status.MACHINE_ERROR, str(error)) from error
+
+    def on_host(self, graph: Graph, inputs: list[Place], output: Place) -> list[Ran]:
+        """By the golden function."""
+        for n in range(output[0].n):
+            values = [self._map(setting, place, n)[None] for setting, place in inputs]
+            self._write(output, n, graph.run(*values)[graph.output.name][0])
+        return []
+
+    def _program(self, graph: Graph) -> Placed:
+        key = contents_of(graph)
+        if key not in self._programs:
+            name = graph.nodes[0].operator.name.lower()
+            try:
+                folder = compiled_graph(graph, name, self._board.machine)
+            except ValueError as error:
+                raise OperatorError(Status.NOT_SUPPORTED, str(error)) from error
+            image = Image.load(folder)
+            offset = self.room(image.dram.size)
+            ends = [[offset + place["address"] for place in image.map[end].values()] for end in ("inputs", "outputs")]
+            self._programs[key] = Placed(folder, image, offset, self._board.place(image, offset, *ends))
+        self._programs.move_to_end(key)
+        return self._programs[key]
+
+    def _run(self, graph: Graph, program: Placed, inputs: list[Place], output: Place) -> Ran:
+        """Where a map lies in the program as it does in the tensor, the program works on the tensor itself."""
+        board, image = self._board, program.image
+        given = {tensor.name: place for tensor, place in zip(graph.inputs, inputs)}
+        taken = [(given[name], entry) for name, entry in image.map["inputs"].items()]
+        [made] = image.map["outputs"].values()
+        board.bind(program.network, image, program.offset, [_bound(program, *one) for one in taken],
+                   [_bound(program, output, made)])
+        for number, (place, entry) in enumerate(taken):
+            if not _is_tensor(place[0], entry):
+                board.put(number, 0, self._map(*place, 0).reshape(entry["shape"]))
+        before = board.cycles
+        board.start()
+        while not board.wait():
+            pass
+        ran = Ran(graph.nodes[0].operator.name, program.folder, board.counter(Counter.CYCLES), board.cycles - before)
+        if not _is_tensor(output[0], made):
+            self._write(output, 0, board.get(0, 0, tuple(made["shape"])).reshape(output[0].shape[1:]))
+        return ran
+
+    def _map(self, setting: TensorSetting, place: int, number: int) -> np.ndarray:
+        """A map of a tensor, int8 [h, w, c]."""
+        begin = place + number * setting.map_bytes
+        words = self._board.memory[begin:][: setting.map_bytes].view(np.uint64)
+        return setting.layout.unpack(words.reshape(setting.h, setting.layout.groups, -1), setting.c)
+
+    def _write(self, output: Place, number: int, values: np.ndarray) -> None:
+        setting, place = output
+        contents = setting.layout.pack(values).view(np.uint8).reshape(-1)
+        self._board.memory[place + number * setting.map_bytes :][: contents.size] = contents
+
+
+def _is_tensor(setting: TensorSetting, entry: dict) -> bool:
+    """Whether a map of the program (an entry of the image's map) lies as the tensor's do."""
+    return tuple(entry["shape"]) == setting.shape[1:] and FeatureMap(**entry["layout"]) == setting.layout
+
+
+def _bound(program: Placed, place: Place, entry: dict) -> int:
+    return place[1] if _is_tensor(place[0], entry) else program.offset + entry["address"]
+
+
+def packed(values: np.ndarray, setting: TensorSetting) -> np.ndarray:
+    """int8 [n, h, w, c] as it lies in DRAM, uint64."""
+    return np.stack([setting.layout.pack(one) for one in values])
+
+
+def unpacked(contents: np.ndarray, setting: TensorSetting) -> np.ndarray:
+    """Of uint8."""
+    rows = contents.view(np.uint64).reshape(setting.n, setting.h, setting.layout.groups, -1)
+    return np.stack([setting.layout.unpack(one, setting.c) for one in rows])

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that C programs ask for (runtime/c/eyrie.h): the files that they leave, as networks to compile.
+
+A file is a line, the key, and behind it the constants: scales, filters, bias. The key is the operator's name and what
+its descriptors say, name=value; numbers of single precision are their bits in hexadecimal digits. docs/operators.md has
+an example.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.operators import graphs
+from eyrie.operators.descriptors import (
+    ActivationSetting,
+    ConvolutionSetting,
+    FilterSetting,
+    PoolingSetting,
+    TensorSetting,
+)
+from eyrie.operators.status import OperatorError
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import about
+from eyrie.model.reading import read_file
+
+REMEDY = "give a file that a program of the operator library left in BOARD_REQUESTS"
+
+
+@dataclass(frozen=True)
+class Request:
+    """An operator, as a C program asks for it, and the machine that it is for."""
+
+    key: str
+    graph: Graph
+    machine: MachineConfig
+
+    @property
+    def name(self) -> str:
+        return self.key.split()[0]
+
+
+def read_request(path: Path) -> Request:
+    """Raises ValueError, in one line, for what is no request, and OperatorError for an operator that there is not."""
+    line, _, constants = read_file(path, REMEDY).partition(b"\n")
+    with about(path):
+        try:
+            return _request(line.decode("ascii"), constants)
+        except OperatorError:
+            raise
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"is no request, or damaged: {REMEDY}") from error
+
+
+def _request(key: str, constants: bytes) -> Request:
+    name, *words = key.split(" ")
+    fields = dict(word.split("=") for word in words)
+    inputs = tuple(_tensor(fields[f"input{n}"]) for n in range(2) if f"input{n}" in fields)
+    operator = _OPERATORS[name](fields, inputs[0].c, constants)
+    sizes = dict(zip(DEFAULT.parameters, _integers(fields["machine"]), strict=True))
+    machine = MachineConfig.of({size.lower(): value for size, value in sizes.items()})
+    return Request(key, graphs.graph_of(operator, inputs, _tensor(fields["output"])), machine)
+
+
+def _integers(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in text.split(","))
+
+
+def _real(digits: str) -> float:
+    return float(np.array(int(digits, 16), np.uint32).view(np.float32))
+
+
+def _tensor(text: str) -> TensorSetting:
+    height, width, channels, scale, zero_point = text.split(",")
+    return TensorSetting(1, int(height), int(width), int(channels), _real(scale), int(zero_point))
+
+
+def _filters(fields: dict[str, str], constants: bytes) -> tuple[FilterSetting, np.ndarray, np.ndarray]:
+    """Their setting, their values, and the bias. Raises ValueError where the constants are not those of the key."""
+    shape, count, has_bias = _integers(fields["filters"]), int(fields["scales"]), int(fields["bias"])
+    size = int(np.prod(shape, dtype=object))
+    parts = constants[: 4 * count], constants[4 * count :][:size], constants[4 * count + size :]
+    digest = hashlib.sha256(parts[0])
+    for part in parts[1 : 2 + has_bias]:
+        digest.update(hashlib.sha256(part).digest())
+    if digest.hexdigest() != fields["constants"] or len(parts[2]) != 4 * shape[0] * has_bias:
+        raise ValueError("the constants are not those of the key")
+    setting = FilterSetting(*shape, tuple(map(float, np.frombuffer(parts[0], "<f4"))))
+    bias = np.frombuffer(parts[2], "<i4") if has_bias else np.zeros(shape[0], np.int32)
+    return setting, np.frombuffer(parts[1], np.int8).reshape(shape), bias
+
+
+def _convolution(fields: dict[str, str], channels: int, constants: bytes) -> Operator:
+    stride, dilation, pads, groups = (_integers(fields[name]) for name in ("stride", "dilation", "pads", "groups"))
+    setting = ConvolutionSetting(stride, dilation, pads, *groups, fields["fused"])
+    return graphs.convolution(setting, channels, *_filters(fields, constants))
+
+
+def _fully_connected(fields: dict[str, str], _channels: int, constants: bytes) -> Operator:
+    return graphs.fully_connected(*_filters(fields, constants))
+
+
+def _pooling(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
+    return graphs.pooling(PoolingSetting(fields["kind"], *(_integers(fields[name]) for name in (
+        "kernel", "stride", "pads"))))
+
+
+def _activation(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
+    return graphs.activation(ActivationSetting(fields["function"], _real(fields["alpha"])))
+
+
+def _addition(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
+    return graphs.addition(fields["fused"])
+
+
+_OPERATORS = {"convolution": _convolution, "fully_connected": _fully_connected, "pooling": _pooling,
+              "activation": _activation, "addition": _addition}

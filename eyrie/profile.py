@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the cycles of a network go, by layer."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eyrie.runtime.figures import figures
+from eyrie.runtime.session import MachineRun, Session
+
+
+@dataclass(frozen=True)
+class LayerProfile:
+    """part: number of the machine part; bound_cycles: of the layer's roofline; measured_cycles: None without a run."""
+
+    part: int
+    name: str
+    macs: int
+    bound_cycles: int
+    predicted_cycles: int
+    measured_cycles: int | None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Of the machine's layers, for one image; host: the operators that the host does, of which nothing is counted."""
+
+    layers: tuple[LayerProfile, ...]
+    host: tuple[str, ...]
+
+    @property
+    def predicted_cycles(self) -> int:
+        return sum(layer.predicted_cycles for layer in self.layers)
+
+    @property
+    def measured_cycles(self) -> int | None:
+        measured = [layer.measured_cycles for layer in self.layers]
+        return None if None in measured else sum(measured)
+
+    def __str__(self) -> str:
+        whole = LayerProfile(0, "network", sum(layer.macs for layer in self.layers),
+                             sum(layer.bound_cycles for layer in self.layers), self.predicted_cycles,
+                             self.measured_cycles)
+        width = max(len(layer.name) for layer in (*self.layers, whole))
+        lines = [f"{'layer':{width}} {'MACs':>13} {'bound':>10} {'predicted':>10} {'measured':>10}"]
+        for layer in (*self.layers, whole):
+            measured = "" if layer.measured_cycles is None else f"{layer.measured_cycles:,}"
+            lines.append(f"{layer.name:{width}} {layer.macs:13,} {layer.bound_cycles:10,} "
+                         f"{layer.predicted_cycles:10,} {measured:>10}".rstrip())
+        return "\n".join(lines)
+
+
+def profile_of(parts: Session, measured: Sequence[MachineRun]) -> Profile:
+    """parts: compiled; measured: of each machine part, or none."""
+    layers, folders = [], [folder for folder in parts.folders if folder]
+    for number, folder in enumerate(folders):
+        predicted = json.loads((folder / "summary.json").read_text())["layers"]
+        found = [None] * len(predicted)
+        if measured:
+            run = measured[number].runs[0]
+            found = [row["cycles"] for row in figures(measured[number].image, run["counters"], run["passes"])["layers"]]
+        layers += [LayerProfile(number, row["name"], row["macs"], row["bound_cycles"], row["cycles"], cycles)
+                   for row, cycles in zip(predicted, found, strict=True)]
+    return Profile(tuple(layers), parts.host)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The back end "eyrie" of torch.compile."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule, Node
+from torch.fx.passes.tools_common import stable_topological_sort
+from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, insert_subgm
+
+from eyrie.compiler.frontend.pytorch.regions import Region, regions_of
+from eyrie.compiler.ir.failure import Failure
+from eyrie.model.config import MachineConfig
+from eyrie.model.messages import unknown
+from eyrie.runtime.machines import Machine, machine_of
+from eyrie.pytorch.region import OnMachine
+from eyrie.pytorch.report import keep, report_of
+from eyrie.pytorch.tensors import array_of, fixed_tensors
+from eyrie.runtime.regions import BACK_ENDS, obstacle, session_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """What torch.compile(..., options={...}) takes.
+
+    back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model of the compiled Graphs;
+              c: these as portable C
+    machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
+    """
+
+    back_end: str = "model"
+    machine: Machine = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> "Options":
+        """Raises ValueError, in one line, for what means nothing."""
+        for name in given:
+            if name not in cls.__dataclass_fields__:
+                raise ValueError(unknown("option", str(name), list(cls.__dataclass_fields__)))
+        options = cls(**given)
+        if options.back_end not in BACK_ENDS:
+            raise ValueError(unknown("back end", str(options.back_end), list(BACK_ENDS)))
+        return options
+
+    @property
+    def config(self) -> MachineConfig:
+        return machine_of(self.machine)
+
+
+def eyrie(module: GraphModule, example_inputs: list[Tensor], *, options: Mapping[str, object] | None = None,
+          mode: str | None = None) -> Callable[..., tuple[Tensor, ...]]:
+    """A graph whose regions of int8 operators run on the machine; the rest is PyTorch's. Raises ValueError, in one
+    line, for options that mean nothing."""
+    if mode not in (None, "default"):
+        raise ValueError(f"mode {mode} is not one of this back end's: give options")
+    chosen = Options.of(options or {})
+    config, run = chosen.config, BACK_ENDS[chosen.back_end]
+    known = fixed_tensors(module, example_inputs)
+    found = regions_of(module, {node: array_of(tensor) for node, tensor in known.items()}, obstacle)
+    reasons, placed = dict(found.reasons), []
+    for region in found.regions:
+        name = f"region{len(placed)}"
+        try:
+            session = session_of(region.graph, f"torch-{name}", config)
+        except Failure as failure:
+            reasons |= {node: failure.what for node in region.nodes}
+            continue
+        placed.append((name, region, session))
+    report = report_of(module, placed, reasons)
+    modules = [OnMachine(session, run, _taken(region, known)) for _, region, session in placed]
+    for (name, region, _), on_machine in zip(placed, modules):
+        _place(module, f"eyrie_{name}", list(region.nodes), on_machine)
+    stable_topological_sort(module)
+    module.recompile()
+    keep(report, known.values())
+    return module.forward
+
+
+def _taken(region: Region, known: Mapping[Node, Tensor]) -> list[int | Tensor]:
+    """What the module that takes the place of a region does with its arguments."""
+    return [region.taken.index(node) if node in region.taken else known[node] for node in region.outside]
+
+
+def _place(module: GraphModule, name: str, nodes: list[Node], on_machine: OnMachine) -> None:
+    """Puts a module where nodes are."""
+    inner, taken, made = fuse_as_graphmodule(module, nodes, name)
+    insert_subgm(module, inner, taken, made, nodes[-1])
+    setattr(module, name, on_machine)
+    erase_nodes(module, nodes)
+
+
+torch._dynamo.register_backend(eyrie, name="eyrie")

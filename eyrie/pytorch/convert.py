@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A float model and images to calibrate with: an int8 model."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.fx import GraphModule
+
+from eyrie.compiler.files import whole_file
+from eyrie.compiler.frontend.extra import require
+from eyrie.compiler.frontend.pytorch.regions import whole
+from eyrie.compiler.frontend.tflite.writer import written
+from eyrie.compiler.ir.graph import Graph
+from eyrie.pytorch.tensors import array_of, fixed_tensors
+
+AT_ONCE = 32  # images of a calibration step
+
+
+def quantized(model: nn.Module, images: Tensor) -> nn.Module:
+    """An int8 model of a float one, which takes and gives what that does. images: [N, ...], as the model takes them:
+    its scales are made for what they lead to. Raises ValueError, in one line, without images."""
+    from eyrie.pytorch.quantizer import EyrieQuantizer
+
+    steps = require("torchao.quantization.pt2e.quantize_pt2e", "pytorch")
+    if len(images) < 1:
+        raise ValueError("no images to calibrate with")
+    model = model.eval()
+    example = images[:2] if len(images) > 1 else torch.cat([images, images])
+    with torch.no_grad():
+        exported = torch.export.export(model, (example,), dynamic_shapes=({0: torch.export.Dim.AUTO},)).module()
+        prepared = steps.prepare_pt2e(exported, EyrieQuantizer())
+        for part in images.split(AT_ONCE):
+            prepared(part)
+        return steps.convert_pt2e(prepared)
+
+
+def to_tflite(model: nn.Module, images: Tensor, path: str | Path) -> None:
+    """Writes a float model as int8 `.tflite`, whose inputs and outputs are the codes. images: as `quantized` takes
+    them. Raises ValueError, in one line, for what TensorFlow Lite has no operator for."""
+    contents = written(graph_of_model(quantized(model, images), images[:1]), type(model).__name__)
+    with whole_file(path) as file:
+        file.write(contents)
+
+
+def graph_of_model(model: nn.Module, image: Tensor) -> Graph:
+    """The Graph of an int8 model, as a whole; image: [1, ...]."""
+    found: list[Graph] = []
+
+    def backend(module: GraphModule, inputs: list[Tensor]) -> Callable:
+        known = {node: array_of(tensor) for node, tensor in fixed_tensors(module, inputs).items()}
+        found.append(whole(module, known))
+        return module.forward
+
+    torch.compiler.reset()
+    with torch.no_grad():
+        torch.compile(model, backend=backend, fullgraph=True)(image)
+    return found[0]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which scales a model gets: a Quantizer of PT2E, the quantisation of PyTorch's exported models.
+
+Weights have a scale for each output channel and no zero point, activations one scale and a zero point: int8, as
+TensorFlow Lite has it. What is one operator of the machine is quantised as one: an activation behind a convolution or a
+sum has no scale in front of it. What only moves values keeps their scale.
+"""
+
+import torch
+from torch.fx import GraphModule, Node
+
+from eyrie.compiler.frontend.extra import require
+from eyrie.compiler.frontend.pytorch.call import short
+from eyrie.compiler.frontend.pytorch.operators import translation
+
+for _package in ("torchao.quantization.pt2e", "torchao.quantization.pt2e.quantizer"):
+    require(_package, "pytorch")
+from torchao.quantization.pt2e import HistogramObserver, PerChannelMinMaxObserver  # noqa: E402
+from torchao.quantization.pt2e.quantizer import (  # noqa: E402
+    FixedQParamsQuantizationSpec,
+    QuantizationAnnotation,
+    QuantizationSpec,
+    Quantizer,
+    SharedQuantizationSpec,
+)
+
+SMALLEST = 2**-12  # scale, so that a constant map has one
+_WEIGHTED = ("conv1d", "conv2d", "linear")
+_FUSE = (*_WEIGHTED, "batch_norm", "add", "sub", "mul")  # that do a clamp on the way out
+_CLAMPS = ("relu", "relu6", "hardtanh", "clamp", "clamp_min")
+_MOVES = ("max_pool1d", "max_pool2d", "flatten", "view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "unflatten",
+          "permute", "transpose", "cat", "concat", "constant_pad_nd", "pad", "slice", "upsample_nearest2d")
+_IDLE = ("dropout", "contiguous", "clone", "detach", "alias")
+_NOT = ("softmax", "upsample_bilinear2d", "split", "split_with_sizes", "chunk")  # that stay as they are
+_FIXED = {"sigmoid": (1 / 256, -128), "hardsigmoid": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
+
+ACTIVATION = QuantizationSpec(
+    dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=torch.per_tensor_affine,
+    observer_or_fake_quant_ctr=HistogramObserver.with_args(eps=SMALLEST))
+WEIGHT = QuantizationSpec(
+    dtype=torch.int8, quant_min=-127, quant_max=127, qscheme=torch.per_channel_symmetric, ch_axis=0,
+    observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(eps=SMALLEST))
+
+
+class EyrieQuantizer(Quantizer):
+    """All operators that the machine may run; the others stay as they are."""
+
+    def annotate(self, model: GraphModule) -> GraphModule:
+        for node in model.graph.nodes:
+            if node.op == "call_function" and _is_quantised(node):
+                node.meta["quantization_annotation"] = _annotation(node)
+        return model
+
+    def validate(self, model: GraphModule) -> None:
+        """Nothing is asked of a model."""
+
+
+def _annotation(node: Node) -> QuantizationAnnotation:
+    inputs = {each: _input(node, each) for each in node.all_input_nodes if _is_activation(each)}
+    if _is_clamp_behind(node):
+        inputs = {}
+    if _name(node) in _WEIGHTED:
+        inputs[node.args[1]] = WEIGHT
+    return QuantizationAnnotation(input_qspec_map=inputs, output_qspec=_output(node, list(inputs)), _annotated=True)
+
+
+def _input(node: Node, source: Node) -> object:
+    """Of what a node takes: the scale of what made it, where that has one."""
+    made = "quantization_annotation" in source.meta and source.meta["quantization_annotation"].output_qspec
+    first = next(each for each in node.all_input_nodes if _is_activation(each))
+    if _name(node) in _MOVES and source is not first:
+        return SharedQuantizationSpec((first, node))
+    return SharedQuantizationSpec(source) if made else ACTIVATION
+
+
+def _output(node: Node, inputs: list[Node]) -> object:
+    """None where a clamp follows."""
+    if any(_is_clamp_behind(reader) for reader in node.users):
+        return None
+    if _name(node) in _FIXED:
+        scale, zero_point = _FIXED[_name(node)]
+        return FixedQParamsQuantizationSpec(dtype=torch.int8, scale=scale, zero_point=zero_point, quant_min=-128,
+                                            quant_max=127, qscheme=torch.per_tensor_affine)
+    return SharedQuantizationSpec((inputs[0], node)) if _name(node) in _MOVES else ACTIVATION
+
+
+def _is_quantised(node: Node) -> bool:
+    return (translation(node.target) is not None and _name(node) not in (*_NOT, *_IDLE) and _is_activation(node)
+            and any(_is_activation(each) for each in node.all_input_nodes))
+
+
+def _is_clamp_behind(node: Node) -> bool:
+    """Whether a clamp is all that reads what an operator makes that can do it."""
+    if _name(node) not in _CLAMPS or not isinstance(node.args[0], Node):
+        return False
+    source = node.args[0]
+    return _name(source) in _FUSE and len(source.users) == 1 and _is_quantised(source)
+
+
+def _is_activation(node: Node) -> bool:
+    value = node.meta.get("val")
+    return (node.op in ("placeholder", "call_function") and isinstance(value, torch.Tensor)
+            and value.dtype == torch.float32 and value.dim() > 0)
+
+
+def _name(node: Node) -> str:
+    return short(node).removesuffix("_")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A region of an FX graph as a module: int8 tensors go to the machine and come back."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from eyrie.runtime.regions import Run
+from eyrie.runtime.session import Session
+
+
+class OnMachine(nn.Module):
+    """taken: for each argument the number of the Graph's input that it is, or a tensor that is compiled into the
+    program, and has to be the same. Gives the Graph's outputs in its order."""
+
+    def __init__(self, session: Session, run: Run, taken: Sequence[int | Tensor]) -> None:
+        super().__init__()
+        self.session, self.run = session, run
+        self._taken = tuple(each if isinstance(each, int) else each.detach().clone() for each in taken)
+
+    def forward(self, *arguments: Tensor) -> Tensor | tuple[Tensor, ...]:
+        """Raises ValueError, in one line, where weights have been changed."""
+        inputs: dict[int, np.ndarray] = {}
+        for place, argument in zip(self._taken, arguments, strict=True):
+            if isinstance(place, int):
+                inputs[place] = to_machine(argument)
+            elif not torch.equal(place, argument):
+                raise ValueError("the model's weights have been changed since it was compiled: "
+                                 "call torch.compiler.reset()")
+        outputs = self.run(self.session, [inputs[number] for number in range(len(inputs))])
+        device = arguments[0].device
+        tensors = tuple(from_machine(output).to(device) for output in outputs)
+        return tensors if len(tensors) > 1 else tensors[0]
+
+
+def to_machine(values: Tensor) -> np.ndarray:
+    """[N, 1, ...], maps with channels last."""
+    values = values.detach().cpu()
+    values = values.permute(0, 2, 3, 1) if values.dim() == 4 else values
+    return values.contiguous().numpy()[:, None]
+
+
+def from_machine(values: np.ndarray) -> Tensor:
+    """Of [N, 1, ...]."""
+    made = torch.from_numpy(np.array(values[:, 0]))
+    return made.permute(0, 3, 1, 2).contiguous() if made.dim() == 4 else made

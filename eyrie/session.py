@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network that is ready to run, on one of three back ends."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from PIL.Image import Image as Picture
+
+from eyrie.compiler.frontend.file import load as load_model
+from eyrie.compiler.frontend.file import read_model
+from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.profile import Profile, profile_of
+from eyrie.values import joined, stacked
+from eyrie.model.config import MachineConfig
+from eyrie.model.messages import about, unknown
+from eyrie.runtime.board.runs import RtlBackEnd
+from eyrie.runtime.machines import Machine, machine_of
+from eyrie.runtime.portable_c.networks import built
+from eyrie.runtime.programs import compiled_parts
+from eyrie.runtime.session import MachineRun, file_type, on_command_level
+from eyrie.runtime.session import Session as PartsSession
+
+BACK_ENDS = ("rtl", "model", "c")
+
+Value = np.ndarray | Picture | str | PathLike
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output: shape and dtype as the model has them; scale and zero point None where values are what they
+    are."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    scale: float | None
+    zero_point: int | None
+
+
+def load(model: str | PathLike, machine: Machine = None, back_end: str = "rtl", seed: int = 1) -> "Session":
+    """A model's session.
+
+    machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
+    back_end  rtl: the driver on the simulated board; model: the command-level model; c: portable C, with no machine
+    seed      of the start values of the machine's registers and memories
+
+    Programs are compiled and kept (docs/runs.md). Raises ValueError, in one line, for a model that cannot be read or
+    run, or an argument that means nothing; BuildError where the board or the C cannot be built.
+    """
+    if back_end not in BACK_ENDS:
+        raise ValueError(unknown("back end", str(back_end), BACK_ENDS))
+    return Session(Path(model), machine_of(machine), back_end, seed)
+
+
+class Session:
+    """A network on a back end. Calls may come from any number of threads, and run side by side: on the RTL each has a
+    board of its own. A session that is pickled is opened anew, from the model's file, where it arrives."""
+
+    def __init__(self, model: Path, machine: MachineConfig, back_end: str, seed: int) -> None:
+        self.model, self.machine, self.back_end, self.seed = model.absolute(), machine, back_end, seed
+        self._digest = hashlib.sha256(read_model(model)).hexdigest()
+        self._graph = load_model(model)
+        self._measured: tuple[MachineRun, ...] = ()
+        self._run = self._runs_c() if back_end == "c" else self._runs_parts()
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        return tuple(map(_port, self._graph.inputs))
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        return tuple(map(_port, self._graph.outputs))
+
+    def __call__(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
+        """The outputs by name, in the model's types.
+
+        For a network of one input a value; for others values by name, in a mapping or as arguments. A value is an array
+        of the model's type and shape, with the batch of 1 or without, or N of them; or, for a network that takes one
+        picture, a file or a picture of Pillow's, which is fitted (docs/runs.md, Pictures). Of N values the outputs have
+        N in place of the batch of 1, or in front of another shape.
+        Raises ValueError, in one line, for what does not fit.
+        """
+        given, several = stacked(self._graph, value, values)
+        return joined(self._graph, self._run(given), several)
+
+    def golden(self, value: Value | Mapping[str, Value] | None = None, /, **values: Value) -> dict[str, np.ndarray]:
+        """As a call, of the golden model."""
+        given, several = stacked(self._graph, value, values)
+        return joined(self._graph, self._parts.golden(given), several)
+
+    def profile(self) -> Profile:
+        """Cycles by layer: predicted, and measured where this session has run on the RTL (the first image of its last
+        run)."""
+        return profile_of(self._parts, self._measured)
+
+    @cached_property
+    def _parts(self) -> PartsSession:
+        return PartsSession.load(compiled_parts(self.model, self.machine))
+
+    def _runs_parts(self) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+        machine = RtlBackEnd(self.seed) if self.back_end == "rtl" else on_command_level
+        parts = self._parts
+
+        def run(given: list[np.ndarray]) -> list[np.ndarray]:
+            done = parts.run(given, machine)
+            if self.back_end == "rtl":
+                self._measured = tuple(done.machine)
+            return done.outputs
+
+        return run
+
+    def _runs_c(self) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+        with about(self.model):
+            return built(self.model.stem, read_model(self.model), self._graph).run
+
+    def __reduce__(self) -> tuple:
+        return _again, (self.model, self.machine.as_dict(), self.back_end, self.seed, self._digest)
+
+    def __repr__(self) -> str:
+        return f"<eyrie session of {self.model.name} on {self.back_end}>"
+
+
+def _again(model: Path, machine: dict, back_end: str, seed: int, digest: str) -> Session:
+    """Raises ValueError where the model is not what it was."""
+    session = Session(model, MachineConfig.of(machine), back_end, seed)
+    if session._digest != digest:
+        raise ValueError(f"{model}: has changed since the session was opened: open it again")
+    return session
+
+
+def _port(tensor: Tensor) -> Port:
+    scaled = isinstance(tensor, Quantized)
+    more = 128 if file_type(tensor) == "uint8" else 0
+    return Port(tensor.name, tensor.shape, file_type(tensor), tensor.quantization.scale if scaled else None,
+                tensor.zero_point + more if scaled else None)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of simulation tests. Each folder adds its own: tb/<block>/bench.py exports BENCHES."""
+
+import sys
+from functools import cache
+from importlib import import_module
+
+from eyrie.model.messages import unknown
+from eyrie.runtime.folders import checkout
+from eyrie.runtime.simulator.bench import Bench
+
+
+class UnknownTest(ValueError):
+    """No bench of that name; the message is one line with the known names."""
+
+
+@cache
+def benches() -> dict[str, Bench]:
+    """All benches by name, in the order of the folders' names and of the lists in them.
+
+    Raises ValueError, in one line, outside a checkout.
+    """
+    root = checkout("the test benches")
+    if str(root) not in sys.path:
+        sys.path.append(str(root))
+    found: dict[str, Bench] = {}
+    for path in sorted((root / "tb").glob("*/bench.py")):
+        if path.parent.name == "common":  # its bench.py is the shared test bench, not a list
+            continue
+        for bench in import_module(f"tb.{path.parent.name}.bench").BENCHES:
+            if bench.name in found:
+                raise ValueError(f"{path}: a second bench is named {bench.name}")
+            found[bench.name] = bench
+    return found
+
+
+def find(name: str) -> Bench:
+    """The bench of that name; raises UnknownTest."""
+    try:
+        return benches()[name]
+    except KeyError:
+        raise UnknownTest(unknown("test", name, benches(), "make list")) from None

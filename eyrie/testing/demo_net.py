@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shipped network and photo, as the tests use them."""
+
+from functools import cache
+
+import numpy as np
+from PIL import Image as Picture
+
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.network import compile_network
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime.shipped import MODEL, PHOTO
+
+
+@cache
+def demo_network(machine: MachineConfig = DEFAULT) -> tuple[Graph, Image]:
+    stages = compile_network(MODEL, machine)
+    return stages.graph, stages.image
+
+
+def demo_input() -> np.ndarray:
+    """int8 [32, 32, 3]: pixel - 128."""
+    return (np.asarray(Picture.open(PHOTO).convert("RGB")).astype(np.int16) - 128).astype(np.int8)

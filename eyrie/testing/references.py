@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two independent ways to run a .tflite model with TensorFlow Lite's reference kernels.
+
+Both take model bytes and inputs, return all outputs, and raise Refused for a model that they do not run.
+"""
+
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+from eyrie.model.operators.reference import Reference
+
+MICRO_ARENA_BYTES = 1 << 26  # for maps of 4 Mi values; what is not used takes no memory
+
+
+class Refused(Exception):
+    """What the reference says of a model that it does not run, in one line."""
+
+
+def run_litert(model, *inputs):
+    """LiteRT's reference kernels (never XNNPACK, which rounds otherwise)."""
+    try:
+        interpreter = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+        interpreter.allocate_tensors()
+        for details, value in zip(interpreter.get_input_details(), inputs, strict=True):
+            interpreter.set_tensor(details["index"], value)
+        interpreter.invoke()
+        return [interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()]
+    except (RuntimeError, ValueError) as error:
+        raise Refused(str(error).splitlines()[0]) from error
+
+
+def run_micro(model, *inputs):
+    """TensorFlow Lite Micro's reference kernels."""
+    from tflite_micro.python.tflite_micro import runtime
+
+    try:
+        interpreter = runtime.Interpreter.from_bytes(model, arena_size=MICRO_ARENA_BYTES)
+        for index, value in enumerate(inputs):
+            interpreter.set_input(value, index)
+        interpreter.invoke()
+        outputs = schema.Model.GetRootAs(model).Subgraphs(0).OutputsLength()
+        return [np.array(interpreter.get_output(index)) for index in range(outputs)]
+    except (RuntimeError, ValueError) as error:
+        raise Refused(str(error).splitlines()[0]) from error
+
+
+RUN = {Reference.LITERT: run_litert, Reference.MICRO: run_micro}
+
+
+def run_apart(reference, model, runs):
+    """The outputs of each of `runs`, tuples of inputs, in a process of its own: a reference may end its process."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        try:
+            return pool.submit(_run_all, reference, model, runs).result()
+        except BrokenProcessPool as error:
+            raise Refused("it ended its process") from error
+
+
+def _run_all(reference, model, runs):
+    return [RUN[reference](model, *inputs) for inputs in runs]

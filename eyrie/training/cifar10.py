@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CIFAR-10 from the official archive: images, labels, class names and the input's number format.
+
+DIR, which `eyrie cifar10 DIR` fetches, holds `cifar-10-python.tar.gz`, or `cifar-10-batches-py/` unpacked from it, or
+is that folder.
+"""
+
+import io
+import pickle
+import tarfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.model.messages import array
+from eyrie.model.reading import check_readable, read_file
+
+ARCHIVE = "cifar-10-python.tar.gz"
+FOLDER = "cifar-10-batches-py"
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+MEAN = (0.4914, 0.4822, 0.4465)  # of the training images, per channel, pixels scaled to 0..1
+STD = (0.2470, 0.2435, 0.2616)
+BATCHES = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
+IMAGES_PER_BATCH = 10_000
+_UNPACK, _FETCH = f"unpack {ARCHIVE} anew", "delete it and fetch it again with eyrie cifar10"
+
+
+def preprocess(images: np.ndarray) -> np.ndarray:
+    """uint8 RGB images [..., 32, 32, 3] -> the int8 network's input, same shape: pixel - 128.
+
+    Mean and standard deviation live in the first layer's weights, so this is all the host does.
+    Raises ValueError for another shape or type.
+    """
+    images = np.asarray(images)
+    if images.dtype != np.uint8 or images.shape[-3:] != (32, 32, 3):
+        raise ValueError(f"images must be uint8 ... x 32 x 32 x 3, these are {array(images)}")
+    return (images ^ 0x80).view(np.int8)
+
+
+class _BatchUnpickler(pickle.Unpickler):
+    """Reads what a batch needs, NumPy arrays, and nothing that could run code."""
+
+    allowed = {
+        "_reconstruct": np.empty(0).__reduce__()[0],  # moved between NumPy versions; ask for it
+        "ndarray": np.ndarray,
+        "dtype": np.dtype,
+    }
+
+    def find_class(self, module: str, name: str):
+        if module.split(".")[0] == "numpy" and name in self.allowed:
+            return self.allowed[name]
+        raise pickle.UnpicklingError(f"unexpected {module}.{name}")
+
+
+def locate(directory: Path | str, split: str) -> Path:
+    """The unpacked folder with the batches of `split` if there is one, else the archive. Raises ValueError, in one
+    line, if there is neither."""
+    directory, names = Path(directory), BATCHES[split]
+    if directory.exists() and not directory.is_dir():
+        raise ValueError(f"{directory}: no folder: give the one that eyrie cifar10 fills")
+    for folder in (directory / FOLDER, directory):
+        if (folder / names[0]).is_file():
+            if missing := [name for name in names if not (folder / name).is_file()]:
+                raise ValueError(f"{folder}: {missing[0]} is missing: {_UNPACK}")
+            return folder
+    if not (directory / ARCHIVE).is_file():
+        raise ValueError(f"{directory}: neither {ARCHIVE} nor {FOLDER}/ there: get it with eyrie cifar10 {directory}")
+    return directory / ARCHIVE
+
+
+def _read_batches(place: Path, names: list[str]) -> list[bytes]:
+    """The batch files' bytes."""
+    if place.is_dir():
+        return [read_file(place / name, _UNPACK) for name in names]
+    check_readable(place, _FETCH)
+    try:
+        with tarfile.open(place, "r:gz") as tar:
+            return [tar.extractfile(f"{FOLDER}/{name}").read() for name in names]
+    except (tarfile.TarError, OSError, EOFError, KeyError, AttributeError, zlib.error) as error:
+        raise ValueError(f"{place}: truncated or damaged: {_FETCH}") from error
+
+
+def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return images uint8 [N, 32, 32, 3] (RGB) and labels uint8 [N] of `split`, "train" or "test".
+
+    N is 50,000 or 10,000, in the official order. Raises ValueError if the data is missing,
+    truncated or damaged, OSError if it cannot be read.
+    """
+    images, labels = [], []
+    place = locate(directory, split)
+    for name, raw in zip(BATCHES[split], _read_batches(place, BATCHES[split])):
+        try:
+            batch = _BatchUnpickler(io.BytesIO(raw), encoding="bytes").load()
+            data, label = batch[b"data"], np.array(batch[b"labels"], np.uint8)
+            images.append(data.reshape(IMAGES_PER_BATCH, 3, 32, 32).transpose(0, 2, 3, 1))
+            labels.append(label.reshape(IMAGES_PER_BATCH))
+        except Exception as error:  # a damaged pickle can raise nearly anything
+            raise ValueError(f"{place}: {name} is truncated or damaged: {_UNPACK if place.is_dir() else _FETCH}"
+                             ) from error
+    return np.concatenate(images), np.concatenate(labels)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MobileNetV1 for 32x32 images (CIFAR-10): the float network that Eyrie ships, in PyTorch.
+
+A 3x3 convolution, then eight depthwise-separable blocks (depthwise 3x3, batch norm, ReLU, pointwise
+1x1, batch norm, ReLU), 2x2 average pooling and a linear classifier: 25,051,136 multiplications.
+Structure: Howard et al., "MobileNets" (arXiv:1704.04861), with stride 1 where the ImageNet version
+would shrink a 32-pixel image too early.
+"""
+
+import io
+import warnings
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from eyrie.model.reading import read_file
+from eyrie.training.cifar10 import MEAN, STD
+
+FIRST_CHANNELS = 32
+REMEDY = "eyrie train makes float weights"
+FEW_IMAGES = 16  # that one thread is enough for
+# (output channels, stride) of each block; the input channels are the previous block's output.
+BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1), (1024, 2))
+
+
+def conv_bn_relu(c_in: int, c_out: int, kernel: int, stride: int = 1, groups: int = 1) -> list:
+    """Return [convolution without bias, batch norm, ReLU]; ceil(rows / stride) rows come out."""
+    conv = nn.Conv2d(c_in, c_out, kernel, stride, kernel // 2, groups=groups, bias=False)
+    return [conv, nn.BatchNorm2d(c_out), nn.ReLU(inplace=True)]
+
+
+class MobileNetV1(nn.Module):
+    """Map normalised images, float32 [N, 3, 32, 32], to logits, float32 [N, classes]."""
+
+    def __init__(self, classes: int = 10):
+        super().__init__()
+        self.conv1 = nn.Sequential(*conv_bn_relu(3, FIRST_CHANNELS, 3))
+        blocks, c_in = [], FIRST_CHANNELS
+        for c_out, stride in BLOCKS:
+            depthwise = conv_bn_relu(c_in, c_in, 3, stride, groups=c_in)
+            blocks.append(nn.Sequential(*depthwise, *conv_bn_relu(c_in, c_out, 1)))
+            c_in = c_out
+        self.layers = nn.Sequential(*blocks)
+        self.fc = nn.Linear(c_in, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.fc(self.layers(self.conv1(x)).mean((2, 3)))
+
+
+def normalise(images) -> torch.Tensor:
+    """uint8 [N, 32, 32, 3] -> float32 [N, 3, 32, 32], normalised by the training images."""
+    x = torch.as_tensor(images).float().div_(255.0)
+    return x.sub_(torch.tensor(MEAN)).div_(torch.tensor(STD)).permute(0, 3, 1, 2)
+
+
+def load_float(path: Path | str) -> MobileNetV1:
+    """Return the network with the weights of a state_dict file, in evaluation mode.
+
+    Raises ValueError, in one line, if the file is missing, unreadable or of another network.
+    """
+    model, contents = MobileNetV1(), io.BytesIO(read_file(path, REMEDY))
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            model.load_state_dict(torch.load(contents, map_location="cpu", weights_only=True))
+    except Exception as error:  # torch.load raises half a dozen unrelated types on a damaged file
+        raise ValueError(f"{path}: not float weights of this network: {REMEDY}") from error
+    return model.eval()
+
+
+@torch.no_grad()
+def float_logits(model: MobileNetV1, images, batch: int = 500) -> torch.Tensor:
+    """Logits float32 [N, classes] of uint8 images [N, 32, 32, 3]."""
+    if len(images) < FEW_IMAGES:  # starting threads would take hundreds of times as long
+        torch.set_num_threads(1)
+    return torch.cat([model(normalise(part)) for part in torch.tensor(images).split(batch)])

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The code generator: RunCodegen gives it the functions of `partitioned`."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from eyrie.compiler.frontend.tvm.read import graph_of_steps
+from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, steps_of
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.regions import BACK_ENDS, session_of
+from eyrie.tvm.partition import BACK_END, MACHINE
+
+
+@tvm.register_global_func(f"relax.ext.{CODE_GENERATOR}", override=True)
+def generate(functions: Sequence[relax.Function], options: Mapping[str, object], names: Mapping) -> list:
+    """Registers what calls the machine under the name of each function. There are no modules to link: the machine is
+    in this process. Raises ValueError for functions that `partitioned` did not make."""
+    for function in functions:
+        tvm.register_global_func(str(function.attrs["global_symbol"]), _call_of(function), override=True)
+    return []
+
+
+def _call_of(function: relax.Function) -> Callable[..., None]:
+    """Takes the function's tensors and, behind them, those to write what it makes to."""
+    if BACK_END not in function.attrs:
+        raise ValueError("a function for the code generator eyrie is not compiled: call eyrie.tvm.partitioned")
+    run = BACK_ENDS[str(function.attrs[BACK_END])]
+    machine = MachineConfig.of(json.loads(str(function.attrs[MACHINE])))
+    name, count = str(function.attrs["global_symbol"]), len(function.params)
+    session = session_of(graph_of_steps(steps_of(function)), name, machine)
+
+    def call(*tensors: tvm.runtime.Tensor) -> None:
+        made = run(session, [_to_machine(tensor.numpy()) for tensor in tensors[:count]])
+        for tensor, values in zip(tensors[count:], made, strict=True):
+            tensor.copyfrom(_from_machine(values))
+
+    return call
+
+
+def _to_machine(values: np.ndarray) -> np.ndarray:
+    """[N, 1, ...], maps with channels last."""
+    values = values.transpose(0, 2, 3, 1) if values.ndim == 4 else values
+    return np.ascontiguousarray(values[:, None])
+
+
+def _from_machine(values: np.ndarray) -> np.ndarray:
+    """Of [N, 1, ...]."""
+    values = values[:, 0]
+    return np.ascontiguousarray(values.transpose(0, 3, 1, 2) if values.ndim == 4 else values)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Relax module whose supported parts are functions for the code generator."""
+
+import hashlib
+import json
+
+from tvm import ir, relax
+from tvm.relax import transform
+
+from eyrie.compiler.frontend.tvm.read import graph_of_steps
+from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, DEQUANTIZE, steps_of, steps_of_match
+from eyrie.compiler.frontend.tvm.units import patterns_of, reason_of
+from eyrie.model.config import MachineConfig
+from eyrie.model.messages import unknown
+from eyrie.runtime.machines import Machine, machine_of
+from eyrie.runtime.programs import contents_of
+from eyrie.runtime.regions import BACK_ENDS, obstacle, session_of
+
+# Attributes of functions.
+BACK_END, MACHINE, SYMBOL = "eyrie.back_end", "eyrie.machine", "global_symbol"
+
+
+def partitioned(module: ir.IRModule, back_end: str = "model", machine: Machine = None) -> ir.IRModule:
+    """A module for RunCodegen: each part of its functions that the machine runs is a function for the code generator
+    "eyrie", and is compiled.
+
+    module    quantised: float operators between relax.quantize and relax.dequantize, parameters bound
+    back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model; c: portable C
+    machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
+
+    Raises ValueError, in one line, for arguments that mean nothing, and for a part that does not compile: one with
+    weights that the machine has no room for.
+    """
+    if back_end not in BACK_ENDS:
+        raise ValueError(unknown("back end", str(back_end), list(BACK_ENDS)))
+    config = machine_of(machine)
+    module = transform.ConvertToDataflow()(module.clone())
+    for variable, function in relax_functions(module):
+        module.update_func(variable, _OneReader(module).visit_expr(function))
+    module = transform.DeadCodeElimination()(module)
+    patterns = [pattern for _, function in relax_functions(module) for pattern in patterns_of(steps_of(function))]
+    units = [transform.FusionPattern(f"{CODE_GENERATOR}.unit", pattern, {}, _is_supported) for pattern in patterns]
+    module = transform.MergeCompositeFunctions()(transform.FuseOpsByPattern(units, bind_constants=True)(module))
+    for number, (variable, function) in enumerate(functions_of(module)):
+        for key, value in _compiled(number, function, back_end, config).items():
+            function = function.with_attr(key, value)
+        module.update_func(variable, function)
+    return module
+
+
+def relax_functions(module: ir.IRModule) -> list[tuple[ir.GlobalVar, relax.Function]]:
+    return [(variable, function) for variable, function in module.functions_items()
+            if isinstance(function, relax.Function)]
+
+
+def functions_of(module: ir.IRModule) -> list[tuple[ir.GlobalVar, relax.Function]]:
+    """Those for the code generator, in the order in which they are called."""
+    called = dict.fromkeys(step.part for _, function in relax_functions(module)
+                           for step in steps_of(function, module).steps if step.part)
+    return [(variable, module[variable]) for variable in map(module.get_global_var, called)]
+
+
+def _compiled(number: int, function: relax.Function, back_end: str, machine: MachineConfig) -> dict[str, str]:
+    """Attributes of a function. Its symbol is that of all that it computes and of what on: TVM finds what it calls by
+    names that all modules share."""
+    graph, sizes = graph_of_steps(steps_of(function)), json.dumps(machine.as_dict())
+    digest = hashlib.sha256(contents_of(graph) + f"\0{back_end}\0{sizes}".encode()).hexdigest()[:16]
+    name = f"{CODE_GENERATOR}_{number}_{digest}"
+    session_of(graph, f"tvm-part{number}", machine)
+    return {BACK_END: back_end, MACHINE: sizes, SYMBOL: name}
+
+
+def _is_supported(context: transform.PatternCheckContext) -> bool:
+    bindings = dict(context.matched_bindings.items())
+    root = context.value_to_bound_var[context.matched_expr]
+    if any(reader not in bindings for variable in bindings if variable != root
+           for reader in context.var_usages.get(variable, ())):
+        return False
+    return not reason_of(steps_of_match(root, bindings), obstacle)
+
+
+@relax.expr_functor.mutator
+class _OneReader(relax.PyExprMutator):
+    """Gives each reader of a DEQUANTIZE one of its own."""
+
+    def visit_call_(self, call: ir.Call) -> ir.Expr:
+        arguments = [self._own(self.visit_expr(each)) for each in call.args]
+        return ir.Call(call.op, arguments, call.attrs, call.ty_args, call.span)
+
+    def _own(self, argument: ir.Expr) -> ir.Expr:
+        if isinstance(argument, relax.Tuple):
+            return relax.Tuple([self._own(each) for each in argument.fields])
+        maker = self.lookup_binding(argument) if isinstance(argument, relax.Var) else None
+        if isinstance(maker, ir.Call) and getattr(maker.op, "name", "") == f"relax.{DEQUANTIZE}":
+            return self.builder_.emit(relax.op.dequantize(*maker.args, axis=maker.attrs.axis,
+                                                          out_dtype=maker.attrs.out_dtype))
+        return argument

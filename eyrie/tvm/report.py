@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs where."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tvm import ir, relax
+
+from eyrie.compiler.frontend.tvm.read import graph_of_steps, settled
+from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE, Step, Steps, steps_of
+from eyrie.compiler.frontend.tvm.units import reason_of, units_of
+from eyrie.model.config import MachineConfig
+from eyrie.runtime.regions import obstacle, session_of
+from eyrie.tvm.partition import MACHINE, SYMBOL, functions_of, relax_functions
+
+NOT_QUANTISED = "it is not between int8 values"
+
+
+@dataclass(frozen=True)
+class OnMachine:
+    """A part.
+
+    operators  those of Relax by name, without QUANTIZE and DEQUANTIZE: how many
+    macs       multiplications of weights for one image
+    cycles     that the cost model expects for one image
+    host       operators that the machine does not run together with the others: place and name
+    """
+
+    name: str
+    operators: Mapping[str, int]
+    macs: int
+    cycles: int
+    host: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class InTVM:
+    """An operator that was left to TVM."""
+
+    name: str
+    operator: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    parts: tuple[OnMachine, ...]
+    rest: tuple[InTVM, ...]
+
+    def __str__(self) -> str:
+        lines = []
+        for part in self.parts:
+            counted = ", ".join(f"{count} {name}" if count > 1 else name for name, count in part.operators.items())
+            lines.append(f"machine  {part.name.rpartition('_')[0]:10} {sum(part.operators.values()):3} operators "
+                         f"{part.macs:13,} multiplications {part.cycles:11,} cycles  {counted}")
+            lines += [f"         host: {name}" for name in part.host]
+        reasons: dict[str, list[str]] = {}
+        for each in self.rest:
+            reasons.setdefault(each.reason, []).append(each.operator)
+        lines += [f"TVM      {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+        return "\n".join(lines)
+
+
+def report(module: ir.IRModule) -> Report:
+    """Of what `partitioned` gave."""
+    parts = tuple(_on_machine(function) for _, function in functions_of(module))
+    inside = {variable.name_hint for variable, _ in functions_of(module)}
+    rest = [each for variable, function in relax_functions(module) if variable.name_hint not in inside
+            for each in _in_tvm(function, module)]
+    return Report(parts, tuple(rest))
+
+
+def _on_machine(function: relax.Function) -> OnMachine:
+    steps, name = steps_of(function), str(function.attrs[SYMBOL])
+    session = session_of(graph_of_steps(steps), name, MachineConfig.of(json.loads(str(function.attrs[MACHINE]))))
+    summaries = [json.loads((folder / "summary.json").read_text()) for folder in session.folders if folder]
+    return OnMachine(name, dict(Counter(step.operator for step in computing(steps))),
+                     sum(node.macs for node in session.graph.nodes), sum(each["cycles"] for each in summaries),
+                     session.host)
+
+
+def _in_tvm(function: relax.Function, module: ir.IRModule) -> Iterable[InTVM]:
+    steps = steps_of(function, module)
+    reasons: dict[str, str] = {}
+    for unit in units_of(steps):
+        found = reason_of(unit.steps, obstacle) or "what it makes is read elsewhere, too"
+        reasons |= {step.made.name: found for step in unit.steps.steps}
+    for step in computing(steps):
+        if not step.part:
+            yield InTVM(step.made.name, step.operator, reasons.get(step.made.name, NOT_QUANTISED))
+
+
+def computing(steps: Steps) -> list[Step]:
+    """Without constants, QUANTIZE and DEQUANTIZE."""
+    fixed = settled(steps)
+    return [step for step in steps.steps
+            if step.operator not in (QUANTIZE, DEQUANTIZE) and step.made.name not in fixed]

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a caller gives, as stacks of the model's types and shapes, and back."""
+
+from collections.abc import Mapping
+from os import PathLike
+
+import numpy as np
+from PIL.Image import Image as Picture
+
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.tensor import Form, Tensor
+from eyrie.model.messages import array, unknown
+from eyrie.runtime.preprocessing import photo_input
+from eyrie.runtime.session import file_type
+
+
+def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[list[np.ndarray], bool]:
+    """For each input [N, ...], in the model's order, and whether there are several: N was given, even if it is 1.
+
+    value: the only input, or a mapping of all by name; values: likewise. Raises ValueError in one line.
+    """
+    named = _named(graph, value, values)
+    found = [_stack(tensor, named[tensor.name], graph) for tensor in graph.inputs]
+    counts = {len(stack) for stack, _ in found}
+    if len(counts) != 1 or 0 in counts:
+        said = ", ".join(f"{tensor.name} {len(stack)}" for tensor, (stack, _) in zip(graph.inputs, found))
+        raise ValueError(f"values of inputs are {said}: give as many of each, and one at least")
+    return [stack for stack, _ in found], any(several for _, several in found)
+
+
+def joined(graph: Graph, outputs: list[np.ndarray], several: bool) -> dict[str, np.ndarray]:
+    """outputs: [N, ...] each."""
+    return {tensor.name: _joined(tensor, values, several)
+            for tensor, values in zip(graph.outputs, outputs, strict=True)}
+
+
+def _joined(tensor: Tensor, output: np.ndarray, several: bool) -> np.ndarray:
+    if not several:
+        return output.reshape(tensor.shape)
+    return output.reshape(len(output), *(tensor.shape[1:] if tensor.shape[:1] == (1,) else tensor.shape))
+
+
+def _named(graph: Graph, value: object, values: Mapping[str, object]) -> dict[str, object]:
+    names = [tensor.name for tensor in graph.inputs]
+    if isinstance(value, Mapping):
+        given = {**value, **values}
+    elif value is None:
+        given = dict(values)
+    elif len(names) != 1 or values:
+        raise ValueError(f"the network takes {', '.join(names)}: give each by its name")
+    else:
+        given = {names[0]: value}
+    for name in given:
+        if name not in names:
+            raise ValueError(unknown("input", str(name), names))
+    if missing := [name for name in names if name not in given]:
+        raise ValueError(f"no value is given for {', '.join(missing)}: the network takes {', '.join(names)}")
+    return given
+
+
+def _stack(tensor: Tensor, value: object, graph: Graph) -> tuple[np.ndarray, bool]:
+    if isinstance(value, (Picture, str, PathLike)):
+        return photo_input(value, graph)[0], False
+    values, shape = np.asarray(value), tensor.shape
+    shapes = [shape, shape[1:]] if shape[:1] == (1,) else [shape]
+    if str(values.dtype) == file_type(tensor):
+        if values.shape in shapes:
+            return values.reshape(1, *shape), False
+        if values.shape[1:] in shapes:
+            return values.reshape(-1, *shape), True
+    raise ValueError(f"input {tensor.name} is {array(values)}, the network takes "
+                     f"{Form(file_type(tensor), shape)}, or N of them")

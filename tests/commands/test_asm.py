@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""eyrie/commands/asm.py: what is assembled runs on the RTL, as a model's folder does."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.image import Image
+from eyrie.runtime.board.runs import named_on_rtl
+from eyrie.runtime.networks import named_on_model
+from tests.compiler.assembly_sources import examples, fully_connected, mixed, write
+from tests.commands.commands import assert_refused, eyrie
+
+CYCLES = 1.1  # times the prediction, of so short a program
+
+
+def assembled(source: Path) -> Path:
+    folder = source.parent / "net"
+    ended = eyrie("asm", source, "-o", folder)
+    assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+def test_the_command(tmp_path: Path) -> None:
+    source = write(tmp_path, examples()[1])
+    folder = assembled(source)
+    printed = eyrie("asm", folder, "--disassemble").stdout
+    assert printed.startswith(f"image {folder}\nload ") and printed.endswith("\nend\n")
+    assert_refused(eyrie("asm", source), "eyrie asm: nothing to do: ")
+    assert_refused(eyrie("asm", tmp_path / "no.s", "-o", folder), f"eyrie asm: {tmp_path / 'no.s'}: cannot be read")
+    source.write_text("halt\n")
+    assert_refused(eyrie("asm", source, "-o", folder), f"eyrie asm: {source}:1:1: no statement is named 'halt'")
+
+
+def test_two_layers_on_the_rtl(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    both = fully_connected(rng, tmp_path)
+    folder = assembled(both.source)
+    np.save(tmp_path / "x.npy", rng.integers(-128, 128, (1, 1, 1024)).astype(np.int8))
+    ended = eyrie("run", folder, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
+    assert ended.returncode == 0, ended.stderr
+    golden = tflite.load(both.model).run_images(np.load(tmp_path / "x.npy")[None])
+    assert np.array_equal(np.load(tmp_path / "y.npy"), golden)
+    cycles = int(re.search(r"([\d,]+) cycles a run", ended.stdout)[1].replace(",", ""))
+    assert 1 / CYCLES < cycles / predict(Image.load(folder)).cycles < CYCLES
+
+
+@pytest.mark.parametrize("text", [examples()[1], mixed()], ids=["commands", "layers and commands"])
+def test_commands_on_the_rtl(text: str, seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    folder = assembled(write(tmp_path, text))
+    image = Image.load(folder)
+    inputs = {name: rng.integers(-128, 128, (2, 4, 4, 8)).astype(np.int8) for name in image.map["inputs"]}
+    on_rtl = named_on_rtl(folder, inputs).named
+    for name, values in named_on_model(image, inputs).items():
+        assert len(np.unique(values)) > 5 and np.array_equal(on_rtl[name], values)

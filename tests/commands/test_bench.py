@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""eyrie bench and runtime/figures.py: figures of counters made by hand, tables, parts and budget."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.ir.image import Image
+from eyrie.model.config import MachineConfig
+from eyrie.model.encoding import Counter
+from eyrie.runtime.figures import figures as network_figures
+from eyrie.runtime.figures import layer_table, ratios, unit_table
+from eyrie.commands import bench
+from tests.commands.commands import assert_refused, eyrie
+
+
+def counters(**values: int) -> dict[str, int]:
+    return {counter.name: 0 for counter in Counter} | values
+
+
+def step(name: str, passes: list[int], macs: int, weight_bytes: int, channels: int) -> dict:
+    return {"name": name, "way": "whole", "passes": passes, "macs": macs, "weight_bytes": weight_bytes,
+            "channels": channels, "made": [1, 1, channels]}
+
+
+@pytest.fixture
+def image() -> Image:
+    """Two groups on 6 x 8 PEs with 4 multipliers: the first is bound by multiplications, the second by
+    bytes."""
+    steps = [step("a", [0, 1], 192_000, 72, 8), step("b", [2], 1920, 7200, 800)]
+    ends = {name: {"map": {"shape": [1, 1, size]}} for name, size in (("inputs", 4), ("outputs", 800))}
+    return Image(np.zeros(0, np.uint8), {"machine": MachineConfig().as_dict(), "images": 1, "steps": steps, **ends})
+
+
+@pytest.fixture
+def figures(image: Image) -> dict:
+    """Of three passes; each one's counters are those since the start."""
+    traces = [
+        counters(CYCLES=900, MACS=96_000, PE_WAIT_FILTER=4800, DMA_BUSY=10),
+        counters(CYCLES=1500, MACS=192_000, GATED=1000, PE_WAIT_FILTER=9600, DMA_BUSY=30, GLB_LOAD_BYTES=64),
+        counters(CYCLES=3900, MACS=194_000, GATED=1500, PE_WAIT_FILTER=9600, PE_IDLE=96_000, DMA_BUSY=1030,
+                 GLB_LOAD_BYTES=64, GLB_OFMAP_BYTES=800, DRAM_READ_BYTES=16_000),
+    ]
+    end = traces[-1] | counters(CYCLES=4000, MACS=194_000, GATED=1500, PE_WAIT_FILTER=9600, PE_IDLE=100_800,
+                                DMA_BUSY=1130, GLB_LOAD_BYTES=64, GLB_OFMAP_BYTES=800, GLB_STORE_BYTES=800,
+                                DRAM_READ_BYTES=16_000, DRAM_WRITE_BYTES=800, GLB_CONFLICTS=12)
+    passes = [trace | {"signature": 1, "pe_cycles": cycles * 48}
+              for trace, cycles in zip(traces, (800, 450, 2650))]
+    return network_figures(image, end, passes)
+
+
+def test_figures(figures: dict) -> None:
+    assert (figures["cycles"], figures["macs"], figures["multipliers"]) == (4000, 193_920, 192)
+    assert figures["utilisation"] == 0.2525
+    assert figures["roofline_cycles"] == 1000 + 1800
+    assert figures["compulsory_dram_bytes"] == 72 + 72 + 7200 + 7200 + 804
+    assert (figures["glb_read_bytes"], figures["glb_write_bytes"]) == (800, 864)
+    # pJ: 192,500 multiplications, 1664 and 16,800 bytes; 50 uW for 20 us.
+    assert figures["energy_uJ"] == round((192_500 * 2 + 1664 * 10 + 16_800 * 200) * 1e-6 + 50e-6 * 20, 2)
+
+
+def test_layers(figures: dict) -> None:
+    first, second = figures["layers"]
+    assert (first["cycles"], second["cycles"]) == (1250, 3900 - 1250)
+    assert (first["roofline_cycles"], second["roofline_cycles"]) == (1000, 1800)
+    assert first["utilisation"] == 0.8
+    assert (first["gated"], second["gated"]) == (1000, 500)
+    assert (first["glb_write_bytes"], second["glb_write_bytes"]) == (64, 800)
+    assert (first["counters"]["cycles"], second["counters"]["cycles"]) == (1500, 2400)
+
+
+def test_units(figures: dict) -> None:
+    none = dict.fromkeys(("wait_ifmap", "wait_words", "wait_psum"), 0)
+    first, second = (layer["units"] for layer in figures["layers"])
+    assert first["pe"] == {"busy": 1000, "wait_filter": 200, "idle": 0, **none}
+    assert second["pe"] == {"busy": 10, "wait_filter": 0, "idle": 2000, **none}
+    assert (first["dma"]["busy"], second["dma"]["busy"]) == (30, 1000)
+    assert figures["units"]["pe"]["idle"] == 2100 and figures["units"]["glb"] == {"lost": 12}
+
+
+def test_tables(figures: dict) -> None:
+    head, *rows = layer_table(figures).splitlines()
+    assert head.split() == ["layer", "cycles", "roofline", "use", "DRAM", "bytes", "GLB", "bytes"]
+    assert [row.split() for row in rows] == [["a", "1,250", "1,000", "80.0%", "0", "64"],
+                                             ["b", "2,650", "1,800", "0.4%", "16,000", "800"],
+                                             ["network", "4,000", "2,800", "25.2%", "16,800", "1,664"]]
+    assert ratios(figures) == "cycles / roofline 1.429, DRAM / compulsory bytes 1.095"
+    title, head, *rows = unit_table(figures).splitlines()
+    assert {len(line) for line in (title, head, *rows)} == {len(head)} and len(head) <= 130
+    # Each column ends where its head does, and each unit's title spans its columns.
+    assert rows[0].split() == "a 1500 1000 0 0 200 0 0 0 0 0 0 0 0 30 0 0".split()
+    assert rows[1].split() == "b 2400 10 0 0 0 0 2000 0 0 0 0 0 0 1000 0 0".split()
+    assert head.split()[:8] == "layer span busy ifmap words filter psum idle".split()
+    assert title.index("-") == head.index("busy") - 2 and title.split("GLB")[0].count("DMA") == 1
+
+
+@pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
+def test_unknown_part_refused(text: str) -> None:
+    run = eyrie("bench", "--parts", text)
+    assert_refused(run, "eyrie bench: no part is named 'nosuch': there are latency100, batch4, mult48, bus128, "
+                        "cost_model, speed")
+    assert not run.stdout
+
+
+def test_command_line_refused() -> None:
+    run = eyrie("bench", "--budget", "soon")
+    assert_refused(run, "eyrie bench: --budget 'soon': must be a number of minutes, 0 or more")
+
+
+def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    def fails(base: object) -> dict:
+        raise ValueError("no reason")
+
+    monkeypatch.setattr(bench, "PARTS", {"good": lambda base: {"match": True}, "bad": fails})
+    base, soon = SimpleNamespace(), time.monotonic() + 60
+    assert bench.chosen("bad, good,") == ["bad", "good"]
+    sections = bench.run_parts(["bad", "good"], base, soon)
+    assert sections == {"bad": {"match": False, "reason": "no reason"}, "good": {"match": True}}
+    assert capsys.readouterr().out == "bad: no reason\n"
+    assert bench.run_parts(["good"], base, soon - 61) == {}
+    assert capsys.readouterr().out == "good: skipped, the budget is used up\n"
+
+
+def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """All seeds count, one that fails says why; none but the first begins when the budget is used up."""
+    def run(out: object, name: str, seed: int) -> dict:
+        share = 0.5 if name == "cost0" else 1.25
+        return {"test": name, "seed": seed, "status": "pass" if share < 1 else "fail", "reason": "too far",
+                "layers": 60, "within": 60 - (share > 1), "worst_share_of_bound": share, "missed": [], "drawn": 63,
+                "refused": 3}
+
+    monkeypatch.setattr(bench, "cost_run", run)
+    monkeypatch.setattr(bench, "predict", lambda image: SimpleNamespace(layers=[SimpleNamespace(name="a", cycles=99)]))
+    base = SimpleNamespace(out=None, image=None, summary={"layers": [{"cycles": 100}]}, seeds=3,
+                           end=time.monotonic() + 60)
+    section = bench.cost_model(base)
+    assert (section["layers"], section["within"], section["drawn"], section["refused"]) == (360, 357, 378, 18)
+    assert section["worst_share_of_bound"] == 1.25 and not section["match"]
+    seeds = [run["seed"] for run in section["runs"]]
+    assert len(set(seeds)) == 3 and [run["test"] for run in section["runs"]] == ["cost0", "cost1"] * 3
+    assert section["reason"] == f"cost1, seed {seeds[0]}: too far"
+    base.end -= 61
+    assert len(bench.cost_model(base)["runs"]) == 2
+    assert "the budget is used up after 1 of 3 seeds" in capsys.readouterr().out

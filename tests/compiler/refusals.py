@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a refusal by size says, taken at its word."""
+
+import re
+from dataclasses import replace
+
+from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+
+TOO_LARGE = re.compile(r"group (\S+) needs at least (\d+) bytes of GLB, there are (\d+): "
+                       r"use a larger GLB or a smaller layer")
+
+
+def with_room(machine: MachineConfig, demand: int) -> MachineConfig:
+    """The machine with a GLB of at least so many bytes, as few as banks allow. Raises ValueError where no machine has
+    such a one."""
+    return replace(machine, glb_bank_words=-(-demand // (GLB_WORD_BYTES * machine.glb_banks)))

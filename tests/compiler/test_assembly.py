@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources of assembly: they become what the same network compiles to, and what they may not do is refused."""
+
+import re
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.assemble import Assembled, assemble_file, disassembled
+from eyrie.compiler.assembly.commands import from_text, to_text
+from eyrie.compiler.assembly.macros import MACROS
+from eyrie.compiler.assembly.words import slots
+from eyrie.compiler.cost.counters import commands_of
+from eyrie.compiler.folder import save
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.program import Config, assemble, disassemble
+from eyrie.compiler.network import compile_network
+from eyrie.compiler.performance import performance
+from eyrie.model import encoding as enc
+from eyrie.model.config import MachineConfig
+from eyrie.model.encoding import Stream
+from eyrie.model.word import Word
+from eyrie.runtime.networks import named_on_model
+from eyrie.runtime.shipped import MODEL
+from tests.compiler.assembly_sources import TEN_LAYERS, Both, examples, fully_connected, mixed, ten_layers, write
+from tb.net.programs import draw_networks
+from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+
+EFFORT = 4
+BY_HAND = examples()[1]
+
+
+def outputs(assembled: Assembled, rng: np.random.Generator) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Drawn inputs, and what the command-level model makes of them."""
+    image = assembled.image
+    inputs = {name: rng.integers(-128, 128, (2, *place["shape"])).astype(np.int8)
+              for name, place in image.map["inputs"].items()}
+    return list(inputs.values()), list(named_on_model(image, inputs).values())
+
+
+# ---- Words ----
+
+
+def test_every_word_with_a_meaning_has_a_name() -> None:
+    """The places of a descriptor are those that the encoding has room for."""
+    names = [slot.name for slot in slots().values()]
+    assert len(names) == len(set(names)) and max(slots()) < enc.CONFIG_WORDS
+    per_stream = 3 + enc.LEVELS
+    single = sum(name.endswith("_INDEX") and isinstance(getattr(enc, name.removesuffix("_INDEX"), None), Word)
+                 for name in vars(enc))
+    assert len(names) == single + enc.STREAMS_INDEX - enc.ROW_IDS_INDEX + len(Stream) * per_stream
+
+
+def test_fields_of_every_word_come_back(seed: int) -> None:
+    """Any bits of any word: of its fields, or not."""
+    rng = np.random.default_rng(seed)
+    for index, slot in slots().items():
+        fields = slot.word.pack(**{field.name: int(rng.integers(1 << field.width - field.signed))
+                                   for field in slot.word.fields})
+        for word in (0, fields, int(rng.integers(1 << 63)), (1 << 64) - 1):
+            assert from_text(to_text([Config(index, (word,))])) == [Config(index, (word,))]
+        assert slot.count > 1 or "0x" not in slot.text(fields)
+
+
+def test_drawn_networks_round_trip(seed: int) -> None:
+    for drawn in islice(draw_networks(seed, 80_000), 8):
+        text = to_text(drawn.commands)
+        words = assemble(from_text(text))
+        assert disassemble(words) == drawn.commands
+        assert words.tobytes() == drawn.image.dram[drawn.image.program :][: words.nbytes].tobytes()
+
+
+def test_names_of_tensors_may_have_colons(seed: int, tmp_path: Path) -> None:
+    """As those that frameworks write, of maps that go through DRAM."""
+    rng, net = np.random.default_rng(seed), TfliteBuilder("colons")
+    x = net.input("image:0", (1, 40, 40, 8), INPUT)
+    for name in ("first:0/conv", "second:0/conv"):
+        x = net.conv(name, x, weights(rng, 24, 3, 3, x.shape[-1]), scales(rng, 24), bias(rng, 24), Quant(0.05, 3))
+    (tmp_path / "net.tflite").write_bytes(net.build([x]))
+    stages = compile_network(tmp_path / "net.tflite", MachineConfig(glb_bank_words=256), effort=EFFORT)
+    assert any(name.startswith("spill.first:0/conv") for name in stages.image.map["areas"])
+    save(stages, performance(stages), tmp_path / "net")
+    (tmp_path / "net.s").write_text(disassembled(tmp_path / "net"))
+    assert np.array_equal(assemble_file(tmp_path / "net.s").image.dram, stages.image.dram)
+
+
+# ---- Layers ----
+
+
+@pytest.mark.parametrize("network", [fully_connected, ten_layers])
+def test_layers_are_the_network(network: Callable[[np.random.Generator, Path], Both], seed: int,
+                                tmp_path: Path) -> None:
+    """As fast as the model, and with the model's values, which its golden model says."""
+    rng = np.random.default_rng(seed)
+    both = network(rng, tmp_path)
+    assembled, compiled = assemble_file(both.source), compile_network(both.model)
+    assert performance(compiled).cycles / performance(assembled.stages).cycles >= 0.97
+    [inputs], [found] = outputs(assembled, rng)
+    golden = tflite.load(both.model).run_images(inputs)
+    assert len(np.unique(golden)) > 5 and np.array_equal(found, golden)
+
+
+def test_two_layers_take_few_lines() -> None:
+    assert len(examples()[0].splitlines()) <= 15
+    layers = [line.split()[0] for line in TEN_LAYERS.splitlines() if " " in line and line.split()[0] in MACROS]
+    assert len(layers) == 10 and len(set(layers)) == 7
+
+
+@pytest.mark.parametrize("cut", ["depthwise_conv", "add", "max_pool", "fc +head"])
+def test_barriers_change_no_value(cut: str, seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    both = ten_layers(rng, tmp_path)
+    (tmp_path / "net.s").write_text(re.sub(rf"^{cut}", r"barrier\n\g<0>", TEN_LAYERS, flags=re.MULTILINE))
+    assembled = assemble_file(both.source, effort=EFFORT)
+    assert assembled.stages is None
+    [inputs], [found] = outputs(assembled, rng)
+    assert np.array_equal(found, tflite.load(both.model).run_images(inputs))
+
+
+def test_blocks_that_read_the_same_map_of_few_channels(seed: int, tmp_path: Path) -> None:
+    """Alone, a convolution would have it packed, a pool would not."""
+    rng = np.random.default_rng(seed)
+    lines = """input x 8,8,3 scale=0.1
+        filter w w.npy scale=0.01
+        conv c x w scale=1
+        barrier
+        max_pool p x kernel=2
+        output c p"""
+    weights = rng.integers(-127, 128, (8, 3, 3, 3)).astype(np.int8)
+    found, whole = (outputs(assemble_file(write(tmp_path, text, w=weights)), np.random.default_rng(seed))
+                    for text in (lines, lines.replace("barrier\n", "")))
+    for barrier, alone in zip(found[1], whole[1], strict=True):
+        assert len(np.unique(alone)) > 5 and np.array_equal(barrier, alone)
+
+
+# ---- Commands ----
+
+
+def expected_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of two maps with a scale of 0.05, in one of 0.1; halves may go either way."""
+    return np.clip((a.astype(int) + b) / 2, -128, 127)
+
+
+def test_an_addition_by_hand(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    (a, b), [found] = outputs(assemble_file(write(tmp_path, BY_HAND)), rng)
+    assert np.abs(found - expected_sum(a, b)).max() <= 0.5
+
+
+def test_commands_between_layers(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    assembled = assemble_file(write(tmp_path, mixed()))
+    [a], [found, between] = outputs(assembled, rng)
+    padded = np.pad(a.astype(int), ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=-128)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2)).max((-1, -2))
+    assert np.array_equal(between, windows)
+    assert np.abs(found - expected_sum(a, windows).max((1, 2), keepdims=True)).max() <= 0.5
+    assert {step["way"] for step in assembled.image.map["steps"]} > {"by hand"}
+
+
+def test_a_machine_of_ones_own(tmp_path: Path) -> None:
+    text = "machine glb_bank_words=512 bus_words=2\n" + BY_HAND
+    machine = assemble_file(write(tmp_path, text)).image.machine
+    assert (machine.glb_bank_words, machine.bus_words) == (512, 2)
+
+
+def test_the_shipped_network_disassembles(tmp_path: Path) -> None:
+    """A source that is its program makes the same folder; what is changed in it is what the program does."""
+    stages = compile_network(MODEL, effort=EFFORT)
+    stages.image.save(tmp_path / "net", stages.text)
+    source = tmp_path / "net.s"
+    source.write_text(disassembled(tmp_path / "net"))
+    again = assemble_file(source)
+    assert np.array_equal(again.image.dram, stages.image.dram) and again.text == stages.text
+    source.write_text(source.read_text().replace("\nend\n", "\nload dram=0x0 glb=0 words=8 wait_passes=1\nend\n"))
+    longer = assemble_file(source).image
+    assert len(commands_of(longer)) == len(stages.schedule.commands) + 1
+    assert longer.program >= stages.image.dram.size
+    source.write_text(re.sub(r"wait_transfers=\d+", "wait_transfers=0", source.read_text(), count=1))
+    with pytest.raises(ValueError, match=rf"^{source}:\d+:1: .*which nothing has written.*|in no order"):
+        assemble_file(source)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines described by their buffers: descriptions come back from their text, damaged ones are refused with line and
+column; networks on drawn buffers give the golden model's outputs; a program that is wrong is caught.
+
+Knobs: EYRIE_BUFFERS drawn networks (25), EYRIE_SEED.
+"""
+
+import os
+import random
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.buffers import description
+from eyrie.compiler.buffers.array import array_tree
+from eyrie.compiler.buffers.execution import execute
+from eyrie.compiler.buffers.nests import nest_of
+from eyrie.compiler.buffers.network import compiled
+from eyrie.compiler.buffers.partition import Partitioner
+from eyrie.compiler.buffers.program import Compute, Load, Program, Store, program_of
+from eyrie.compiler.buffers.timing import timing_of
+from eyrie.compiler.command_line import what_is_wrong
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.frontend.file import load
+from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work
+from eyrie.compiler.ir.failure import DoesNotFit, Inconsistent
+from eyrie.compiler.network import compile_greedily
+from eyrie.model.config import DEFAULT
+from eyrie.runtime.folders import ROOT
+from eyrie.runtime.shipped import MODEL
+from eyrie.commands.mobilenets import Layers
+from eyrie.testing.machines import draw_machines, model_refusal
+from tb.common.random_graphs import draw_graph
+from tests.compiler.test_text import drawn
+from tests.commands.commands import assert_refused, eyrie
+
+NETWORKS = int(os.environ.get("EYRIE_BUFFERS", "25"))
+MACHINES = sorted((ROOT / "data" / "machines").glob("*.buffers"))
+OPERANDS = (Role.INPUT, Role.OTHER, Role.FILTERS, Role.TABLE, Role.OUTPUT)
+PLACE = re.compile(r"[^:\n]+:\d+:\d+: [^\n]+")
+
+
+def drawn_tree(rng: np.random.Generator) -> BufferTree:
+    """One to three levels; operands of a level share buffers or have their own, some stop short of the last level."""
+    memories: list[Memory] = []
+    parts = [(OPERANDS, "")]
+    sums = int(rng.integers(1, 4))
+    for level in range(1, int(rng.integers(1, 4)) + 1):
+        behind = []
+        for roles, source in parts:
+            cut = int(rng.integers(len(roles) + 1)) if len(roles) > 1 else 0
+            for group in filter(None, (roles[:cut], roles[cut:])):
+                if level > 1 and rng.random() < 0.3:
+                    continue
+                name = f"buffer{len(memories)}"
+                memories.append(Memory(
+                    name=name, bytes=int(rng.integers(200, 12000)) >> level, source=source, holds=group,
+                    width=int(rng.choice([1, 8, 16])), latency=int(rng.integers(0, 40)),
+                    alignment=int(rng.choice([1, 4, 8, 16]))))
+                behind.append((group, name))
+        parts = behind
+    holder = rng.choice([n for n, memory in enumerate(memories)])
+    if sums < 3:  # else the unit has them itself
+        memories[holder] = replace(memories[holder], holds=(*memories[holder].holds, Role.SUMS))
+        inner = [n for n, memory in enumerate(memories) if memory.source == memories[holder].name]
+        if inner and sums == 2:
+            memories[inner[0]] = replace(memories[inner[0]], holds=(Role.SUMS, *memories[inner[0]].holds))
+    units = tuple(Unit(works=works, **{loop: int(rng.choice([1, 2, 8])) for loop in
+                                       ("rows", "columns", "filters", "channels")}, latency=int(rng.integers(3)))
+                  for works in ((Work.CONVOLUTION, Work.DEPTHWISE), (Work.POOL, Work.ELEMENTWISE)))
+    return BufferTree(name="drawn", memories=tuple(memories), units=units)
+
+
+@pytest.mark.parametrize("number", range(NETWORKS))
+def test_drawn_networks_on_drawn_buffers(number: int, seed: int, counts: Counter) -> None:
+    rng = np.random.default_rng([seed, number])
+    graph = draw_graph(rng)
+    imported, tree = tflite.from_bytes(graph.model), drawn_tree(rng)
+    for doubled in (False, True):
+        found = compiled(imported, tree, doubled)
+        golden = imported.run(*graph.values)
+        for tensor, value in zip(imported.outputs, found.run(*graph.values), strict=True):
+            np.testing.assert_array_equal(value, golden[tensor.name], f"{tree}\n{imported}\n{found}", strict=True)
+        counts.update(step.program.nest.work for step in found.steps if step.program)
+        counts["levels"] = max(counts["levels"], tree.levels)
+
+
+@pytest.fixture(scope="module")
+def counts() -> Counter:
+    """Of operators that the machines have done, by kind."""
+    found: Counter = Counter()
+    yield found
+    if NETWORKS >= 25 and found:
+        assert set(found) == {*Work, "levels"} and found["levels"] == 3, found
+
+
+def test_one_network_on_all_kinds_of_machines(seed: int) -> None:
+    """That the array's program and the C give the golden model's outputs is tests/runtime's to show."""
+    graph = load(MODEL)
+    image = np.random.default_rng(seed).integers(-128, 128, graph.input.shape).astype(np.int8)
+    golden = graph.run(image)[graph.output.name]
+    for tree in (array_tree(DEFAULT), *map(description.load, MACHINES)):
+        plain, doubled = compiled(graph, tree), compiled(graph, tree, True)
+        for found in (plain, doubled):
+            assert sum(step.program is not None for step in found.steps) >= len(found.steps) - 1
+            assert np.array_equal(found.run(image)[0], golden)
+        assert doubled.cycles < plain.cycles, tree.name
+
+
+def test_descriptions_come_back(seed: int, tmp_path: Path) -> None:
+    sizes = [each for each in draw_machines(seed, 8) if model_refusal(each) is None]
+    rng = np.random.default_rng(seed)
+    trees = [array_tree(replace(DEFAULT, **each)) for each in sizes] + [drawn_tree(rng) for _ in range(8)]
+    for tree in (*trees, *map(description.load, MACHINES)):
+        path = tmp_path / "machine.buffers"
+        path.write_text(description.text_of(tree))
+        assert description.load(path) == tree
+    assert len(MACHINES) == 2 and len(trees) > 8
+
+
+def test_damaged_descriptions(seed: int, tmp_path: Path) -> None:
+    """Are refused with their place, or describe another machine."""
+    rng, path, counts = random.Random(seed), tmp_path / "machine.buffers", Counter()
+    text = MACHINES[0].read_text()
+    for _ in range(200):
+        at = rng.randrange(text.index("=") - 8, len(text))
+        path.write_text(text[:at] + rng.choice(["", "(", ",", "x", "'", "0", "-"]) + text[at + rng.randrange(4) :])
+        try:
+            description.load(path)
+        except ValueError as error:
+            said = what_is_wrong(error)
+            assert said.startswith(str(path)) and (PLACE.fullmatch(said) or "machine is missing" in said), said
+            counts["refused"] += 1
+        else:
+            counts["taken"] += 1
+    assert counts["refused"] and counts["taken"], counts  # of 400 seeds, each took 6 to 28
+
+
+def test_where_a_description_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "machine.buffers"
+    all_ = "INPUT, OTHER, FILTERS, TABLE, OUTPUT".split(", ")
+    holds = ", ".join(f"Role.{name}" for name in all_)
+    for lines, said in (
+            (["machine = BufferTree(name='m', memories=(), units=())"],
+             "2:11: no BufferTree is like that: no buffer holds input: let one have Role.INPUT"),
+            ([f"a = Memory(name='a', bytes=0, holds=({holds}))"],
+             "2:5: no Memory is like that: bytes of buffer a is 0: give 1 or more"),
+            ([f"a = Memory(name='a', bytes=9, source='b', holds=({holds}))",
+              "machine = BufferTree(name='m', memories=(a,), units=())"],
+             "3:11: no BufferTree is like that: source of a: no buffer is named 'b': there are a"),
+            ([f"a = Memory(name='a', bytes=9, source='a', holds=({holds}))",
+              "machine = BufferTree(name='m', memories=(a,), units=())"],
+             "3:11: no BufferTree is like that: buffer a is a source of itself: let one come from DRAM, source=''"),
+            ([f"a = Memory(name='a', bytes=9, holds=({holds}))",
+              "b = Memory(name='b', bytes=9, holds=(Role.INPUT,))",
+              "machine = BufferTree(name='m', memories=(a, b), units=())"],
+             "4:11: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that "
+             "hold it lie behind each other"),
+            (["a = Unit(works=(Work.POOL,), rows=0)"],
+             "2:5: no Unit is like that: rows, columns, filters and channels of a unit are 1 or more, its latency 0 or "
+             "more"),
+            ([f"a = Memory(name='a', bytes=9, holds=({holds}))",
+              "u = Unit(works=(Work.POOL,))", "machine = BufferTree(name='m', memories=(a,), units=(u, u))"],
+             "4:11: no BufferTree is like that: two units do pool: leave it to one")):
+        path.write_text("\n".join(["# Eyrie buffers", *lines]))
+        with pytest.raises(ValueError) as caught:
+            description.load(path)
+        assert str(caught.value) == f"{path}:{said}"
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    """Of the pointwise half of block 4 on the machine with three levels: sums come back from the buffer around."""
+    step = next(step for step in compiled(load(MODEL), description.load(MACHINES[0])).steps if step.node.where == "#10")
+    assert step.program.tree.levels == 3 and step.timing.moved["accumulators"]
+    return step.program
+
+
+def mutated(program: Program, number: int, *changed: object) -> Program:
+    """With other instructions, or none, in the place of one."""
+    instructions = program.instructions
+    return replace(program, instructions=[*instructions[:number], *changed, *instructions[number + 1 :]])
+
+
+def values(program: Program) -> dict[str, np.ndarray]:
+    source = program.nest.node.inputs[0]
+    return {source.name: np.random.default_rng(1).integers(-128, 128, source.shape).astype(np.int8)}
+
+
+def test_missing_instructions_are_caught(program: Program, seed: int) -> None:
+    """A load that is left out, a store, an operation: what reads what they bring finds that it is not there."""
+    execute(program, values(program))
+    rng, said = random.Random(seed), Counter()
+    for kind in (Load, Store, Compute):
+        places = [n for n, each in enumerate(program.instructions) if isinstance(each, kind)]
+        for number in rng.sample(places, 6):
+            with pytest.raises(Inconsistent, match="^operator #10 CONV_2D on systolic: [^\n]+$") as caught:
+                execute(mutated(program, number), values(program))
+            said[str(caught.value).split(":")[1]] += 1
+    assert said
+
+
+def test_wrong_places_are_caught(program: Program) -> None:
+    number = next(n for n, each in enumerate(program.instructions) if isinstance(each, Load))
+    load = program.instructions[number]
+    room = program.tree.memory(load.place.memory).bytes
+    for place, said in (
+            (replace(load.place, address=room // 16 * 16), f"leave buffer {load.place.memory} of {room}$"),
+            (replace(load.place, bytes=load.place.bytes // 2),
+             rf"in a place of {load.place.bytes // 2} bytes of buffer"),
+            (replace(load.place, address=1), "at 1 of buffer scratchpad, of which addresses are multiples of 16$"),
+            (replace(load.place, memory="queue"), "buffer queue does not hold|goes no other way than through weights$"),
+            (replace(load.place, role=Role.FILTERS), "buffer scratchpad does not hold filters$")):
+        with pytest.raises(Inconsistent, match=said):
+            execute(mutated(program, number, replace(load, place=place)), values(program))
+
+
+def test_a_tile_larger_than_its_buffer_is_caught() -> None:
+    """The same program on a machine with a smaller buffer."""
+    graph, tree = load(MODEL), array_tree(DEFAULT)
+    program = compiled(graph, tree).steps[0].program
+    for memory in tree.memories:
+        needed = Partitioner(program.nest, tree, False).needed(memory, program.partition.tiles)
+        small = replace(memory, bytes=needed - 1)
+        memories = tuple(small if each is memory else each for each in tree.memories)
+        with pytest.raises(Inconsistent, match=f"leave buffer {memory.name} of {small.bytes}$"):
+            execute(replace(program, tree=replace(tree, memories=memories)), values(program))
+
+
+def test_overlapping_places_are_caught(program: Program) -> None:
+    """What another operand has been put over is not read."""
+    filters = [each.place for each in program.instructions
+               if isinstance(each, Load) and each.place.memory == "weights" and each.place.role is Role.FILTERS][0]
+
+    def moved(place):
+        return replace(place, address=filters.address) if place and place.role is Role.TABLE else place
+
+    changed = [replace(each, place=moved(each.place)) if isinstance(each, Load) else
+               replace(each, places={role: moved(place) for role, place in each.places.items()})
+               if isinstance(each, Compute) else each for each in program.instructions]
+    with pytest.raises(Inconsistent, match="before all of it is there, or when something else has taken its bytes$"):
+        execute(replace(program, instructions=changed), values(program))
+
+
+def test_cycles_counted_by_hand() -> None:
+    """A 1x1 convolution of a pixel with 32 channels and 4 filters, filter by filter: the input's 32 bytes take
+    4 + 32 / 8 cycles, as those of a filter; 12 of the table 6, an output 5; an operation 32."""
+    layers = Layers("by hand", 1, seed=1, channels=32)
+    graph = tflite.from_bytes(layers.net.build([layers.conv(layers.input, 4)]))
+    memories = tuple(Memory(name=name, bytes=size, holds=holds, latency=4) for name, size, holds in (
+        ("inputs", 64, (Role.INPUT, Role.OTHER)), ("filters", 32, (Role.FILTERS,)), ("table", 12, (Role.TABLE,)),
+        ("outputs", 5, (Role.OUTPUT, Role.SUMS))))
+    tree = BufferTree(name="small", memories=memories, units=(Unit(works=(Work.CONVOLUTION,)),))
+    nest = nest_of(graph.nodes[0])
+    program = program_of(nest, tree, False)
+    assert program.partition.tiles == ((1, 1, 1, 32),)
+    timing = timing_of(program)
+    assert timing.computing == 4 * 32 and timing.cycles == 4 * (8 + 32) + 5
+    assert timing.moved == {"inputs": 32, "filters": 128, "table": 48, "outputs": 4}
+    wide = replace(tree, memories=tuple(replace(memory, bytes=2 * memory.bytes) for memory in memories))
+    doubled = timing_of(program_of(nest, wide, True))
+    assert doubled.cycles == 8 + 4 * 32 + 5 and doubled.moved == timing.moved
+
+
+def test_commands(seed: int, tmp_path: Path) -> None:
+    """eyrie buffers says whether outputs match, and writes the array's description; eyrie ir --greedy writes a plan
+    that eyrie compile takes."""
+    model = tmp_path / "net.tflite"
+    model.write_bytes(drawn([seed, 5]))
+    ended = eyrie("buffers", model, "--machine", MACHINES[1], "--double-buffering", "--run")
+    assert ended.returncode == 0 and ended.stdout.splitlines()[-1] == "match"
+    assert eyrie("buffers", model, "-o", tmp_path / "array.buffers", "--quiet").returncode == 0
+    assert description.load(tmp_path / "array.buffers") == array_tree(DEFAULT)
+    assert eyrie("ir", model, "segments", "--greedy", "--effort", 4, "-o", tmp_path / "net.ir").returncode == 0
+    assert eyrie("compile", tmp_path / "net.ir", "-o", tmp_path / "net", "--quiet").returncode == 0
+    program = (tmp_path / "net" / "program.txt").read_text().splitlines()
+    assert program == compile_greedily(model, effort=4).text.splitlines()
+    (tmp_path / "bad.buffers").write_text("# Eyrie buffers\nmachine = Memory(name='a')")
+    assert_refused(eyrie("buffers", model, "--machine", tmp_path / "bad.buffers"),
+                   f"eyrie buffers: {tmp_path / 'bad.buffers'}:2:11: Memory lacks bytes, holds: give bytes=value")
+
+
+def test_exhaustion_is_no_worse_than_greed(seed: int) -> None:
+    """Nor is a tile outside its buffers, by either choice."""
+    rng, compared = np.random.default_rng(seed), 0
+    while compared < 20:
+        node = tflite.from_bytes(drawn([seed, compared])).nodes[0]
+        tree = drawn_tree(rng)
+        tree = replace(tree, units=tuple(Unit(works=unit.works) for unit in tree.units))
+        partitioner = Partitioner(nest_of(node), tree, bool(rng.integers(2)))
+        try:
+            greedy, best = partitioner.greedy(), partitioner.exhaustive()
+        except DoesNotFit as failure:
+            assert failure.demand > failure.bound
+            compared += 1
+            continue
+        for found in (greedy, best):
+            assert all(partitioner.needed(memory, found.tiles) <= memory.bytes for memory in tree.memories)
+        assert partitioner.cycles(best, 1) <= partitioner.cycles(greedy, 1)
+        compared += 1

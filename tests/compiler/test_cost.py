@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cost model without the RTL: its bytes are the command-level model's, its energy that of the
+published prices.
+
+tb/net/cost_tests.py holds its cycles, and the GLB bytes of every client, to the RTL.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.cost.counters import commands_of
+from eyrie.compiler.cost.predict import layer_costs, predict
+from eyrie.compiler.cost.prices import energy_uj
+from eyrie.compiler.cost.timing.array import PassTimes
+from eyrie.compiler.cost.timing.banks import Banks
+from eyrie.compiler.cost.traffic import FETCH_AHEAD, FETCH_WORDS
+from eyrie.compiler.ir.image import Image
+from eyrie.compiler.ir.program import Transfer
+from eyrie.compiler.network import compile_network
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.encoding import Stream
+from eyrie.model.machine import Machine
+from tests.compiler.test_networks import network
+from eyrie.testing.demo_net import demo_network
+from tb.net.random_layers import Layer, compile_layer
+
+NETWORKS = 20
+MOVED = ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES")
+
+
+def compiled(seed: int, number: int, path: Path, machine: MachineConfig = DEFAULT) -> Image | None:
+    """A random network's image; None if the compiler refuses it."""
+    model, _ = network(np.random.default_rng([seed, number]))
+    path.write_bytes(model)
+    try:
+        return compile_network(path, machine, effort=8).image
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("machine", [DEFAULT, MachineConfig(bus_words=2, filter_lanes=2)], ids=["1", "2"])
+def test_bytes_are_those_of_the_command_level_model(seed: int, tmp_path: Path, machine: MachineConfig) -> None:
+    images = [compiled(seed, number, tmp_path / "net.tflite", machine) for number in range(NETWORKS)]
+    images = [image for image in images if image]
+    assert len(images) > NETWORKS // 2
+    for image in images:
+        run = Machine(image.dram.copy(), machine)
+        run.run(image.program)
+        cost = predict(image)
+        for name in MOVED:
+            assert cost.counters[name] == run.counters[name], name
+        loaded = run.counters["DRAM_READ_BYTES"] - run.counters["COMMAND_BYTES"]
+        assert cost.counters["DRAM_READ_BYTES"] - cost.counters["COMMAND_BYTES"] == loaded
+        assert 0 <= cost.counters["COMMAND_BYTES"] - run.counters["COMMAND_BYTES"] <= 8 * FETCH_AHEAD * FETCH_WORDS
+        assert len(cost.passes) == run.counters["PASSES"]
+
+
+@pytest.mark.parametrize("bus_words", [1, 2])
+def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores come before streams that read, loads before the ofmap: where a word of a stream has got its bank, none of
+    theirs may turn up later, but for a few loads while the drain goes on, and a few words of a store behind CONFIG
+    words that a full queue holds up."""
+    streams: dict[bool, dict[int, int]] = {False: {}, True: {}}  # banks by cycle: that are read, that are written
+    late, words = {False: 0, True: 0}, {False: 0, True: 0}  # of stores, of loads
+    grant, write, sweep = Banks.grant, Banks.write, Banks.sweep
+
+    def granted(banks: Banks, cycle: int, mask: int, who: Stream, known: Callable, limit: int) -> int:
+        at = grant(banks, cycle, mask, who, known, limit)
+        if at < limit:
+            streams[False][at] = streams[False].get(at, 0) | mask
+        return at
+
+    def written(banks: Banks, cycle: int, mask: int) -> int:
+        at = write(banks, cycle, mask)
+        streams[True][at] = mask
+        return at
+
+    def swept(banks: Banks, load: bool, first: int, address: int, count: int, lanes: int) -> None:
+        sweep(banks, load, first, address, count, lanes)
+        wanted = banks.loads if load else banks.stores
+        late[load] += sum(bool(wanted[cycle] & streams[load].get(cycle, 0))
+                          for cycle in range(first, first + count // lanes))
+        words[load] += count
+
+    monkeypatch.setattr(Banks, "grant", granted)
+    monkeypatch.setattr(Banks, "write", written)
+    monkeypatch.setattr(Banks, "sweep", swept)
+    predict(demo_network(MachineConfig(bus_words=bus_words, glb_bank_words=512))[1])
+    assert words[True] > 100_000 and words[False] > 1000 and all(streams.values())
+    assert late[False] < words[False] / 50 and late[True] < words[True] / 500
+
+
+@pytest.mark.parametrize(("machine", "layer"), [
+    (DEFAULT, Layer("pointwise", 2, 2, 512, 512)),
+    (MachineConfig(rows=3, cols=4), Layer("pointwise", 2, 2, 512, 512)),
+    (DEFAULT, Layer("convolution", 16, 16, 128, 64, 3, 1)),
+], ids=["two sets", "one set", "row-stationary"])
+def test_filters_in_chunks(machine: MachineConfig, layer: Layer, seed: int, tmp_path: Path) -> None:
+    """Each chunk waits for its load: there are as many as the pass takes, and the port has the time to bring them."""
+    image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "net.tflite", machine).image
+    assert any(isinstance(c, Transfer) and c.wait_chunks for c in commands_of(image))
+    cost, constants = predict(image), sum(step["weight_bytes"] for step in image.map["steps"])
+    assert cost.cycles > max(constants // 8, cost.counters["MACS"] // machine.total_multipliers)
+
+
+def test_times_and_energy_hang_together(seed: int, tmp_path: Path) -> None:
+    image = next(i for i in (compiled(seed, n, tmp_path / "net.tflite") for n in range(NETWORKS)) if i)
+    cost = predict(image)
+    assert all(p.offered < p.begun <= p.worked < p.done for p in cost.passes)
+    assert all(a.done < b.done for a, b in zip(cost.passes, cost.passes[1:]))
+    assert sum(layer.cycles for layer in cost.layers) == cost.passes[-1].done - 1 < cost.cycles
+    assert cost.counters["MACS"] >= image.map["steps"][-1]["macs"]  # of others rows that nobody reads are left out
+    counters, gated, clock = cost.counters, 1000, 100_000_000
+    glb = sum(count for name, count in counters.items() if name.startswith("GLB_"))
+    picojoules = 2 * (counters["MACS"] - gated) + 10 * glb
+    picojoules += 200 * (counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"])
+    microseconds = cost.cycles / 100
+    assert cost.energy_uj(clock, gated) == pytest.approx(picojoules * 1e-6 + 50e-6 * microseconds)
+
+
+def test_pes_at_rest_go_on_with_the_first_that_works() -> None:
+    """9 x 4 PEs, of which 4 columns of two sets take part in the second pass, the first half of these in the first."""
+    first = PassTimes(offered=10, begun=11, worked=110, done=120, sets=2, columns=2)
+    second = PassTimes(offered=60, begun=111, worked=210, done=230, sets=2, columns=4)
+    steps = [{"name": "a", "passes": [0]}, {"name": "b", "passes": [1]}]
+    layers = layer_costs(steps, [first, second], MachineConfig(rows=9, cols=4))
+    left = round((2 * 2 * 110 + 2 * 2 * 60 + 4 * 60) / 12)  # by two columns of two sets, the others, the third set
+    assert [layer.cycles for layer in layers] == [left, 229 - left]
+
+
+def test_a_list_whose_end_is_decoded_with_its_last_pass(tmp_path: Path) -> None:
+    """The words of the last pass and END come into reach in one step: that is no list that waits for itself."""
+    image = compiled(626772, 1, tmp_path / "net.tflite")
+    assert predict(image).cycles > 0
+
+
+def test_prices_are_those_of_the_baseline() -> None:
+    """Layer conv0 of the published baseline, whose table gives all of these."""
+    assert energy_uj(884736, 314240, 40576, 240608, 200_000_000) == pytest.approx(13.087224)

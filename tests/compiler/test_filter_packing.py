@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters with a zero point, as they lie in the GLB."""
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, tap_channels
+from eyrie.model.encoding import TABLE_WORDS
+from eyrie.model.operators.quantization import stored_zero_point
+from tb.common.tflite_builder import STEPS, Builder
+
+
+@pytest.mark.parametrize("zero_point", [0, 1, 100, 127, 128, 129, 254, 255])
+def test_bytes(zero_point: int, seed: int) -> None:
+    """Less their zero point bytes are the filters, and zeros wherever there is none. With bytes of both ends of the
+    range the zero point can only be the one that they come with."""
+    rng = np.random.default_rng([seed, zero_point])
+    count, channels, rows, taps = (int(rng.integers(*bounds)) for bounds in ((1, 20), (1, 20), (1, 4), (1, 4)))
+    stored = rng.integers(0, 256, (count, channels, rows, taps))
+    stored.flat[: 2] = rng.permutation([0, 255])[: stored.size]
+    filters = (stored - zero_point).astype(np.int16)
+    if {0, 255} <= set(stored.flat):
+        assert stored_zero_point(filters) == zero_point - 128
+    tables = np.full((-(-channels // 8), TABLE_WORDS), 0x5555555555555555, np.uint64)
+    depthwise = pack_depthwise(filters[0].transpose(1, 2, 0), tables)
+    assert (depthwise[:, 9:] == tables).all()
+    packings = (
+        (pack_convolution(filters, 4, 4, 1, 2, split=True), filters),
+        (pack_convolution(filters, 4, 4, 1, 2, split=False), filters),
+        (pack_convolution(filters, 3, 4, 1, 1, split=False), filters),
+        (pack_pointwise(tap_channels(filters.transpose(0, 2, 3, 1)), 16), filters),
+        (depthwise[:, :9], filters[0]),
+    )
+    for packed, held in packings:
+        bytes_ = np.ascontiguousarray(packed).view(np.int8).astype(int).ravel() - stored_zero_point(held)
+        values, expected = (np.sort(each[each != 0]) for each in (bytes_, held.ravel()))
+        np.testing.assert_array_equal(values, expected)
+
+
+@pytest.mark.parametrize(("values", "zero_point"), [
+    ([], 0), ([0], 0), ([-128, 127], 0), ([128], -1), ([255], -128), ([-255], 127), ([-129, 3], 1), ([-100, 155], -28)])
+def test_zero_points(values: list[int], zero_point: int) -> None:
+    assert stored_zero_point(np.array(values, np.int16)) == zero_point
+
+
+@pytest.mark.parametrize(("values", "said"), [([-1, 255], "-1 to 255"), ([256], "0 to 256"), ([-256, 0], "-256 to 0")])
+def test_no_zero_point(values: list[int], said: str) -> None:
+    with pytest.raises(ValueError, match=f"^values of {said} are not int8 with a zero point$"):
+        stored_zero_point(np.array(values))
+
+
+def convolution(zero_points: object, count: int = 4) -> bytes:
+    """A model of one convolution of uint8 with so many filters."""
+    net = Builder()
+    x, y = (net.tensor((1, 4, 4, channels), "uint8", 0.1) for channels in (2, count))
+    scales = [0.01] * np.size(zero_points)
+    filters = net.tensor((count, 1, 1, 2), "uint8", scales, zero_points, data=np.ones((count, 1, 1, 2), np.uint8))
+    net.operator("CONV_2D", [x, filters], [y], **STEPS)
+    return net.pack([x], [y])
+
+
+def test_zero_points_of_channels() -> None:
+    [node] = tflite.from_bytes(convolution([3, 3, 3, 3])).nodes
+    assert not isinstance(node.operator, Unknown)
+    [node] = tflite.from_bytes(convolution([3, 3, 4, 3])).nodes
+    assert node.operator.reason == "uint8 filters with a zero point of each channel: quantise them with one"
+
+
+@pytest.mark.parametrize("zero_point", [-1, 256, 40_000])
+def test_zero_point_that_is_no_uint8(zero_point: int) -> None:
+    with pytest.raises(ImportFailure) as caught:
+        tflite.from_bytes(convolution(zero_point))
+    assert str(caught.value).startswith(
+        f"operator #0 CONV_2D: uint8 filters with zero point {zero_point}, must be 0 to 255: ")

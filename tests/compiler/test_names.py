@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model may call its tensors what it likes: by the names, too, that the compiler gives to maps of its own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.network import compile_network
+from eyrie.model.operators.reference import Reference
+from eyrie.runtime.networks import named_on_model
+from eyrie.testing.references import RUN
+from tb.common.tflite_builder import Builder
+
+SHAPE, SCALE = (1, 5, 4, 8), {"scale": 0.1, "zero_point": 3}
+
+
+def joined(seed: int, names: dict[int, str]) -> bytes:
+    """A PRELU, and a CONCATENATION with what it is of; both have maps of their own between their groups."""
+    net, rng = Builder(), np.random.default_rng(seed)
+    x, inner, made = (net.tensor(SHAPE, **SCALE) for _ in range(3))
+    last = net.tensor((*SHAPE[:3], 16), **SCALE)
+    slopes = net.tensor((1, 1, 8), scale=0.01, data=rng.integers(-128, 128, (1, 1, 8)))
+    net.operator("ABS", [x], [inner])
+    net.operator("PRELU", [inner, slopes], [made])
+    net.operator("CONCATENATION", [made, inner], [last], axis=3, fusedActivationFunction=0)
+    for index, name in names.items():
+        net.tensors[index].name = name
+    return net.pack([x], [inner, last])
+
+
+def test_names_of_the_compilers_maps(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "net.tflite"
+    path.write_bytes(joined(seed, {}))
+    stages = compile_network(path, effort=4)
+    own = {group.output.name for group in stages.groups} - {f"t{index}" for index in range(5)}
+    assert len(own) >= 3
+    values = np.random.default_rng(seed).integers(-128, 128, SHAPE, np.int8)
+    expected = RUN[Reference.MICRO](path.read_bytes(), values)
+    for name in sorted(own):
+        path.write_bytes(joined(seed, {1: name}))
+        stages = compile_network(path, effort=4)
+        [taken] = stages.image.map["inputs"]
+        outputs = named_on_model(stages.image, {taken: values})
+        for output, answer in zip(outputs.values(), expected, strict=True):
+            np.testing.assert_array_equal(output.reshape(answer.shape), answer, f"where a tensor is {name}")
+
+
+@pytest.mark.parametrize("names", [("a", "a", "a#0"), ("a#1", "a", "a"), ("", "", "#0"), ("a#0", "a#0", "a")])
+def test_names_that_repeat(names: tuple[str, ...], seed: int) -> None:
+    graph = tflite.from_bytes(joined(seed, dict(enumerate(names))))
+    assert len({graph.input.name, *(tensor.name for node in graph.nodes for tensor in node.outputs)}) == 4

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a compiled network: its bytes are the cost model's and the command-level model's, its text."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.cost.counters import by_layer
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.cost.roofline import compulsory_bytes, roofline_cycles
+from eyrie.compiler.network import compile_network
+from eyrie.compiler.performance import Layer, Performance, performance
+from eyrie.compiler.pipeline import Stages
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.encoding import Stream
+from eyrie.model.machine import Machine
+from eyrie.model.passes import PassTrace
+from eyrie.model.streams import inside, positions, read
+from eyrie.runtime.folders import ROOT
+from eyrie.runtime.shipped import MODEL
+from tests.compiler.test_networks import compiled, draw_images, late_network, network
+from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+
+NETWORKS = 16
+WIDE = MachineConfig(bus_words=2, filter_lanes=2)
+
+
+def drawn(seed: int, path: Path, machine: MachineConfig = DEFAULT) -> list[Stages]:
+    """Random networks, for several images at once too."""
+    found = []
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, 7, number])
+        path.write_bytes((network if rng.random() < 0.5 else late_network)(rng)[0])
+        found.append(compiled(path, machine, images=draw_images(rng)))
+    found = [stages for stages in found if stages]
+    assert len(found) > NETWORKS // 2 and len({stages.images for stages in found}) > 1
+    return found
+
+
+def test_layers_sum_to_the_prediction(seed: int, tmp_path: Path) -> None:
+    for stages in drawn(seed, tmp_path / "net.tflite") + drawn(seed, tmp_path / "net.tflite", WIDE):
+        figures, cost = performance(stages), predict(stages.image)
+        assert figures.cycles == cost.cycles
+        assert figures.dram_read_bytes == cost.counters["DRAM_READ_BYTES"]
+        assert figures.dram_write_bytes == cost.counters["DRAM_WRITE_BYTES"]
+        assert figures.command_bytes == cost.counters["COMMAND_BYTES"]
+        assert figures.glb_bytes == cost.glb_bytes
+        assert sum(layer.dram_bytes for layer in figures.layers) + figures.command_bytes == figures.dram_bytes
+        assert sum(layer.glb_bytes for layer in figures.layers) == figures.glb_bytes
+        assert [layer.cycles for layer in figures.layers] == [layer.cycles for layer in cost.layers]
+        assert figures.energy_uJ == pytest.approx(cost.energy_uj(stages.machine.clock_hz), abs=0.005)
+        assert figures.milliseconds == pytest.approx(cost.cycles / 200e3)
+        assert figures.images_per_second == pytest.approx(stages.images * 200e6 / cost.cycles, abs=0.001)
+        sums = {name: sum(of[name] for of in by_layer(stages.image)) for name in ("MACS", "GLB_LOAD_BYTES")}
+        assert sums == {name: cost.counters[name] for name in sums}
+
+
+def fetched(trace: PassTrace, stream: Stream, lanes: int) -> int:
+    """GLB bytes that a stream of a pass reads, word by word."""
+    program = trace.descriptor.stream(stream)
+    if not program.options["enable"]:
+        return 0
+    at, beats = positions(program, lanes), read(program, np.zeros(1 << 16, np.uint64), lanes)
+    taken = [inside(program, at, lane) & beats.lanes[:, lane] for lane in range(lanes)]
+    if lanes == 2 and program.options["packed_pixels"]:  # a word for two pixels
+        return 8 * int((taken[0] | taken[1]).sum())
+    return 8 * int(np.sum(taken))
+
+
+def check_bytes(stages: Stages, machine: Machine, traces: list[PassTrace]) -> None:
+    """What is said of each layer is what a run has moved: streams pass by pass."""
+    counters, lanes = by_layer(stages.image), stages.machine.filter_lanes
+    for of, step in zip(counters, stages.image.map["steps"], strict=True):
+        passes = [traces[number] for number in step["passes"]]
+        assert of["GLB_OFMAP_BYTES"] == sum(trace.written for trace in passes)
+        assert of["GLB_IFMAP_BYTES"] == sum(fetched(trace, Stream.IFMAP, 2) for trace in passes)
+        assert of["GLB_FILTER_BYTES"] == sum(fetched(trace, Stream.FILTER, lanes) for trace in passes)
+        assert of["GLB_TABLE_BYTES"] == sum(fetched(trace, Stream.TABLE, 1) for trace in passes)
+    for name in ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES"):
+        assert sum(of[name] for of in counters) == machine.counters[name], name
+
+
+def test_bytes_of_each_layer_are_the_machines(seed: int, tmp_path: Path) -> None:
+    """On ports of two words too."""
+    for stages in drawn(seed, tmp_path / "net.tflite") + drawn(seed, tmp_path / "net.tflite", WIDE):
+        traces: list[PassTrace] = []
+        machine = Machine(stages.image.dram.copy(), stages.machine, observe=traces.append)
+        machine.run(stages.image.program)
+        check_bytes(stages, machine, traces)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> dict[int, Stages]:
+    return {images: compile_network(MODEL, effort=60, images=images) for images in (1, 4)}
+
+
+def test_each_layer_fetches_its_constants_and_maps(shipped: dict[int, Stages]) -> None:
+    """Of the shipped network: constants as the planner counts them, and the input and the output."""
+    stages = shipped[1]
+    for step, counters in zip(stages.steps, by_layer(stages.image)):
+        constants = 8 * step.constant_words(DEFAULT)
+        ifmap = 32 * 32 * 4 if step is stages.steps[0] else 0  # two pixels of three channels take a word
+        ofmap = 2 * 2 * 8 if step is stages.steps[-1] else 0  # ten channels take two, of two columns
+        filling = counters["DRAM_READ_BYTES"] - constants - ifmap  # to whole beats
+        assert 0 <= filling <= 3 * 8, step.group.layer
+        assert counters["DRAM_WRITE_BYTES"] == ofmap, step.group.layer
+
+
+def test_an_expansion_reads_its_ifmap_once(seed: int, tmp_path: Path) -> None:
+    """Where the words that a pointwise layer makes take longer than all else, no tile reads the ifmap again."""
+    rng, net, path = np.random.default_rng(seed), TfliteBuilder("expansion"), tmp_path / "net.tflite"
+
+    def constants(*shape: int, channels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return weights(rng, *shape), scales(rng, channels), bias(rng, channels)
+
+    out, side = Quant(0.05, -128), int(rng.choice([32, 40, 48]))
+    x = net.input("image", (1, side, side, 8), INPUT)
+    x = net.conv("wide", x, *constants(48, 1, 1, 8, channels=48), out)
+    x = net.depthwise("halves", x, *constants(1, 3, 3, 48, channels=48), out, stride=2)
+    path.write_bytes(net.build([net.conv("narrow", x, *constants(8, 1, 1, 48, channels=8), out)]))
+    stages = compile_network(path, effort=8)
+    assert stages.steps[0].group.kind == "pointwise"
+    assert by_layer(stages.image)[0]["GLB_IFMAP_BYTES"] == side * side * 8
+
+
+def test_maps_that_go_through_dram(shipped: dict[int, Stages]) -> None:
+    """Four images: what one layer stores is what the next one loads, and lies where the table says."""
+    stages = shipped[4]
+    rows, spilled = {row.name: row for row in performance(stages).layers}, 0
+    for step, counters in zip(stages.steps, by_layer(stages.image)):
+        constants, row = 8 * step.constant_words(DEFAULT), rows[step.group.layer]
+        if step.group.images:  # its constants come once
+            maps = counters["DRAM_READ_BYTES"] - constants
+            assert (maps > 64) == (row.ifmap == "DRAM"), row
+        assert (counters["DRAM_WRITE_BYTES"] > 0) == row.ofmap.startswith("DRAM"), row
+        spilled += row.ofmap.startswith("DRAM")
+    assert spilled > 1
+    assert {"GLB", "DRAM", "in place of the ifmap"} <= {row.ofmap for row in rows.values()}
+    assert rows["depthwise6"].kind == "depthwise" and rows["block8"].kind == "separable + average"
+
+
+def test_places_of_stripes(shipped: dict[int, Stages]) -> None:
+    """Of the first layers each one's ofmap is the next one's ifmap; where two run stripe by stripe, a ring of rows."""
+    first, second, third = performance(shipped[1]).layers[:3]
+    assert (first.kind, second.kind) == ("conv", "separable")
+    assert first.ifmap == "DRAM" and first.ofmap == second.ifmap and second.ofmap == third.ifmap
+    assert second.ofmap.startswith("GLB, ring of ") and third.ofmap == "GLB"
+
+
+def test_bounds(shipped: dict[int, Stages]) -> None:
+    """Layers of many pixels are bound by multipliers, those of many weights by DRAM."""
+    image = shipped[1].image
+    figures = performance(shipped[1])
+    rows = {row.name: row for row in figures.layers}
+    assert (rows["conv0"].bound, rows["conv0"].bound_cycles) == ("multipliers", 32 * 32 * 32 * 27 // 192)
+    assert (rows["fc9"].bound, rows["fc9"].bound_cycles) == ("DRAM", round((10 * 1024 + 9 * 10) / 8))
+    assert figures.roofline_cycles == roofline_cycles(image)
+    assert sum(row.bound_cycles for row in figures.layers) == pytest.approx(figures.roofline_cycles, abs=5)
+    assert figures.compulsory_dram_bytes == compulsory_bytes(image) <= figures.dram_bytes
+    assert all(row.share == pytest.approx(row.bound_cycles / row.cycles, abs=1e-3) for row in figures.layers)
+
+
+FIGURES = Performance(
+    2, 100_000_000, 4000, 2800, 0.04, 50_000.0, 5000, 900, 100, 300, 800, 7000, 3000, 1.5,
+    (Layer("conv0", "conv", 4000, 3000, 2000, "multipliers", 0.6667, 500, 6000, "DRAM", "GLB", "resident"),
+     Layer("fc1", "fc", 1000, 990, 800, "DRAM", 0.8081, 200, 4000, "GLB", "DRAM", "in a ring")))
+TABLE = """\
+layer    kind   MACs  cycles  bound  by            share  DRAM bytes  GLB bytes  ifmap  ofmap  filters
+conv0    conv  4,000   3,000  2,000  multipliers  66.7 %         500      6,000  DRAM   GLB    resident
+fc1      fc    1,000     990    800  DRAM         80.8 %         200      4,000  GLB    DRAM   in a ring
+network        5,000   4,000  2,800               70.0 %       1,000     10,000
+
+0.040 ms for 2 images at 100 MHz, 50,000.0 images a second
+DRAM 1,000 bytes, 300 of them commands; 1.250 times the compulsory 800
+energy 1.50 uJ, if no multiplication has a zero operand"""
+
+
+def test_text() -> None:
+    assert str(FIGURES) == TABLE
+    assert "0.040 ms for an image at" in str(replace(FIGURES, images=1))
+
+
+def test_files() -> None:
+    rows = list(csv.DictReader(io.StringIO(FIGURES.csv())))
+    assert [(row["name"], row["macs"], row["filters"]) for row in rows] == [
+        ("conv0", "4000", "resident"), ("fc1", "1000", "in a ring")]
+    read = json.loads(FIGURES.json())
+    assert Performance(**read | {"layers": tuple(Layer(**layer) for layer in read["layers"])}) == FIGURES
+
+
+def test_keys_are_documented() -> None:
+    section = (ROOT / "docs" / "summary.md").read_text().partition("## Summary of a compilation")[2]
+    keys = [*Performance.__annotations__, *Layer.__annotations__]
+    assert [key for key in keys if f"`{key}`" not in section] == []

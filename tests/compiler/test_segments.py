@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Segments: the plan is the cheapest there is, and the order of jobs keeps what it promises."""
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.cost.counters import by_layer
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.ir.layer import Group, Map, Output, Pointwise, Separable, Table, Window, halves, input_rows
+from eyrie.compiler.ir.plan import Segment, Way
+from eyrie.compiler.network import compile_network
+from eyrie.compiler.plan import segments as planner_module
+from eyrie.compiler.plan.bounds import LEAKAGE_PJ, Bounds, port_busy
+from eyrie.compiler.plan.estimates import Estimates
+from eyrie.compiler.plan.flow import Flow
+from eyrie.compiler.plan.segments import (
+    MOST_BEFORE,
+    SegmentPlanner,
+    _needs_slack_too_late,
+    next_from_dram,
+    possible_segments,
+)
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.machine import Machine
+from tests.compiler.test_groups import Net
+from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
+
+NETWORKS = 12
+LEFT_BY_PRUNING = 0.01  # of the cost of the cheapest plan
+BUSY = 0.7  # of the DRAM port, with constants
+SMALL = replace(DEFAULT, glb_bank_words=256)
+HALVES = ((1, 14, 512, 512), (1, 12, 512, 512), (1, 14, 384, 384), (1, 10, 512, 512), (2, 28, 256, 512))
+MIDDLE = Table(*np.zeros((3, 1), np.int32), Output())  # of any depthwise work
+
+
+def network(rng: np.random.Generator, count: int, sides: tuple[int, ...] = (8, 12, 16)) -> list[Group]:
+    """A chain of depthwise-separable groups; what tables hold does not matter here."""
+    side, channels = int(rng.choice(sides)), int(rng.choice([8, 16, 32]))
+    groups = []
+    for n in range(count):
+        stride, filters = int(rng.integers(1, 3)), int(rng.choice([8, 16, 32]))
+        out = -(-side // stride)
+        source, output = (Map(f"t{n + k}", shape, None) for k, shape in
+                          enumerate([(side, side, channels), (out, out, filters)]))
+        window = Window((3, 3), (stride, stride), (1, 1, 1, 1))
+        groups.append(Separable(name=f"block{n}", source=source, output=output, window=window,
+                                filters=np.zeros((filters, channels), np.int8), table=None,
+                                depthwise=np.zeros((3, 3, channels), np.int8), middle=None))
+        side, channels = out, filters
+    return groups
+
+
+def branched(rng: np.random.Generator, count: int, sides: tuple[int, ...] = (8, 12, 16)) -> Flow:
+    """As `network`, groups now and then reading an older map, too; some maps in DRAM."""
+    groups = network(rng, count, sides)
+    for n in range(1, count):
+        if rng.random() < 0.5:
+            other = groups[rng.integers(n)]
+            groups[n] = replace(groups[n], others=(rng.choice([other.source, other.output]),))
+    return Flow(tuple(groups), frozenset(group.output.name for group in groups if rng.random() < 0.3))
+
+
+def estimates(machine: MachineConfig, objective: str = "cycles") -> Estimates:
+    return Estimates(machine, objective, BUSY)
+
+
+def cost_of(bounds: Bounds, objective: str) -> tuple[float, float] | None:
+    """None for a segment that does not fit."""
+    try:
+        return bounds.cost(objective, BUSY) if bounds.peak_words <= bounds.machine.glb_words else None
+    except DoesNotFit:
+        return None
+
+
+class Measured:
+    """A segment on a machine, as far as its neighbours are concerned, each figure found once."""
+
+    def __init__(self, segment: Segment, machine: MachineConfig, objective: str) -> None:
+        bounds = Bounds(segment, machine)
+        self.segment, self.cost = segment, cost_of(bounds, objective)
+        if self.cost is not None:
+            self.head, self.tail, self.free = (
+                bounds.head_words, bounds.tail_cycles, machine.glb_words - bounds.peak_words)
+            self.reads, self.makes = segment.jobs[0].reads[1], segment.jobs[-1].first
+
+
+def waited(before: Measured, here: Measured, machine: MachineConfig, objective: str) -> tuple[float, float]:
+    """What is waited for between two segments: the port, for words of the first job that have no room beside the
+    segment before, and the last rows of that, if the first job reads of them."""
+    late = here.reads > before.makes
+    cycles = max(0, here.head - before.free) // machine.bus_words + late * before.tail
+    return {"cycles": (cycles, 0), "bytes": (0, cycles), "energy": (LEAKAGE_PJ * cycles, cycles)}[objective]
+
+
+def sums(segments: list[Segment], machine: MachineConfig, objective: str) -> tuple[float, float]:
+    """Cost of segments one behind the other."""
+    measured = [Measured(segment, machine, objective) for segment in segments]
+    waits = [waited(*both, machine, objective) for both in pairwise(measured)]
+    first, second = (sum(each) for each in zip(*waits, *(each.cost for each in measured)))
+    return first, second
+
+
+def cheapest(flow: Flow, machine: MachineConfig, objective: str) -> tuple[float, float] | None:
+    """Cost of the best plan, from the last group to the first: behind each segment, all that can come."""
+    count = len(flow.groups)
+
+    @cache
+    def from_here(first: int, from_dram: bool) -> list[Measured]:
+        found = [Measured(segment, machine, objective) for segment in possible_segments(flow, first, from_dram)]
+        return [each for each in found if each.cost is not None]
+
+    @cache
+    def rest(before: Measured | None, first: int, from_dram: bool) -> tuple[float, float] | None:
+        if first == count:
+            return (0, 0) if from_dram else None
+        found = []
+        for here in from_here(first, from_dram):
+            behind = rest(here, here.segment.last, next_from_dram(flow, here.segment))
+            if behind is None or _needs_slack_too_late(before.segment if before else None, here.segment):
+                continue
+            link = waited(before, here, machine, objective) if before else (0, 0)
+            found.append((here.cost[0] + link[0] + behind[0], here.cost[1] + link[1] + behind[1]))
+        return min(found, default=None)
+
+    return rest(None, 0, True)
+
+
+def most_at_a_cut(flow: Flow, machine: MachineConfig, objective: str) -> int:
+    """Segments that end where another begins."""
+    ends = Counter((segment.last, next_from_dram(flow, segment))
+                   for first in range(len(flow.groups)) for from_dram in (False, True)
+                   for segment in possible_segments(flow, first, from_dram)
+                   if segment.last < len(flow.groups) and cost_of(Bounds(segment, machine), objective) is not None)
+    return max(ends.values(), default=0)
+
+
+@pytest.mark.parametrize("objective", ["cycles", "bytes", "energy"])
+def test_plan_is_the_cheapest(objective: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all segments that end at a cut are looked at; where only some are, it is hardly dearer."""
+    pruned = planned = 0
+    for number in range(NETWORKS):
+        flow = Flow(tuple(network(np.random.default_rng([seed, number]), 1 + number % 4)))
+        expected = cheapest(flow, SMALL, objective)
+        if expected is None:
+            with pytest.raises(DoesNotFit):
+                SegmentPlanner(flow, estimates(SMALL, objective)).cheapest()
+            continue
+        cost, segments = SegmentPlanner(flow, estimates(SMALL, objective)).cheapest()
+        assert cost == pytest.approx(sums(segments, SMALL, objective))
+        assert (1 - 1e-9) * expected[0] <= cost[0] <= (1 + 1e-9 + LEFT_BY_PRUNING) * expected[0]
+        most = most_at_a_cut(flow, SMALL, objective)
+        with monkeypatch.context() as patched:
+            patched.setattr(planner_module, "MOST_BEFORE", max(most, 1))
+            assert SegmentPlanner(flow, estimates(SMALL, objective)).cheapest()[0] == pytest.approx(expected)
+        planned, pruned = planned + 1, pruned + (most > MOST_BEFORE)
+    assert planned > NETWORKS // 3 and pruned
+
+
+def test_plan_with_held_maps_is_the_cheapest(seed: int) -> None:
+    held = number = 0
+    while number < NETWORKS or not held:
+        number += 1
+        assert number < 20 * NETWORKS
+        flow = branched(np.random.default_rng([seed, 3, number]), 2 + number % 3)
+        expected = cheapest(flow, SMALL, "cycles")
+        if expected is None:
+            assert SegmentPlanner(flow, estimates(SMALL))._cut(frozenset()) is None
+            continue
+        cost, segments = SegmentPlanner(flow, estimates(SMALL))._cut(frozenset())
+        within = 0 if most_at_a_cut(flow, SMALL, "cycles") <= MOST_BEFORE else LEFT_BY_PRUNING
+        assert (1 - 1e-9) * expected[0] <= cost[0] <= (1 + 1e-9 + within) * expected[0]
+        for before, segment in zip([None, *segments], segments):
+            n, passed_on = segment.last - 1, before and flow.passed_on(before.last - 1)
+            assert flow.passed_on(n) or segment.to_dram != flow.held(n)
+            from_dram = before.to_dram if passed_on else first_from_dram(flow, segment.first)
+            assert segment.from_dram == from_dram
+            held += segment.beside > segment.fetched
+
+
+def test_a_held_map_that_costs_less_in_dram_goes_there(seed: int) -> None:
+    """Of the plans with a map in the GLB and in DRAM, the planner takes the cheaper one."""
+    moved = stayed = number = 0
+    while not (moved and stayed >= NETWORKS):
+        number += 1
+        assert number < 100 * NETWORKS, (moved, stayed)
+        rng = np.random.default_rng([seed, 5, number])
+        flow = replace(branched(rng, 3 + number % 3, (16, 24, 32)), in_dram=frozenset())
+        plans = [SegmentPlanner(replace(flow, in_dram=in_dram), estimates(SMALL))._cut(frozenset())
+                 for in_dram in (frozenset(), frozenset(flow.held_names()))]
+        if len(flow.held_names()) != 1 or None in plans:
+            continue
+        planner = SegmentPlanner(flow, estimates(SMALL))
+        costs = [cost for cost, _ in plans]
+        assert planner.cheapest()[0] == min(costs)
+        assert planner.flow.in_dram == frozenset(flow.held_names() if costs[1] < costs[0] else ())
+        moved, stayed = moved + (costs[1] < costs[0]), stayed + (costs[0] <= costs[1])
+
+
+def test_planning_anew_is_planning_from_the_beginning(seed: int) -> None:
+    """Segments are refused one after another: a planner that knows of earlier plans finds those that a new one does."""
+    replanned = moved = number = 0
+    while number < NETWORKS or not moved:
+        number += 1
+        assert number < 20 * NETWORKS
+        rng = np.random.default_rng([seed, 4, number])
+        flow, refused = replace(branched(rng, 3 + number % 4), in_dram=frozenset()), set()
+        planner = SegmentPlanner(flow, estimates(SMALL))
+        with suppress(DoesNotFit):
+            while True:
+                cost, segments = planner.cheapest(frozenset(refused))
+                again = SegmentPlanner(planner.flow, estimates(SMALL))._cut(frozenset(refused))
+                assert (cost, segments) == again and not refused & {segment.key for segment in segments}
+                assert cost == pytest.approx(sums(segments, SMALL, "cycles"))
+                replanned, moved = replanned + bool(refused), moved + bool(planner.flow.in_dram)
+                refused.add(rng.choice(np.array(segments, object)).key)
+    assert replanned
+
+
+def first_from_dram(flow: Flow, n: int) -> bool:
+    """Whether the source of a group, which is not passed on, lies in DRAM, from what docs/compiler.md says."""
+    makers = [m for m in range(n) if flow.groups[m].output.name == flow.groups[n].source.name]
+    return not makers or flow.groups[n].source.name in flow.in_dram
+
+
+def test_jobs_find_their_rows(seed: int) -> None:
+    """Every row is made once, before it is read, and lies in the ring until its last reader."""
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, number])
+        groups = tuple(network(rng, 3))
+        segment = Segment(groups, 0, 3, Way.STRIPES, int(rng.choice([1, 2, 4])), True, True)
+        made = [0, 0, 0]
+        for place, job in enumerate(segment.jobs):
+            assert job.first == made[job.group] and job.last > job.first
+            made[job.group] = job.last
+            if job.group:
+                assert job.reads[1] <= made[job.group - 1]
+            if job.group < 2:
+                oldest = min(j.reads[0] for j in segment.jobs[place:] if j.group == job.group + 1)
+                assert job.last - oldest <= segment.ring_rows(job.group)
+        assert made == [group.map_shape[0] for group in groups]
+
+
+@pytest.mark.parametrize(("way", "slices"), [(Way.REFETCH, 1), (Way.REFETCH, 2), (Way.CHANNELS, 2)])
+def test_jobs_of_slices_find_their_rows(way: Way, slices: int, seed: int) -> None:
+    """Each slice makes every row once; stripe by stripe, all slices of one before the next."""
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, 6, number])
+        [group] = network(rng, 1)
+        height, rows = group.map_shape[0], int(rng.choice([1, 2, 3, 4]))
+        segment = Segment((group,), 0, 1, way, rows, True, True, slices)
+        made = [(y, job.slice) for job in segment.jobs for y in range(job.first, job.last)]
+        assert len(made) == len(set(made)) == height * slices
+        assert {job.slice for job in segment.jobs} == set(range(slices))
+        assert [job.first for job in segment.jobs] == sorted(job.first for job in segment.jobs)
+        assert all(job.last - job.first <= rows and job.reads == group.input_rows(job.first, job.last)
+                   for job in segment.jobs)
+        there = max(job.reads[1] - job.reads[0] for job in segment.jobs)
+        assert there <= segment.input_ring_rows() <= group.source.shape[0]
+
+
+def test_jobs_of_channels_and_filters_find_their_rows(seed: int) -> None:
+    """Stripe by stripe, each slice of channels once, then each of filters; one stripe of the map between stays."""
+    for number in range(NETWORKS):
+        rng = np.random.default_rng([seed, 7, number])
+        [block] = network(rng, 1)
+        groups, rows = halves(replace(block, middle=MIDDLE)), int(rng.choice([1, 2, 3, 4]))
+        slices, channels = int(rng.choice([1, 2, 4])), int(rng.choice([2, 4]))
+        segment = Segment(groups, 0, 2, Way.SLICED, rows, True, True, slices, channels=channels)
+        height, expected = block.map_shape[0], []
+        for first in range(0, height, rows):
+            last = min(first + rows, height)
+            expected += [(0, first, last, n) for n in range(channels)] + [(1, first, last, n) for n in range(slices)]
+        assert [(job.group, job.first, job.last, job.slice) for job in segment.jobs] == expected
+        assert all(job.reads == groups[job.group].input_rows(job.first, job.last) for job in segment.jobs)
+        assert segment.ring_rows(0) == min(rows, height)
+        read = max(job.reads[1] - job.reads[0] for job in segment.jobs if not job.group)
+        assert read <= segment.input_ring_rows() <= block.source.shape[0]
+        assert [segment.way_of(n) for n in (0, 1)] == [Way.CHANNELS, Way.REFETCH]
+
+
+def test_halves_in_slices_are_right(seed: int, tmp_path: Path) -> None:
+    """A depthwise and a pointwise layer that find room together in slices only: the command-level model computes what
+    the golden model does, and the map between them never goes through DRAM."""
+    rng, path = np.random.default_rng([seed, 8]), tmp_path / "net.tflite"
+    stride, side, channels, filters = HALVES[rng.integers(len(HALVES))]
+
+    def constants(*shape: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return weights(rng, *shape), scales(rng, count), bias(rng, count)
+
+    net, out = TfliteBuilder("halves"), Quant(0.05, -128)
+    x = net.input("image", (1, side, side, channels), INPUT)
+    x = net.depthwise("channels", x, *constants(1, 3, 3, channels, count=channels), out, stride=stride)
+    x = net.conv("filters", x, *constants(filters, 1, 1, channels, count=filters), out)
+    path.write_bytes(net.build([x]))
+    stages = compile_network(path, effort=60)
+    assert [segment.way for segment in stages.plan.segments] == [Way.SLICED]
+    values = rng.integers(-128, 128, (side, side, channels), np.int8)
+    machine = Machine(stages.image.with_input(values), stages.machine)
+    machine.run(stages.image.program)
+    [expected] = stages.graph.run_images(values[None])
+    np.testing.assert_array_equal(stages.image.output(machine.dram), expected)
+    made = sum(layer["DRAM_WRITE_BYTES"] for layer in by_layer(stages.image))
+    assert made == 8 * stages.plan.groups[-1].output.layout.words
+
+
+def test_a_map_of_which_nothing_is_read(seed: int, tmp_path: Path) -> None:
+    """All that the second convolution reads is padding: the first one runs all the same."""
+    net = Net(seed).conv("first", 1, padding=VALID).pad("pad", 2, 0, 0, 0).conv("second", 1, padding=VALID, stride=12)
+    groups = tuple(compile_network(net.write(tmp_path), effort=8).groups)
+    segment = Segment(groups, 0, 2, Way.STRIPES, 1, True, True)
+    assert [(job.group, job.reads) for job in segment.jobs] == [(0, (0, 1)), (1, (0, 0))]
+
+
+@pytest.mark.parametrize("bus_words", [1, 2])
+def test_share_of_the_port(bus_words: int) -> None:
+    """Filters of a layer on one pixel are all that there is to do; of the same layer on a map, ever less of it, the
+    wider the port the less."""
+    machine, filters = replace(DEFAULT, bus_words=bus_words), np.zeros((512, 512), np.int8)
+    shares = []
+    for side in (1, 16, 32):
+        maps = [Map(f"t{n}", (side, side, 512), None) for n in range(2)]
+        layer = Pointwise(name="layer", source=maps[0], output=maps[1], filters=filters, table=None)
+        shares.append(port_busy([layer] * 3, machine))
+    assert shares[0] == 1 and shares[1] == pytest.approx(4 * shares[2])
+    least = 512 * 512 / 8 / bus_words / (32 * 32 * 512 * 512 / DEFAULT.total_multipliers)
+    assert least < shares[2] < 1.05 * least  # tables, too
+
+
+def test_input_rows() -> None:
+    window = Window((3, 3), (2, 2), (0, 1, 0, 1))
+    assert input_rows(window, 8, 0, 1) == (0, 3)
+    assert input_rows(window, 8, 3, 4) == (6, 8)
+    assert input_rows(Window((3, 3), (1, 1), (1, 1, 1, 1)), 8, 2, 4) == (1, 5)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The importer: what it refuses, and how it says so."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import flatbuffers
+import numpy as np
+import pytest
+from ai_edge_litert import schema_py_generated as schema
+
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.frontend.file import ImportFailure
+from eyrie.compiler.ir.operators.operator import Unknown
+from tests.compiler.test_groups import Net
+from tests.commands.small_nets import separable
+
+
+def change(model: bytes, edit: Callable[[schema.ModelT], None]) -> bytes:
+    parsed = schema.ModelT.InitFromPackedBuf(model, 0)
+    edit(parsed)
+    builder = flatbuffers.Builder(1 << 16)
+    builder.Finish(parsed.Pack(builder), file_identifier=b"TFL3")
+    return bytes(builder.Output())
+
+
+def tensor(model: schema.ModelT, operator: int, end: str = "inputs", number: int = 0) -> schema.TensorT:
+    graph = model.subgraphs[0]
+    return graph.tensors[getattr(graph.operators[operator], end)[number]]
+
+
+def set_shape(operator: int, end: str, shape: list[int]) -> Callable[[schema.ModelT], None]:
+    return lambda model: setattr(tensor(model, operator, end), "shape", shape)
+
+
+def set_scale(value: float) -> Callable[[schema.ModelT], None]:
+    return lambda model: setattr(tensor(model, 0).quantization, "scale", [value])
+
+
+def set_option(operator: int, name: str, value: int) -> Callable[[schema.ModelT], None]:
+    return lambda model: setattr(model.subgraphs[0].operators[operator].builtinOptions, name, value)
+
+
+def drop_options(model: schema.ModelT) -> None:
+    model.subgraphs[0].operators[2].builtinOptions = None
+
+
+def shorten_filters(model: schema.ModelT) -> None:
+    buffer = model.buffers[tensor(model, 0, "inputs", 1).buffer]
+    buffer.data = buffer.data[:-4]
+
+
+# Of the small separable network: conv, pad, depthwise, pointwise, average, logits.
+EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
+    "rank": (set_shape(0, "inputs", [1, 2, 8, 8, 3]),
+             "operator #0 CONV_2D: its input is 1 x 2 x 8 x 8 x 3, must be N x H x W x C: convert"),
+    "wide": (set_shape(0, "inputs", [1, 8, 4096, 3]),
+             "operator #0 CONV_2D: makes int8 1 x 8 x 4096 x 16, its output is int8 1 x 8 x 8 x 16: convert"),
+    "channels": (set_shape(0, "inputs", [1, 8, 8, 4]),
+                 "operator #0 CONV_2D: filters of 16 x 3 x 3 x 3 do not go with a map of 4 channels: convert"),
+    "map": (set_shape(0, "outputs", [1, 4, 4, 16]),
+            "operator #0 CONV_2D: makes int8 1 x 8 x 8 x 16, its output is int8 1 x 4 x 4 x 16: convert"),
+    "no rows": (set_shape(0, "inputs", [1, 0, 8, 3]), "tensor image is 1 x 0 x 8 x 3: convert"),
+    "scale": (set_scale(float("nan")), "tensor image: a scale is positive and finite, got nan: quantise"),
+    "small scale": (set_scale(1e-45), "tensor image: a scale of 1.4013e-45 is too small: quantise"),
+    "no options": (drop_options,
+                   "damaged TensorFlow Lite file: operator #2 DEPTHWISE_CONV_2D lacks a part or has one"),
+    "short constant": (shorten_filters, "operator #0 CONV_2D: a constant of 16 x 3 x 3 x 3 has 428 bytes, needs 432"),
+    "two graphs": (lambda model: model.subgraphs.append(model.subgraphs[0]), "2 subgraphs, one is supported"),
+    "no operators": (lambda model: model.subgraphs[0].operators.clear(), "the model has no operators"),
+    "another order": (lambda model: model.subgraphs[0].operators.reverse(),
+                      "operator #0 CONV_2D: takes pool, which no operator before it makes: convert"),
+    "made twice": (lambda model: model.subgraphs[0].operators.append(model.subgraphs[0].operators[-1]),
+                   "operator #6 CONV_2D: makes logits, which is there already: convert"),
+    "output that nobody makes": (lambda model: setattr(model.subgraphs[0], "outputs", model.subgraphs[0].inputs),
+                                 "the model's output image is made by no operator: convert"),
+    "tensor that is not there": (lambda model: setattr(model.subgraphs[0].operators[3], "inputs", [4000, 1, 2]),
+                                 "operator #3 CONV_2D: tensor 4000 of "),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_refused(what: str, seed: int, tmp_path: Path) -> None:
+    edit, message = EDITS[what]
+    path = tmp_path / "net.tflite"
+    path.write_bytes(change(separable(np.random.default_rng(seed)), edit))
+    with pytest.raises(ImportFailure) as caught:
+        tflite.load(path)
+    assert str(caught.value).startswith(f"{path}: {message}"), caught.value
+    assert "\n" not in str(caught.value)
+
+
+def set_filters(name: str, value: object) -> Callable[[schema.ModelT], None]:
+    return lambda model: setattr(tensor(model, 0, number=1), name, value)
+
+
+def rename(model: schema.ModelT) -> None:
+    """The first operator becomes one that only its maker knows."""
+    custom = schema.BuiltinOperator.CUSTOM
+    model.operatorCodes.append(schema.OperatorCodeT(builtinCode=custom, deprecatedBuiltinCode=custom,
+                                                    customCode="Their\nOwn"))
+    model.subgraphs[0].operators[0].opcodeIndex = len(model.operatorCodes) - 1
+
+
+UNKNOWN: dict[str, tuple[Callable[[schema.ModelT], None], str, str]] = {
+    "custom": (rename, "Their?Own", "no such operator is known"),
+    "activation": (set_option(0, "fusedActivationFunction", 4), "CONV_2D", "fused activation TANH; supported are NONE"),
+    "float filters": (set_filters("quantization", None), "CONV_2D", "its filters are without scale"),
+    "float input": (lambda model: setattr(tensor(model, 0), "type", schema.TensorType.FLOAT32), "CONV_2D",
+                    "its input 0 is float32, not int8: quantise the model to int8"),
+    "input without scale": (lambda model: setattr(tensor(model, 0), "quantization", None), "CONV_2D",
+                            "its input 0 is without scale: quantise the model to int8"),
+    "filters that are made": (set_filters("buffer", 0), "CONV_2D", "its input 1 is not a constant"),
+}
+
+
+@pytest.mark.parametrize("what", UNKNOWN)
+def test_unknown_operators(what: str, seed: int) -> None:
+    """What nothing here can do is imported, and what comes behind it as well."""
+    edit, name, reason = UNKNOWN[what]
+    graph = tflite.from_bytes(change(separable(np.random.default_rng(seed)), edit))
+    node, *others = graph.nodes
+    assert isinstance(node.operator, Unknown) and node.operator.name == name
+    assert node.operator.reason.startswith(reason), node.operator.reason
+    assert len(others) == 5 and not any(isinstance(other.operator, Unknown) for other in others)
+
+
+def test_names_are_different_and_print_in_one_line(seed: int, tmp_path: Path) -> None:
+    path = Net(seed).conv("two\nlines", 3).write(tmp_path)
+    assert tflite.load(path).output.name == "two?lines"
+
+    def call_all_the_same(model: schema.ModelT) -> None:
+        for each in model.subgraphs[0].tensors:
+            each.name = "x"
+
+    graph = tflite.from_bytes(change(path.read_bytes(), call_all_the_same))
+    assert graph.input.name.startswith("x#") and graph.input.name != graph.output.name

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maps of one column as rows: results are the reference's either way, and the way with fewer cycles is taken.
+
+EYRIE_COLUMNS sets the number of drawn networks.
+"""
+
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.cost.predict import predict
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.failure import DoesNotFit, Unsupported
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.network import compile_graph
+from eyrie.compiler.passes.simplify import simplified, turns
+from eyrie.compiler.pipeline import STAGES, Stages, run_stages
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.machine import Machine
+from eyrie.model.operators.reference import Reference
+from eyrie.runtime.session import drawn_inputs
+from tb.common.random_graphs import elementwise, movement, weighted
+from tb.common.random_graphs.net import Net
+from tb.common.random_operators.drawing import draw_quantization, whole
+from eyrie.testing.references import RUN
+from tests.compiler.test_moves import Drawn
+
+NETWORKS = int(os.environ.get("EYRIE_COLUMNS", "40"))
+EFFORT = 4
+MACHINES = (DEFAULT, MachineConfig(rows=3), MachineConfig(rows=12), MachineConfig(multipliers=1, cols=5))
+OPERATORS = (weighted.conv_2d, weighted.conv_2d, weighted.depthwise_conv_2d, weighted.pointwise, weighted.max_pool_2d,
+             weighted.average_pool_2d, weighted.mean, weighted.fully_connected, elementwise.add, elementwise.leaky_relu,
+             movement.split, movement.pad, movement.concatenation, movement.slice_, movement.reshape)
+
+
+def column_network(seed: int) -> bytes:
+    """Operators of any window one after the other, from a map of one column on."""
+    rng = np.random.default_rng(seed)
+    net = Net(rng, "int8")
+    net.input((1, whole(rng, 2, 60), 1, net.one_of((1, 3, 8, 20, 40))), draw_quantization(rng))
+    for _ in range(whole(rng, 1, 6)):
+        if x := net.take(lambda value: len(value.shape) == 4):
+            net.one_of(OPERATORS)(net, x)
+    if not net.made:
+        weighted.conv_2d(net, net.values[0])
+    return net.builder.pack([net.inputs[0][0].index], [value.index for value in net.made
+                                                       if value.index not in net.taken])
+
+
+def compiled(graph: Graph, machine: MachineConfig, turn: bool) -> Stages:
+    return run_stages(Stages("drawn", machine, "cycles", EFFORT, 1, graph=graph, turn=turn), STAGES[1:])
+
+
+def test_drawn_networks(seed: int) -> None:
+    """The graph with rows, and the machine's program of it where no host is needed, make what the reference makes."""
+    seen = Counter()
+    for n in range(NETWORKS):
+        model, machine = column_network(seed + n), MACHINES[n % len(MACHINES)]
+        graph = tflite.from_bytes(model)
+        [values] = drawn_inputs(graph, 1, seed)
+        expected = RUN[Reference.MICRO](model, values[0])
+        turned = simplified(graph, turn=True).verified()
+        made = turned.run(values[0])
+        for tensor, want in zip(turned.outputs, expected, strict=True):
+            np.testing.assert_array_equal(made[tensor.name], want, err_msg=f"seed {seed + n}")
+        seen["turned"] += turns(graph)
+        try:
+            image = compiled(graph, machine, turn=True).image
+        except (DoesNotFit, Unsupported):
+            seen["refused"] += 1
+            continue
+        places = image.map["inputs"]
+        [place] = places.values()
+        run = Machine(image.with_inputs({name: values[0].reshape(place["shape"]) for name in places}), machine)
+        run.run(image.program)
+        outputs = image.outputs(run.dram)
+        for tensor, want in zip(graph.outputs, expected, strict=True):
+            np.testing.assert_array_equal(outputs[tensor.name].ravel(), want.ravel(), err_msg=f"seed {seed + n}")
+    assert seen["turned"] > NETWORKS // 3 and seen["refused"] < 2 * NETWORKS // 3, seen
+
+
+def column_convolutions(rows: int) -> Graph:
+    """As networks of sound have them: 9 x 1, pointwise, 9 x 1, fully connected."""
+    net = Drawn(1, (1, rows, 1, 40))
+    x = net.conv(net.conv(net.conv(net.input, 48, rows=9), 40), 24, rows=9)
+    return tflite.from_bytes(net.builder.pack([net.input], [net.fully_connected(x, 4)]))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_what_costs_less_is_taken(machine: MachineConfig) -> None:
+    graph = column_convolutions(97)
+    upright, turned = (predict(compiled(graph, machine, turn).image).cycles for turn in (False, True))
+    assert turned < 0.85 * upright
+    model = Stages("drawn", machine, "cycles", EFFORT, 1, graph=graph)
+    assert predict(compile_graph(model).image).cycles == turned
+
+
+def test_what_is_wider_than_a_column_stays() -> None:
+    """A map of two columns, and a window that makes two columns of one."""
+    net = Drawn(1, (1, 30, 2, 8))
+    assert not turns(tflite.from_bytes(net.builder.pack([net.input], [net.conv(net.input, 8, rows=3, cols=2)])))
+    net = Drawn(1, (1, 30, 1, 8))
+    padded = net.pad(net.input, (0, 0), (0, 0), (1, 1), (0, 0))
+    assert not turns(tflite.from_bytes(net.builder.pack([net.input], [net.conv(padded, 8, rows=3, cols=2)])))

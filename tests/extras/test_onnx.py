@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX models against onnxruntime, and through all that takes a model."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx", reason="make extra-onnx")
+
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from eyrie.compiler.c.sources import sources_of
+from eyrie.compiler.frontend.file import ImportFailure, load
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.operators.operator import Unknown
+from eyrie.compiler.parts import compile_parts
+from eyrie.runtime.board.runs import RtlBackEnd
+from eyrie.runtime.folders import ROOT
+from eyrie.runtime.portable_c.executable import CHECKED, build
+from eyrie.runtime.session import Session, on_command_level
+from tests.extras.onnx_comparison import compare, weighted
+from tests.extras.onnx_networks import FORMATS, NETWORKS, images, write
+
+pytestmark = pytest.mark.extra("onnx")
+
+WITHIN_ONE = 0.995  # of the outputs of each operator
+CLEAR = 0.03  # of the range of outputs: by so much the largest is ahead where it is no near tie
+PUBLIC = ROOT.parent / "shared" / "data" / "models" / "public"  # models of others, where they are
+
+
+def clean(graph: Graph) -> Graph:
+    assert not [node for node in graph.nodes if isinstance(node.operator, Unknown)], str(graph)
+    return graph
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks(name: str, seed: int, tmp_path: Path) -> None:
+    """Operator by operator and as a whole as onnxruntime has it; on the machine as the golden model has it."""
+    paths = {form: tmp_path / f"{name}_{form}.onnx" for form in FORMATS}
+    write(name, seed, paths, batch=None if name == "vgg" else 1)
+    for path in paths.values():
+        graph, pictures = clean(load(path)), images(100, seed)[0]
+        found = compare(path, pictures)
+        for row in found.rows:
+            assert row.within_one >= WITHIN_ONE, str(found)
+        assert sum(row.node.macs > 0 for row in found.rows) == weighted(graph), str(found)
+        assert found.same.mean() >= 0.97 and found.same[found.margin > CLEAR].all(), str(found)
+        assert (found.margin > CLEAR).mean() > 0.5
+        session = compiled(path, tmp_path / path.stem)
+        inputs = [pictures[:2, None]]
+        done, golden = session.run(inputs, on_command_level), session.golden(inputs)
+        assert done.machine and (done.outputs[0] == golden[0]).all()
+
+
+def compiled(path: Path, folder: Path) -> Session:
+    compile_parts(path).save(folder / "program")
+    assert (folder / "program" / "model.onnx").read_bytes() == path.read_bytes()
+    return Session.load(folder / "program")
+
+
+@pytest.mark.parametrize("name", ["lug_ic_quantized_int8.onnx", "lug_ks_quantized_int8.onnx"])
+@pytest.mark.skipif(not PUBLIC.is_dir(), reason="models of others are not here")
+def test_models_of_others(name: str, tmp_path: Path) -> None:
+    """One of them is of batches of 16."""
+    from tests.extras.onnx_comparison import drawn_images
+
+    pictures = drawn_images(PUBLIC / name, 16, 1)
+    found = compare(PUBLIC / name, pictures)
+    assert all(row.within_one >= WITHIN_ONE for row in found.rows) and not found.unseen, str(found)
+    assert found.same.all()
+    session = compiled(PUBLIC / name, tmp_path)
+    inputs = [pictures[:1, None]]
+    assert (session.run(inputs, on_command_level).outputs[0] == session.golden(inputs)[0]).all()
+
+
+# ---- Single operators ----
+
+
+class Model:
+    """A small file, node by node."""
+
+    def __init__(self, seed: int, shape: tuple[int, ...] = (1, 6, 8, 10), unsigned: bool = False) -> None:
+        self.rng, self.shape, self.kind = np.random.default_rng([seed, 3]), shape, np.uint8 if unsigned else np.int8
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: dict[str, np.ndarray] = {}
+
+    def constant(self, values: object) -> str:
+        name = f"constant{len(self.constants)}"
+        self.constants[name] = np.asarray(values)
+        return name
+
+    def add(self, kind: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes: object) -> str:
+        names = [f"{kind}{len(self.nodes)}_{n}" for n in range(outputs)]
+        self.nodes.append(helper.make_node(kind, inputs, names, domain=domain, **attributes))
+        return names[0]
+
+    def scale(self, scale: float, zero: int) -> tuple[str, str]:
+        shift = 128 if self.kind == np.uint8 else 0
+        return self.constant(np.float32(scale)), self.constant(self.kind(zero + shift))
+
+    def through(self, name: str, scale: float, zero: int = 0) -> str:
+        by = self.scale(scale, zero)
+        return self.add("DequantizeLinear", self.add("QuantizeLinear", name, *by), *by)
+
+    def weights(self, *shape: int, axis: int = 0) -> str:
+        codes = self.constant(self.rng.integers(-127, 128, shape).astype(np.int8))
+        scale = self.rng.uniform(0.5, 1.5, shape[axis]).astype(np.float32) / 127 / np.sqrt(np.prod(shape[1:]))
+        return self.add("DequantizeLinear", codes, self.constant(scale.astype(np.float32)),
+                        self.constant(np.zeros(shape[axis], np.int8)), axis=axis)
+
+    def write(self, path: Path, output: str, version: int = 17, batch: object = None) -> Path:
+        shape = [batch, *self.shape[1:]] if batch else self.shape
+        graph = helper.make_graph(
+            self.nodes, "one", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
+            [numpy_helper.from_array(values, name) for name, values in self.constants.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version),
+                                                        helper.make_opsetid("com.microsoft", 1)])
+        model.ir_version = 8
+        model = onnx.shape_inference.infer_shapes(model)
+        made = model.graph.output[0].type.tensor_type
+        if not made.HasField("shape"):
+            made.shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in range(4))
+        path.write_bytes(model.SerializeToString())
+        return path
+
+    def check(self, path: Path, output: str, **options: object) -> Graph:
+        """Against onnxruntime, all operators that it sees."""
+        graph = clean(load(self.write(path, output, **options)))
+        given = self.rng.normal(0, 1.2, (4, *self.shape[1:])).astype(np.float32)
+        found = compare(path, given)
+        for row in found.rows:
+            assert row.within_one >= WITHIN_ONE and row.equal >= 0.5, f"{found}\n{graph}"
+        computed = {str(node) for node in graph.nodes if node.operator.name not in ("QUANTIZE", "TRANSPOSE",
+                                                                                    "DEQUANTIZE")}
+        assert {str(row.node) for row in found.rows} & computed or not computed, f"{found}\n{graph}"
+        return graph
+
+
+SAME = {"kernel_shape": (3, 3), "strides": (2, 2)}
+OPERATORS = {
+    "relu": ("Relu", {}, ()), "clip": ("Clip", {}, (np.float32(-0.5), np.float32(0.9))), "sigmoid": ("Sigmoid", {}, ()),
+    "tanh": ("Tanh", {}, ()), "hard swish": ("HardSwish", {}, ()), "hard sigmoid": ("HardSigmoid", {}, ()),
+    "leaky": ("LeakyRelu", {"alpha": 0.2}, ()), "elu": ("Elu", {}, ()), "exp": ("Exp", {}, ()), "abs": ("Abs", {}, ()),
+    "neg": ("Neg", {}, ()), "erf": ("Erf", {}, ()), "softplus": ("Softplus", {}, ()),
+    "prelu": ("PRelu", {}, (np.linspace(0.1, 0.6, 6, dtype=np.float32).reshape(6, 1, 1),)),
+    "add constant": ("Add", {}, (np.linspace(-1, 1, 6, dtype=np.float32).reshape(6, 1, 1),)),
+    "div constant": ("Div", {}, (np.linspace(1, 2, 6, dtype=np.float32).reshape(6, 1, 1),)),
+    "square": ("Pow", {}, (np.float32(2),)),
+    "batch norm": ("BatchNormalization", {"epsilon": 1e-3}, tuple(
+        np.linspace(low, high, 6, dtype=np.float32) for low, high in ((-1, 2), (0, 1), (-1, 1), (0.5, 2)))),
+    "max": ("MaxPool", SAME | {"auto_pad": "SAME_UPPER"}, ()),
+    "max, lower": ("MaxPool", SAME | {"auto_pad": "SAME_LOWER"}, ()),
+    "max, up": ("MaxPool", SAME | {"ceil_mode": 1}, ()),
+    "max, pads": ("MaxPool", SAME | {"pads": (1, 0, 0, 2)}, ()),
+    "average": ("AveragePool", SAME, ()), "average, pads": ("AveragePool", SAME | {"pads": (1, 0, 0, 1)}, ()),
+    "average, counted": ("AveragePool", SAME | {"pads": (1, 0, 0, 1), "count_include_pad": 1}, ()),
+    "average, up": ("AveragePool", SAME | {"ceil_mode": 1}, ()),
+    "global average": ("GlobalAveragePool", {}, ()), "global max": ("GlobalMaxPool", {}, ()),
+    "mean": ("ReduceMean", {"axes": (2,), "keepdims": 0}, ()),
+    "transpose": ("Transpose", {"perm": (0, 3, 1, 2)}, ()), "flatten": ("Flatten", {}, ()),
+    "reshape": ("Reshape", {}, (np.array([0, -1, 4]),)), "unsqueeze": ("Unsqueeze", {}, (np.array([2]),)),
+    "pad": ("Pad", {}, (np.array([0, 0, 1, 2, 0, 0, 0, 3]), np.float32(0.4))),
+    "slice": ("Slice", {}, (np.array([1, -6]), np.array([6, 99]), np.array([1, 3]), np.array([2, 1]))),
+    "gather": ("Gather", {"axis": 1}, (np.array([4, 0, -1]),)),
+    "deeper": ("DepthToSpace", {"blocksize": 2}, ()), "deeper, by columns": ("DepthToSpace", {"blocksize": 2, "mode":
+                                                                                               "CRD"}, ()),
+    "softmax": ("Softmax", {"axis": 1}, ()),
+    "nearest": ("Resize", {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+                (None, np.array([1, 1, 2, 3], np.float32))),
+    "linear": ("Resize", {"mode": "linear"}, (None, np.array([1, 1, 2, 2], np.float32))),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_operators(name: str, unsigned: bool, seed: int, tmp_path: Path) -> None:
+    kind, attributes, constants = OPERATORS[name]
+    shape = (1, 8, 8, 10) if "deeper" in name else (1, 6, 8, 10)
+    model = Model(seed, shape, unsigned)
+    others = ["" if values is None else model.constant(values) for values in constants]
+    made = model.add(kind, model.through("x", 0.03, 5), *others, **attributes)
+    scale, zero = (1 / 256, -128) if kind in ("Softmax", "Sigmoid", "HardSigmoid") else (0.03, 5)
+    scale = 0.02 if kind in ("ReduceMean", "AveragePool", "GlobalAveragePool") else scale
+    model.check(tmp_path / "net.onnx", model.through(made, scale, zero))
+
+
+CONVOLUTIONS = {
+    "same": ((8, 6, 3, 3), {"auto_pad": "SAME_UPPER", "strides": (2, 2)}),
+    "pads": ((8, 6, 3, 2), {"pads": (1, 0, 2, 1)}),
+    "groups": ((6, 2, 3, 3), {"group": 3, "dilations": (2, 1)}),
+    "depthwise": ((12, 1, 3, 3), {"group": 6}),
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_convolutions(name: str, unsigned: bool, seed: int, tmp_path: Path) -> None:
+    (shape, attributes), model = CONVOLUTIONS[name], Model(seed, unsigned=unsigned)
+    bias = model.constant(model.rng.normal(0, 0.5, shape[0]).astype(np.float32))
+    made = model.add("Conv", model.through("x", 0.03, 5), model.weights(*shape), bias, **attributes)
+    model.check(tmp_path / "net.onnx", model.through(model.add("Relu", made), 0.02, -128))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_gemm_behind_a_batch_without_a_size(turned: bool, seed: int, tmp_path: Path) -> None:
+    """The batch is found by Shape, Gather and Concat, as PyTorch exports view(x.size(0), -1)."""
+    model = Model(seed)
+    x = model.through("x", 0.03, 5)
+    size = model.add("Gather", model.add("Shape", x), model.constant(np.array(0)), axis=0)
+    to = model.add("Concat", model.add("Unsqueeze", size, model.constant(np.array([0]))),
+                   model.constant(np.array([-1])), axis=0)
+    weights = model.weights(*((20, 480) if turned else (480, 20)), axis=0 if turned else 1)
+    made = model.add("Gemm", model.add("Reshape", x, to), weights,
+                     model.constant(model.rng.normal(0, 1, 20).astype(np.float32)), transB=int(turned))
+    graph = model.check(tmp_path / "net.onnx", model.through(made, 0.05, 2), batch="N")
+    assert graph.input.shape == (1, 6, 8, 10)
+
+
+QLINEAR = {
+    "QLinearSigmoid": ({}, (1 / 256, -128)), "QLinearLeakyRelu": ({"alpha": 0.1}, (0.03, 2)),
+    "QLinearGlobalAveragePool": ({}, (0.01, 0)), "QLinearAveragePool": (SAME, (0.02, 0)),
+    "QLinearSoftmax": ({"axis": 1, "opset": 13}, (1 / 256, -128)),
+}
+
+
+@pytest.mark.parametrize("kind", QLINEAR)
+def test_operators_of_codes(kind: str, seed: int, tmp_path: Path) -> None:
+    model, (attributes, to) = Model(seed, unsigned=True), QLINEAR[kind]
+    by, result = model.scale(0.03, 5), model.scale(*to)
+    made = model.add(kind, model.add("QuantizeLinear", "x", *by), *by, *result, domain="com.microsoft", **attributes)
+    model.check(tmp_path / "net.onnx", model.add("DequantizeLinear", made, *result))
+
+
+@pytest.mark.parametrize("kind", ["QLinearAdd", "QLinearMul", "QLinearConcat"])
+def test_two_tensors_of_codes(kind: str, seed: int, tmp_path: Path) -> None:
+    model = Model(seed, unsigned=True)
+    first, second, result = model.scale(0.03, 5), model.scale(0.008, -3), model.scale(0.05, 1)
+    a, b = model.add("QuantizeLinear", "x", *first), model.add("QuantizeLinear", "x", *second)
+    if kind == "QLinearConcat":
+        made = model.add(kind, *result, a, *first, b, *second, domain="com.microsoft", axis=1)
+    else:
+        made = model.add(kind, a, *first, b, *second, *result, domain="com.microsoft")
+    model.check(tmp_path / "net.onnx", model.add("DequantizeLinear", made, *result))
+
+
+# ---- What is refused ----
+
+
+def test_operators_that_are_not_known(seed: int, tmp_path: Path) -> None:
+    model = Model(seed)
+    made = model.add("LRN", model.through("x", 0.03), size=3)
+    graph = load(model.write(tmp_path / "net.onnx", model.through(made, 0.05)))
+    (node,) = (node for node in graph.nodes if isinstance(node.operator, Unknown))
+    assert (node.where, node.operator.name, node.operator.reason) == ("#2", "LRN", "no such operator is known")
+    with pytest.raises(ValueError, match=r"net.onnx: operator #2 LRN: no such operator is known"):
+        compile_parts(tmp_path / "net.onnx")
+
+
+def test_a_float_model(seed: int, tmp_path: Path) -> None:
+    model = Model(seed)
+    made = model.add("Conv", "x", model.constant(model.rng.normal(0, 1, (8, 6, 3, 3)).astype(np.float32)))
+    path = model.write(tmp_path / "net.onnx", made)
+    with pytest.raises(ValueError, match=r"operator #0 Conv: .* not quantised: quantise the model to int8"):
+        compile_parts(path)
+
+
+DAMAGED = {"half": lambda data: data[: len(data) // 2], "no graph": lambda data: data[:4],
+           "noise": lambda data: data[:40] + bytes(200) + data[240:]}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_files(name: str, seed: int, tmp_path: Path) -> None:
+    model = Model(seed)
+    path = model.write(tmp_path / "net.onnx", model.through("x", 0.03))
+    path.write_bytes(DAMAGED[name](path.read_bytes()))
+    with pytest.raises(ImportFailure, match=f"^{path}: (damaged|not a)"):
+        load(path)
+
+
+def test_one_line_without_the_package(tmp_path: Path, seed: int) -> None:
+    """onnx that cannot be imported is as good as none."""
+    model = Model(seed)
+    model.write(tmp_path / "net.onnx", model.through("x", 0.03))
+    hidden = tmp_path / "hidden" / "sitecustomize.py"
+    hidden.parent.mkdir()
+    hidden.write_text("import sys\nclass No:\n def find_spec(self, name, path=None, target=None):\n"
+                      "  if name == 'onnx': raise ModuleNotFoundError('no', name='onnx')\n"
+                      "sys.meta_path.insert(0, No())\n")
+    run = subprocess.run([sys.executable, "-m", "eyrie", "compile", tmp_path / "net.onnx",
+                          "-o", tmp_path / "out"], capture_output=True, text=True, cwd=ROOT,
+                         env=os.environ | {"PYTHONPATH": f"{hidden.parent}{os.pathsep}{ROOT}"})
+    assert run.stderr == f"eyrie compile: {tmp_path / 'net.onnx'}: onnx is not installed: make extra-onnx\n"
+
+
+# ---- Through all that takes a model ----
+
+
+@pytest.fixture(scope="module")
+def small(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A convolution, a sum, a pool and a layer of outputs, with PyTorch's order of axes."""
+    model = Model(seed, (1, 3, 8, 8))
+    x = model.through("x", 0.03, 5)
+    first = model.through(model.add("Relu", model.add("Conv", x, model.weights(8, 3, 3, 3), pads=(1, 1, 1, 1))), 0.02,
+                          -128)
+    second = model.through(model.add("Conv", first, model.weights(8, 8, 1, 1)), 0.02, 3)
+    joined = model.through(model.add("Add", first, second), 0.03, -40)
+    pooled = model.add("MaxPool", joined, kernel_shape=(2, 2), strides=(2, 2))
+    made = model.add("Gemm", model.add("Flatten", pooled), model.weights(10, 128), transB=1)
+    return model.write(tmp_path_factory.mktemp("small") / "small.onnx", model.through(made, 0.03, 1))
+
+
+def test_on_the_rtl(small: Path, tmp_path: Path, seed: int) -> None:
+    session = compiled(small, tmp_path)
+    inputs = [np.random.default_rng([seed, 4]).normal(0, 1, (1, 1, 3, 8, 8)).astype(np.float32)]
+    done = session.run(inputs, RtlBackEnd())
+    assert done.machine and (done.outputs[0] == session.golden(inputs)[0]).all()
+
+
+def test_as_c(small: Path, tmp_path: Path, seed: int) -> None:
+    inputs = [np.random.default_rng([seed, 4]).normal(0, 1, (3, 1, 3, 8, 8)).astype(np.float32)]
+    graph = load(small)
+    expected = np.stack([graph.run(each)[graph.output.name] for each in inputs[0]])
+    made = build([sources_of(graph, "network")], tmp_path / "c", (*CHECKED, "-O2")).run(inputs)
+    assert (made[0].reshape(expected.shape) == expected).all()
+
+
+def test_commands(small: Path, tmp_path: Path) -> None:
+    def eyrie(*words: object) -> str:
+        run = subprocess.run([sys.executable, "-m", "eyrie", *map(str, words)], capture_output=True, text=True,
+                             cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        assert run.returncode == 0, run.stdout + run.stderr
+        return run.stdout
+
+    eyrie("compile", small, "-o", tmp_path / "out")
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
+    eyrie("run", tmp_path / "out", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    assert np.load(tmp_path / "y.npy").size == 10
+    assert "1 ok" in eyrie("zoo", small.parent, "--rtl-macs", 0)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library `eyrie`: drawn networks on its three back ends give what tflite-micro gives, from threads and processes
+too; pictures; what cannot be is refused in one line; the examples of the pages run."""
+
+import multiprocessing
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import eyrie
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyrie.runtime.folders import ROOT
+from eyrie.testing.references import run_micro
+from tb.common.tflite_builder import Builder
+from tests.commands.small_nets import separable
+
+LIBRARY = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime" / "python")])}
+
+
+@pytest.fixture(scope="module")
+def model(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("library") / "small.tflite"
+    path.write_bytes(separable(np.random.default_rng(seed)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def pictures(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed + 1).integers(-128, 128, (6, 8, 8, 3)).astype(np.int8)
+
+
+@pytest.fixture(scope="module")
+def expected(model: Path, pictures: np.ndarray) -> np.ndarray:
+    return np.stack([run_micro(model.read_bytes(), picture[None])[0][0] for picture in pictures])
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Path:
+    """Two inputs, and two outputs of other types: a sum, and its softmax by the host."""
+    net = Builder()
+    first, second, total = (net.tensor((1, 2, 2, 3), scale=0.1) for _ in range(3))
+    chances = net.tensor((1, 2, 2, 3), scale=1 / 256, zero_point=-128)
+    net.operator("ADD", [first, second], [total], fusedActivationFunction=0)
+    net.operator("SOFTMAX", [total], [chances], beta=1.0)
+    (tmp_path / "pair.tflite").write_bytes(net.pack([first, second], [total, chances]))
+    return tmp_path / "pair.tflite"
+
+
+@pytest.mark.parametrize("back_end", eyrie.BACK_ENDS)
+def test_back_ends(back_end: str, model: Path, pictures: np.ndarray, expected: np.ndarray) -> None:
+    """One picture with and without its batch, and several; pickled, too."""
+    session = eyrie.load(model, back_end=back_end)
+    assert session.outputs[0].shape == (1, 1, 1, 10) and session.inputs[0].dtype == "int8"
+    for each in (session, pickle.loads(pickle.dumps(session))):
+        np.testing.assert_array_equal(each(pictures)["logits"], expected)
+        for one in (pictures[0], pictures[:1]):
+            [(name, values)] = each(one).items()
+            assert name == "logits"
+            np.testing.assert_array_equal(values, expected[:1])
+    np.testing.assert_array_equal(session.golden(pictures)["logits"], expected)
+
+
+@pytest.mark.parametrize("back_end", eyrie.BACK_ENDS)
+def test_values_by_name(back_end: str, pair: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    session = eyrie.load(pair, back_end=back_end)
+    first, second = (rng.integers(-128, 128, (1, 2, 2, 3)).astype(np.int8) for _ in range(2))
+    wanted = run_micro(pair.read_bytes(), first, second)
+    for found in (session(t0=first, t1=second), session({"t0": first, "t1": second})):
+        assert list(found) == ["t2", "t3"]
+        for values, right in zip(found.values(), wanted, strict=True):
+            np.testing.assert_array_equal(values, right)
+
+
+def test_on_another_machine(model: Path, pictures: np.ndarray, expected: np.ndarray) -> None:
+    """Sizes by name; what is predicted of the machine is another thing."""
+    small = eyrie.load(model, machine={"multipliers": 1}, back_end="model")
+    np.testing.assert_array_equal(small(pictures[0])["logits"], expected[:1])
+    assert small.profile().predicted_cycles > eyrie.load(model, back_end="model").profile().predicted_cycles
+
+
+def test_profile(model: Path, pictures: np.ndarray) -> None:
+    session = eyrie.load(model)
+    before = session.profile()
+    assert before.measured_cycles is None and before.predicted_cycles > 0 and not before.host
+    session(pictures[0])
+    after = session.profile()
+    assert [layer.name for layer in after.layers] == [layer.name for layer in before.layers]
+    assert 0.9 < after.measured_cycles / before.predicted_cycles < 1.1
+    assert f"{after.measured_cycles:,}" in str(after) and f"{after.predicted_cycles:,}" in str(before)
+
+
+def test_threads(model: Path, pictures: np.ndarray, expected: np.ndarray) -> None:
+    """One session and several at the same time, each call with a board of its own."""
+    sessions = [eyrie.load(model), eyrie.load(model, seed=2)]
+    with ThreadPoolExecutor(4) as pool:
+        runs = [pool.submit(sessions[n % 2], picture) for n, picture in enumerate(pictures)]
+        found = [run.result()["logits"] for run in runs]
+    np.testing.assert_array_equal(np.concatenate(found), expected)
+
+
+def test_processes(model: Path, pictures: np.ndarray, expected: np.ndarray) -> None:
+    """A session goes to processes that begin anew."""
+    session = eyrie.load(model)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = [made["logits"] for made in pool.map(session, [pictures[:3], pictures[3:]])]
+    np.testing.assert_array_equal(np.concatenate(found), expected)
+
+
+def test_a_model_that_has_changed(model: Path, seed: int, tmp_path: Path) -> None:
+    own = tmp_path / "own.tflite"
+    shutil.copy(model, own)
+    sent = pickle.dumps(eyrie.load(own, back_end="model"))
+    own.write_bytes(separable(np.random.default_rng(seed + 2)))
+    with pytest.raises(ValueError, match=rf"^{own}: has changed since the session was opened: open it again$"):
+        pickle.loads(sent)
+
+
+def test_pictures(model: Path, tmp_path: Path) -> None:
+    """A file and Pillow's picture are the same values: by the input's scale black is -1 and white 1."""
+    colours = np.zeros((8, 8, 3), np.uint8)
+    colours[2:5] = 255
+    Image.fromarray(colours).save(tmp_path / "photo.png")
+    session = eyrie.load(model, back_end="model")
+    scale, zero = session.inputs[0].scale, session.inputs[0].zero_point
+    values = np.clip(np.rint((2 * (colours / 255) - 1) / scale) + zero, -128, 127).astype(np.int8)
+    wanted = session(values)["logits"]
+    for picture in (tmp_path / "photo.png", str(tmp_path / "photo.png"), Image.fromarray(colours)):
+        np.testing.assert_array_equal(session(picture)["logits"], wanted)
+
+
+REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
+    (lambda model, _: eyrie.load(model, back_end="rtI"), "no back end is named 'rtI': did you mean 'rtl'?"),
+    (lambda model, _: eyrie.load(model.with_name("none.tflite")), "none.tflite: "),
+    (lambda model, _: eyrie.load(model, machine={"rows": 5}), "rows = 5: must be 3, 6, 9, 12 or 15"),
+    (lambda model, _: eyrie.load(model, machine={"row": 6}), "no parameter is named 'row': did you mean 'rows'?"),
+    (lambda model, _: eyrie.load(ROOT / "README.md"), "README.md: not a "),
+    (lambda model, _: eyrie.load(model, back_end="c")(np.zeros((8, 8, 3))),
+     "input image is float64 8 x 8 x 3, the network takes int8 1 x 8 x 8 x 3, or N of them"),
+    (lambda model, _: eyrie.load(model, back_end="c")(np.zeros((0, 8, 8, 3), np.int8)),
+     "values of inputs are image 0: give as many of each, and one at least"),
+    (lambda model, _: eyrie.load(model, back_end="c")(), "no value is given for image: the network takes image"),
+    (lambda model, _: eyrie.load(model, back_end="c")(imagE=0), "no input is named 'imagE': did you mean 'image'?"),
+    (lambda model, _: eyrie.load(model, back_end="c")("nothing.png"), "nothing.png: "),
+    (lambda _, pair: eyrie.load(pair, back_end="c")(np.zeros((1, 2, 2, 3), np.int8)),
+     "the network takes t0, t1: give each by its name"),
+    (lambda _, pair: eyrie.load(pair, back_end="c")(t0="photo.png", t1="photo.png"),
+     "inputs are t0, t1: not a single picture; give arrays (eyrie run)"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_refused(number: int, model: Path, pair: Path) -> None:
+    act, said = REFUSED[number]
+    with pytest.raises(ValueError) as refusal:
+        act(model, pair)
+    assert said in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+def test_set_up_makes_it_importable(tmp_path: Path) -> None:
+    """What setup_venv.sh writes lets any Python of .venv find the library, wherever the checkout lies."""
+    script = (ROOT / "scripts" / "setup_venv.sh").read_text()
+    [writes] = re.findall(r"""^"\$python" -c '\n([^']*eyrie\.pth[^']*)'$""", script, re.MULTILINE)
+    for folder in ("compiler", "model", "runtime"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
+    python, environment = tmp_path / ".venv" / "bin" / "python", {"PATH": os.environ["PATH"]}
+    subprocess.run([python, "-c", writes], cwd=tmp_path, env=environment, check=True)
+    found = subprocess.run([python, "-c", "import importlib.util as of; print(*(of.find_spec(n).origin for n in "
+                            "('eyrie', 'runtime', 'compiler', 'model')))"], cwd="/", env=environment, check=True,
+                           capture_output=True, text=True).stdout.split()
+    assert [Path(path).resolve() for path in found] == [
+        ROOT / path / "__init__.py" for path in ("runtime/python/eyrie", "runtime", "compiler", "model")]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/library.md", "docs/operators.md"])
+def test_examples_run(page: str) -> None:
+    """Each block by itself, as printed, but for those that want an optional part: these are tested with it."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    blocks = [block for block in blocks if "eyrie.pytorch" not in block]
+    assert blocks
+    for block in blocks:
+        ended = subprocess.run([sys.executable, "-c", block], cwd=ROOT, env=os.environ | LIBRARY, capture_output=True,
+                               text=True)
+        assert ended.returncode == 0, f"{block}\n{ended.stdout}{ended.stderr}"

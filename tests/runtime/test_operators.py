@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator library on the RTL: drawn operators of every kind give what tflite-micro gives, alone, in chains that
+stay in the machine's memory, from streams and threads; programs are compiled once; every refusal has its status."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from eyrie.operators import (
+    ActivationDescriptor,
+    ConvolutionDescriptor,
+    FilterDescriptor,
+    Handle,
+    OperatorError,
+    PoolingDescriptor,
+    Status,
+    TensorDescriptor,
+)
+
+from eyrie.runtime import programs
+from eyrie.runtime.folders import ROOT
+from eyrie.testing.references import run_micro
+from tb.common.tflite_builder import Builder
+from tests.commands.commands import assert_refused, eyrie
+
+SCALE, OUTPUT_SCALE = 0.02, 0.1
+FUSED = ["NONE", "RELU", "RELU_N1_TO_1", "RELU6"]  # in the schema's order
+
+
+@pytest.fixture(scope="module")
+def handle() -> Iterator[Handle]:
+    with Handle() as found:
+        yield found
+
+
+def drawn(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.integers(-128, 128, shape).astype(np.int8)
+
+
+def put(handle: Handle, values: np.ndarray, scale: float = SCALE, zero: int = 0) -> tuple[TensorDescriptor, int]:
+    descriptor = TensorDescriptor(*values.shape, scale, zero)
+    place = handle.malloc(descriptor.get().bytes)
+    handle.copy_to(place, values, descriptor)
+    return descriptor, place
+
+
+def room(handle: Handle, shape: tuple[int, ...], scale: float = OUTPUT_SCALE, zero: int = 0
+         ) -> tuple[TensorDescriptor, int]:
+    descriptor = TensorDescriptor(*shape, scale, zero)
+    return descriptor, handle.malloc(descriptor.get().bytes)
+
+
+def got(handle: Handle, tensor: tuple[TensorDescriptor, int]) -> np.ndarray:
+    return handle.copy_from(tensor[1], tensor[0])
+
+
+def reference(operator: str, sources: list[np.ndarray], scales: list[tuple[float, int]], shape: tuple[int, ...],
+              output: tuple[float, int], constants: Callable[[Builder], list[int]] = lambda net: [],
+              **options: object) -> np.ndarray:
+    """Of an operator, map by map, by tflite-micro; scales: with zero points."""
+    net = Builder()
+    inputs = [net.tensor((1, *values.shape[1:]), scale=scale, zero_point=zero)
+              for values, (scale, zero) in zip(sources, scales, strict=True)]
+    more = constants(net)
+    made = net.tensor((1, *shape[1:]), scale=output[0], zero_point=output[1])
+    net.operator(operator, [*inputs, *more], [made], **options)
+    model = net.pack(inputs, [made])
+    return np.concatenate([run_micro(model, *(values[n:][:1] for values in sources))[0] for n in range(shape[0])])
+
+
+def with_filters(weights: np.ndarray, scales: np.ndarray, bias: np.ndarray, axis: int
+                 ) -> Callable[[Builder], list[int]]:
+    return lambda net: [net.tensor(weights.shape, scale=scales, axis=axis, data=weights),
+                        net.tensor(bias.shape, "int32", scale=SCALE * scales, data=bias)]
+
+
+# maps, side, channels, filters, kernel, stride, dilation, groups
+CONVOLUTIONS = {"normal": (1, 7, 16, 12, 3, 1, 1, 1), "packed": (2, 9, 3, 8, 3, 2, 1, 1),
+                "pointwise": (1, 5, 24, 40, 1, 1, 1, 1), "dilated": (1, 9, 8, 8, 3, 1, 2, 1),
+                "grouped": (1, 6, 16, 24, 3, 1, 1, 2), "depthwise": (2, 7, 16, 16, 3, 2, 1, 16),
+                "large": (1, 8, 5, 9, 5, 1, 1, 1)}
+
+
+@pytest.mark.parametrize("mode", CONVOLUTIONS)
+def test_convolutions(mode: str, handle: Handle, seed: int) -> None:
+    n, side, channels, outputs, kernel, stride, gap, groups = CONVOLUTIONS[mode]
+    rng = np.random.default_rng([seed, len(mode)])
+    reach = (kernel - 1) * gap + 1
+    size = (side - reach) // stride + 1
+    values, zero, fused = drawn(rng, n, side, side, channels), int(rng.integers(-20, 20)), int(rng.integers(4))
+    weights, scales = drawn(rng, outputs, kernel, kernel, channels // groups), rng.uniform(0.002, 0.01, outputs)
+    scales = scales.astype(np.float32)
+    bias = rng.integers(-2000, 2000, outputs).astype(np.int32)
+    shape = n, size, size, outputs
+    depthwise = groups == channels
+    options = {"strideH": stride, "strideW": stride, "dilationHFactor": gap, "dilationWFactor": gap, "padding": 1,
+               "fusedActivationFunction": fused} | ({"depthMultiplier": outputs // channels} if depthwise else {})
+    laid = weights[..., 0].transpose(1, 2, 0)[None] if depthwise else weights
+    wanted = reference("DEPTHWISE_CONV_2D" if depthwise else "CONV_2D", [values], [(SCALE, zero)], shape,
+                       (OUTPUT_SCALE, 5), with_filters(laid, scales, bias, 3 if depthwise else 0), **options)
+    descriptor = FilterDescriptor(*weights.shape, tuple(map(float, scales)))
+    filters, sums = handle.malloc(weights.size), handle.malloc(bias.nbytes)
+    handle.copy_to(filters, weights, descriptor)
+    handle.copy_to(sums, bias)
+    np.testing.assert_array_equal(handle.copy_from(filters, descriptor), weights)
+    convolution = ConvolutionDescriptor((stride,) * 2, (gap,) * 2, groups=groups, activation=FUSED[fused])
+    source, output = put(handle, values, zero=zero), room(handle, shape, zero=5)
+    handle.convolution(convolution, source, (descriptor, filters), sums, output)
+    np.testing.assert_array_equal(got(handle, output), wanted)
+    assert len(handle.stream.ran) == n
+    for ran in handle.stream.ran:
+        assert 0 < ran.cycles < ran.clocked < ran.cycles + 100
+    np.testing.assert_array_equal(got(handle, source), values)
+
+
+@pytest.mark.parametrize("kind", ["max", "average"])
+def test_poolings(kind: str, handle: Handle, seed: int) -> None:
+    values = drawn(np.random.default_rng(seed), 2, 7, 7, 12)
+    wanted = reference(f"{kind.upper()}_POOL_2D", [values], [(SCALE, 3)], (2, 3, 3, 12), (SCALE, 3), filterHeight=3,
+                       filterWidth=3, strideH=2, strideW=2, padding=1)
+    source, output = put(handle, values, zero=3), room(handle, (2, 3, 3, 12), SCALE, 3)
+    handle.pooling(PoolingDescriptor(kind, (3, 3), (2, 2)), source, output)
+    np.testing.assert_array_equal(got(handle, output), wanted)
+
+
+@pytest.mark.parametrize(("function", "output"), [("RELU", (SCALE, 4)), ("LOGISTIC", (1 / 256, -128)),
+                                                  ("TANH", (1 / 128, 0)), ("HARD_SWISH", (SCALE, -4))])
+def test_activations(function: str, output: tuple[float, int], handle: Handle, seed: int) -> None:
+    values = drawn(np.random.default_rng(seed), 1, 5, 3, 9)
+    wanted = reference(function, [values], [(SCALE, 4)], values.shape, output)
+    source, made = put(handle, values, zero=4), room(handle, values.shape, *output)
+    handle.activation(ActivationDescriptor(function), source, made)
+    np.testing.assert_array_equal(got(handle, made), wanted)
+
+
+def test_fully_connected_addition_and_softmax(handle: Handle, seed: int) -> None:
+    """Of vectors, one behind the other on a stream: nothing is copied between them."""
+    rng = np.random.default_rng(seed)
+    values, weights = drawn(rng, 2, 2, 3, 8), drawn(rng, 10, 48)
+    bias = rng.integers(-2000, 2000, 10).astype(np.int32)
+    scales = np.full(1, 0.005, np.float32)
+    shape, other = (2, 1, 1, 10), drawn(rng, 2, 1, 1, 10)
+    net = Builder()
+    source, addend = net.tensor((1, 48), scale=SCALE), net.tensor((1, 10), scale=SCALE)
+    made, total = (net.tensor((1, 10), scale=OUTPUT_SCALE) for _ in range(2))
+    chances = net.tensor((1, 10), scale=1 / 256, zero_point=-128)
+    net.operator("FULLY_CONNECTED", [source, *with_filters(weights, scales, bias, 0)(net)], [made])
+    net.operator("ADD", [made, addend], [total], fusedActivationFunction=0)
+    net.operator("SOFTMAX", [total], [chances], beta=1.0)
+    model = net.pack([source, addend], [chances])
+    wanted = [run_micro(model, values[n].reshape(1, 48), other[n].reshape(1, 10))[0] for n in range(2)]
+    descriptor = FilterDescriptor(10, 1, 1, 48, (0.005,))
+    filters, sums = handle.malloc(480), handle.malloc(40)
+    handle.copy_to(filters, weights.reshape(10, 1, 1, 48), descriptor)
+    handle.copy_to(sums, bias)
+    stream, first, second = handle.create_stream(), room(handle, shape), room(handle, shape)
+    last = room(handle, shape, 1 / 256, -128)
+    handle.fully_connected(put(handle, values), (descriptor, filters), sums, first, stream)
+    handle.addition(first, put(handle, other), second, stream=stream)
+    handle.softmax(second, last, stream=stream)
+    stream.synchronize()
+    np.testing.assert_array_equal(got(handle, last).reshape(2, 10), np.concatenate(wanted))
+
+
+def convolved(handle: Handle, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A pointwise convolution's output, and what it has to be."""
+    values, weights = drawn(rng, 1, 4, 4, 8), drawn(rng, 8, 1, 1, 8)
+    descriptor, filters = FilterDescriptor(8, 1, 1, 8, (0.005,)), handle.malloc(64)
+    handle.copy_to(filters, weights, descriptor)
+    output = room(handle, (1, 4, 4, 8))
+    handle.convolution(ConvolutionDescriptor((1, 1)), put(handle, values), (descriptor, filters), None, output)
+    wanted = reference("CONV_2D", [values], [(SCALE, 0)], (1, 4, 4, 8), (OUTPUT_SCALE, 0), with_filters(
+        weights, np.full(1, 0.005, np.float32), np.zeros(8, np.int32), 0), strideH=1, strideW=1, dilationHFactor=1,
+        dilationWFactor=1, padding=1)
+    return got(handle, output), wanted
+
+
+def test_handles_side_by_side(seed: int) -> None:
+    """Each with a machine of its own."""
+    def run(number: int) -> tuple[np.ndarray, np.ndarray]:
+        with Handle(seed=number) as own:
+            return convolved(own, np.random.default_rng([seed, number]))
+
+    with ThreadPoolExecutor(2) as threads:
+        for made, wanted in threads.map(run, range(3)):
+            np.testing.assert_array_equal(made, wanted)
+
+
+def test_programs_are_compiled_once(handle: Handle, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not again by the handle, nor by another one; other filters are another program."""
+    convolved(handle, np.random.default_rng([seed, 9]))
+    monkeypatch.setattr(programs, "compile_part", lambda *_, **__: pytest.fail("it compiles"))
+    with Handle() as other:
+        for of in (handle, other):
+            made, wanted = convolved(of, np.random.default_rng([seed, 9]))
+            np.testing.assert_array_equal(made, wanted)
+
+
+def test_a_full_memory(seed: int) -> None:
+    """Programs make room for tensors, and are placed again when they are needed; then there is no more room."""
+    with Handle() as handle:
+        rng = np.random.default_rng([seed, 10])
+        before = convolved(handle, rng)[0].shape
+        taken = []
+        with pytest.raises(OperatorError) as refusal:
+            while True:
+                taken.append(handle.malloc(8 << 20))
+        assert refusal.value.status == Status.NO_MEMORY and len(taken) == 7 and not handle._launcher._programs
+        handle.free(taken.pop())
+        made, wanted = convolved(handle, rng)
+        assert made.shape == before
+        np.testing.assert_array_equal(made, wanted)
+
+
+def test_a_machine_that_stops(seed: int) -> None:
+    """What stands behind it on the stream does not run; the next call does, of programs that are placed anew."""
+    with Handle() as handle:
+        values = drawn(np.random.default_rng(seed), 1, 4, 4, 8)
+        source, (first, second) = put(handle, values), [room(handle, values.shape, SCALE) for _ in range(2)]
+        relu = ActivationDescriptor("RELU")
+        handle.activation(relu, source, first)
+        handle.synchronize()
+        [placed] = handle._launcher._programs.values()
+        handle._board.memory[placed.offset + placed.image.program] = 15  # no command
+        handle.copy_to(second[1], values, second[0])
+        for output in (first, second):
+            handle.activation(relu, source, output)
+        with pytest.raises(OperatorError, match="^the machine stopped with an error: a word of the command") as stop:
+            handle.synchronize()
+        assert stop.value.status == Status.MACHINE_ERROR
+        np.testing.assert_array_equal(got(handle, second), values)
+        handle.activation(relu, source, second)
+        np.testing.assert_array_equal(got(handle, second), np.maximum(values, 0))
+
+
+def test_descriptors() -> None:
+    descriptor = TensorDescriptor()
+    with pytest.raises(OperatorError, match="^TensorDescriptor is not set$"):
+        descriptor.get()
+    descriptor.set(1, 3, 5, 9, 0.5)
+    setting = descriptor.get()
+    assert (setting.shape, setting.zero_point, setting.bytes) == ((1, 3, 5, 9), 0, 3 * 2 * 6 * 8)
+    descriptor.destroy()
+    for act in (descriptor.get, lambda: descriptor.set(1, 1, 1, 1, 1.0)):
+        with pytest.raises(OperatorError) as refusal:
+            act()
+        assert refusal.value.status == Status.BAD_DESCRIPTOR
+
+
+REFUSED: list[tuple[Status, str, Callable[[Handle], object]]] = [
+    (Status.BAD_ARGUMENT, "0 bytes: must be", lambda of: of.malloc(0)),
+    (Status.BAD_ARGUMENT, "TensorDescriptor: h = 0: must be", lambda of: TensorDescriptor(1, 0, 1, 1, 1.0)),
+    (Status.BAD_ARGUMENT, "TensorDescriptor: an int8 zero point is", lambda of: TensorDescriptor(1, 1, 1, 1, 1.0, 200)),
+    (Status.BAD_ARGUMENT, "2 scales for 3 filters: give one", lambda of: FilterDescriptor(3, 1, 1, 1, (1.0,) * 2)),
+    (Status.BAD_ARGUMENT, "PoolingDescriptor: a pooling is", lambda of: PoolingDescriptor("least", (2, 2), (2, 2))),
+    (Status.BAD_ARGUMENT, "no activation is named 'SINE'", lambda of: of.activation(
+        ActivationDescriptor("SINE"), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)))),
+    (Status.BAD_ARGUMENT, "values are int8 1 x 2 x 2 x 7, the descriptor says", lambda of: of.copy_to(
+        0, np.zeros((1, 2, 2, 7), np.int8), TensorDescriptor(1, 2, 2, 8, 1.0))),
+    (Status.BAD_ARGUMENT, "ConvolutionDescriptor: stride = 2: must be", lambda of: ConvolutionDescriptor(2)),
+    (Status.BAD_ARGUMENT, "ConvolutionDescriptor: pads = (0, 0, -1, 0): must be",
+     lambda of: ConvolutionDescriptor((1, 1), pads=(0, 0, -1, 0))),
+    (Status.BAD_ARGUMENT, "values are 3 int64 numbers, a bias is int32 numbers", lambda of: of.copy_to(
+        0, np.zeros(3, np.int64))),
+    (Status.BAD_ARGUMENT, "memory_bytes = 8589934592: must be", lambda of: Handle(memory_bytes=1 << 33)),
+    (Status.BAD_DESCRIPTOR, "activation 'SINE' is not one of", lambda of: of.addition(
+        room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)), "SINE")),
+    (Status.BAD_POINTER, "0x7 is no allocation", lambda of: of.free(7)),
+    (Status.BAD_POINTER, "output: 384 bytes are needed, 8 are allocated", lambda of: of.activation(
+        ActivationDescriptor("RELU"), room(of, (1, 6, 8, 8)), (TensorDescriptor(1, 6, 8, 8, 1.0), of.malloc(8)))),
+    (Status.BAD_POINTER, "the output overlaps input 0", lambda of: of.activation(
+        ActivationDescriptor("RELU"), *[room(of, (1, 2, 2, 8))] * 2)),
+    (Status.BAD_DESCRIPTOR, "operator #0 MAX_POOL_2D: makes int8 1 x 1 x 1 x 8, its output is", lambda of: of.pooling(
+        PoolingDescriptor("max", (2, 2), (2, 2)), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)))),
+    (Status.BAD_DESCRIPTOR, "filters of 4 channels in 1 groups do not go with", lambda of: of.convolution(
+        ConvolutionDescriptor((1, 1)), room(of, (1, 2, 2, 8)), (FilterDescriptor(8, 1, 1, 4, (1.0,)), of.malloc(32)),
+        None, room(of, (1, 2, 2, 8)))),
+    (Status.BAD_DESCRIPTOR, "input 0 has 2 maps, the output 1", lambda of: of.activation(
+        ActivationDescriptor("RELU"), room(of, (2, 2, 2, 8)), room(of, (1, 2, 2, 8)))),
+    (Status.NO_MEMORY, "bytes have no room in the", lambda of: of.malloc(1 << 30)),
+    (Status.NOT_SUPPORTED, "", lambda of: (of.fully_connected(
+        room(of, (1, 1, 1, 200_000)), (FilterDescriptor(1, 1, 1, 200_000, (1.0,)), of.malloc(200_000)), None,
+        room(of, (1, 1, 1, 1))), of.synchronize())),
+]
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)))
+def test_refused(number: int, handle: Handle) -> None:
+    status, said, act = REFUSED[number]
+    with pytest.raises(OperatorError) as refusal:
+        act(handle)
+    assert refusal.value.status == status and said in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+def test_a_destroyed_handle() -> None:
+    handle = Handle()
+    handle.destroy()
+    handle.destroy()
+    for act in (lambda: handle.malloc(8), handle.synchronize, handle.create_stream, lambda: handle.free(0)):
+        with pytest.raises(OperatorError, match="^the handle is destroyed: create another one$") as refusal:
+            act()
+        assert refusal.value.status == Status.CLOSED
+
+
+def test_the_example() -> None:
+    """Figure 3.5 of DLPlib, by itself."""
+    python = ROOT / "runtime" / "python"
+    ended = subprocess.run([sys.executable, python / "examples" / "convolution.py"], capture_output=True, text=True,
+                           env=os.environ | {"PYTHONPATH": f"{ROOT}:{python}"})
+    assert ended.returncode == 0 and ended.stdout.endswith(" cycles, equal to the golden model\n"), ended
+
+
+def test_the_table(tmp_path: Path) -> None:
+    """Of what is not run its prediction; a layer that there is not is refused."""
+    ended = eyrie("operators", "--layers", "Pool1", "--most-cycles", "0")
+    assert ended.returncode == 0 and ended.stdout.splitlines()[1].startswith("Pool1 "), ended.stderr
+    assert_refused(eyrie("operators", "--layers", "Pool3"), "eyrie operators: no layer is named 'Pool3': did you mean ")

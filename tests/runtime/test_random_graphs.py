@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random networks of operators of every kind, compiled in parts for random machines, saved, loaded and run: the outputs
+are those of the TensorFlow Lite reference and of the golden model. What fails is shrunk, and printed as text.
+
+Knobs: EYRIE_GRAPHS networks on the command-level model (60), EYRIE_GRAPHS_RTL networks on the RTL, on the default
+machine (2), EYRIE_SEED.
+"""
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from hypothesis import strategies as st
+
+from eyrie.compiler.frontend import tflite
+from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.compiler.parts import compile_parts
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime.board.runs import RtlBackEnd
+from eyrie.runtime.session import BackEnd, Session, on_command_level
+from eyrie.testing.machines import draw_machines, model_refusal
+from tb.common.random_graphs import DrawnGraph, draw_graph
+from eyrie.testing.references import RUN
+from tb.common.seed import run_seed
+from tb.common.shrinking import Choices, shrinking
+
+GRAPHS = int(os.environ.get("EYRIE_GRAPHS", "60"))
+ON_RTL = int(os.environ.get("EYRIE_GRAPHS_RTL", "2"))
+SEED = run_seed()
+MACHINES = (DEFAULT, *(MachineConfig(**sizes) for sizes in draw_machines(SEED, 30, most_pes=96)
+                       if model_refusal(sizes) is None))
+EFFORT = 4
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A network and the machine that it is compiled for; its text is what a failure prints."""
+
+    graph: DrawnGraph
+    machine: MachineConfig
+
+    def _repr_pretty_(self, printer, _) -> None:
+        """What Hypothesis prints."""
+        printer.text(f"{self.machine}\n{tflite.from_bytes(self.graph.model)}\n")
+
+
+@st.composite
+def drawn_networks(draw, machines: tuple[MachineConfig, ...]) -> Drawn:
+    return Drawn(draw_graph(Choices(draw)), draw(st.sampled_from(machines)))
+
+
+def compiled(drawn: Drawn, folder: Path) -> Session | None:
+    """None for a network that does not fit."""
+    path = folder / "net.tflite"
+    path.write_bytes(drawn.graph.model)
+    try:
+        compile_parts(path, drawn.machine, effort=EFFORT).save(folder / "net")
+    except ValueError as refusal:
+        if not isinstance(refusal.__cause__, DoesNotFit):
+            raise
+        assert str(refusal).startswith(f"{path}: ") and "\n" not in str(refusal)
+        return None
+    return Session.load(folder / "net")
+
+
+def compare(session: Session, graph: DrawnGraph, back_end: BackEnd) -> None:
+    inputs = [value[None] for value in graph.inputs]
+    outputs = session.run(inputs, back_end).outputs
+    for number, (output, golden) in enumerate(zip(outputs, session.golden(inputs), strict=True)):
+        np.testing.assert_array_equal(output, golden, f"output {number}, the golden model's", strict=True)
+    for reference in graph.references:
+        expected = RUN[reference](graph.model, *graph.inputs)
+        for number, (output, values) in enumerate(zip(outputs, expected, strict=True)):
+            np.testing.assert_array_equal(output[0], values, f"output {number}, {reference}'s", strict=True)
+
+
+def on_the_machine(session: Session) -> bool:
+    return any(session.folders)
+
+
+def test_command_level_model(tmp_path: Path) -> None:
+    seen: Counter = Counter()
+
+    def check(drawn: Drawn) -> None:
+        with TemporaryDirectory(dir=tmp_path) as folder:
+            session = compiled(drawn, Path(folder))
+            if session:
+                compare(session, drawn.graph, on_command_level)
+            seen["refused" if session is None else "machine" if on_the_machine(session) else "host"] += 1
+
+    for number in range(GRAPHS):
+        shrinking(number, drawn_networks(MACHINES), check)
+    assert seen["machine"] > GRAPHS // 4 and seen["refused"] < GRAPHS // 10 + 1, seen
+
+
+def test_rtl(tmp_path: Path) -> None:
+    """Networks of which the machine does something; a simulation takes too long to shrink one."""
+    ran = 0
+
+    def check(drawn: Drawn) -> None:
+        nonlocal ran
+        with TemporaryDirectory(dir=tmp_path) as folder:
+            session = compiled(drawn, Path(folder))
+            if session and on_the_machine(session):
+                compare(session, drawn.graph, RtlBackEnd())
+                ran += 1
+
+    number = 0
+    while ran < ON_RTL:
+        shrinking(number, drawn_networks((DEFAULT,)), check, shrink=False)
+        number += 1
+        assert number < 10 * ON_RTL + 20, "the machine has hardly anything to do"

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks in parts for machine and host: compiled, loaded and run they give the reference's outputs; a folder that is
+not what was compiled is refused. test_random_graphs.py has random ones."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyrie.compiler.ir.failure import Failure
+from eyrie.compiler.parts import compile_parts
+from eyrie.runtime.board.runs import RtlBackEnd
+from eyrie.runtime.session import Session, on_command_level
+from eyrie.testing.references import run_micro
+from tb.common.tflite_builder import Builder
+from tests.compiler.test_partition import image_classifier
+from tb.net.random_branches import draw_network
+from tests.commands.commands import assert_refused, eyrie
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    """QUANTIZE, a convolution, RESIZE_BILINEAR, a fully connected layer, SOFTMAX, DEQUANTIZE."""
+    (tmp_path / "net.tflite").write_bytes(image_classifier())
+    assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
+    return tmp_path / "net"
+
+
+def test_command_level_and_rtl(net: Path, seed: int, tmp_path: Path) -> None:
+    values = np.random.default_rng(seed).normal(0, 5, (3, 4, 4, 1)).astype(np.float32)
+    expected = np.concatenate([run_micro(image_classifier(), value[None])[0] for value in values])
+    session = Session.load(net)
+    for back_end in (on_command_level, RtlBackEnd(seed)):
+        done = session.run([values[:, None]], back_end)
+        assert np.array_equal(done.outputs[0][:, 0], expected) and len(done.machine) == 2
+        assert done.host_share == pytest.approx(30 / 68)
+        assert done.host == ("#0 QUANTIZE", "#2 RESIZE_BILINEAR", "#5 SOFTMAX", "#6 DEQUANTIZE")
+    assert all(part.runs[0]["counters"]["CYCLES"] > 0 for part in done.machine)
+    np.save(tmp_path / "x.npy", values)
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    assert ended.returncode == 0 and np.array_equal(np.load(tmp_path / "y.npy"), expected), ended.stderr
+    np.save(tmp_path / "x.npy", values.astype(np.int8))
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    assert_refused(ended, f"eyrie run: {tmp_path / 'x.npy'}: input t0 is int8 3 x 1 x 4 x 4 x 1, the network takes N ")
+
+
+def test_branches_in_one_machine_part(seed: int, tmp_path: Path) -> None:
+    """Several inputs and outputs of a machine part by name, on the command-level model and on the RTL."""
+    rng, path = np.random.default_rng(seed), tmp_path / "net.tflite"
+    while True:
+        path.write_bytes(draw_network(rng, side=8))
+        with suppress(Failure):
+            compiled = compile_parts(path)
+            if len(compiled.graph.inputs) > 1 < len(compiled.graph.outputs) and compiled.partition.host_share == 0:
+                break
+    compiled.save(tmp_path / "net")
+    session = Session.load(tmp_path / "net")
+    inputs = [rng.integers(-128, 128, (2, *tensor.shape)).astype(np.int8) for tensor in session.graph.inputs]
+    for back_end in (on_command_level, RtlBackEnd(seed)):
+        done = session.run(inputs, back_end)
+        assert len(done.machine) == 1
+        for output, expected in zip(done.outputs, session.golden(inputs), strict=True):
+            np.testing.assert_array_equal(output, expected)
+
+
+def test_several_outputs(tmp_path: Path) -> None:
+    net = Builder()
+    source, two = (net.tensor((1, 2, 2, 3), scale=scale) for scale in (0.1, 0.2))
+    one = net.tensor((1, 2, 2, 3), scale=1 / 256, zero_point=-128)
+    net.operator("SOFTMAX", [source], [one], beta=1.0)
+    net.operator("QUANTIZE", [source], [two])
+    (tmp_path / "net.tflite").write_bytes(net.pack([source], [one, two]))
+    values = np.arange(-12, 12, dtype=np.int8).reshape(2, 2, 2, 3)
+    np.save(tmp_path / "x.npy", values)
+    assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
+    ended = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npz", "--golden")
+    assert ended.returncode == 0, ended.stderr
+    with np.load(tmp_path / "y.npz") as found:
+        for number in range(2):
+            expected = [run_micro((tmp_path / "net.tflite").read_bytes(), value[None])[number][0] for value in values]
+            np.testing.assert_array_equal(found[f"arr_{number}"], expected)
+
+
+def change(key: str, value: object):
+    def damage(net: Path) -> None:
+        contents = json.loads((net / "network.json").read_text())
+        contents["parts"][1][key] = value
+        (net / "network.json").write_text(json.dumps(contents))
+
+    return damage
+
+
+DAMAGES = {
+    "another model": (lambda net: (net / "model.tflite").write_bytes(b"0000TFL3"),
+                      "network.json: model.tflite is not the one that was compiled"),
+    "another part": (lambda net: (net / "part1" / "map.json").write_text("{}"),
+                     "network.json: part1 is not the one that was compiled with it"),
+    "no nodes": (change("nodes", []), "network.json: operators are missing"),
+    "unknown nodes": (change("nodes", ["#1"]), "network.json: an entry is unknown, missing or of the wrong kind"),
+    "unknown side": (change("side", "moon"), "network.json: "),
+    "no text": (lambda net: (net / "network.json").write_bytes(b"\xff"), "network.json: not JSON (no text in UTF-8)"),
+    "a list": (lambda net: (net / "network.json").write_text("[]"), "network.json: an entry is unknown, missing or of"),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_damaged_folders(what: str, net: Path, tmp_path: Path) -> None:
+    damage, message = DAMAGES[what]
+    damage(net)
+    np.save(tmp_path / "x.npy", np.zeros((4, 4, 1), np.float32))
+    ended = eyrie("run", net, "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    assert_refused(ended, f"eyrie run: {net}/{message}")
+    assert ended.stderr.endswith(": give a folder that eyrie compile wrote\n")

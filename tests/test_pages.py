@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages: every command in a fenced `sh` block runs as printed, or, if marked `sh long`, is one that there is; links
+lead somewhere; every source file names its licence."""
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from eyrie.compiler.command_line import Parser
+from eyrie.runtime.folders import ROOT
+from eyrie.command_line import COMMANDS, add_options, overview
+
+PAGES = [path for path in sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/*.md")))]
+BLOCK = re.compile(r"^```sh( long)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+SOURCES = ("*.py", "*.sv", "*.svh", "*.cpp", "*.c", "*.h", "*.sh", "*.vlt")
+EYRIE = ".venv/bin/eyrie"
+
+
+def blocks(page: Path, long: bool) -> list[str]:
+    return [text for marked, text in BLOCK.findall(page.read_text()) if bool(marked) == long]
+
+
+def environment() -> dict[str, str]:
+    """A fresh shell's: what a user has who has never heard of the variables of make, pytest and this project."""
+    kept = ("HOME", "PATH", "LANG", "TMPDIR")
+    return {name: os.environ[name] for name in kept if name in os.environ}
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, long=False)], ids=lambda p: p.name)
+def test_commands_run_as_printed(page: Path) -> None:
+    for block in blocks(page, long=False):
+        run = subprocess.run(["sh", "-e", "-c", block], cwd=ROOT, env=environment(), capture_output=True, text=True)
+        assert run.returncode == 0, f"{block}\n{run.stdout}{run.stderr}"
+
+
+def commands(page: Path) -> list[str]:
+    text = "\n".join(blocks(page, long=True)).replace("\\\n", " ")
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, long=True)], ids=lambda p: p.name)
+def test_long_commands_exist(page: Path) -> None:
+    for line in commands(page):
+        check_command(shlex.split(line, comments=True))
+
+
+def check_command(words: list[str]) -> None:
+    """Fails unless there is such a command, and all its options."""
+    program, *arguments = words
+    if program == "make":
+        target, *knobs = arguments
+        text = (ROOT / "Makefile").read_text()
+        assert target in targets(), f"make has no {target}"
+        for knob in knobs:
+            assert re.search(rf"^{knob.split('=')[0]} *\?=", text, re.MULTILINE), f"make has no knob {knob}"
+    elif program == EYRIE:
+        parser = Parser(prog=program)
+        add_options(parser, arguments[0])
+        parser.parse_args(arguments[1:])
+    else:
+        assert program in ("sudo", "gtkwave", "git"), f"{program}: neither make nor {EYRIE}"
+
+
+def targets() -> set[str]:
+    """Of make, those that its help shows; one for each optional part."""
+    shown = set(re.findall(r"^([a-z%-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    extras = {path.stem.replace("requirements", "extra") for path in ROOT.glob("requirements-*.txt")}
+    return shown - {"extra-%"} | extras
+
+
+@pytest.mark.parametrize("words", [["make", "nosuch"], ["make", "extra-nosuch"], ["make", "demo", "NOSUCH=1"],
+                                   [EYRIE, "compile", "m", "--nosuch"], ["python", "x.py"]])
+def test_commands_that_do_not_exist_are_found(words: list[str]) -> None:
+    with pytest.raises((AssertionError, SystemExit)):
+        check_command(words)
+
+
+def test_commands_in_text_exist() -> None:
+    """`eyrie NAME` and `make NAME` in running text."""
+    for page in PAGES:
+        for tool, name in re.findall(r"`(?:\.venv/bin/)?(eyrie|make) ([a-z][\w-]*)", page.read_text()):
+            known = COMMANDS if tool == "eyrie" else targets()
+            assert name in known, f"{page.name}: {tool} {name}"
+        assert not re.search(r"(?<![./\w])python (scripts/|-m )", page.read_text()), f"{page.name}: python is not there"
+
+
+def test_links_lead_somewhere() -> None:
+    found = 0
+    for page in PAGES:
+        for link in LINK.findall(page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+            found += 1
+    assert found > 10
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = (ROOT / "docs" / "README.md").read_text()
+    for page in ROOT.glob("docs/*.md"):
+        assert page.name == "README.md" or f"({page.name})" in contents, page.name
+
+
+def test_every_source_names_its_licence() -> None:
+    listed = [path for folder in ("rtl", "tb", "model", "compiler", "runtime", "scripts") for kind in SOURCES
+              for path in (ROOT / folder).rglob(kind)]
+    assert len(listed) > 200
+    for path in listed:
+        head = path.read_text().splitlines()[:2]
+        assert any("SPDX-License-Identifier: Apache-2.0" in line for line in head), path
+
+
+def test_the_overview_lists_all_commands() -> None:
+    assert all(re.search(rf"^  {name} +[A-Z]", overview(), re.MULTILINE) for name in COMMANDS)
