@@ -33,6 +33,9 @@ def _load(path: str | Path, kind: str, remedy: str) -> np.ndarray | dict[str, np
             found = np.load(io.BytesIO(contents), allow_pickle=False)
             return found if isinstance(found, np.ndarray) else {name: found[name] for name in found.files}
     except Exception as error:  # a damaged file can raise nearly anything
-        what = "holds Python objects, which are not read" if "Object arrays" in str(error) else (
-            f"not a readable {kind} file")
+        what = (
+            "holds Python objects, which are not read"
+            if "Object arrays" in str(error)
+            else (f"not a readable {kind} file")
+        )
         raise ValueError(f"{path}: {what}: {remedy}") from error

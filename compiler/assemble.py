@@ -60,8 +60,12 @@ class Assembled:
         return f"{len(commands):,} commands, {passes:,} passes, {predict(self.image).cycles:,} cycles predicted"
 
 
-def assemble_file(path: str | Path, objective: str = OBJECTIVES[0], effort: int = EFFORT,
-                  on_stage: Callable[[str], None] | None = None) -> Assembled:
+def assemble_file(
+    path: str | Path,
+    objective: str = OBJECTIVES[0],
+    effort: int = EFFORT,
+    on_stage: Callable[[str], None] | None = None,
+) -> Assembled:
     """Raises ValueError in one line, which begins with FILE:line:column where it is about a place in the source."""
     try:
         source = read(path)
@@ -105,8 +109,9 @@ def _linked(source: Source, objective: str, effort: int, on_stage: Callable[[str
     return Assembled(image, to_text(commands_of(image)))
 
 
-def _compiled(source: Source, number: int, objective: str, effort: int,
-              on_stage: Callable[[str], None] | None) -> Stages:
+def _compiled(
+    source: Source, number: int, objective: str, effort: int, on_stage: Callable[[str], None] | None
+) -> Stages:
     """A block of layers. Raises AssemblyError."""
     block = source.blocks[number]
     graph, first = block.graph(source.wanted(number)), next(iter(block.places.values()))
@@ -117,8 +122,10 @@ def _compiled(source: Source, number: int, objective: str, effort: int,
         return compile_graph(work, on_stage=on_stage)
     except Obstacles as error:
         found = error.obstacles[0]
-        raise AssemblyError(block.places.get(found.where, first), f"{found.operator} {found.where}: {found.reason}: "
-                            "the machine does not run it") from error
+        raise AssemblyError(
+            block.places.get(found.where, first),
+            f"{found.operator} {found.where}: {found.reason}: the machine does not run it",
+        ) from error
     except Failure as error:
         place = block.places.get(_maker(replace(work), error.layer), first)
         raise AssemblyError(place, str(error)) from error
@@ -151,15 +158,25 @@ def _edited(source: Source) -> Assembled:
     if words.nbytes > place["bytes"]:
         address = -(-dram.nbytes // 64) * 64
         dram = np.append(dram, np.zeros(address + words.nbytes - dram.nbytes, np.uint8))
-    dram[address :][: words.nbytes] = words.view(np.uint8)
+    dram[address:][: words.nbytes] = words.view(np.uint8)
     passes = [number for number, command in enumerate(commands) if isinstance(command, Run)]
     if not passes:
         raise AssemblyError(source.last, "the program has no pass: add one")
-    changed = {"bytes": dram.nbytes, "program": {"address": address, "bytes": words.nbytes},
-               "areas": image.map["areas"] | {"program": (address, words.nbytes)}}
+    changed = {
+        "bytes": dram.nbytes,
+        "program": {"address": address, "bytes": words.nbytes},
+        "areas": image.map["areas"] | {"program": (address, words.nbytes)},
+    }
     if len(passes) != sum(len(step["passes"]) for step in image.map["steps"]):
-        whole = {"name": "program", "way": BY_HAND, "passes": list(range(len(passes))), "macs": 0, "weight_bytes": 0,
-                 "channels": 0, "made": [0, 0, 0]}
+        whole = {
+            "name": "program",
+            "way": BY_HAND,
+            "passes": list(range(len(passes))),
+            "macs": 0,
+            "weight_bytes": 0,
+            "channels": 0,
+            "made": [0, 0, 0],
+        }
         changed |= {"steps": [whole], "buffers": []}
     edited = Image(dram, image.map | changed)
     _check(edited, commands, dict(enumerate(parser.places)), dict.fromkeys(image.map["outputs"], source.last))
@@ -195,8 +212,9 @@ def _check(image: Image, commands: list[Command], places: Places, outputs: dict[
     except Refused as error:
         raise refuse(number_of[error.address], str(error)) from error
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise refuse(number_of[machine.pass_command], f"a pass that the command-level model does not run ({error})"
-                     ) from error
+        raise refuse(
+            number_of[machine.pass_command], f"a pass that the command-level model does not run ({error})"
+        ) from error
     for name, place in outputs.items():
         first = image.map["outputs"][name]["address"]
         words = FeatureMap(**image.map["outputs"][name]["layout"]).words

@@ -28,22 +28,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `run`; imports nothing slow."""
     parser.epilog = STAGE_LIST
     parser.add_argument("model", type=file_name, metavar="MODEL")
-    parser.add_argument("-o", "--output", type=file_name, metavar="DIR",
-                        help="folder for the compiled network and its figures")
-    parser.add_argument("--dump", metavar="STAGE", choices=NAMES,
-                        help="prints what a stage makes, in place of the table; without -o no later one runs")
+    parser.add_argument(
+        "-o", "--output", type=file_name, metavar="DIR", help="folder for the compiled network and its figures"
+    )
+    parser.add_argument(
+        "--dump",
+        metavar="STAGE",
+        choices=NAMES,
+        help="prints what a stage makes, in place of the table; without -o no later one runs",
+    )
     add_choices(parser)
 
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """What a compilation is asked for."""
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
-    parser.add_argument("--objective", metavar="OBJECTIVE", choices=OBJECTIVES, default=OBJECTIVES[0],
-                        help=f"what the plan minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})")
-    parser.add_argument("--effort", type=whole_number(1), default=EFFORT, metavar="N",
-                        help=f"arrangements of the GLB that are tried ({EFFORT})")
-    parser.add_argument("--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N",
-                        help=f"images of a run, which share the weights of the later layers: 1 to {MOST_IMAGES} (1)")
+    parser.add_argument(
+        "--objective",
+        metavar="OBJECTIVE",
+        choices=OBJECTIVES,
+        default=OBJECTIVES[0],
+        help=f"what the plan minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})",
+    )
+    parser.add_argument(
+        "--effort",
+        type=whole_number(1),
+        default=EFFORT,
+        metavar="N",
+        help=f"arrangements of the GLB that are tried ({EFFORT})",
+    )
+    parser.add_argument(
+        "--batch",
+        type=whole_number(1, MOST_IMAGES),
+        default=1,
+        metavar="N",
+        help=f"images of a run, which share the weights of the later layers: 1 to {MOST_IMAGES} (1)",
+    )
 
 
 def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = None) -> None:
@@ -62,8 +82,15 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
         check_folder(options.output)
     try:
         with about(options.model):
-            stages = compile_network(options.model, machine, options.objective, options.effort, options.batch,
-                                     until=None if options.output else options.dump, on_stage=on_stage)
+            stages = compile_network(
+                options.model,
+                machine,
+                options.objective,
+                options.effort,
+                options.batch,
+                until=None if options.output else options.dump,
+                on_stage=on_stage,
+            )
     except ValueError as error:
         failure = why_in_parts(error, options.model, options.batch)
         table, dump = _in_parts(options, machine, on_stage, failure)
@@ -79,8 +106,10 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
 def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> None:
     """Compiles from the text of a level on."""
     if options.config or (options.objective, options.effort, options.batch) != (OBJECTIVES[0], EFFORT, 1):
-        raise ValueError(f"{options.model}: the text says for which machine, and what else it is asked for: leave out "
-                         "--config, --objective, --effort and --batch")
+        raise ValueError(
+            f"{options.model}: the text says for which machine, and what else it is asked for: leave out "
+            "--config, --objective, --effort and --batch"
+        )
     if options.output:
         check_folder(options.output)
     from eyrie.compiler.levels import compiled
@@ -98,8 +127,10 @@ def why_in_parts(error: ValueError, model: str | Path, images: int) -> Failure:
     begins with the path of the model, where it may not."""
     failure = error.__cause__
     if isinstance(failure, Unsupported) and images > 1:
-        raise ValueError(f"{model}: --batch is for a network that the machine runs by itself, not in parts with the "
-                         f"host ({failure}): leave it out") from error
+        raise ValueError(
+            f"{model}: --batch is for a network that the machine runs by itself, not in parts with the "
+            f"host ({failure}): leave it out"
+        ) from error
     if not isinstance(failure, (Unsupported, DoesNotFit)) or images > 1:
         raise error
     return failure
@@ -114,8 +145,9 @@ def _saved(stages: Stages, options: argparse.Namespace) -> str:
     return str(figures)
 
 
-def _in_parts(options: argparse.Namespace, machine: MachineConfig,
-              on_stage: Callable[[str], None] | None, failure: Failure) -> tuple[str, str]:
+def _in_parts(
+    options: argparse.Namespace, machine: MachineConfig, on_stage: Callable[[str], None] | None, failure: Failure
+) -> tuple[str, str]:
     """Compiles for machine and host what is not compiled as a whole; returns the tables, and what is to be dumped of
     each machine part."""
     from eyrie.compiler.parts import compile_parts

@@ -14,8 +14,10 @@ from typing import NoReturn
 from eyrie.model.messages import one_line, unknown
 
 _ARGPARSE = (  # what it says of an option, and what we say
-    (re.compile(r"^argument (?:-\w/)?([^:]+): expected (?:one|at least one) argument$"),
-     r"\1 needs a value; one that begins with a dash is written \1=VALUE"),
+    (
+        re.compile(r"^argument (?:-\w/)?([^:]+): expected (?:one|at least one) argument$"),
+        r"\1 needs a value; one that begins with a dash is written \1=VALUE",
+    ),
     (re.compile(r"^argument (?:-\w/)?([^:]+): ignored explicit argument .*$", re.DOTALL), r"\1 takes no value"),
     (re.compile(r"^argument (?:-\w/)?([^:]+): "), r"\1 "),
     (re.compile(r"^the following arguments are required: (.*)$"), r"\1 missing"),

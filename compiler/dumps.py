@@ -48,10 +48,12 @@ def _segment(segment: Segment, machine: MachineConfig) -> str:
     rows = f" of {segment.rows} rows" if segment.rows else ""
     rows += f" {segment.slices} of filters" if segment.slices > 1 else ""
     rings = [segment.ring_rows(n) for n in range(len(segment.groups) - 1)]
-    return (f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
-            f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
-            f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
-            f"at most {Bounds(segment, machine).peak_words * GLB_WORD_BYTES} bytes at once")
+    return (
+        f"{names:24} {segment.way.value}{rows}, {len(segment.jobs)} jobs, input from "
+        f"{'DRAM' if segment.from_dram else 'GLB'}, output to {'DRAM' if segment.to_dram else 'GLB'}, "
+        f"rows kept between groups {' '.join(map(str, rings)) or 'none'}, "
+        f"at most {Bounds(segment, machine).peak_words * GLB_WORD_BYTES} bytes at once"
+    )
 
 
 def mappings(steps: list[Step], plan: Plan, machine: MachineConfig) -> str:
@@ -66,8 +68,10 @@ def _mapping(step: Step, plan: Plan, machine: MachineConfig) -> str:
     kinds = mappings_of(machine, sliced(step.group, segment.slices_of(n)), max(rows), segment.way_of(n))
     bound = max(step.macs / machine.total_multipliers, step.constant_words(machine) / machine.bus_words, 1)
     cycles = step.estimate(machine)
-    return (f"{step.group.layer:10} {step.mapping}; 1 of {len(kinds)} kinds, {cycles} cycles, "
-            f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)")
+    return (
+        f"{step.group.layer:10} {step.mapping}; 1 of {len(kinds)} kinds, {cycles} cycles, "
+        f"lower bound {round(bound)} (+{100 * (cycles / bound - 1):.1f} %)"
+    )
 
 
 def places(buffers: list[Buffer]) -> str:
@@ -75,4 +79,6 @@ def places(buffers: list[Buffer]) -> str:
     found = sorted(buffers, key=lambda buffer: (buffer.birth, buffer.address))
     return "\n".join(
         f"{buffer.address * GLB_WORD_BYTES:6} to {(buffer.address + buffer.words) * GLB_WORD_BYTES:6}"
-        f"  jobs {buffer.birth // 2:3} to {buffer.death // 2:3}  {buffer.name}" for buffer in found)
+        f"  jobs {buffer.birth // 2:3} to {buffer.death // 2:3}  {buffer.name}"
+        for buffer in found
+    )

@@ -62,14 +62,30 @@ def _graph_taken(work: Stages, values: dict) -> None:
 _ENDS = {"inputs": list[Map], "ends": dict[str, str]}
 LEVELS = {
     IMPORT: Level("import", {"graph": Graph}, lambda work: {"graph": work.graph}, lambda work, values: None),
-    "passes": Level("passes", {"graph": Graph, "folded": Graph},
-                    lambda work: {"graph": work.graph, "folded": work.folded}, _graph_taken),
-    "groups": Level("groups", {"groups": list[Group], **_ENDS},
-                    lambda work: {"groups": work.groups, "inputs": work.inputs, "ends": work.ends}, _groups_taken),
-    "segments": Level("segments", {"groups": list[Group], "segments": list[Segment], "stores_overlap": bool, **_ENDS},
-                      lambda work: {"groups": work.plan.groups, "inputs": work.inputs, "ends": work.ends,
-                                    "segments": work.plan.segments, "stores_overlap": work.plan.stores_overlap},
-                      _segments_taken),
+    "passes": Level(
+        "passes",
+        {"graph": Graph, "folded": Graph},
+        lambda work: {"graph": work.graph, "folded": work.folded},
+        _graph_taken,
+    ),
+    "groups": Level(
+        "groups",
+        {"groups": list[Group], **_ENDS},
+        lambda work: {"groups": work.groups, "inputs": work.inputs, "ends": work.ends},
+        _groups_taken,
+    ),
+    "segments": Level(
+        "segments",
+        {"groups": list[Group], "segments": list[Segment], "stores_overlap": bool, **_ENDS},
+        lambda work: {
+            "groups": work.plan.groups,
+            "inputs": work.inputs,
+            "ends": work.ends,
+            "segments": work.plan.segments,
+            "stores_overlap": work.plan.stores_overlap,
+        },
+        _segments_taken,
+    ),
 }
 
 
@@ -136,8 +152,10 @@ def _read(path: str | Path) -> tuple[str, dict[str, object]]:
             raise Misread(f"{path}: {name} is missing: a text of level {level} has {', '.join(wanted)}")
         if not takes(hint, values[name]):
             raise Misread(f"{path}: {name} has to be {said(hint)}")
-    if level != IMPORT and (values["objective"] not in OBJECTIVES or values["effort"] < 1 or
-                            not 1 <= values["images"] <= MOST_IMAGES):
-        raise Misread(f"{path}: objective is one of {', '.join(OBJECTIVES)}, effort 1 or more, images 1 to "
-                      f"{MOST_IMAGES}")
+    if level != IMPORT and (
+        values["objective"] not in OBJECTIVES or values["effort"] < 1 or not 1 <= values["images"] <= MOST_IMAGES
+    ):
+        raise Misread(
+            f"{path}: objective is one of {', '.join(OBJECTIVES)}, effort 1 or more, images 1 to {MOST_IMAGES}"
+        )
     return level, values

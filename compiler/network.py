@@ -22,9 +22,15 @@ if TYPE_CHECKING:  # which takes a while to import
 T = TypeVar("T")
 
 
-def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                    effort: int = EFFORT, images: int = 1, until: str | None = None,
-                    on_stage: Callable[[str], None] | None = None) -> Stages:
+def compile_network(
+    model: str | Path,
+    machine: MachineConfig = DEFAULT,
+    objective: str = OBJECTIVES[0],
+    effort: int = EFFORT,
+    images: int = 1,
+    until: str | None = None,
+    on_stage: Callable[[str], None] | None = None,
+) -> Stages:
     """Runs all stages, or so many that what stage `until` makes is final.
 
     objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run;
@@ -32,8 +38,9 @@ def compile_network(model: str | Path, machine: MachineConfig = DEFAULT, objecti
     Raises ValueError, in one line, for a model the machine does not run or that does not fit.
     """
     until = stage_named(until or NAMES[-1]).name
-    return compile_graph(run_stages(Stages(model, machine, objective, effort, images), STAGES[:1], on_stage),
-                         until, on_stage)
+    return compile_graph(
+        run_stages(Stages(model, machine, objective, effort, images), STAGES[:1], on_stage), until, on_stage
+    )
 
 
 def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str], None] | None = None) -> Stages:
@@ -51,24 +58,45 @@ def compile_graph(work: Stages, until: str = NAMES[-1], on_stage: Callable[[str]
         return run_stages(first, stages[2:], on_stage)
 
     def compiled(machine: MachineConfig, compose: bool, turn: bool) -> Stages:
-        way = Stages(work.model, machine, work.objective, work.effort, work.images, graph=first.graph,
-                     compose=compose, turn=turn, unpacked=work.unpacked)
+        way = Stages(
+            work.model,
+            machine,
+            work.objective,
+            work.effort,
+            work.images,
+            graph=first.graph,
+            compose=compose,
+            turn=turn,
+            unpacked=work.unpacked,
+        )
         return run_stages(way, STAGES[1:], on_stage)
 
     return labelled(best([partial(compiled, *way) for way in ways], _judged), machine)
 
 
-def compile_greedily(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                     effort: int = EFFORT, until: str = NAMES[-1],
-                     on_stage: Callable[[str], None] | None = None) -> Stages:
+def compile_greedily(
+    model: str | Path,
+    machine: MachineConfig = DEFAULT,
+    objective: str = OBJECTIVES[0],
+    effort: int = EFFORT,
+    until: str = NAMES[-1],
+    on_stage: Callable[[str], None] | None = None,
+) -> Stages:
     """As `compile_network`, by the greedy choice of segments."""
     work, last = Stages(model, machine, objective, effort, 1, greedy=True), stage_named(until)
     return run_stages(work, STAGES[: NAMES.index(last.settled or last.name) + 1], on_stage)
 
 
-def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                 effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
-                 until: str = NAMES[-1], compose: bool = True) -> Stages:
+def compile_part(
+    graph: Graph,
+    model: str | Path,
+    machine: MachineConfig = DEFAULT,
+    objective: str = OBJECTIVES[0],
+    effort: int = EFFORT,
+    on_stage: Callable[[str], None] | None = None,
+    until: str = NAMES[-1],
+    compose: bool = True,
+) -> Stages:
     """A part of a model that has been imported; until: the last stage that runs, final or not; compose: whether moves
     are put together."""
     from eyrie.compiler.passes.simplify import turns
@@ -76,8 +104,9 @@ def compile_part(graph: Graph, model: str | Path, machine: MachineConfig = DEFAU
     stages = STAGES[1 : NAMES.index(until) + 1]
 
     def compiled(machine: MachineConfig, turn: bool) -> Stages:
-        return run_stages(Stages(model, machine, objective, effort, 1, graph=graph, compose=compose, turn=turn), stages,
-                          on_stage)
+        return run_stages(
+            Stages(model, machine, objective, effort, 1, graph=graph, compose=compose, turn=turn), stages, on_stage
+        )
 
     if until != NAMES[-1]:
         return compiled(machine, False)

@@ -102,9 +102,14 @@ def digest(contents: bytes) -> str:
     return hashlib.sha256(contents).hexdigest()
 
 
-def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective: str = OBJECTIVES[0],
-                  effort: int = EFFORT, on_stage: Callable[[str], None] | None = None,
-                  failure: Failure | None = None) -> Compiled:
+def compile_parts(
+    model: str | Path,
+    machine: MachineConfig = DEFAULT,
+    objective: str = OBJECTIVES[0],
+    effort: int = EFFORT,
+    on_stage: Callable[[str], None] | None = None,
+    failure: Failure | None = None,
+) -> Compiled:
     """failure: why the network is not compiled as a whole, where that is known (compile_network). Moves are put
     together where the machine then has less to do, or the host.
 
@@ -114,10 +119,18 @@ def compile_parts(model: str | Path, machine: MachineConfig = DEFAULT, objective
         return compile_graph(load(model), model, read_model(model), machine, objective, effort, on_stage, failure)
 
 
-def compile_graph(graph: Graph, name: str | Path, model: bytes | None = None, machine: MachineConfig = DEFAULT,
-                  objective: str = OBJECTIVES[0], effort: int = EFFORT,
-                  on_stage: Callable[[str], None] | None = None, failure: Failure | None = None) -> Compiled:
+def compile_graph(
+    graph: Graph,
+    name: str | Path,
+    model: bytes | None = None,
+    machine: MachineConfig = DEFAULT,
+    objective: str = OBJECTIVES[0],
+    effort: int = EFFORT,
+    on_stage: Callable[[str], None] | None = None,
+    failure: Failure | None = None,
+) -> Compiled:
     """`compile_parts` of a Graph; name: for messages; model: the file that it is of."""
+
     def compiled(compose: bool) -> Compiled:
         known = failure if compose else None
         return _Compiling(graph, name, model, machine, objective, effort, on_stage, known, compose).compiled()
@@ -134,9 +147,18 @@ def _judged(compiled: Compiled) -> tuple[int, int]:
 class _Compiling:
     """The parts of a network as they are compiled."""
 
-    def __init__(self, graph: Graph, name: str | Path, model: bytes | None, machine: MachineConfig, objective: str,
-                 effort: int, on_stage: Callable[[str], None] | None, failure: Failure | None = None,
-                 compose: bool = True) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        name: str | Path,
+        model: bytes | None,
+        machine: MachineConfig,
+        objective: str,
+        effort: int,
+        on_stage: Callable[[str], None] | None,
+        failure: Failure | None = None,
+        compose: bool = True,
+    ) -> None:
         self.graph, self.failure, self.compose = simplified(graph, compose), failure, compose
         self.name, self.model = name, model
         self.options = machine, objective, effort, on_stage
@@ -155,8 +177,13 @@ class _Compiling:
         if isinstance(self.failure, DoesNotFit) and len(part.graph.nodes) == len(self.graph.nodes):
             return self.failure
         try:
-            return compile_part(_signed(part.graph), self.name, *self.options,
-                                until="segments" if self.too_large else NAMES[-1], compose=self.compose)
+            return compile_part(
+                _signed(part.graph),
+                self.name,
+                *self.options,
+                until="segments" if self.too_large else NAMES[-1],
+                compose=self.compose,
+            )
         except (Unsupported, DoesNotFit) as found:
             return found
 
@@ -189,8 +216,9 @@ def _largest(failures: list[tuple[Part, DoesNotFit]]) -> DoesNotFit:
     """Of parts that do not fit, the failure of the one that needs most, with its place in the model."""
     part, most = max(failures, key=lambda failed: failed[1].demand or failed[1].bound or 0)
     noun = "operator" if len(part.graph.nodes) == 1 else "operators"
-    return DoesNotFit(f"{noun} {part.places}: {most.what}", layer=most.layer, demand=most.demand, bound=most.bound,
-                      remedy=most.remedy)
+    return DoesNotFit(
+        f"{noun} {part.places}: {most.what}", layer=most.layer, demand=most.demand, bound=most.bound, remedy=most.remedy
+    )
 
 
 def _by_weights(part: Part, graph: Graph) -> list[Part]:
@@ -242,9 +270,12 @@ def _chains(graph: Graph) -> list[list[Node]]:
 
 def _signed(graph: Graph) -> Graph:
     """The same values are int8 on their way to the machine, whatever the model's ends have."""
+
     def sides(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(replace(tensor, unsigned=False) if isinstance(tensor, Quantized) and tensor.unsigned else tensor
-                     for tensor in tensors)
+        return tuple(
+            replace(tensor, unsigned=False) if isinstance(tensor, Quantized) and tensor.unsigned else tensor
+            for tensor in tensors
+        )
 
     nodes = tuple(replace(node, inputs=sides(node.inputs), outputs=sides(node.outputs)) for node in graph.nodes)
     return Graph(sides(graph.inputs), nodes, sides(graph.outputs))

@@ -91,14 +91,43 @@ class Performance:
 
     def __str__(self) -> str:
         """The table, and what it comes to."""
-        whole = Layer("network", "", self.macs, self.cycles, self.roofline_cycles, "",
-                      self.roofline_cycles / self.cycles, self.dram_bytes, self.glb_bytes, "", "", "")
-        heads = ("layer", "kind", "MACs", "cycles", "bound", "by", "share",
-                 "DRAM bytes", "GLB bytes", "ifmap", "ofmap", "filters")
+        whole = Layer(
+            "network",
+            "",
+            self.macs,
+            self.cycles,
+            self.roofline_cycles,
+            "",
+            self.roofline_cycles / self.cycles,
+            self.dram_bytes,
+            self.glb_bytes,
+            "",
+            "",
+            "",
+        )
+        heads = (
+            "layer",
+            "kind",
+            "MACs",
+            "cycles",
+            "bound",
+            "by",
+            "share",
+            "DRAM bytes",
+            "GLB bytes",
+            "ifmap",
+            "ofmap",
+            "filters",
+        )
         rows = [heads, *(_cells(layer) for layer in (*self.layers, whole))]
         widths = [max(map(len, column)) for column in zip(*rows)]
-        lines = ["  ".join(cell.rjust(width) if n in _NUMBERS else cell.ljust(width)
-                           for n, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if n in _NUMBERS else cell.ljust(width)
+                for n, (cell, width) in enumerate(zip(row, widths))
+            ).rstrip()
+            for row in rows
+        ]
         return "\n".join([*lines, "", *self._sums()])
 
     def _sums(self) -> list[str]:
@@ -117,9 +146,20 @@ _NUMBERS = {2, 3, 4, 6, 7, 8}  # columns
 
 
 def _cells(layer: Layer) -> tuple[str, ...]:
-    return (layer.name, layer.kind, f"{layer.macs:,}", f"{layer.cycles:,}", f"{layer.bound_cycles:,}",
-            layer.bound, f"{100 * layer.share:.1f} %", f"{layer.dram_bytes:,}", f"{layer.glb_bytes:,}",
-            layer.ifmap, layer.ofmap, layer.filters)
+    return (
+        layer.name,
+        layer.kind,
+        f"{layer.macs:,}",
+        f"{layer.cycles:,}",
+        f"{layer.bound_cycles:,}",
+        layer.bound,
+        f"{100 * layer.share:.1f} %",
+        f"{layer.dram_bytes:,}",
+        f"{layer.glb_bytes:,}",
+        layer.ifmap,
+        layer.ofmap,
+        layer.filters,
+    )
 
 
 def performance(stages: Stages) -> Performance:
@@ -129,20 +169,31 @@ def performance(stages: Stages) -> Performance:
     window = max(DRAM_BYTES, image.dram.nbytes)
     prediction = predict(image, window)
     cycles, spans = prediction.cycles, [layer.cycles for layer in prediction.layers]
-    layers = tuple(_layer(*parts, stages.plan, image)
-                   for parts in zip(steps, image.map["steps"], spans, counters, strict=True))
+    layers = tuple(
+        _layer(*parts, stages.plan, image) for parts in zip(steps, image.map["steps"], spans, counters, strict=True)
+    )
     total = {name: sum(of[name] for of in counters) for name in counters[0]}
     commands = fetched_bytes(image, window)
     read, written = total["DRAM_READ_BYTES"] + commands, total["DRAM_WRITE_BYTES"]
     glb_read, glb_written = glb_read_bytes(total), glb_write_bytes(total)
     energy = energy_uj(total["MACS"], glb_read + glb_written, read + written, cycles, machine.clock_hz)
     return Performance(
-        image.images, machine.clock_hz, cycles, roofline_cycles(image),
+        image.images,
+        machine.clock_hz,
+        cycles,
+        roofline_cycles(image),
         milliseconds=round(1e3 * cycles / machine.clock_hz, 6),
         images_per_second=round(image.images * machine.clock_hz / cycles, 3),
-        macs=sum(layer.macs for layer in layers), dram_read_bytes=read, dram_write_bytes=written,
-        command_bytes=commands, compulsory_dram_bytes=compulsory_bytes(image), glb_read_bytes=glb_read,
-        glb_write_bytes=glb_written, energy_uJ=round(energy, 2), layers=layers)
+        macs=sum(layer.macs for layer in layers),
+        dram_read_bytes=read,
+        dram_write_bytes=written,
+        command_bytes=commands,
+        compulsory_dram_bytes=compulsory_bytes(image),
+        glb_read_bytes=glb_read,
+        glb_write_bytes=glb_written,
+        energy_uJ=round(energy, 2),
+        layers=layers,
+    )
 
 
 def _layer(step: Step, entry: dict, cycles: int, counters: dict[str, int], plan: Plan, image: Image) -> Layer:
@@ -150,10 +201,19 @@ def _layer(step: Step, entry: dict, cycles: int, counters: dict[str, int], plan:
     bound = max(bounds, key=bounds.get)
     ifmap, ofmap = _places(plan, step.index)
     return Layer(
-        step.group.layer, _kind(step.group), step.macs, cycles, round(bounds[bound]), bound,
-        round(bounds[bound] / cycles, 4), counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"],
-        glb_read_bytes(counters) + glb_write_bytes(counters), ifmap, ofmap,
-        step.filters if isinstance(step.group, Filtered) else "")
+        step.group.layer,
+        _kind(step.group),
+        step.macs,
+        cycles,
+        round(bounds[bound]),
+        bound,
+        round(bounds[bound] / cycles, 4),
+        counters["DRAM_READ_BYTES"] + counters["DRAM_WRITE_BYTES"],
+        glb_read_bytes(counters) + glb_write_bytes(counters),
+        ifmap,
+        ofmap,
+        step.filters if isinstance(step.group, Filtered) else "",
+    )
 
 
 def _kind(group: Group) -> str:

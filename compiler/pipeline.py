@@ -205,26 +205,51 @@ def _dump_image(work: Stages) -> str:
 STAGES = (
     # The front: what the model says, and in the machine's terms.
     Stage("import", "reads the model: a graph of operators", _import, lambda work: str(work.graph)),
-    Stage("passes", "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
-          "refuses what the machine does not run", _passes, lambda work: str(work.folded),
-          verify=lambda work: work.folded.verified()),
+    Stage(
+        "passes",
+        "leaves out what changes no value, moves padding into what is behind it, orders branches, and "
+        "refuses what the machine does not run",
+        _passes,
+        lambda work: str(work.folded),
+        verify=lambda work: work.folded.verified(),
+    ),
     # Studies of the passes, on which nothing depends.
     Stage("moves", "what is left of the operators that only put values in other places, and why", None, _dump_moves),
     Stage("banks", "copies between banks under the published ways to map tensors to them", None, _dump_banks),
-    Stage("groups", "joins operators to the layer groups that the machine runs in one pass", _groups,
-          lambda work: "\n".join(map(str, work.groups)), verify=_verify_groups),
+    Stage(
+        "groups",
+        "joins operators to the layer groups that the machine runs in one pass",
+        _groups,
+        lambda work: "\n".join(map(str, work.groups)),
+        verify=_verify_groups,
+    ),
     # A study of the groups, on which nothing depends.
     Stage("fusion", "the best plans under the published measures of fusion", None, _dump_fusion),
     # The plan. Which segments there can be depends on whether their buffers find places, so that
     # these three are final together.
-    Stage("segments", "chooses which groups run together and which maps stay in the GLB", _segments,
-          _dump_segments, settled="places"),
+    Stage(
+        "segments",
+        "chooses which groups run together and which maps stay in the GLB",
+        _segments,
+        _dump_segments,
+        settled="places",
+    ),
     Stage("map", "how each group's work is laid on the array", None, _dump_map, settled="places"),
-    Stage("places", "searches for places of maps and constants in the GLB; without any, the segments "
-          "are chosen anew", _places, _dump_places, verify=_verify_places),
+    Stage(
+        "places",
+        "searches for places of maps and constants in the GLB; without any, the segments are chosen anew",
+        _places,
+        _dump_places,
+        verify=_verify_places,
+    ),
     # The back: nothing is left to choose.
-    Stage("schedule", "lists transfers and passes with their descriptors and tokens", _schedule,
-          lambda work: "\n".join(map(str, work.schedule.steps)), verify=_verify_schedule),
+    Stage(
+        "schedule",
+        "lists transfers and passes with their descriptors and tokens",
+        _schedule,
+        lambda work: "\n".join(map(str, work.schedule.steps)),
+        verify=_verify_schedule,
+    ),
     Stage("assemble", "writes the commands as text", _assemble, lambda work: work.text),
     Stage("image", "lays out DRAM: constants, commands, places of input and output", _image, _dump_image),
 )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eyrie as a library: run networks on the simulated accelerator, on its functional simulator, or as C (docs/library.md).
+"""Eyrie as a library: run networks on the simulated accelerator, on its model, or as C (docs/library.md).
 
-    import eyrie
-    session = eyrie.load("net.tflite", back_end="rtl")
-    outputs = session("photo.png")
+import eyrie
+session = eyrie.load("net.tflite", back_end="rtl")
+outputs = session("photo.png")
 """
 
 from importlib import import_module

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import ModuleType
 
 import eyrie
-
 from eyrie.compiler.command_line import Parser, say, what_is_wrong
 from eyrie.model.messages import unknown
 from eyrie.runtime import progress
@@ -53,8 +52,9 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
     """Runs a command that there is; returns its exit code. What goes wrong is said in one line."""
     try:
         module = _module(name)
-        parser = Parser(prog=f"eyrie {name}", description=module.__doc__,
-                        formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser = Parser(
+            prog=f"eyrie {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
         add_options(parser, name)
         options = parser.parse_args(arguments)
         progress.show(None if options.quiet else sys.stderr)
@@ -94,7 +94,9 @@ def _drop_output() -> None:
 
 def overview() -> str:
     """Return the text of `eyrie --help`: the commands by group, each with the first line of its module's docstring."""
-    groups = [f"{group}\n" + "\n".join(f"  {name:10} {_summary(name)}" for name in names) for group, names in GROUPS.items()]
+    groups = [
+        f"{group}\n" + "\n".join(f"  {name:10} {_summary(name)}" for name in names) for group, names in GROUPS.items()
+    ]
     return "\n\n".join(["usage: eyrie COMMAND ...", *groups, "eyrie COMMAND --help lists the arguments of a command."])
 
 

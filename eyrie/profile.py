@@ -38,15 +38,22 @@ class Profile:
         return None if None in measured else sum(measured)
 
     def __str__(self) -> str:
-        whole = LayerProfile(0, "network", sum(layer.macs for layer in self.layers),
-                             sum(layer.bound_cycles for layer in self.layers), self.predicted_cycles,
-                             self.measured_cycles)
+        whole = LayerProfile(
+            0,
+            "network",
+            sum(layer.macs for layer in self.layers),
+            sum(layer.bound_cycles for layer in self.layers),
+            self.predicted_cycles,
+            self.measured_cycles,
+        )
         width = max(len(layer.name) for layer in (*self.layers, whole))
         lines = [f"{'layer':{width}} {'MACs':>13} {'bound':>10} {'predicted':>10} {'measured':>10}"]
         for layer in (*self.layers, whole):
             measured = "" if layer.measured_cycles is None else f"{layer.measured_cycles:,}"
-            lines.append(f"{layer.name:{width}} {layer.macs:13,} {layer.bound_cycles:10,} "
-                         f"{layer.predicted_cycles:10,} {measured:>10}".rstrip())
+            lines.append(
+                f"{layer.name:{width}} {layer.macs:13,} {layer.bound_cycles:10,} "
+                f"{layer.predicted_cycles:10,} {measured:>10}".rstrip()
+            )
         return "\n".join(lines)
 
 
@@ -59,6 +66,8 @@ def profile_of(parts: Session, measured: Sequence[MachineRun]) -> Profile:
         if measured:
             run = measured[number].runs[0]
             found = [row["cycles"] for row in figures(measured[number].image, run["counters"], run["passes"])["layers"]]
-        layers += [LayerProfile(number, row["name"], row["macs"], row["bound_cycles"], row["cycles"], cycles)
-                   for row, cycles in zip(predicted, found, strict=True)]
+        layers += [
+            LayerProfile(number, row["name"], row["macs"], row["bound_cycles"], row["cycles"], cycles)
+            for row, cycles in zip(predicted, found, strict=True)
+        ]
     return Profile(tuple(layers), parts.host)

@@ -14,16 +14,16 @@ from PIL.Image import Image as Picture
 from eyrie.compiler.frontend.file import load as load_model
 from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-from eyrie.profile import Profile, profile_of
-from eyrie.values import joined, stacked
 from eyrie.model.config import MachineConfig
 from eyrie.model.messages import about, unknown
+from eyrie.profile import Profile, profile_of
 from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.machines import Machine, machine_of
 from eyrie.runtime.portable_c.networks import built
 from eyrie.runtime.programs import compiled_parts
 from eyrie.runtime.session import MachineRun, file_type, on_command_level
 from eyrie.runtime.session import Session as PartsSession
+from eyrie.values import joined, stacked
 
 BACK_ENDS = ("rtl", "model", "c")
 
@@ -136,5 +136,10 @@ def _again(model: Path, machine: dict, back_end: str, seed: int, digest: str) ->
 def _port(tensor: Tensor) -> Port:
     scaled = isinstance(tensor, Quantized)
     more = 128 if file_type(tensor) == "uint8" else 0
-    return Port(tensor.name, tensor.shape, file_type(tensor), tensor.quantization.scale if scaled else None,
-                tensor.zero_point + more if scaled else None)
+    return Port(
+        tensor.name,
+        tensor.shape,
+        file_type(tensor),
+        tensor.quantization.scale if scaled else None,
+        tensor.zero_point + more if scaled else None,
+    )

@@ -30,8 +30,9 @@ def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[
 
 def joined(graph: Graph, outputs: list[np.ndarray], several: bool) -> dict[str, np.ndarray]:
     """outputs: [N, ...] each."""
-    return {tensor.name: _joined(tensor, values, several)
-            for tensor, values in zip(graph.outputs, outputs, strict=True)}
+    return {
+        tensor.name: _joined(tensor, values, several) for tensor, values in zip(graph.outputs, outputs, strict=True)
+    }
 
 
 def _joined(tensor: Tensor, output: np.ndarray, several: bool) -> np.ndarray:
@@ -68,5 +69,6 @@ def _stack(tensor: Tensor, value: object, graph: Graph) -> tuple[np.ndarray, boo
             return values.reshape(1, *shape), False
         if values.shape[1:] in shapes:
             return values.reshape(-1, *shape), True
-    raise ValueError(f"input {tensor.name} is {array(values)}, the network takes "
-                     f"{Form(file_type(tensor), shape)}, or N of them")
+    raise ValueError(
+        f"input {tensor.name} is {array(values)}, the network takes {Form(file_type(tensor), shape)}, or N of them"
+    )

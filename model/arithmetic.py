@@ -89,9 +89,7 @@ def quantize_multiplier(real):
     vanished = shift < -31
     multiplier, shift = np.where(vanished, 0, multiplier), np.where(vanished, 0, shift)
     if np.any(shift > MAX_LEFT_SHIFT):
-        raise ValueError(
-            f"scale factor {real.max()} is over what the left shift of {MAX_LEFT_SHIFT} can do"
-        )
+        raise ValueError(f"scale factor {real.max()} is over what the left shift of {MAX_LEFT_SHIFT} can do")
     return multiplier.astype(np.int32), shift.astype(np.int32)
 
 

@@ -163,8 +163,9 @@ class ArrayModel:
     def psums(self, ifmap: Beats, filters: Beats, words: np.ndarray | None) -> np.ndarray:
         """Finished partial sums: int32 [rows, cols, tiles of the pass, psum index]."""
         loops = (self.outer, self.tiles, self.inner, self.groups)
-        result = np.zeros((self.config.rows, self.config.cols, self.outer * self.tiles * self.inner,
-                           self.config.psum_words), np.int32)
+        result = np.zeros(
+            (self.config.rows, self.config.cols, self.outer * self.tiles * self.inner, self.config.psum_words), np.int32
+        )
         for row in range(self.config.rows):
             counts = self.filters_of(row % SET_ROWS)
             for col in range(self.config.cols):

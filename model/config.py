@@ -58,37 +58,60 @@ class MachineConfig:
     """
 
     rows: int = _size(
-        6, range(SET_ROWS, 16, SET_ROWS), "PE rows, in sets of three",
-        "a set has a row for each row of a kernel; IDs and joints of the sum chain end at 15 rows")
+        6,
+        range(SET_ROWS, 16, SET_ROWS),
+        "PE rows, in sets of three",
+        "a set has a row for each row of a kernel; IDs and joints of the sum chain end at 15 rows",
+    )
     cols: int = _size(
-        8, _to(2, 16), "PE columns",
-        "an ipsum word is two columns; tags and the drain's column count end at 16")
+        8, _to(2, 16), "PE columns", "an ipsum word is two columns; tags and the drain's column count end at 16"
+    )
     multipliers: int = _size(
-        4, (1, WORD_CHANNELS), "multipliers of a PE", "a word of 4 channels takes 4 cycles, or one")
+        4, (1, WORD_CHANNELS), "multipliers of a PE", "a word of 4 channels takes 4 cycles, or one"
+    )
     glb_banks: int = _size(
-        8, (4, 8, 16), "single-port banks of the GLB",
+        8,
+        (4, 8, 16),
+        "single-port banks of the GLB",
         "the bank is digits of the address; with fewer a port of two words leaves nobody a place, more are more than "
-        "the ports ask for")
+        "the ports ask for",
+    )
     glb_bank_words: int = _size(
-        1024, _to(128, 1 << 14), "64-bit words of a bank", "any number that makes a GLB of 16 to 512 KiB")
+        1024, _to(128, 1 << 14), "64-bit words of a bank", "any number that makes a GLB of 16 to 512 KiB"
+    )
     psum_words: int = _size(
-        128, _to(32, 256), "32-bit sums in a half of a PE's psum buffer",
-        "a tile has 8 filters at least: 4 of 4 pixels in a row, twice; an index of the sum chain is 8 bits")
+        128,
+        _to(32, 256),
+        "32-bit sums in a half of a PE's psum buffer",
+        "a tile has 8 filters at least: 4 of 4 pixels in a row, twice; an index of the sum chain is 8 bits",
+    )
     filter_words: int = _size(
-        24, _to(3, 32), "32-bit words of a PE's filter queue", "a convolution holds at least one filter: three taps")
+        24, _to(3, 32), "32-bit words of a PE's filter queue", "a convolution holds at least one filter: three taps"
+    )
     ifmap_words: int = _size(
-        15, _to(4, 32), "32-bit words of a PE's ifmap queue",
-        "a depthwise group is there as a whole: two pixels at stride 1, since blocks begin at even columns")
+        15,
+        _to(4, 32),
+        "32-bit words of a PE's ifmap queue",
+        "a depthwise group is there as a whole: two pixels at stride 1, since blocks begin at even columns",
+    )
     pixel_words: int = _size(
-        14, _to(2, 32), "32-bit words of a PE's pixel queue",
-        "a pointwise group is there as a whole: two pixels, since blocks begin at even columns")
+        14,
+        _to(2, 32),
+        "32-bit words of a PE's pixel queue",
+        "a pointwise group is there as a whole: two pixels, since blocks begin at even columns",
+    )
     word_buffer_words: int = _size(
-        256, _to(64, 1024), "32-bit depthwise words that a SUPER keeps",
-        "64 hold four pixels of 128 channels; an index of a word is 10 bits")
+        256,
+        _to(64, 1024),
+        "32-bit depthwise words that a SUPER keeps",
+        "64 hold four pixels of 128 channels; an index of a word is 10 bits",
+    )
     bus_words: int = _size(
-        1, (1, 2), "64-bit words in a beat of the DRAM port", "the DMA's ports to the GLB have two lanes")
+        1, (1, 2), "64-bit words in a beat of the DRAM port", "the DMA's ports to the GLB have two lanes"
+    )
     filter_lanes: int = _size(
-        1, (1, 2), "filter words from the GLB to the array in a cycle", "the filter port has two lanes")
+        1, (1, 2), "filter words from the GLB to the array in a cycle", "the filter port has two lanes"
+    )
     clock_hz: int = 200_000_000
 
     def __post_init__(self) -> None:

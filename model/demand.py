@@ -50,8 +50,13 @@ def check_words(descriptor: Descriptor, beats: dict[Stream, Beats]) -> None:
     words = len(beats[Stream.IFMAP].data)
     made = ppu.words_made(descriptor, words)
     taken = {Stream.RESIDUAL: ppu.others_taken(descriptor, words), Stream.TABLE: made}
-    _judge([Demand(stream.name.lower(), len(beats[stream].data), count) for stream, count in taken.items()
-            if stream in beats])
+    _judge(
+        [
+            Demand(stream.name.lower(), len(beats[stream].data), count)
+            for stream, count in taken.items()
+            if stream in beats
+        ]
+    )
     _check_places(descriptor, made)
 
 
@@ -94,8 +99,11 @@ def _array(array: ArrayModel, beats: dict[Stream, Beats]) -> Iterator[Demand]:
             runs = there and (count > 0 or mode == ArrayMode.DEPTHWISE)
             where = f"PE {row}, {col}"
             yield Demand(f"ifmap of {where}", ifmaps[ids[0]["ifmap"], ids[1]["ifmap"]], runs * groups * pixel_words)
-            yield Demand(f"filters of {where}", filters[ids[0]["filter"], ids[1]["filter"]],
-                         0 if mode == ArrayMode.DEPTHWISE else runs * dw_groups * count)
+            yield Demand(
+                f"filters of {where}",
+                filters[ids[0]["filter"], ids[1]["filter"]],
+                0 if mode == ArrayMode.DEPTHWISE else runs * dw_groups * count,
+            )
             if not there or depthwise is None:
                 continue
             yield Demand(f"taps of {where}", set_rows[row % SET_ROWS], runs * dw_groups * DEPTHWISE_TAPS)

@@ -138,10 +138,7 @@ class Descriptor:
             self.words[index + n // enc.IDS_PER_WORD] = sum(v << (8 * k) for k, v in enumerate(word))
 
     def _get_bytes(self, index: int, count: int) -> list[int]:
-        return [
-            self.words[index + n // enc.IDS_PER_WORD] >> (8 * (n % enc.IDS_PER_WORD)) & 0xFF
-            for n in range(count)
-        ]
+        return [self.words[index + n // enc.IDS_PER_WORD] >> (8 * (n % enc.IDS_PER_WORD)) & 0xFF for n in range(count)]
 
     def set_stream(self, stream: Stream, program: StreamDescriptor) -> None:
         stream = Stream(stream)
@@ -162,8 +159,15 @@ class Descriptor:
             level = program.levels[n] if n < len(program.levels) else Level(1)
             if level.count == 1:  # which goes nowhere
                 level = Level(1)
-            self.set(base + enc.STREAM_LEVELS_OFFSET + n, enc.STREAM_LEVEL, last=level.count - 1, axis=level.axis,
-                     stride=wrapped_stride(level.stride), step=level.step, tag=level.tag)
+            self.set(
+                base + enc.STREAM_LEVELS_OFFSET + n,
+                enc.STREAM_LEVEL,
+                last=level.count - 1,
+                axis=level.axis,
+                stride=wrapped_stride(level.stride),
+                step=level.step,
+                tag=level.tag,
+            )
 
     def uses(self, stream: Stream) -> bool:
         """Whether a pass uses a stream."""

@@ -126,8 +126,7 @@ DRAIN = Word(
 PPU = Word(
     "PpuConfig",
     fields(
-        "zero_point:s8 act_min:s8 act_max:s8 raw:1 pool:2 pool_count:11 "
-        "pool_reciprocal:18 pool_shift:4 pool_columns:3"
+        "zero_point:s8 act_min:s8 act_max:s8 raw:1 pool:2 pool_count:11 pool_reciprocal:18 pool_shift:4 pool_columns:3"
     ),
 )
 # The operation on words that leave the PPU (docs/ppu.md): how it reads A and B, and its result. The factor of an

@@ -54,8 +54,18 @@ class Machine:
 
     def _reset(self) -> None:
         self.counters = dict.fromkeys(
-            ("TRANSFERS", "PASSES", "DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "COMMAND_BYTES",
-             "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES"), 0)
+            (
+                "TRANSFERS",
+                "PASSES",
+                "DRAM_READ_BYTES",
+                "DRAM_WRITE_BYTES",
+                "COMMAND_BYTES",
+                "GLB_LOAD_BYTES",
+                "GLB_STORE_BYTES",
+                "GLB_OFMAP_BYTES",
+            ),
+            0,
+        )
         self._shadow = Descriptor()
         self._chunks_loaded = self._chunks_taken = self._chunks_freed = 0
         self._pass: Iterator[None] | None = None  # waits for a chunk
@@ -98,8 +108,9 @@ class Machine:
     def _dram_words(self, address: int, count: int, command: int) -> np.ndarray:
         end = address + count * GLB_WORD_BYTES
         if address % GLB_WORD_BYTES or address < self.window[0] or end > self.window[1]:
-            raise MachineError(ErrorCode.DRAM_ADDRESS, command,
-                               f"0x{address:08x} to 0x{end:08x} is not aligned or not in the window")
+            raise MachineError(
+                ErrorCode.DRAM_ADDRESS, command, f"0x{address:08x} to 0x{end:08x} is not aligned or not in the window"
+            )
         if end > len(self.dram):
             raise MachineError(ErrorCode.AXI_RESPONSE, command, f"no memory at 0x{end:08x}")
         return self.dram[address:end].view(np.uint64)
@@ -236,8 +247,11 @@ class Machine:
             parts.append(streams.read(program, self.glb, self.config.filter_lanes, part))
             self._chunks_freed += int(use == reuses - 1)
         return streams.Beats(
-            np.concatenate([part.data for part in parts]), np.concatenate([part.lanes for part in parts]),
-            at.tag, parts[0].half_by_set)
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.lanes for part in parts]),
+            at.tag,
+            parts[0].half_by_set,
+        )
 
 
 def _expect(legal: object, address: int, reason: str) -> None:
@@ -251,4 +265,3 @@ def _unpack(format_: Word, word: int, address: int) -> dict[str, int]:
     values = format_.unpack(word)
     _expect(format_.pack(**values) == word, address, "a bit without meaning is set")
     return values
-

@@ -52,5 +52,5 @@ def one_line(text: str) -> str:
 
 def _escaped(letter: str) -> str:
     if "\udc80" <= letter <= "\udcff":  # a byte that is no UTF-8
-        return f"\\x{ord(letter) - 0xdc00:02x}"
+        return f"\\x{ord(letter) - 0xDC00:02x}"
     return ascii(letter)[1:-1]

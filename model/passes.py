@@ -29,8 +29,9 @@ class PassTrace:
     signature: int
 
 
-def run_pass(config: MachineConfig, descriptor: Descriptor, glb: np.ndarray,
-             filters: streams.Beats | None = None) -> PassTrace:
+def run_pass(
+    config: MachineConfig, descriptor: Descriptor, glb: np.ndarray, filters: streams.Beats | None = None
+) -> PassTrace:
     """Carries out a pass; `glb` (uint64) receives the ofmap.
 
     filters: the filter stream's beats, where they do not all lie in the GLB at once. Raises MissingWords or else

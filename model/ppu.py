@@ -14,8 +14,13 @@ BLOCK_CHANNELS = 8
 BYTES = 256  # values of an int8
 
 
-def words(descriptor: Descriptor, sums: np.ndarray, beats: DrainBeats,
-          tables: np.ndarray | None, residual: np.ndarray | None = None) -> np.ndarray:
+def words(
+    descriptor: Descriptor,
+    sums: np.ndarray,
+    beats: DrainBeats,
+    tables: np.ndarray | None,
+    residual: np.ndarray | None = None,
+) -> np.ndarray:
     """GLB words (uint64), in the order in which the PPU emits them, of two pixels the first one's first.
 
     sums      int32 [tiles of the pass, sums of a column, cols], in the order of `beats`
@@ -91,8 +96,9 @@ def others_taken(descriptor: Descriptor, words: int) -> int:
     return enc.LOOKUP_WORDS if descriptor.result["operation"] == Operation.TABLE else words
 
 
-def operate(descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | None = None,
-            windows: np.ndarray | None = None) -> np.ndarray:
+def operate(
+    descriptor: Descriptor, words: np.ndarray, residual: np.ndarray | None = None, windows: np.ndarray | None = None
+) -> np.ndarray:
     """The GLB words (uint64) that leave, from words A (uint64).
 
     residual  uint64: a word B for each word A, or the 32 words of a table
@@ -134,12 +140,14 @@ def _addend(operand: dict[str, int], values: np.ndarray) -> np.ndarray:
 def _sums(values: np.ndarray, window: int, windows: np.ndarray, result: dict[str, int]) -> np.ndarray:
     totals = np.add.reduceat(values, np.arange(0, len(values), window))
     parameters = [enc.WINDOW.unpack(int(word)) for word in windows]
-    multiplier, shift, bias = (np.array([p[name] for p in parameters])[:, None]
-                               for name in ("multiplier", "shift", "bias"))
+    multiplier, shift, bias = (
+        np.array([p[name] for p in parameters])[:, None] for name in ("multiplier", "shift", "bias")
+    )
     return _result(totals + bias, *table_entries(multiplier, shift), result)
 
 
-def _result(total: np.ndarray, multiplier: np.ndarray | int, shift: np.ndarray | int,
-            result: dict[str, int]) -> np.ndarray:
+def _result(
+    total: np.ndarray, multiplier: np.ndarray | int, shift: np.ndarray | int, result: dict[str, int]
+) -> np.ndarray:
     scaled = multiply_by_quantized_multiplier(wrap_int32(total), multiplier, shift)
     return _clamp(scaled + result["zero_point"], result).view(np.uint64)[:, 0]

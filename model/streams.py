@@ -173,8 +173,9 @@ def written(descriptor: Descriptor, at: Positions) -> np.ndarray:
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def write(stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray,
-          lanes: np.ndarray | None = None) -> tuple[int, int]:
+def write(
+    stream: StreamDescriptor, memory: np.ndarray, words: np.ndarray, lanes: np.ndarray | None = None
+) -> tuple[int, int]:
     """Writes ofmap words (uint64) into the GLB: one per position, or as `written_lanes` says.
 
     Returns the bytes written and the signature of what was written: the sum over the words of

@@ -24,8 +24,7 @@ SEED = 1
 BEST = 5
 
 
-def run(options: argparse.Namespace, classes: Sequence[str] | None = None,
-        failure: Failure | None = None) -> int:
+def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failure: Failure | None = None) -> int:
     """classes: those of the network where no file has them; failure: why it is not compiled as a whole, if known."""
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     with progress.task(f"compiling {options.model.name}") as task:

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests of the repository's own files: what was made from them is known by them."""
+"""Digests of the package's own files: they are part of the key of everything that is made from them and kept."""
 
 import hashlib
+from importlib.metadata import version
 
-from eyrie.runtime.folders import ROOT
+from eyrie.runtime.folders import PACKAGE
 
-COMPILER = ("compiler/**/*.py", "model/**/*.py", "requirements.txt")
+COMPILER = ("compiler/**/*.py", "model/**/*.py")
+LIBRARIES = ("numpy", "ai-edge-litert")  # whose versions may change results, too
 
 
 def digest_of(*patterns: str) -> bytes:
-    """Of the names and contents of all files that the patterns (of Path.glob, in the repository) find."""
-    digest = hashlib.sha256()
-    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}):
+    """Return the digest of the names and contents of files; patterns: of Path.glob, below the package's folder."""
+    digest = hashlib.sha256("\n".join(f"{name} {version(name)}" for name in LIBRARIES).encode())
+    for path in sorted({path for pattern in patterns for path in PACKAGE.glob(pattern) if path.is_file()}):
         contents = path.read_bytes()
-        digest.update(f"{path.relative_to(ROOT)}\n{len(contents)}\n".encode() + contents)
+        digest.update(f"{path.relative_to(PACKAGE)}\n{len(contents)}\n".encode() + contents)
     return digest.digest()

@@ -7,8 +7,13 @@ from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 
 # The units and what each did, by counter; those of the PEs count PEs and are divided by their number.
-_PE_WAITS = {"wait_ifmap": "PE_WAIT_IFMAP", "wait_words": "PE_WAIT_WORDS",
-             "wait_filter": "PE_WAIT_FILTER", "wait_psum": "PE_WAIT_PSUM", "idle": "PE_IDLE"}
+_PE_WAITS = {
+    "wait_ifmap": "PE_WAIT_IFMAP",
+    "wait_words": "PE_WAIT_WORDS",
+    "wait_filter": "PE_WAIT_FILTER",
+    "wait_psum": "PE_WAIT_PSUM",
+    "idle": "PE_IDLE",
+}
 _UNITS = {
     "ifmap": {"stall": "IFMAP_STALL", "wait": "IFMAP_WAIT"},
     "filter": {"stall": "FILTER_STALL", "wait": "FILTER_WAIT"},
@@ -16,8 +21,14 @@ _UNITS = {
     "dma": {"busy": "DMA_BUSY", "wait": "DMA_WAIT"},
     "glb": {"lost": "GLB_CONFLICTS"},
 }
-_TITLES = {"pe": " PEs: busy, waiting for ..., idle ", "ifmap": " ifmap ", "filter": " filter ",
-           "drain": " drain ", "dma": " DMA ", "glb": " GLB "}
+_TITLES = {
+    "pe": " PEs: busy, waiting for ..., idle ",
+    "ifmap": " ifmap ",
+    "filter": " filter ",
+    "drain": " drain ",
+    "dma": " DMA ",
+    "glb": " GLB ",
+}
 
 
 def multipliers(image: Image) -> int:
@@ -31,8 +42,9 @@ def units(image: Image, counters: dict[str, int]) -> dict[str, dict[str, int]]:
     pes = machine["rows"] * machine["cols"]
     pe = {"busy": round(counters["MACS"] / multipliers(image))}
     pe |= {what: round(counters[name] / pes) for what, name in _PE_WAITS.items()}
-    return {"pe": pe} | {unit: {what: counters[name] for what, name in states.items()}
-                         for unit, states in _UNITS.items()}
+    return {"pe": pe} | {
+        unit: {what: counters[name] for what, name in states.items()} for unit, states in _UNITS.items()
+    }
 
 
 def _layers(image: Image, passes: list[dict]) -> list[dict]:
@@ -49,19 +61,24 @@ def _layers(image: Image, passes: list[dict]) -> list[dict]:
         cycles = round(sum(passes[number]["pe_cycles"] for number in step["passes"]) / pes)
         if step is image.map["steps"][-1]:
             cycles = passes[-1]["CYCLES"] - sum(r["cycles"] for r in rows)
-        rows.append({
-            "name": step["name"], "way": step["way"], "cycles": cycles, "macs": step["macs"],
-            "roofline_cycles": round(step_cycles(image, step)),
-            "roofline_share": _share(step_cycles(image, step), cycles),
-            "utilisation": _share(step["macs"], multipliers(image) * cycles),
-            "gated": row["GATED"],
-            "dram_read_bytes": row["DRAM_READ_BYTES"],
-            "dram_write_bytes": row["DRAM_WRITE_BYTES"],
-            "glb_read_bytes": glb_read_bytes(row),
-            "glb_write_bytes": glb_write_bytes(row),
-            "units": units(image, row),
-            "counters": {name.lower(): value for name, value in row.items()},
-        })
+        rows.append(
+            {
+                "name": step["name"],
+                "way": step["way"],
+                "cycles": cycles,
+                "macs": step["macs"],
+                "roofline_cycles": round(step_cycles(image, step)),
+                "roofline_share": _share(step_cycles(image, step), cycles),
+                "utilisation": _share(step["macs"], multipliers(image) * cycles),
+                "gated": row["GATED"],
+                "dram_read_bytes": row["DRAM_READ_BYTES"],
+                "dram_write_bytes": row["DRAM_WRITE_BYTES"],
+                "glb_read_bytes": glb_read_bytes(row),
+                "glb_write_bytes": glb_write_bytes(row),
+                "units": units(image, row),
+                "counters": {name.lower(): value for name, value in row.items()},
+            }
+        )
     return rows
 
 
@@ -107,9 +124,11 @@ def layer_table(figures: dict) -> str:
     """Per layer and in all: cycles, roofline, share of multipliers used, bytes."""
     lines = [f"{'layer':10} {'cycles':>8} {'roofline':>9} {'use':>6} {'DRAM bytes':>11} {'GLB bytes':>10}"]
     for row in [*figures["layers"], figures | {"name": "network"}]:
-        lines.append(f"{row['name']:10} {row['cycles']:8,} {row['roofline_cycles']:9,} "
-                     f"{100 * row['utilisation']:5.1f}% {_dram(row):11,} "
-                     f"{row['glb_read_bytes'] + row['glb_write_bytes']:10,}")
+        lines.append(
+            f"{row['name']:10} {row['cycles']:8,} {row['roofline_cycles']:9,} "
+            f"{100 * row['utilisation']:5.1f}% {_dram(row):11,} "
+            f"{row['glb_read_bytes'] + row['glb_write_bytes']:10,}"
+        )
     return "\n".join(lines)
 
 
@@ -133,5 +152,4 @@ def ratios(figures: dict) -> str:
     """How far the network is from its bounds."""
     roofline = figures["roofline_cycles"]  # 0 of operations on words alone
     times = f"{figures['cycles'] / roofline:.3f}" if roofline else "-"
-    return (f"cycles / roofline {times}, "
-            f"DRAM / compulsory bytes {figures['dram_over_compulsory']:.3f}")
+    return f"cycles / roofline {times}, DRAM / compulsory bytes {figures['dram_over_compulsory']:.3f}"

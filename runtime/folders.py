@@ -20,11 +20,12 @@ from pathlib import Path
 from eyrie.compiler.files import umask, writing
 from eyrie.runtime.signals import held
 
-_PACKAGE = Path(str(files("eyrie"))).resolve()
+PACKAGE = Path(str(files("eyrie")))
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 # A checkout has the test benches and a build folder of its own; an installed package has neither.
-CHECKOUT = _PACKAGE.parent if (_PACKAGE.parent / "tb").is_dir() else None
-ROOT = CHECKOUT or _PACKAGE  # of compiler/, model/, runtime/, rtl/ and data/
+_PARENT = PACKAGE.resolve().parent
+CHECKOUT = _PARENT if (_PARENT / "tb").is_dir() and (_PARENT / "pyproject.toml").is_file() else None
+ROOT = CHECKOUT or PACKAGE  # of compiler/, model/, runtime/, rtl/ and data/
 BUILD = Path(os.environ.get("EYRIE_BUILD") or (CHECKOUT / "build" if CHECKOUT else _CACHE / "eyrie")).absolute()
 
 
@@ -34,8 +35,10 @@ def checkout(needed: str) -> Path:
     Raises ValueError, in one line, if Eyrie is installed as a package.
     """
     if CHECKOUT is None:
-        raise ValueError(f"{needed} are part of a checkout, and this Eyrie is a package installed in {ROOT}: "
-                         "run the command in a clone of the repository")
+        raise ValueError(
+            f"{needed} are part of a checkout, and this Eyrie is a package installed in {ROOT}: "
+            "run the command in a clone of the repository"
+        )
     return CHECKOUT
 
 

@@ -37,8 +37,9 @@ def read_inputs(path: str | Path, shapes: dict[str, Sequence[int]]) -> list[np.n
         if stack.dtype != np.int8 or stack.shape[1:] != tuple(shape) or not len(stack):
             raise ValueError(f"{about}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
         if stacks and len(stack) != len(stacks[0]):
-            raise ValueError(f"{about}: {len(stack)} images, of the first input there are {len(stacks[0])}: "
-                             "give as many")
+            raise ValueError(
+                f"{about}: {len(stack)} images, of the first input there are {len(stacks[0])}: give as many"
+            )
         stacks.append(stack)
     return stacks
 

@@ -82,8 +82,9 @@ def _in_colour(picture: Image.Image, negative: bool, notes: list[str]) -> Image.
         picture = picture.convert("RGBA")
         alpha = picture.getchannel("A")
     if picture.mode == "LAB":
-        colours = ImageCms.profileToProfile(picture, ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB"),
-                                            outputMode="RGB")
+        colours = ImageCms.profileToProfile(
+            picture, ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB"), outputMode="RGB"
+        )
     else:
         colours = _in_srgb(picture, profile, notes) if profile else picture.convert("RGB")
     if alpha is not None and alpha.getextrema()[0] != alpha.getextrema()[1]:
@@ -116,8 +117,9 @@ def _in_srgb(picture: Image.Image, profile: bytes, notes: list[str]) -> Image.Im
     """By its colour profile; as if it had none where the profile does not fit."""
     source = picture if picture.mode in ("RGB", "CMYK", "L") else picture.convert("RGB")
     try:
-        return ImageCms.profileToProfile(source, ImageCms.ImageCmsProfile(io.BytesIO(profile)),
-                                         ImageCms.createProfile("sRGB"), outputMode="RGB")
+        return ImageCms.profileToProfile(
+            source, ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB"), outputMode="RGB"
+        )
     except (ImageCms.PyCMSError, OSError):
         notes.append("its colour profile does not fit: ignored")
         return picture.convert("RGB")

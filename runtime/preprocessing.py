@@ -27,9 +27,10 @@ def photo_input(picture: str | Path | Image, graph: Graph) -> tuple[np.ndarray, 
         raise ValueError(f"inputs are {names}: not a single picture; give arrays (eyrie run)")
     tensor = graph.input
     first = len(tensor.shape) == 4 and tensor.shape[3] not in CHANNELS and tensor.shape[1] in CHANNELS
-    if len(tensor.shape) != 4 or tensor.shape[0] != 1 or not first and tensor.shape[3] not in CHANNELS:
-        raise ValueError(f"input {tensor.name} is {tensor.form}: no picture of 1 or 3 channels; "
-                         "give arrays (eyrie run)")
+    if len(tensor.shape) != 4 or tensor.shape[0] != 1 or (not first and tensor.shape[3] not in CHANNELS):
+        raise ValueError(
+            f"input {tensor.name} is {tensor.form}: no picture of 1 or 3 channels; give arrays (eyrie run)"
+        )
     quantization = _quantization(tensor, graph)
     _, rows, columns, channels = (tensor.shape[axis] for axis in (0, 2, 3, 1)) if first else tensor.shape
     photo = read_photo(picture, (columns, rows))

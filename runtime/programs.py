@@ -26,13 +26,15 @@ from eyrie.runtime.session import Session
 PROGRAMS = BUILD / "programs"
 
 
-def compiled(model: Path, machine: MachineConfig = DEFAULT, images: int = 1, objective: str = "cycles",
-             effort: int = EFFORT) -> Path:
+def compiled(
+    model: Path, machine: MachineConfig = DEFAULT, images: int = 1, objective: str = "cycles", effort: int = EFFORT
+) -> Path:
     """The folder of a model's program, compiled first if it is not there yet.
 
     It is known by all that decides what the compiler makes: the model's bytes, the machine, the options, and the
     sources of compiler and model. Raises ValueError, in one line, for a model that does not compile.
     """
+
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         with about(model):
             stages = compile_network(model, machine, objective, effort, images, on_stage=say)
@@ -44,6 +46,7 @@ def compiled(model: Path, machine: MachineConfig = DEFAULT, images: int = 1, obj
 
 def compiled_parts(model: Path, machine: MachineConfig = DEFAULT) -> Path:
     """`compiled` of a network in parts for machine and host (compiler/parts.py), for one image at a time."""
+
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         compile_parts(model, machine, on_stage=say).save(folder)
 
@@ -55,6 +58,7 @@ def compiled_graph(graph: Graph, name: str, machine: MachineConfig = DEFAULT) ->
     """`compiled` of a network that is no file, all of it on the machine, for one image; name: what it is called.
 
     Raises Failure, in one line."""
+
     def fill(folder: Path, say: Callable[[str], None]) -> None:
         stages = compile_part(graph, name, machine, on_stage=say)
         save(stages, performance(stages), folder)
@@ -70,13 +74,22 @@ def contents_of(graph: Graph) -> bytes:
         for values in ({"operator": node.operator.name, **vars(node.operator)}, *tensors):
             for name, value in sorted(values.items()):
                 array = isinstance(value, np.ndarray)
-                parts += [f"{name} {value.dtype}{value.shape}".encode(), value.tobytes()] if array else [
-                    f"{name} {value!r}".encode()]
+                parts += (
+                    [f"{name} {value.dtype}{value.shape}".encode(), value.tobytes()]
+                    if array
+                    else [f"{name} {value!r}".encode()]
+                )
     return b"\0".join(parts)
 
 
-def kept(name: str, contents: bytes, options: str, sources: Sequence[str], load: Callable[[Path], object],
-         fill: Callable[[Path, Callable[[str], None]], None]) -> Path:
+def kept(
+    name: str,
+    contents: bytes,
+    options: str,
+    sources: Sequence[str],
+    load: Callable[[Path], object],
+    fill: Callable[[Path, Callable[[str], None]], None],
+) -> Path:
     """The folder of what is made of a model, made first if it is not there or damaged.
 
     name: the model's; options: that it is made with; sources: what makes it, as `digest_of` takes them; load: raises

@@ -74,12 +74,18 @@ def _on_terminal(work: Task, stream: TextIO) -> Iterator[None]:
         TimeElapsedColumn,
     )
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[text]}"),
-               TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(24),
+        TextColumn("{task.fields[text]}"),
+        TimeElapsedColumn(),
+    )
     start = time.monotonic()
     # The standard output is another stream, which may go elsewhere: nothing of it is to pass through here.
-    with Progress(*columns, console=Console(file=stream), transient=True, redirect_stdout=False,
-                  redirect_stderr=False) as bar:
+    with Progress(
+        *columns, console=Console(file=stream), transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as bar:
         line = bar.add_task(work.name, total=None, text="")
 
         def draw() -> None:

@@ -32,6 +32,7 @@ def obstacle(graph: Graph) -> str:
 def session_of(graph: Graph, name: str, machine: MachineConfig) -> Session:
     """The Session of a Graph, compiled first if that has not been done (docs/runs.md); name: for people. Raises
     Failure."""
+
     def load(folder: Path) -> Session:
         return Session.of_graph(graph, folder)
 

@@ -14,8 +14,14 @@ from eyrie.runtime.session import Done
 REPORT = "report.html"
 
 
-def network_summary(name: str, image: Image, runs: list[dict], seed: int, outputs: list[np.ndarray],
-                    golden: list[np.ndarray] | None = None) -> dict:
+def network_summary(
+    name: str,
+    image: Image,
+    runs: list[dict],
+    seed: int,
+    outputs: list[np.ndarray],
+    golden: list[np.ndarray] | None = None,
+) -> dict:
     """The entries of a network run's summary (docs/summary.md).
 
     runs     of as many images each as the network takes at once: counters, passes, seconds; figures are the first's
@@ -25,12 +31,19 @@ def network_summary(name: str, image: Image, runs: list[dict], seed: int, output
     status = "fail" if compared["mismatches"] else "pass"
     found = figures(image, runs[0]["counters"], runs[0]["passes"])
     seconds = round(sum(run["seconds"] for run in runs), 2)
-    return {"test": name, "status": status, "seed": seed, "seconds": seconds, "runs": len(runs), **compared, **found,
-            **answers}
+    return {
+        "test": name,
+        "status": status,
+        "seed": seed,
+        "seconds": seconds,
+        "runs": len(runs),
+        **compared,
+        **found,
+        **answers,
+    }
 
 
-def comparison(outputs: list[np.ndarray],
-               golden: list[np.ndarray] | None) -> tuple[dict[str, int], dict[str, object]]:
+def comparison(outputs: list[np.ndarray], golden: list[np.ndarray] | None) -> tuple[dict[str, int], dict[str, object]]:
     """The counts of a summary, and its answers to the first image, of the first output; arguments as of
     `network_summary`."""
     answers: dict[str, object] = {"class": int(outputs[0][0].argmax())}
@@ -46,8 +59,17 @@ def parts_summary(name: str, done: Done, seed: int, golden: list[np.ndarray] | N
     compared, answers = comparison(done.outputs, golden)
     parts = [figures(part.image, part.runs[0]["counters"], part.runs[0]["passes"]) for part in done.machine]
     seconds = round(sum(run["seconds"] for part in done.machine for run in part.runs), 2)
-    return {"test": name, "status": "fail" if compared["mismatches"] else "pass", "seed": seed, "seconds": seconds,
-            "cycles": sum(part["cycles"] for part in parts), **compared, **answers, **_of_host(done), "parts": parts}
+    return {
+        "test": name,
+        "status": "fail" if compared["mismatches"] else "pass",
+        "seed": seed,
+        "seconds": seconds,
+        "cycles": sum(part["cycles"] for part in parts),
+        **compared,
+        **answers,
+        **_of_host(done),
+        "parts": parts,
+    }
 
 
 def _of_host(done: Done) -> dict[str, object]:
@@ -61,8 +83,9 @@ def write_part_pages(folder: Path, name: str, title: str, done: Done, seed: int)
         own = folder / f"report{number}"
         own.mkdir()
         found = network_summary(name, part.image, part.runs, seed, list(part.outputs.values())) | _of_host(done)
-        write_page(own, f"{title}, machine part {number + 1} of {len(done.machine)}", part.image, found,
-                   part.runs[0]["passes"])
+        write_page(
+            own, f"{title}, machine part {number + 1} of {len(done.machine)}", part.image, found, part.runs[0]["passes"]
+        )
         names.append(own.name)
     return names
 

@@ -101,8 +101,9 @@ class Session:
             if by_text:
                 raise ValueError("operators are missing")
         except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(f"{directory / DESCRIPTION}: an entry is unknown, missing or of the wrong kind: "
-                             f"{REMEDY}") from error
+            raise ValueError(
+                f"{directory / DESCRIPTION}: an entry is unknown, missing or of the wrong kind: {REMEDY}"
+            ) from error
         except ValueError as error:
             raise ValueError(f"{directory / DESCRIPTION}: {error}: {REMEDY}") from error
         return cls(graph, tuple(parts), tuple(folders))
@@ -129,8 +130,10 @@ class Session:
             else:
                 done = _on_machine(folder, values, count, back_end)
                 machine.append(done)
-                values |= {tensor.name: done.outputs[tensor.name].reshape(count, *tensor.shape)
-                           for tensor in part.graph.outputs}
+                values |= {
+                    tensor.name: done.outputs[tensor.name].reshape(count, *tensor.shape)
+                    for tensor in part.graph.outputs
+                }
         return Done(self._outputs(values), machine, self.host_share, self.host)
 
     def golden(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
@@ -157,18 +160,26 @@ def check_inputs(graph: Graph, inputs: list[np.ndarray]) -> None:
     if len(inputs) != len(graph.inputs):
         raise ValueError(f"{len(inputs)} inputs are given, the network takes {len(graph.inputs)}")
     for tensor, value in zip(graph.inputs, inputs):
-        if str(value.dtype) != file_type(tensor) or value.shape[1:] != tensor.shape or (
-                len(value) != len(inputs[0]) or not len(value)):
-            raise ValueError(f"input {tensor.name} is {array(value)}, "
-                             f"the network takes N of {Form(file_type(tensor), tensor.shape)}")
+        if (
+            str(value.dtype) != file_type(tensor)
+            or value.shape[1:] != tensor.shape
+            or (len(value) != len(inputs[0]) or not len(value))
+        ):
+            raise ValueError(
+                f"input {tensor.name} is {array(value)}, the network takes N of {Form(file_type(tensor), tensor.shape)}"
+            )
 
 
 def golden_outputs(graph: Graph, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
     """What the golden model gives, in the model's order, for inputs by name, int8 [N, ...] each; those that are not
     there, since nothing reads them, are zeros."""
     count = len(next(iter(inputs.values())))
-    values = {tensor.name: inputs[tensor.name].reshape(count, *tensor.shape) if tensor.name in inputs else
-              np.zeros((count, *tensor.shape), np.int8) for tensor in graph.inputs}
+    values = {
+        tensor.name: inputs[tensor.name].reshape(count, *tensor.shape)
+        if tensor.name in inputs
+        else np.zeros((count, *tensor.shape), np.int8)
+        for tensor in graph.inputs
+    }
     made = _on_host(graph, values, count)
     return [made[tensor.name] for tensor in graph.outputs]
 
@@ -200,8 +211,11 @@ def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -
     if kind == "float32":
         made = (node.outputs[0] for node in graph.readers.get(tensor.name, []))
         ranges = [of.quantization for of in made if isinstance(of, Quantized)]
-        low, high = ((-128 - ranges[0].zero_point) * ranges[0].scale, (127 - ranges[0].zero_point) * ranges[0].scale) \
-            if ranges else (-1, 1)
+        low, high = (
+            ((-128 - ranges[0].zero_point) * ranges[0].scale, (127 - ranges[0].zero_point) * ranges[0].scale)
+            if ranges
+            else (-1, 1)
+        )
         return rng.uniform(low, high, shape).astype(np.float32)
     limits = np.iinfo(kind)
     return rng.integers(limits.min, limits.max, shape, kind, endpoint=True)
@@ -232,5 +246,7 @@ def _on_host(graph: Graph, values: dict[str, np.ndarray], count: int) -> dict[st
 
 def _on_machine(folder: Path, values: dict[str, np.ndarray], count: int, back_end: BackEnd) -> MachineRun:
     places = Image.load(folder).map["inputs"]
-    return back_end(folder, {name: np.ascontiguousarray(values[name].reshape(count, *place["shape"]))
-                             for name, place in places.items()})
+    return back_end(
+        folder,
+        {name: np.ascontiguousarray(values[name].reshape(count, *place["shape"])) for name, place in places.items()},
+    )

@@ -61,10 +61,7 @@ def struct_text(word: Word) -> str:
         for field in reversed(word.fields)
     )
     name = snake(word.name)
-    return (
-        f"  localparam int unsigned {word.name}Width = {width};\n"
-        f"  typedef struct packed {{\n{rows}  }} {name}_t;\n"
-    )
+    return f"  localparam int unsigned {word.name}Width = {width};\n  typedef struct packed {{\n{rows}  }} {name}_t;\n"
 
 
 def package_text() -> str:
@@ -112,26 +109,36 @@ def legal_text(name: str, values: range | tuple[int, ...]) -> str:
 
 
 def static_text(name: str, value: str, said: str, condition: str, rule: str) -> str:
-    return (f"  `EYRIE_STATIC({name},\n      {condition},\n"
-            f"      $sformatf(\"{said} = %0d: must be {rule}\",\n                {value}))\n")
+    return (
+        f"  `EYRIE_STATIC({name},\n      {condition},\n"
+        f'      $sformatf("{said} = %0d: must be {rule}",\n                {value}))\n'
+    )
 
 
 def check_text() -> str:
     sizes = config.sizes()
     checks = "".join(
         static_text(f"{camel(name)}Legal", name.upper(), name.upper(), legal_text(name.upper(), size.values), size.rule)
-        for name, size in sizes.items())
+        for name, size in sizes.items()
+    )
     product = "GLB_BANKS * GLB_BANK_WORDS"
-    checks += static_text("GlbLegal", product, "GLB_BANKS x GLB_BANK_WORDS", legal_text(product, config.GLB_WORDS),
-                          config.GLB_RULE)
+    checks += static_text(
+        "GlbLegal", product, "GLB_BANKS x GLB_BANK_WORDS", legal_text(product, config.GLB_WORDS), config.GLB_RULE
+    )
     return f"{CHECK_HEAD}{parameter_list(sizes)}) ();\n\n{checks}\nendmodule\n"
 
 
 def list_text() -> str:
     """The files of the machine in compile order, for tools that take a command file (`-f`)."""
     files = [path.relative_to(ROOT) for path in closure("eyrie")]
-    return "\n".join(["// SPDX-License-Identifier: Apache-2.0", "// Written by scripts/gen_pkg.py: do not edit here.",
-                      *arguments(files), ""])
+    return "\n".join(
+        [
+            "// SPDX-License-Identifier: Apache-2.0",
+            "// Written by scripts/gen_pkg.py: do not edit here.",
+            *arguments(files),
+            "",
+        ]
+    )
 
 
 def softmax_text() -> str:
@@ -145,10 +152,14 @@ def softmax_text() -> str:
 
 
 RTL = ROOT / "rtl"
-FILES = {RTL / "encoding_pkg.sv": package_text, RTL / "machine_check.sv": check_text,
-         RTL / "pass" / "descriptor_rules.sv": rules_text, RTL / "eyrie.f": list_text,
-         ROOT / "runtime" / "c" / "driver" / "eyrie_registers.h": registers_text,
-         ROOT / "runtime" / "c" / "operators" / "eyrie_softmax_kernel.h": softmax_text}
+FILES = {
+    RTL / "encoding_pkg.sv": package_text,
+    RTL / "machine_check.sv": check_text,
+    RTL / "pass" / "descriptor_rules.sv": rules_text,
+    RTL / "eyrie.f": list_text,
+    ROOT / "runtime" / "c" / "driver" / "eyrie_registers.h": registers_text,
+    ROOT / "runtime" / "c" / "operators" / "eyrie_softmax_kernel.h": softmax_text,
+}
 
 
 def main() -> int:

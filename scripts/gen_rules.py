@@ -7,9 +7,16 @@ from collections.abc import Iterable
 from eyrie.model.config import DEFAULT, sizes
 from eyrie.model.legality import PARAMETERS, RULES
 
-_FIELDS = {"shape": "pass_i.array.shape", "loops": "pass_i.array.loops", "middle": "pass_i.array.depthwise",
-           "drain": "pass_i.drain", "ppu": "pass_i.post.finish", "first": "pass_i.post.first",
-           "result": "pass_i.post.result", "ifmap": "pass_i"}
+_FIELDS = {
+    "shape": "pass_i.array.shape",
+    "loops": "pass_i.array.loops",
+    "middle": "pass_i.array.depthwise",
+    "drain": "pass_i.drain",
+    "ppu": "pass_i.post.finish",
+    "first": "pass_i.post.first",
+    "result": "pass_i.post.result",
+    "ifmap": "pass_i",
+}
 _ENUMS = {"ArrayMode": "Array", "DrainMode": "Drain", "PoolMode": "Pool", "Operation": "Operation", "Destination": "To"}
 _COMPARES = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.RShift: ">>"}
@@ -56,8 +63,10 @@ def parameter_list(names: Iterable[str]) -> str:
     """Machine parameters as a module declares them, given the names of their fields in MachineConfig."""
     *others, last = names
     commas = dict.fromkeys(others, ",") | {last: ""}
-    return "".join(f"  parameter int unsigned {name.upper()} = {getattr(DEFAULT, name)}{comma}"
-                   f"  // {sizes()[name].meaning}\n" for name, comma in commas.items())
+    return "".join(
+        f"  parameter int unsigned {name.upper()} = {getattr(DEFAULT, name)}{comma}  // {sizes()[name].meaning}\n"
+        for name, comma in commas.items()
+    )
 
 
 def truth(node: ast.expr) -> str:
@@ -109,5 +118,6 @@ def rules_text() -> str:
     parameters = parameter_list(name.lower() for name in PARAMETERS)
     rules = "".join(
         f"  // {rule.message}\n{_lines(n, truth(ast.parse(rule.holds, mode='eval').body))}"
-        for n, rule in enumerate(RULES))
+        for n, rule in enumerate(RULES)
+    )
     return _HEAD % (parameters, len(RULES) - 1) + rules + _TAIL

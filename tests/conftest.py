@@ -24,8 +24,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_report_header(config: pytest.Config) -> list[str]:
     lines = [f"seed: {run_seed()} (from the sources; another: make test SEED=n)"]
     if config.args_source == pytest.Config.ArgsSource.TESTPATHS:
-        lines.append(f"all tests take about {MINUTES} minutes on two cores, and {FIRST_MINUTES} where the simulation "
-                     "models have to be built")
+        lines.append(
+            f"all tests take about {MINUTES} minutes on two cores, and {FIRST_MINUTES} where the simulation "
+            "models have to be built"
+        )
     return lines
 
 

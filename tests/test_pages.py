@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from eyrie.command_line import COMMANDS, add_options, overview
 from eyrie.compiler.command_line import Parser
 from eyrie.runtime.folders import ROOT
-from eyrie.command_line import COMMANDS, add_options, overview
 
-PAGES = [path for path in sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/*.md")))]
+PAGES = sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("data/**/*.md")))
 BLOCK = re.compile(r"^```sh( long)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 SOURCES = ("*.py", "*.sv", "*.svh", "*.cpp", "*.c", "*.h", "*.sh", "*.vlt")
@@ -73,8 +73,16 @@ def targets() -> set[str]:
     return shown - {"extra-%"} | extras
 
 
-@pytest.mark.parametrize("words", [["make", "nosuch"], ["make", "extra-nosuch"], ["make", "demo", "NOSUCH=1"],
-                                   [EYRIE, "compile", "m", "--nosuch"], ["python", "x.py"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["make", "nosuch"],
+        ["make", "extra-nosuch"],
+        ["make", "demo", "NOSUCH=1"],
+        [EYRIE, "compile", "m", "--nosuch"],
+        ["python", "x.py"],
+    ],
+)
 def test_commands_that_do_not_exist_are_found(words: list[str]) -> None:
     with pytest.raises((AssertionError, SystemExit)):
         check_command(words)
@@ -105,8 +113,12 @@ def test_every_page_is_in_the_contents() -> None:
 
 
 def test_every_source_names_its_licence() -> None:
-    listed = [path for folder in ("rtl", "tb", "model", "compiler", "runtime", "scripts") for kind in SOURCES
-              for path in (ROOT / folder).rglob(kind)]
+    listed = [
+        path
+        for folder in ("rtl", "tb", "model", "compiler", "runtime", "scripts")
+        for kind in SOURCES
+        for path in (ROOT / folder).rglob(kind)
+    ]
     assert len(listed) > 200
     for path in listed:
         head = path.read_text().splitlines()[:2]

@@ -49,8 +49,11 @@ def test_missing_testcase_fails(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("failure", "reason"),
-    [("<failure/>", "the test failed"), ('<failure message=""/>', "the test failed"),
-     ('<error message="one&#10;two"/>', "one")],
+    [
+        ("<failure/>", "the test failed"),
+        ('<failure message=""/>', "the test failed"),
+        ('<error message="one&#10;two"/>', "one"),
+    ],
 )
 def test_reason_is_one_line_whatever_the_message(failure, reason, tmp_path) -> None:
     (tmp_path / "log.txt").write_text("")

@@ -35,8 +35,14 @@ class Watched(Machine):
     there: DRAM that has values before the program; tensors: DRAM that may be stored to
     """
 
-    def __init__(self, dram: np.ndarray, config: MachineConfig, watched: set[int], there: Iterable[Range],
-                 tensors: Iterable[Range]) -> None:
+    def __init__(
+        self,
+        dram: np.ndarray,
+        config: MachineConfig,
+        watched: set[int],
+        there: Iterable[Range],
+        tensors: Iterable[Range],
+    ) -> None:
         super().__init__(dram, config)
         self._watched, self._streams = watched, StreamWords(config)
         self._inside = np.zeros(config.glb_words + 1, bool)
@@ -58,8 +64,9 @@ class Watched(Machine):
         inside = slice(glb, glb + words)
         first = self.missing(dram, dram + words * GLB_WORD_BYTES)
         if command in self._watched and load and first is not None:
-            raise Refused(command, f"loads DRAM 0x{first:08x}, where nothing is: load what a line declares, or has "
-                                   "stored before")
+            raise Refused(
+                command, f"loads DRAM 0x{first:08x}, where nothing is: load what a line declares, or has stored before"
+            )
         if command in self._watched and not load:
             self._need(command, np.arange(glb, glb + words), "stores")
             if not self._tensors[outside].all():
@@ -73,16 +80,21 @@ class Watched(Machine):
     def _need(self, command: int, words: np.ndarray, does: str) -> None:
         missing = words[~self._inside[words]]
         if missing.size:
-            raise Refused(command, f"{does} GLB word {missing[0]}, which nothing has written: load it, or have a pass "
-                                   "write it before")
+            raise Refused(
+                command,
+                f"{does} GLB word {missing[0]}, which nothing has written: load it, or have a pass write it before",
+            )
 
     def _execute(self, descriptor: Descriptor) -> Generator[None, None, None]:
         yield from super()._execute(descriptor)
         watched = self._pass_command in self._watched
         for stream in Stream if watched else ():
             if stream != Stream.OFMAP and descriptor.uses(stream):
-                self._need(self._pass_command, self._streams.words(descriptor, stream),
-                           f"its {stream.name.lower()} stream reads")
+                self._need(
+                    self._pass_command,
+                    self._streams.words(descriptor, stream),
+                    f"its {stream.name.lower()} stream reads",
+                )
         if descriptor.uses(Stream.OFMAP):
             self._inside[self._streams.words(descriptor, Stream.OFMAP)] = watched
 
@@ -109,5 +121,8 @@ def check_streams(commands: list[Command], watched: set[int]) -> None:
                 except ValueError as error:
                     raise Refused(number, f"its {stream.name.lower()} stream: {error}") from None
                 if length > MOST_POSITIONS:
-                    raise Refused(number, f"its {stream.name.lower()} stream has {length} positions, {MOST_POSITIONS} "
-                                          "are checked: make several passes of it")
+                    raise Refused(
+                        number,
+                        f"its {stream.name.lower()} stream has {length} positions, {MOST_POSITIONS} "
+                        "are checked: make several passes of it",
+                    )

@@ -31,8 +31,16 @@ def command_text(command: Command) -> str:
     if isinstance(command, Transfer):
         short = {name: getattr(command, PLACES.get(name, name)) for name in TRANSFER}
         block = [f"{name}={value}" for name, value in vars(command.block).items()] if command.block else []
-        return " ".join(["load" if command.load else "store", f"dram=0x{short.pop('dram'):08x}",
-                         f"glb={short.pop('glb')}", f"words={short.pop('words')}", *_fields(short), *block])
+        return " ".join(
+            [
+                "load" if command.load else "store",
+                f"dram=0x{short.pop('dram'):08x}",
+                f"glb={short.pop('glb')}",
+                f"words={short.pop('words')}",
+                *_fields(short),
+                *block,
+            ]
+        )
     return "end"
 
 
@@ -99,8 +107,11 @@ class Parser:
         statement.expect((), (*TRANSFER, *BLOCK), ("dram", "glb", "words", *(BLOCK if block else ())))
         values = {PLACES.get(name, name): self._number(statement, name) for name in TRANSFER}
         values["chunk"] = bool(values["chunk"])
-        return Transfer(TRANSFERS[keyword], **values,
-                        block=Block(*(self._number(statement, name) for name in BLOCK)) if block else None)
+        return Transfer(
+            TRANSFERS[keyword],
+            **values,
+            block=Block(*(self._number(statement, name) for name in BLOCK)) if block else None,
+        )
 
     def _number(self, statement: Statement, name: str) -> int:
         """Of a field, 0 where it is not given."""
@@ -124,5 +135,3 @@ def from_text(text: str) -> list[Command]:
     for statement in statements(text):
         parser.take(statement)
     return parser.commands
-
-

@@ -51,8 +51,10 @@ class Linker:
         tensors lie otherwise than for a block before."""
         self._blocks += 1
         names = {map_: name for name, map_ in ends.items()}
-        shared = {end.address: self._place(names.get(end.map.name, end.map.name), end.map, place)
-                  for end in (*schedule.inputs, *schedule.outputs)}
+        shared = {
+            end.address: self._place(names.get(end.map.name, end.map.name), end.map, place)
+            for end in (*schedule.inputs, *schedule.outputs)
+        }
         for name, map_ in ends.items():
             self.maps.setdefault(name, self.maps[names[map_]])
         moved = {}  # areas of the block, by their addresses there
@@ -84,9 +86,17 @@ class Linker:
         before, self._by_hand = self._passes, True
         self._take(zip(parser.commands, parser.places))
         if self._passes > before:
-            self.steps.append({"name": f"line{block.lines[0].place[0]}", "way": BY_HAND,
-                               "passes": list(range(before, self._passes)), "macs": 0, "weight_bytes": 0, "channels": 0,
-                               "made": [0, 0, 0]})
+            self.steps.append(
+                {
+                    "name": f"line{block.lines[0].place[0]}",
+                    "way": BY_HAND,
+                    "passes": list(range(before, self._passes)),
+                    "macs": 0,
+                    "weight_bytes": 0,
+                    "channels": 0,
+                    "made": [0, 0, 0],
+                }
+            )
 
     def _take(self, commands: Iterator[tuple[Command, tuple[int, int] | None]]) -> None:
         """The commands of a block, whose tokens count from here."""
@@ -103,8 +113,9 @@ class Linker:
             else:
                 last = command.index + len(command.words)
                 if last > enc.CONFIG_WORDS:
-                    raise AssemblyError(place, f"word{last - 1} lies beyond the descriptor: it has words 0 to "
-                                               f"{enc.CONFIG_WORDS - 1}")
+                    raise AssemblyError(
+                        place, f"word{last - 1} lies beyond the descriptor: it has words 0 to {enc.CONFIG_WORDS - 1}"
+                    )
                 self._shadow[command.index : last] = command.words
             if place:
                 self.places[len(self.commands)] = place
@@ -143,8 +154,11 @@ class Linker:
         if found is None:
             found = self.maps[name] = Place(map_, self.dram.area(f"tensor.{name}", map_.layout.words))
         elif found.layout != map_.layout:
-            raise AssemblyError(where, f"tensor {name} lies in DRAM otherwise for these lines than for those before: "
-                                       "leave out the barrier, so that they are planned together")
+            raise AssemblyError(
+                where,
+                f"tensor {name} lies in DRAM otherwise for these lines than for those before: "
+                "leave out the barrier, so that they are planned together",
+            )
         return found.address
 
     def _symbols(self, block: Commands) -> dict[str, int]:
@@ -166,8 +180,11 @@ class Linker:
         line.expect(("BUFFER", "WHAT") if loads else ("TENSOR", "BUFFER"), waits if loads else waits[:1])
         buffer, what = line.unnamed if loads else line.unnamed[::-1]
         if buffer.text not in self.source.buffers:
-            raise buffer.error(unknown("buffer", buffer.text, self.source.buffers) if self.source.buffers else
-                               f"no buffer is named {buffer.text!r}: declare it with buffer before")
+            raise buffer.error(
+                unknown("buffer", buffer.text, self.source.buffers)
+                if self.source.buffers
+                else f"no buffer is named {buffer.text!r}: declare it with buffer before"
+            )
         there = (*self.source.data, *self.source.known.tensors) if loads else (*self.source.known.tensors,)
         if what.text not in there:
             raise what.error(unknown("tensor" if not loads else "tensor or data", what.text, there))
@@ -192,12 +209,27 @@ class Linker:
             if name not in self.maps:
                 raise AssemblyError(place, f"output {name} is not stored: store it, or leave it out")
         last = 2 * self._passes - 1
-        named = [{"name": name, "address": address * GLB_WORD_BYTES, "bytes": words * GLB_WORD_BYTES, "first": 0,
-                  "last": last} for name, (address, words) in self.source.buffers.items()]
+        named = [
+            {
+                "name": name,
+                "address": address * GLB_WORD_BYTES,
+                "bytes": words * GLB_WORD_BYTES,
+                "first": 0,
+                "last": last,
+            }
+            for name, (address, words) in self.source.buffers.items()
+        ]
         inputs = {name: self.maps[name] for name in self.source.inputs if name in self.maps}
         outputs = {name: self.maps[name] for name in self.source.outputs}
-        return image_of([*self.commands, End()], self.dram, self.source.machine, inputs, outputs, self.steps,
-                        [*self.buffers, *named])
+        return image_of(
+            [*self.commands, End()],
+            self.dram,
+            self.source.machine,
+            inputs,
+            outputs,
+            self.steps,
+            [*self.buffers, *named],
+        )
 
     def said(self, number: int) -> str:
         """A command as the source's reader knows it."""

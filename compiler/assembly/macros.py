@@ -33,15 +33,21 @@ class Known:
     def tensor(self, item: Item) -> Quantized:
         """Raises AssemblyError."""
         if item.text not in self.tensors:
-            raise item.error(unknown("tensor", item.text, self.tensors) if self.tensors else
-                             f"no tensor is named {item.text!r}: declare it with input before")
+            raise item.error(
+                unknown("tensor", item.text, self.tensors)
+                if self.tensors
+                else f"no tensor is named {item.text!r}: declare it with input before"
+            )
         return self.tensors[item.text]
 
     def filter(self, item: Item) -> Filter:
         """Raises AssemblyError."""
         if item.text not in self.filters:
-            raise item.error(unknown("filter", item.text, self.filters) if self.filters else
-                             f"no filter is named {item.text!r}: declare it with filter before")
+            raise item.error(
+                unknown("filter", item.text, self.filters)
+                if self.filters
+                else f"no filter is named {item.text!r}: declare it with filter before"
+            )
         return self.filters[item.text]
 
 
@@ -86,8 +92,12 @@ def _weights(statement: Statement, known: Known, axes: int, what: str) -> dict:
     outputs = found.values.shape[-1 if statement.keyword == "depthwise_conv" else 0]
     if found.scales.size not in (1, outputs):
         raise item.error(f"{found.scales.size} scales for {outputs} channels: give one, or one for each")
-    return {"filters": found.values, "scales": found.scales, "bias": bias_of(statement, known.folder, outputs),
-            "activation": _activation(statement)}
+    return {
+        "filters": found.values,
+        "scales": found.scales,
+        "bias": bias_of(statement, known.folder, outputs),
+        "activation": _activation(statement),
+    }
 
 
 def _activation(statement: Statement) -> str:

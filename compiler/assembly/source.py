@@ -42,8 +42,9 @@ class Layers:
     def graph(self, wanted: set[str]) -> Graph:
         """With those tensors as outputs that are wanted."""
         made = [node.outputs[0] for node in self.nodes]
-        return Graph(tuple(self.reads.values()), tuple(self.nodes),
-                     tuple(tensor for tensor in made if tensor.name in wanted))
+        return Graph(
+            tuple(self.reads.values()), tuple(self.nodes), tuple(tensor for tensor in made if tensor.name in wanted)
+        )
 
 
 @dataclass
@@ -185,8 +186,10 @@ class Source:
         last = max((address + size for address, size in self.buffers.values()), default=0)
         address = statement.named["at"].number() if "at" in statement.named else last
         if not 0 <= address < address + words <= self.machine.glb_words:
-            raise statement.error(f"buffer {statement.unnamed[0].text} takes GLB words {address} to {address + words}, "
-                                  f"there are {self.machine.glb_words}: make it smaller, or share words with at=")
+            raise statement.error(
+                f"buffer {statement.unnamed[0].text} takes GLB words {address} to {address + words}, "
+                f"there are {self.machine.glb_words}: make it smaller, or share words with at="
+            )
         self.buffers[self._name(statement)] = address, words
 
     # ---- What blocks need of each other ----
@@ -216,8 +219,9 @@ class Source:
     def _check_with_image(self) -> None:
         surplus = [*self.known.tensors, *self.known.filters, *self.data]
         if surplus:
-            raise AssemblyError(self.places[surplus[0]], f"{surplus[0]} beside an image, which has all there is in "
-                                "DRAM: leave it out")
+            raise AssemblyError(
+                self.places[surplus[0]], f"{surplus[0]} beside an image, which has all there is in DRAM: leave it out"
+            )
 
 
 def read(path: str | Path) -> Source:

@@ -39,14 +39,21 @@ class Slot:
 
     def text(self, value: int) -> str:
         """Name and fields that are not 0; a number where the fields do not say all bits."""
-        parts = [self.word.unpack(value >> ID_BITS * n & (1 << ID_BITS) - 1 if self.count > 1 else value)
-                 for n in range(self.count)]
+        parts = [
+            self.word.unpack(value >> ID_BITS * n & (1 << ID_BITS) - 1 if self.count > 1 else value)
+            for n in range(self.count)
+        ]
         if self._packed(parts) != value:
             return f"{self.name} 0x{value:016x}"
-        fields = ((field.name, [self._said(field.name, part[field.name]) for part in parts])
-                  for field in self.word.fields)
-        return " ".join([self.name, *(f"{name}={','.join(values)}" for name, values in fields
-                                      if set(values) != {self._said(name, 0)})])
+        fields = (
+            (field.name, [self._said(field.name, part[field.name]) for part in parts]) for field in self.word.fields
+        )
+        return " ".join(
+            [
+                self.name,
+                *(f"{name}={','.join(values)}" for name, values in fields if set(values) != {self._said(name, 0)}),
+            ]
+        )
 
     def _said(self, field: str, value: int) -> str:
         kind = MEMBERS.get((self.word.name, field))
@@ -82,17 +89,26 @@ class Slot:
 def slots() -> dict[int, Slot]:
     """The places with a meaning, by index."""
     words = {name: value for name, value in vars(enc).items() if isinstance(value, Word)}
-    found = [Slot(getattr(enc, f"{name}_INDEX"), name.lower(), word)
-             for name, word in words.items() if hasattr(enc, f"{name}_INDEX")]
-    for name, word, first, last in (("row_ids", enc.ROW_ID, enc.ROW_IDS_INDEX, enc.COLUMN_IDS_INDEX),
-                                    ("column_ids", enc.COLUMN_ID, enc.COLUMN_IDS_INDEX, enc.STREAMS_INDEX)):
+    found = [
+        Slot(getattr(enc, f"{name}_INDEX"), name.lower(), word)
+        for name, word in words.items()
+        if hasattr(enc, f"{name}_INDEX")
+    ]
+    for name, word, first, last in (
+        ("row_ids", enc.ROW_ID, enc.ROW_IDS_INDEX, enc.COLUMN_IDS_INDEX),
+        ("column_ids", enc.COLUMN_ID, enc.COLUMN_IDS_INDEX, enc.STREAMS_INDEX),
+    ):
         found += [Slot(first + n, f"{name}.{n}", word, enc.IDS_PER_WORD) for n in range(last - first)]
     for stream in Stream:
         base, name = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS, stream.name.lower()
-        found += [Slot(base + getattr(enc, f"{key}_OFFSET"), f"{name}.{key.removeprefix('STREAM_').lower()}", word)
-                  for key, word in words.items() if hasattr(enc, f"{key}_OFFSET")]
-        found += [Slot(base + enc.STREAM_LEVELS_OFFSET + n, f"{name}.level{n}", enc.STREAM_LEVEL)
-                  for n in range(enc.LEVELS)]
+        found += [
+            Slot(base + getattr(enc, f"{key}_OFFSET"), f"{name}.{key.removeprefix('STREAM_').lower()}", word)
+            for key, word in words.items()
+            if hasattr(enc, f"{key}_OFFSET")
+        ]
+        found += [
+            Slot(base + enc.STREAM_LEVELS_OFFSET + n, f"{name}.level{n}", enc.STREAM_LEVEL) for n in range(enc.LEVELS)
+        ]
     return {slot.index: slot for slot in found}
 
 
@@ -130,5 +146,3 @@ def _whole_word(item: Item) -> int:
     if not 0 <= value < 1 << WORD_BITS:
         raise item.error(f"{item.text}: a word has {WORD_BITS} bits")
     return value
-
-

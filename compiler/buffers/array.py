@@ -12,14 +12,33 @@ WORD_VALUES = 8  # int8 that the PPU takes in a cycle
 def array_tree(machine: MachineConfig) -> BufferTree:
     """The GLB, and behind it the PEs' buffers, those of all PEs taken together."""
     pes = machine.rows * machine.cols * PE_WORD_BYTES
-    glb = Memory(name="glb", bytes=machine.glb_bytes, width=GLB_WORD_BYTES * machine.bus_words, latency=DRAM_LATENCY,
-                 alignment=GLB_WORD_BYTES,
-                 holds=(Role.INPUT, Role.OTHER, Role.FILTERS, Role.TABLE, Role.OUTPUT))
-    inner = [("ifmap", machine.ifmap_words, Role.INPUT, 2), ("filters", machine.filter_words, Role.FILTERS,
-             machine.filter_lanes), ("psums", 2 * machine.psum_words, Role.SUMS, 1)]
-    buffers = (Memory(name=name, bytes=pes * words, source=glb.name, width=GLB_WORD_BYTES * lanes,
-                      alignment=PE_WORD_BYTES, holds=(role,)) for name, words, role, lanes in inner)
-    units = (Unit(works=(Work.CONVOLUTION,), columns=machine.cols, filters=machine.rows, channels=machine.multipliers),
-             Unit(works=(Work.DEPTHWISE,), columns=machine.cols, filters=machine.rows),
-             Unit(works=(Work.POOL, Work.ELEMENTWISE), filters=WORD_VALUES))
+    glb = Memory(
+        name="glb",
+        bytes=machine.glb_bytes,
+        width=GLB_WORD_BYTES * machine.bus_words,
+        latency=DRAM_LATENCY,
+        alignment=GLB_WORD_BYTES,
+        holds=(Role.INPUT, Role.OTHER, Role.FILTERS, Role.TABLE, Role.OUTPUT),
+    )
+    inner = [
+        ("ifmap", machine.ifmap_words, Role.INPUT, 2),
+        ("filters", machine.filter_words, Role.FILTERS, machine.filter_lanes),
+        ("psums", 2 * machine.psum_words, Role.SUMS, 1),
+    ]
+    buffers = (
+        Memory(
+            name=name,
+            bytes=pes * words,
+            source=glb.name,
+            width=GLB_WORD_BYTES * lanes,
+            alignment=PE_WORD_BYTES,
+            holds=(role,),
+        )
+        for name, words, role, lanes in inner
+    )
+    units = (
+        Unit(works=(Work.CONVOLUTION,), columns=machine.cols, filters=machine.rows, channels=machine.multipliers),
+        Unit(works=(Work.DEPTHWISE,), columns=machine.cols, filters=machine.rows),
+        Unit(works=(Work.POOL, Work.ELEMENTWISE), filters=WORD_VALUES),
+    )
     return BufferTree(name="array", memories=(glb, *buffers), units=units)

@@ -80,11 +80,16 @@ class _Execution:
             raise self._wrong(f"buffer {memory.name} does not hold {place.role.value}")
         if size > place.bytes or place.address < 0 or place.address + place.bytes > memory.bytes:
             what = f"{size} bytes of {place.role.value} in a place of {place.bytes} bytes"
-            raise self._wrong(f"{what} at {place.address} leave buffer {memory.name} of {memory.bytes}"
-                              if size <= place.bytes else f"{what} of buffer {memory.name}")
+            raise self._wrong(
+                f"{what} at {place.address} leave buffer {memory.name} of {memory.bytes}"
+                if size <= place.bytes
+                else f"{what} of buffer {memory.name}"
+            )
         if place.address % memory.alignment:
-            raise self._wrong(f"{place.role.value} at {place.address} of buffer {memory.name}, of which addresses are "
-                              f"multiples of {memory.alignment}")
+            raise self._wrong(
+                f"{place.role.value} at {place.address} of buffer {memory.name}, of which addresses are "
+                f"multiples of {memory.alignment}"
+            )
         self._allocations[place] = _Allocation(self._count, region)
         self._count += 1
 
@@ -114,10 +119,14 @@ class _Execution:
         nest, tile = self._nest, compute.tile
         for role, place in compute.places.items():
             if place.role is not role or place.memory != _innermost(self._tree, role):
-                raise self._wrong(f"a unit takes {role.value} of buffer {_innermost(self._tree, role)}, not of "
-                                  f"{place.memory}")
-        taken = {role: self._read(place, nest.region(role, tile))[0] for role, place in compute.places.items()
-                 if role not in (Role.SUMS, Role.OUTPUT)}
+                raise self._wrong(
+                    f"a unit takes {role.value} of buffer {_innermost(self._tree, role)}, not of {place.memory}"
+                )
+        taken = {
+            role: self._read(place, nest.region(role, tile))[0]
+            for role, place in compute.places.items()
+            if role not in (Role.SUMS, Role.OUTPUT)
+        }
         if Role.SUMS in nest.operands:
             taken[Role.SUMS] = self._summed(compute, nest.sums(tile, taken))
         if tile[CHANNELS][1] == nest.sizes[CHANNELS]:
@@ -140,32 +149,38 @@ class _Execution:
 
     def _check_neighbours(self, place: Place, around: Place | None) -> None:
         memory = self._buffers[place.memory].memory
-        if memory.source != (around.memory if around else DRAM) or around and around.role is not place.role:
-            raise self._wrong(f"{place.role.value} of buffer {place.memory} goes no other way than through "
-                              f"{memory.source or 'DRAM'}")
+        if memory.source != (around.memory if around else DRAM) or (around and around.role is not place.role):
+            raise self._wrong(
+                f"{place.role.value} of buffer {place.memory} goes no other way than through {memory.source or 'DRAM'}"
+            )
 
     def _view(self, place: Place, region: Region) -> _View:
         """Of a region that is in a place."""
         allocation, operand = self._allocations.get(place), self._nest.operands[place.role]
-        if allocation is None or any(first < low or last > high for (first, last), (low, high)
-                                     in zip(region, allocation.region)):
-            raise self._wrong(f"{place.role.value} {_text(region)} is not in buffer {place.memory}, which has "
-                              f"{_text(allocation.region) if allocation else 'none'}")
+        if allocation is None or any(
+            first < low or last > high for (first, last), (low, high) in zip(region, allocation.region)
+        ):
+            raise self._wrong(
+                f"{place.role.value} {_text(region)} is not in buffer {place.memory}, which has "
+                f"{_text(allocation.region) if allocation else 'none'}"
+            )
         shape = tuple(last - first for first, last in allocation.region)
         buffer, size = self._buffers[place.memory], prod(shape) * operand.dtype.itemsize
         here = slice(place.address, place.address + size)
-        inside = _slices(tuple((first - low, last - low)
-                               for (first, last), (low, _) in zip(region, allocation.region)))
-        noted = [each[here].reshape(*shape, operand.dtype.itemsize)[inside]
-                 for each in (buffer.owners, buffer.channels)]
+        inside = _slices(tuple((first - low, last - low) for (first, last), (low, _) in zip(region, allocation.region)))
+        noted = [
+            each[here].reshape(*shape, operand.dtype.itemsize)[inside] for each in (buffer.owners, buffer.channels)
+        ]
         return _View(buffer.data[here].view(operand.dtype).reshape(shape)[inside], *noted, allocation.number)
 
     def _read(self, place: Place, region: Region) -> tuple[np.ndarray, np.ndarray]:
         """Values, and what is noted of their channels."""
         view = self._view(place, region)
         if not (view.owners == view.number).all():
-            raise self._wrong(f"{place.role.value} {_text(region)} is read in buffer {place.memory} before all of it "
-                              "is there, or when something else has taken its bytes")
+            raise self._wrong(
+                f"{place.role.value} {_text(region)} is read in buffer {place.memory} before all of it "
+                "is there, or when something else has taken its bytes"
+            )
         return view.values.copy(), view.channels.copy()
 
     def _write(self, place: Place, region: Region, values: np.ndarray, channels: np.ndarray | int) -> None:

@@ -111,7 +111,8 @@ class _Weighted(Nest):
             Role.INPUT: Operand(source, INT8, (ROWS, COLUMNS, CHANNELS if mixed else FILTERS)),
             Role.FILTERS: Operand(filters.shape, filters.dtype, (FILTERS, CHANNELS) if mixed else (FILTERS,)),
             Role.TABLE: Operand((sizes[FILTERS], ENTRIES), INT32, (FILTERS,)),
-            Role.SUMS: Operand(sizes[:CHANNELS], INT32, (ROWS, COLUMNS, FILTERS))}
+            Role.SUMS: Operand(sizes[:CHANNELS], INT32, (ROWS, COLUMNS, FILTERS)),
+        }
 
     def region(self, role: Role, tile: Tile) -> Region:
         if role is Role.TABLE:
@@ -125,8 +126,9 @@ class _Weighted(Nest):
     def arrays(self, values: Mapping[str, np.ndarray]) -> dict[Role, np.ndarray]:
         axis = 0 if self.work is Work.CONVOLUTION else -1
         bias = fold_zero_point(self.node.operator.bias, self._filters, self._zero_point, axis)
-        columns = np.broadcast_arrays(accumulate(np.zeros_like(bias), bias), self._parameters.multiplier,
-                                      self._parameters.shift)
+        columns = np.broadcast_arrays(
+            accumulate(np.zeros_like(bias), bias), self._parameters.multiplier, self._parameters.shift
+        )
         return super().arrays(values) | {Role.FILTERS: self._filters, Role.TABLE: np.stack(columns, -1).astype(INT32)}
 
     def sums(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
@@ -140,8 +142,9 @@ class _Weighted(Nest):
 
     def result(self, tile: Tile, values: Mapping[Role, np.ndarray]) -> np.ndarray:
         bias, multiplier, shift = values[Role.TABLE].T
-        return requantize(accumulate(values[Role.SUMS], bias),
-                          replace(self._parameters, multiplier=multiplier, shift=shift))
+        return requantize(
+            accumulate(values[Role.SUMS], bias), replace(self._parameters, multiplier=multiplier, shift=shift)
+        )
 
     def _channels(self, tile: Tile) -> Range:
         return tile[CHANNELS] if self.work is Work.CONVOLUTION else super()._channels(tile)

@@ -55,8 +55,12 @@ class Compiled:
             if step.program:
                 made = (execute(step.program, values),)
             else:
-                made = step.node.run(tuple(tensor.data if isinstance(tensor, Constant) else values[tensor.name]
-                                           for tensor in step.node.inputs))
+                made = step.node.run(
+                    tuple(
+                        tensor.data if isinstance(tensor, Constant) else values[tensor.name]
+                        for tensor in step.node.inputs
+                    )
+                )
             values.update(zip((tensor.name for tensor in step.node.outputs), made, strict=True))
         return [values[tensor.name] for tensor in self.graph.outputs]
 
@@ -82,8 +86,9 @@ class Compiled:
 
 def _aligned(line: list[str], widths: list[int]) -> str:
     """Numbers to the right."""
-    return "  ".join(text.ljust(width) if column < 3 else text.rjust(width)
-                     for column, (text, width) in enumerate(zip(line, widths))).rstrip()
+    return "  ".join(
+        text.ljust(width) if column < 3 else text.rjust(width) for column, (text, width) in enumerate(zip(line, widths))
+    ).rstrip()
 
 
 def compiled(graph: Graph, tree: BufferTree, doubled: bool = False) -> Compiled:

@@ -66,30 +66,35 @@ class Partitioner:
     def needed(self, memory: Memory, tiles: tuple[Sizes, ...]) -> int:
         """Bytes that tiles need of a buffer."""
         depth = self.tree.depth(memory)
-        return sum(self.places(role, depth, tiles) * aligned(self.nest.largest(role, tiles[depth - 1]), memory)
-                   for role in memory.holds if role in self.nest.operands)
+        return sum(
+            self.places(role, depth, tiles) * aligned(self.nest.largest(role, tiles[depth - 1]), memory)
+            for role in memory.holds
+            if role in self.nest.operands
+        )
 
     def _grown(self, depth: int, outer: tuple[Sizes, ...]) -> Sizes:
         """From what a unit takes at once, or the least, loop by loop."""
         around = (self.nest.sizes, *outer)[-1]
         whole = (CHANNELS,) if depth < self._sums_from else ()
         for grain in (self._grain, (1, 1, 1, 1)):
-            tile = tuple(size if loop in whole else min(size, step)
-                         for loop, (size, step) in enumerate(zip(around, grain)))
+            tile = tuple(
+                size if loop in whole else min(size, step) for loop, (size, step) in enumerate(zip(around, grain))
+            )
             if not self._too_small(depth, (*outer, tile)):
                 break
         else:
             raise self._failure(depth, (*outer, tile))
-        while larger := [each for each in _larger(tile, around, grain)
-                         if not self._too_small(depth, (*outer, each))]:
+        while larger := [each for each in _larger(tile, around, grain) if not self._too_small(depth, (*outer, each))]:
             tile = min(larger, key=lambda each: self._least_cycles(depth, (*outer, each)))
         return tile
 
     def _best(self, depth: int, outer: tuple[Sizes, ...]) -> Sizes:
         around = (self.nest.sizes, *outer)[-1]
         whole = (CHANNELS,) if depth < self._sums_from else ()
-        sizes = [[size] if loop in whole else sorted({-(-size // count) for count in range(1, size + 1)})
-                 for loop, size in enumerate(around)]
+        sizes = [
+            [size] if loop in whole else sorted({-(-size // count) for count in range(1, size + 1)})
+            for loop, size in enumerate(around)
+        ]
         fitting = [tile for tile in product(*sizes) if not self._too_small(depth, (*outer, tile))]
         if not fitting:
             raise self._failure(depth, (*outer, tuple(each[0] for each in sizes)))
@@ -97,15 +102,25 @@ class Partitioner:
 
     def _too_small(self, depth: int, tiles: tuple[Sizes, ...]) -> Memory | None:
         """A buffer of a level that has no room."""
-        return next((memory for memory in self.tree.memories
-                     if self.tree.depth(memory) == depth and self.needed(memory, tiles) > memory.bytes), None)
+        return next(
+            (
+                memory
+                for memory in self.tree.memories
+                if self.tree.depth(memory) == depth and self.needed(memory, tiles) > memory.bytes
+            ),
+            None,
+        )
 
     def _failure(self, depth: int, tiles: tuple[Sizes, ...]) -> DoesNotFit:
         memory = self._too_small(depth, tiles)
         needed = self.needed(memory, tiles)
-        return DoesNotFit(f"{self.nest.node.place}: needs at least {needed} bytes of buffer {memory.name}, there are "
-                          f"{memory.bytes}", layer=self.nest.node.where, demand=needed, bound=memory.bytes,
-                          remedy="use a larger buffer or a smaller layer")
+        return DoesNotFit(
+            f"{self.nest.node.place}: needs at least {needed} bytes of buffer {memory.name}, there are {memory.bytes}",
+            layer=self.nest.node.where,
+            demand=needed,
+            bound=memory.bytes,
+            remedy="use a larger buffer or a smaller layer",
+        )
 
     def _least_cycles(self, depth: int, tiles: tuple[Sizes, ...]) -> float:
         self.tried += 1

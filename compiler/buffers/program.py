@@ -139,8 +139,10 @@ class _Writer:
 
     def _parts(self, depth: int, tile: Tile) -> Iterator[Tile]:
         sizes, order = self.partition.tiles[depth - 1], self.partition.orders[depth - 1]
-        ranges = [[(first, min(first + size, last)) for first in range(start, last, size)]
-                  for (start, last), size in zip(tile, sizes)]
+        ranges = [
+            [(first, min(first + size, last)) for first in range(start, last, size)]
+            for (start, last), size in zip(tile, sizes)
+        ]
         for found in product(*(ranges[loop] for loop in order)):
             yield tuple(found[order.index(loop)] for loop in range(len(order)))
 
@@ -152,7 +154,7 @@ class _Writer:
         if role is Role.SUMS:
             self._spill(depth)
         place = resident.next(region)
-        if role is Role.OUTPUT or role is Role.SUMS and tile[CHANNELS][0] == 0:
+        if role is Role.OUTPUT or (role is Role.SUMS and tile[CHANNELS][0] == 0):
             self.found.append(Allocate(place, region))
         else:
             self.found.append(Load(place, region, self._around(depth, role)))

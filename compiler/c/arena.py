@@ -27,8 +27,13 @@ def placed(lifetimes: Sequence[Lifetime]) -> tuple[dict[str, int], int, int]:
     One after the other takes the lowest place that is free, the largest first; then others go first, by chance and
     always the same, until no byte is too many or nothing helps.
     """
-    least = max((sum(each.size for each in lifetimes if each.first <= step <= each.last)
-                 for step in {each.first for each in lifetimes}), default=0)
+    least = max(
+        (
+            sum(each.size for each in lifetimes if each.first <= step <= each.last)
+            for step in {each.first for each in lifetimes}
+        ),
+        default=0,
+    )
     order = sorted(lifetimes, key=lambda each: (-each.size, each.first))
     best = _places(order)
     chance = random.Random(1)

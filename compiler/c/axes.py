@@ -27,8 +27,10 @@ class Walk:
             if axes and all(outer == size * inner for outer, inner in zip(axes[-1][1], steps)):
                 size *= axes.pop()[0]
             axes.append((size, steps))
-        return Walk(tuple(size for size, _ in axes), tuple(
-            tuple(steps[array] for _, steps in axes) for array in range(len(self.strides))))
+        return Walk(
+            tuple(size for size, _ in axes),
+            tuple(tuple(steps[array] for _, steps in axes) for array in range(len(self.strides))),
+        )
 
     def without_last(self) -> "Walk":
         return Walk(self.sizes[:-1], tuple(steps[:-1] for steps in self.strides))

@@ -57,10 +57,18 @@ def _operands(node: Node) -> dict[str, dict[str, Setting]]:
     walk = Walk(shape, tuple(broadcast(tensor.shape, shape) for tensor in node.inputs)).merged()
     length, steps = (walk.sizes[-1], [strides[-1] for strides in walk.strides]) if walk.sizes else (1, (0, 0))
     rows = walk.without_last()
-    return {"operands": {
-        "rows": rows.count, "length": length, "axes": len(rows.sizes), "sizes": np.array(rows.sizes, np.int32),
-        "first_strides": np.array(rows.strides[0], np.int32), "second_strides": np.array(rows.strides[1], np.int32),
-        "first_step": steps[0], "second_step": steps[1]}}
+    return {
+        "operands": {
+            "rows": rows.count,
+            "length": length,
+            "axes": len(rows.sizes),
+            "sizes": np.array(rows.sizes, np.int32),
+            "first_strides": np.array(rows.strides[0], np.int32),
+            "second_strides": np.array(rows.strides[1], np.int32),
+            "first_step": steps[0],
+            "second_step": steps[1],
+        }
+    }
 
 
 LOWERINGS = {Add: add, Sub: add, Mul: mul, Prelu: prelu, Maximum: maximum, Minimum: minimum}

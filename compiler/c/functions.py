@@ -53,8 +53,14 @@ def leaky_relu(node: Node, calls: Calls) -> None:
     input_, output = _scales(node, single)
     slope = np.float32(node.operator.alpha)
     slope = slope if single else np.float64(slope)
-    _call(node, calls, "leaky_relu", scaling(input_ / output, "positive_")
-          | scaling(input_ * slope / output, "negative_") | range_of(node.outputs[0]))
+    _call(
+        node,
+        calls,
+        "leaky_relu",
+        scaling(input_ / output, "positive_")
+        | scaling(input_ * slope / output, "negative_")
+        | range_of(node.outputs[0]),
+    )
 
 
 def absolute(node: Node, calls: Calls) -> None:
@@ -86,9 +92,18 @@ def hard_swish(node: Node, calls: Calls) -> None:
     three = type(input_)(3 / 32768)
     multiplier, exponent = multiplier_of_16_bits(input_ / 128 / output)
     gate_multiplier, gate_exponent = multiplier_of_16_bits(input_ / 128 / three)
-    _call(node, calls, "hard_swish", {
-        "multiplier": multiplier, "exponent": exponent, "gate_multiplier": gate_multiplier,
-        "gate_exponent": gate_exponent, "output_zero_point": zero_point_of(node.outputs[0])})
+    _call(
+        node,
+        calls,
+        "hard_swish",
+        {
+            "multiplier": multiplier,
+            "exponent": exponent,
+            "gate_multiplier": gate_multiplier,
+            "gate_exponent": gate_exponent,
+            "output_zero_point": zero_point_of(node.outputs[0]),
+        },
+    )
 
 
 def real(node: Node, calls: Calls) -> None:
@@ -99,5 +114,14 @@ def lookup(node: Node, calls: Calls) -> None:
     _table(node, calls, node.operator.entries)
 
 
-LOWERINGS = {Requantize: quantize, Relu: relu, LeakyRelu: leaky_relu, Absolute: absolute, Logistic: logistic,
-             Tanh: tanh, HardSwish: hard_swish, Real: real, Lookup: lookup}
+LOWERINGS = {
+    Requantize: quantize,
+    Relu: relu,
+    LeakyRelu: leaky_relu,
+    Absolute: absolute,
+    Logistic: logistic,
+    Tanh: tanh,
+    HardSwish: hard_swish,
+    Real: real,
+    Lookup: lookup,
+}

@@ -19,12 +19,22 @@ def softmax(node: Node, calls: Calls) -> None:
     (source,) = node.inputs
     length = source.shape[-1]
     if length > _MOST_ADDED:
-        raise Unsupported(f"{node.place}: is over {length:,} values", layer=node.where, demand=length,
-                          bound=_MOST_ADDED, remedy=f"have at most {_MOST_ADDED:,}")
+        raise Unsupported(
+            f"{node.place}: is over {length:,} values",
+            layer=node.where,
+            demand=length,
+            bound=_MOST_ADDED,
+            remedy=f"have at most {_MOST_ADDED:,}",
+        )
     factor = min(float(np.float32(node.operator.beta)) * scale_of(source) * 2.0**26, _LARGEST_FACTOR)
     multiplier, shift, radius = to_integer_bits(factor / 2.0**26, 5)
-    settings = {"rows": source.size // length, "length": length, "lowest": -radius, "multiplier": multiplier,
-                "shift": shift}
+    settings = {
+        "rows": source.size // length,
+        "length": length,
+        "lowest": -radius,
+        "multiplier": multiplier,
+        "shift": shift,
+    }
     calls.call(node, "softmax", settings, node.inputs, node.outputs[0])
 
 
@@ -45,8 +55,7 @@ def resize_bilinear(node: Node, calls: Calls) -> None:
         size, wanted = size - aligned, wanted - aligned
         settings[name] = np.float32(size) / np.float32(wanted) if unsigned else (1024 * size + wanted // 2) // wanted
     settings["half_pixel_centers"] = int(node.operator.half_pixel_centers)
-    calls.call(node, "resize_bilinear_float" if unsigned else "resize_bilinear", settings, node.inputs,
-               node.outputs[0])
+    calls.call(node, "resize_bilinear_float" if unsigned else "resize_bilinear", settings, node.inputs, node.outputs[0])
 
 
 def quantize(node: Node, calls: Calls) -> None:
@@ -67,5 +76,11 @@ def dequantize(node: Node, calls: Calls) -> None:
     calls.call(node, "dequantize", settings, node.inputs, node.outputs[0])
 
 
-LOWERINGS = {Softmax: softmax, ArgMax: arg_max, ResizeBilinear: resize_bilinear, Quantize: quantize,
-             QuantizeInt32: quantize_int32, Dequantize: dequantize}
+LOWERINGS = {
+    Softmax: softmax,
+    ArgMax: arg_max,
+    ResizeBilinear: resize_bilinear,
+    Quantize: quantize,
+    QuantizeInt32: quantize_int32,
+    Dequantize: dequantize,
+}

@@ -15,7 +15,11 @@ from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 from eyrie.compiler.passes.fold_pads import fold_pads
 
 LOWERINGS: dict[type[Operator], Callable[[Node, Calls], None]] = {
-    **weighted.LOWERINGS, **pooling.LOWERINGS, **elementwise.LOWERINGS, **functions.LOWERINGS, **movement.LOWERINGS,
+    **weighted.LOWERINGS,
+    **pooling.LOWERINGS,
+    **elementwise.LOWERINGS,
+    **functions.LOWERINGS,
+    **movement.LOWERINGS,
     **host.LOWERINGS,
 }
 _MOST_BYTES = 2**31 - 1
@@ -60,19 +64,28 @@ def _lowering(node: Node) -> Callable[[Node, Calls], None]:
     if isinstance(operator, Unknown):
         raise Unsupported(f"{node.place}: {operator.reason}", layer=node.where)
     if isinstance(operator, Custom):
-        raise Unsupported(f"{node.place}: a function in Python is not written as C", layer=node.where,
-                          remedy="end the model before it")
+        raise Unsupported(
+            f"{node.place}: a function in Python is not written as C",
+            layer=node.where,
+            remedy="end the model before it",
+        )
     if type(operator) not in LOWERINGS:
-        raise Unsupported(f"{node.place}: is not written as C", layer=node.where,
-                          remedy="give the model as it was read")
+        raise Unsupported(
+            f"{node.place}: is not written as C", layer=node.where, remedy="give the model as it was read"
+        )
     return LOWERINGS[type(operator)]
 
 
 def _check_sizes(node: Node) -> None:
     for tensor in (*node.inputs, *node.outputs):
         if (size := bytes_of(tensor)) > _MOST_BYTES:
-            raise Unsupported(f"{node.place}: tensor {tensor.name} has {size:,} bytes", layer=node.where, demand=size,
-                              bound=_MOST_BYTES, remedy="have smaller maps or a smaller batch")
+            raise Unsupported(
+                f"{node.place}: tensor {tensor.name} has {size:,} bytes",
+                layer=node.where,
+                demand=size,
+                bound=_MOST_BYTES,
+                remedy="have smaller maps or a smaller batch",
+            )
 
 
 class _Ends:
@@ -114,8 +127,14 @@ class _Ends:
         return given
 
     def _first_reading(self, tensor: Tensor) -> int:
-        return next((at for at, step in enumerate(self._steps)
-                     if any(self._root(operand.tensor) == tensor for operand in step.inputs)), len(self._steps))
+        return next(
+            (
+                at
+                for at, step in enumerate(self._steps)
+                if any(self._root(operand.tensor) == tensor for operand in step.inputs)
+            ),
+            len(self._steps),
+        )
 
     def steps(self, outputs: set[str]) -> tuple[Step, ...]:
         """Those from which an output follows, on tensors with bytes of their own."""

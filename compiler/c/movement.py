@@ -58,8 +58,17 @@ def tile(node: Node, calls: Calls) -> None:
 
 
 def slice_(node: Node, calls: Calls) -> None:
-    _sliced(node, calls, node.outputs[0], [range(first, first + size) for first, size in zip(
-        node.operator.begin, [node.outputs[0].shape[axis] for axis in range(len(node.operator.begin))])])
+    _sliced(
+        node,
+        calls,
+        node.outputs[0],
+        [
+            range(first, first + size)
+            for first, size in zip(
+                node.operator.begin, [node.outputs[0].shape[axis] for axis in range(len(node.operator.begin))]
+            )
+        ],
+    )
 
 
 def strided_slice(node: Node, calls: Calls) -> None:
@@ -107,8 +116,15 @@ def _sliced(node: Node, calls: Calls, output: Tensor, taken: Sequence[range]) ->
     """Of the node's input the places along each axis."""
     steps = dense(node.inputs[0].shape)
     first = sum(places.start * step for places, step in zip(taken, steps))
-    _move(node, calls, node.inputs[0], output, tuple(map(len, taken)),
-          tuple(places.step * step for places, step in zip(taken, steps)), take=first)
+    _move(
+        node,
+        calls,
+        node.inputs[0],
+        output,
+        tuple(map(len, taken)),
+        tuple(places.step * step for places, step in zip(taken, steps)),
+        take=first,
+    )
 
 
 def concatenation(node: Node, calls: Calls) -> None:
@@ -127,12 +143,29 @@ def pack(node: Node, calls: Calls) -> None:
     output = node.outputs[0]
     axis, steps = node.operator.axis % len(output.shape), dense(output.shape)
     for place, part in enumerate(node.inputs):
-        _move(node, calls, part, output, part.shape, dense(part.shape), (*steps[:axis], *steps[axis + 1 :]),
-              put=place * steps[axis])
+        _move(
+            node,
+            calls,
+            part,
+            output,
+            part.shape,
+            dense(part.shape),
+            (*steps[:axis], *steps[axis + 1 :]),
+            put=place * steps[axis],
+        )
 
 
-def _move(node: Node, calls: Calls, source: Tensor, output: Tensor, sizes: Sizes, taken: Sizes,
-          put_: Sizes | None = None, take: int = 0, put: int = 0) -> None:
+def _move(
+    node: Node,
+    calls: Calls,
+    source: Tensor,
+    output: Tensor,
+    sizes: Sizes,
+    taken: Sizes,
+    put_: Sizes | None = None,
+    take: int = 0,
+    put: int = 0,
+) -> None:
     """Values counted through `sizes`; taken, put_: strides in source and output (its own), take, put: the first."""
     element = BYTES[source.dtype]
     steps = dense(sizes) if put_ is None else put_
@@ -144,8 +177,14 @@ def _move(node: Node, calls: Calls, source: Tensor, output: Tensor, sizes: Sizes
     if run == bytes_of(source) == bytes_of(output):
         calls.view(output, source)
         return
-    settings = {"count": walk.count, "run": run, "axes": len(walk.sizes), "sizes": np.array(walk.sizes, np.int32),
-                "from": np.array(walk.strides[0], np.int32), "to": np.array(walk.strides[1], np.int32)}
+    settings = {
+        "count": walk.count,
+        "run": run,
+        "axes": len(walk.sizes),
+        "sizes": np.array(walk.sizes, np.int32),
+        "from": np.array(walk.strides[0], np.int32),
+        "to": np.array(walk.strides[1], np.int32),
+    }
     calls.call(node, "move", settings, (Operand(source, element * take),), Operand(output, element * put))
 
 
@@ -159,10 +198,15 @@ def gather(node: Node, calls: Calls) -> None:
 
 def mirror_pad(node: Node, calls: Calls) -> None:
     edge = node.operator.mode == "REFLECT"
-    _gather(node, calls, {
-        axis: np.array([_mirrored(place, size, edge) for place in range(-before, size + after)])
-        for axis, ((before, after), size) in enumerate(zip(node.operator.margins, node.inputs[0].shape))
-        if before or after})
+    _gather(
+        node,
+        calls,
+        {
+            axis: np.array([_mirrored(place, size, edge) for place in range(-before, size + after)])
+            for axis, ((before, after), size) in enumerate(zip(node.operator.margins, node.inputs[0].shape))
+            if before or after
+        },
+    )
 
 
 def _mirrored(place: int, size: int, edge: bool) -> int:
@@ -174,8 +218,9 @@ def _mirrored(place: int, size: int, edge: bool) -> int:
 
 def resize_nearest_neighbor(node: Node, calls: Calls) -> None:
     sizes = zip(node.inputs[0].shape[1:3], node.operator.size)
-    _gather(node, calls, {1 + number: _nearest(size, wanted, node.operator)
-                          for number, (size, wanted) in enumerate(sizes)})
+    _gather(
+        node, calls, {1 + number: _nearest(size, wanted, node.operator) for number, (size, wanted) in enumerate(sizes)}
+    )
 
 
 def _nearest(size: int, wanted: int, operator: ResizeNearestNeighbor) -> np.ndarray:
@@ -197,13 +242,29 @@ def _gather(node: Node, calls: Calls, places: dict[int, np.ndarray]) -> None:
         return
     tables = [places.get(axis, np.arange(source.shape[axis])) * steps[axis] for axis in range(last + 1)]
     sizes = [len(table) for table in tables]
-    settings = {"count": prod(sizes), "run": steps[last], "axes": len(sizes), "places": sum(sizes),
-                "sizes": np.array(sizes, np.int32), "offsets": np.concatenate(tables).astype(np.int32)}
+    settings = {
+        "count": prod(sizes),
+        "run": steps[last],
+        "axes": len(sizes),
+        "places": sum(sizes),
+        "sizes": np.array(sizes, np.int32),
+        "offsets": np.concatenate(tables).astype(np.int32),
+    }
     calls.call(node, "gather", settings, (source,), node.outputs[0])
 
 
 LOWERINGS = {
-    Reshape: reshape, Transpose: transpose, Pad: pad, Tile: tile, Slice: slice_, StridedSlice: strided_slice,
-    Split: split, Unpack: unpack, Concatenation: concatenation, Pack: pack, Gather: gather, MirrorPad: mirror_pad,
+    Reshape: reshape,
+    Transpose: transpose,
+    Pad: pad,
+    Tile: tile,
+    Slice: slice_,
+    StridedSlice: strided_slice,
+    Split: split,
+    Unpack: unpack,
+    Concatenation: concatenation,
+    Pack: pack,
+    Gather: gather,
+    MirrorPad: mirror_pad,
     ResizeNearestNeighbor: resize_nearest_neighbor,
 }

@@ -11,12 +11,12 @@ KEYWORDS = frozenset(  # of C and, for the header, of C++
     "mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register "
     "reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch "
     "template this thread_local throw true try typedef typeid typename typeof union unsigned using virtual void "
-    "volatile wchar_t while xor xor_eq main errno linux unix".split())  # the last two are macros
+    "volatile wchar_t while xor xor_eq main errno linux unix".split()
+)  # the last two are macros
 
 
 def identifier(text: str, otherwise: str) -> str:
-    """Of any text, and none that looks like a macro's; otherwise: what it is called if nothing of it can be in a name.
-    """
+    """Return a C identifier for a text, unlike a macro's name; otherwise: the name if no letter is legal."""
     word = re.sub(r"_+", "_", re.sub(r"\W", "_", text, flags=re.ASCII)).strip("_")
     word = word or otherwise
     word = f"{otherwise}_{word}" if word[0].isdigit() else word

@@ -16,19 +16,22 @@ _MOST_AVERAGED = 2**23  # values of int8, less a zero point or more an offset, w
 def average_pool_2d(node: Node, calls: Calls) -> None:
     offset = 128 if node.operator.unsigned else 0
     _check_windows(node)
-    calls.call(node, "average_pool_2d", _window(node) | {"offset": offset} | _limits(node), node.inputs,
-               node.outputs[0])
+    calls.call(
+        node, "average_pool_2d", _window(node) | {"offset": offset} | _limits(node), node.inputs, node.outputs[0]
+    )
 
 
 def _check_windows(node: Node) -> None:
     """Raises Unsupported where one has nothing to average, or too much."""
     (_, height, width, _), (_, rows, columns, _) = node.inputs[0].shape, node.outputs[0].shape
     operator: Pool = node.operator
-    for size, count, kernel, stride, pad in zip((height, width), (rows, columns), operator.kernel, operator.stride,
-                                                operator.pads[::2]):
+    for size, count, kernel, stride, pad in zip(
+        (height, width), (rows, columns), operator.kernel, operator.stride, operator.pads[::2]
+    ):
         if pad >= kernel or (count - 1) * stride - pad >= size:
-            raise Unsupported(f"{node.place}: pads leave a window without a pixel", layer=node.where,
-                              remedy="convert the model again")
+            raise Unsupported(
+                f"{node.place}: pads leave a window without a pixel", layer=node.where, remedy="convert the model again"
+            )
     _check_count(node, min(height, operator.kernel[0]) * min(width, operator.kernel[1]))
 
 
@@ -39,9 +42,19 @@ def max_pool_2d(node: Node, calls: Calls) -> None:
 def _window(node: Node) -> dict[str, Setting]:
     operator: Pool = node.operator
     (batch, height, width, channels), (_, rows, columns, _) = node.inputs[0].shape, node.outputs[0].shape
-    return {"N": batch, "H": height, "W": width, "C": channels, "E": rows, "F": columns, "R": operator.kernel[0],
-            "S": operator.kernel[1], "stride": tuple(operator.stride), "top": operator.pads[0],
-            "left": operator.pads[2]}
+    return {
+        "N": batch,
+        "H": height,
+        "W": width,
+        "C": channels,
+        "E": rows,
+        "F": columns,
+        "R": operator.kernel[0],
+        "S": operator.kernel[1],
+        "stride": tuple(operator.stride),
+        "top": operator.pads[0],
+        "left": operator.pads[2],
+    }
 
 
 def _limits(node: Node) -> dict[str, int]:
@@ -57,8 +70,11 @@ def mean(node: Node, calls: Calls) -> None:
     _check_count(node, gone.count)
     settings: dict[str, Setting] = {"outputs": kept.count, "count": gone.count}
     for name, walk in (("kept", kept), ("averaged", gone)):
-        settings |= {f"{name}_axes": len(walk.sizes), f"{name}_sizes": np.array(walk.sizes, np.int32),
-                     f"{name}_strides": np.array(walk.strides[0], np.int32)}
+        settings |= {
+            f"{name}_axes": len(walk.sizes),
+            f"{name}_sizes": np.array(walk.sizes, np.int32),
+            f"{name}_strides": np.array(walk.strides[0], np.int32),
+        }
     settings["input_zero_point"] = zero_point_of(source)
     settings |= mean_scaling(scale_of(source) / scale_of(output), gone.count) | range_of(output)
     calls.call(node, "mean", settings, node.inputs, output)
@@ -67,8 +83,13 @@ def mean(node: Node, calls: Calls) -> None:
 def _check_count(node: Node, count: int) -> None:
     """Raises Unsupported where a sum of so many values could leave int32."""
     if count > _MOST_AVERAGED:
-        raise Unsupported(f"{node.place}: a mean of {count:,} values", layer=node.where, demand=count,
-                          bound=_MOST_AVERAGED, remedy=f"average at most {_MOST_AVERAGED:,}")
+        raise Unsupported(
+            f"{node.place}: a mean of {count:,} values",
+            layer=node.where,
+            demand=count,
+            bound=_MOST_AVERAGED,
+            remedy=f"average at most {_MOST_AVERAGED:,}",
+        )
 
 
 def _along(shape: tuple[int, ...], axes: list[int]) -> Walk:

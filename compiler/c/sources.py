@@ -21,12 +21,24 @@ from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 
 _WIDTH = 120
 _FEW = 6  # numbers that stand where they are used
-_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "bool": "uint8_t", "int16": "int16_t", "int32": "int32_t",
-          "int64": "int64_t", "float32": "float", "float64": "double"}
+_TYPES = {
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+    "bool": "uint8_t",
+    "int16": "int16_t",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "float32": "float",
+    "float64": "double",
+}
 _OURS = re.compile(r"^(step|constant)\d+(_.*)?$")  # what steps and constants are called
-_TEMPLATES = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-                                trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-                                undefined=jinja2.StrictUndefined)
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    undefined=jinja2.StrictUndefined,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,17 +117,30 @@ def sources_of(graph: Graph, name: str) -> Sources:
         raise Unsupported("the network has no output", remedy="convert the model again")
     lowered = lower(graph)
     ends = (*lowered.inputs, *lowered.outputs)
-    words = unique((_OURS.sub(r"\g<0>_", identifier(tensor.name, "value")) for tensor, _ in ends),
-                   {"arena", *kernels.functions(), *_TYPES.values()})
+    words = unique(
+        (_OURS.sub(r"\g<0>_", identifier(tensor.name, "value")) for tensor, _ in ends),
+        {"arena", *kernels.functions(), *_TYPES.values()},
+    )
     arguments = [Argument(word, tensor, given.dtype) for word, (tensor, given) in zip(words, ends)]
     inputs, outputs = (tuple(part) for part in (arguments[: len(lowered.inputs)], arguments[len(lowered.inputs) :]))
     text = _Text(lowered, {given.name: argument for argument, (_, given) in zip(arguments, ends)})
-    values = {"name": name, "NAME": name.upper(), "inputs": inputs, "outputs": outputs, "arguments": arguments,
-              "lowered": lowered, "text": text, "kernels": kernels.joined(sorted({s.kernel for s in lowered.steps}))}
+    values = {
+        "name": name,
+        "NAME": name.upper(),
+        "inputs": inputs,
+        "outputs": outputs,
+        "arguments": arguments,
+        "lowered": lowered,
+        "text": text,
+        "kernels": kernels.joined(sorted({s.kernel for s in lowered.steps})),
+    }
     source = _TEMPLATES.get_template("network.c.j2").render(values)
     values |= {"constants": text.constants.values()}
-    files = {f"{name}.h": _TEMPLATES.get_template("network.h.j2").render(values), f"{name}.c": source,
-             f"{name}_constants.h": _TEMPLATES.get_template("constants.h.j2").render(values)}
+    files = {
+        f"{name}.h": _TEMPLATES.get_template("network.h.j2").render(values),
+        f"{name}.c": source,
+        f"{name}_constants.h": _TEMPLATES.get_template("constants.h.j2").render(values),
+    }
     return Sources(name, lowered, inputs, outputs, files, text.constant_bytes)
 
 
@@ -148,8 +173,11 @@ class _Text:
     @cached_property
     def settings(self) -> list[str]:
         """The declaration of each step's struct."""
-        return [f"/* {remark(step.place)} */\nstatic const struct {step.kernel} {name} = "
-                f"{self._struct(step.settings, f'{name}_', 1)};" for name, step in self.steps]
+        return [
+            f"/* {remark(step.place)} */\nstatic const struct {step.kernel} {name} = "
+            f"{self._struct(step.settings, f'{name}_', 1)};"
+            for name, step in self.steps
+        ]
 
     def call(self, name: str) -> str:
         step = dict(self.steps)[name]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network as calls of kernels.
 
-    network = step*
-    step    = kernel settings operand* "->" operand
+network = step*
+step    = kernel settings operand* "->" operand
 """
 
 from collections.abc import Iterator, Mapping
@@ -52,8 +52,14 @@ class Calls:
     views: dict[str, Tensor] = field(default_factory=dict)
     _scratch: Iterator[int] = field(default_factory=lambda: iter(range(1 << 30)))
 
-    def call(self, node: Node, kernel: str, settings: Mapping[str, Setting], inputs: tuple[Operand | Tensor, ...],
-             output: Operand | Tensor) -> None:
+    def call(
+        self,
+        node: Node,
+        kernel: str,
+        settings: Mapping[str, Setting],
+        inputs: tuple[Operand | Tensor, ...],
+        output: Operand | Tensor,
+    ) -> None:
         operands = tuple(_operand(tensor) for tensor in inputs)
         self.steps.append(Step(kernel, settings, operands, _operand(output), node.place))
 

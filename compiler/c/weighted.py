@@ -21,8 +21,9 @@ def conv_2d(node: Node, calls: Calls) -> None:
 
 
 def depthwise_conv_2d(node: Node, calls: Calls) -> None:
-    calls.call(node, "depthwise_conv_2d", _window(node) | _weights(node, 2) | _rescaled(node), node.inputs,
-               node.outputs[0])
+    calls.call(
+        node, "depthwise_conv_2d", _window(node) | _weights(node, 2) | _rescaled(node), node.inputs, node.outputs[0]
+    )
 
 
 def fully_connected(node: Node, calls: Calls) -> None:
@@ -30,8 +31,11 @@ def fully_connected(node: Node, calls: Calls) -> None:
     outputs, channels = operator.filters.shape
     settings = {"N": node.inputs[0].size // channels, "C": channels, "M": outputs} | _weights(node, 0)
     if operator.unsigned:
-        settings |= {"factors": _factors(node), "zero_point": zero_point_of(node.outputs[0]),
-                     **limits(node.outputs[0], operator.activation)}
+        settings |= {
+            "factors": _factors(node),
+            "zero_point": zero_point_of(node.outputs[0]),
+            **limits(node.outputs[0], operator.activation),
+        }
         calls.call(node, "fully_connected_once", settings, node.inputs, node.outputs[0])
     else:
         calls.call(node, "fully_connected", settings | _rescaled(node), node.inputs, node.outputs[0])
@@ -40,9 +44,21 @@ def fully_connected(node: Node, calls: Calls) -> None:
 def _window(node: Node) -> dict[str, Setting]:
     operator: Windowed = node.operator
     (batch, height, width, channels), (_, rows, columns, outputs) = node.inputs[0].shape, node.outputs[0].shape
-    return {"N": batch, "H": height, "W": width, "C": channels, "E": rows, "F": columns, "M": outputs,
-            "R": operator.kernel[0], "S": operator.kernel[1], "stride": tuple(operator.stride),
-            "dilation": tuple(operator.dilation), "top": operator.pads[0], "left": operator.pads[2]}
+    return {
+        "N": batch,
+        "H": height,
+        "W": width,
+        "C": channels,
+        "E": rows,
+        "F": columns,
+        "M": outputs,
+        "R": operator.kernel[0],
+        "S": operator.kernel[1],
+        "stride": tuple(operator.stride),
+        "dilation": tuple(operator.dilation),
+        "top": operator.pads[0],
+        "left": operator.pads[2],
+    }
 
 
 def _weights(node: Node, axis: int) -> dict[str, Setting]:
@@ -52,8 +68,12 @@ def _weights(node: Node, axis: int) -> dict[str, Setting]:
     if filters.dtype != np.int8:
         zero_point = INT8[0] - int(filters.min())
         filters = (filters + zero_point).astype(np.int8)
-    return {"input_zero_point": zero_point_of(node.inputs[0]), "filter_zero_point": zero_point, "filters": filters,
-            "bias": node.operator.bias}
+    return {
+        "input_zero_point": zero_point_of(node.inputs[0]),
+        "filter_zero_point": zero_point,
+        "filters": filters,
+        "bias": node.operator.bias,
+    }
 
 
 def _check_sums(node: Node, axis: int) -> None:
@@ -65,8 +85,11 @@ def _check_sums(node: Node, axis: int) -> None:
     bias = node.operator.bias.astype(np.int64)
     outside = np.flatnonzero((bias + least < INT32[0]) | (bias + most > INT32[1]))
     if len(outside):
-        raise Unsupported(f"{node.place}: sums of output {outside[0]} can leave int32", layer=node.where,
-                          remedy="quantise the model again, with a smaller bias")
+        raise Unsupported(
+            f"{node.place}: sums of output {outside[0]} can leave int32",
+            layer=node.where,
+            remedy="quantise the model again, with a smaller bias",
+        )
 
 
 def _rescaled(node: Node) -> dict[str, Setting]:

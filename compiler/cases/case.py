@@ -160,9 +160,21 @@ def set_addition(descriptor: Descriptor, memory: Allocator, ofmap: FeatureMap, a
     def scaling(item: Requantization) -> dict[str, int]:
         return {"multiplier": int(item.multiplier), "right_shift": -int(item.shift), "zero_point": item.zero_point}
 
-    set_operation(descriptor, WordOperation(Operation.ADD, scaling(first), scaling(second), {
-        "multiplier": int(result.multiplier), "shift": int(result.shift), "zero_point": result.zero_point,
-        "act_min": result.minimum, "act_max": result.maximum}))
+    set_operation(
+        descriptor,
+        WordOperation(
+            Operation.ADD,
+            scaling(first),
+            scaling(second),
+            {
+                "multiplier": int(result.multiplier),
+                "shift": int(result.shift),
+                "zero_point": result.zero_point,
+                "act_min": result.minimum,
+                "act_max": result.maximum,
+            },
+        ),
+    )
 
 
 def pack_ipsum(ipsum: np.ndarray, places: np.ndarray, descriptor: Descriptor) -> np.ndarray:
@@ -174,8 +186,7 @@ def pack_ipsum(ipsum: np.ndarray, places: np.ndarray, descriptor: Descriptor) ->
     return np.ascontiguousarray(values).view(np.uint64)
 
 
-def split(build: Callable[[slice, slice], Case], m: slice, rows: slice,
-           steps: tuple[int, int]) -> list[LayerPass]:
+def split(build: Callable[[slice, slice], Case], m: slice, rows: slice, steps: tuple[int, int]) -> list[LayerPass]:
     """build(filters, output rows), in halves until they fit the GLB: rows, then filters.
 
     steps: (filters, rows) that stay together.

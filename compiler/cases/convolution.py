@@ -34,8 +34,15 @@ from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from eyrie.model.operators.quantization import stored_zero_point
 
 
-def convolution_case(ifmap: Ifmap, filters: np.ndarray, window: Window, mapping: dict[str, int],
-                     finish: Finish = SUMS, machine: MachineConfig = DEFAULT, limit: int | None = None) -> Case:
+def convolution_case(
+    ifmap: Ifmap,
+    filters: np.ndarray,
+    window: Window,
+    mapping: dict[str, int],
+    finish: Finish = SUMS,
+    machine: MachineConfig = DEFAULT,
+    limit: int | None = None,
+) -> Case:
     """A convolution in one pass.
 
     filters [M, C, R, S], int8, or int16 if they are of a range of at most 255; mapping: e, p, q, r, t; limit: words of
@@ -54,8 +61,20 @@ def convolution_case(ifmap: Ifmap, filters: np.ndarray, window: Window, mapping:
     memory = Allocator(limit or machine.glb_words)
     placed = place_map(memory, ifmap.values.transpose(1, 2, 0), q, ifmap.packed)
     tiles = -(-m // (p * t))
-    draft = ConvolutionPass(placed, window, blocks, ifmap.zero_point, p, q, r, t, tiles, 0,
-                            one_pixel=finish.one_pixel, filter_zero_point=stored_zero_point(filters))
+    draft = ConvolutionPass(
+        placed,
+        window,
+        blocks,
+        ifmap.zero_point,
+        p,
+        q,
+        r,
+        t,
+        tiles,
+        0,
+        one_pixel=finish.one_pixel,
+        filter_zero_point=stored_zero_point(filters),
+    )
     sets = convolution_sets(machine, draft)
     words = pack_convolution(filters, q, p, sets.across, sets.down, split=sets.split or not sets.by_set)
     if sets.by_set and not sets.split:
@@ -69,16 +88,27 @@ def convolution_case(ifmap: Ifmap, filters: np.ndarray, window: Window, mapping:
     if finish.output is not None:
         groups = tiles * -(-p * sets.down // GLB_WORD_BYTES)
         table_address = memory.place(pack_table(finish.output, groups))
-        final = replace(final, table_address=table_address, ofmap=place_ofmap(memory, height, width, groups),
-                        output=finish.output.output, last_channels=last_channels(m, groups))
+        final = replace(
+            final,
+            table_address=table_address,
+            ofmap=place_ofmap(memory, height, width, groups),
+            output=finish.output.output,
+            last_channels=last_channels(m, groups),
+        )
     descriptor = convolution_descriptor(machine, final)
     if finish.addition is not None:
         set_addition(descriptor, memory, final.ofmap, finish.addition)
     return Case(memory.words, descriptor, places, (m, height, width), final.ofmap)
 
 
-def convolution_cases(ifmap: Ifmap, filters: np.ndarray, window: Window, mapping: dict[str, int],
-                      finish: Finish = SUMS, machine: MachineConfig = DEFAULT) -> list[LayerPass]:
+def convolution_cases(
+    ifmap: Ifmap,
+    filters: np.ndarray,
+    window: Window,
+    mapping: dict[str, int],
+    finish: Finish = SUMS,
+    machine: MachineConfig = DEFAULT,
+) -> list[LayerPass]:
     """A convolution in as many passes as the GLB demands. Splits output rows first, at multiples of
     e, then filters.
     """
@@ -98,7 +128,8 @@ def _places(machine: MachineConfig, c: ConvolutionPass, shape: tuple[int, int, i
     descriptor = convolution_descriptor(machine, c)
     beats = drain_beats(descriptor)
     down, along, tile, chain, _, pixel, slot, col = np.indices(
-        (blocks.down, blocks.along, c.tiles, *beats.loops, machine.cols))
+        (blocks.down, blocks.along, c.tiles, *beats.loops, machine.cols)
+    )
     width = blocks.rows // sets.folds
     per_tile = c.p * c.t
     across = col // width

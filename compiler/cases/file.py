@@ -66,8 +66,14 @@ def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[LayerPass]:
     try:
         if case.fused:
             middle, pointwise = case.fused
-            found = fused_cases(Ifmap(case.ifmap, case.zero_point), case.window, Depthwise(case.filters[:, 0], middle),
-                                pointwise, case.ipsum, machine)
+            found = fused_cases(
+                Ifmap(case.ifmap, case.zero_point),
+                case.window,
+                Depthwise(case.filters[:, 0], middle),
+                pointwise,
+                case.ipsum,
+                machine,
+            )
         else:
             found = _convolution(case, machine)
     except GlbOverflow as error:
@@ -188,9 +194,7 @@ def _padded(
     top, bottom, left, right = pads
     for what, size, own in (("rows", top + bottom, 1), ("columns", left + right, 2)):
         if (total := ifmap.shape[own] + size) > LARGEST_MAP:
-            raise ValueError(
-                f"ifmap: {total} {what} with padding, at most {LARGEST_MAP} fit; cut it"
-            )
+            raise ValueError(f"ifmap: {total} {what} with padding, at most {LARGEST_MAP} fit; cut it")
     kept = [min(pad, side - 1) for pad, side in zip(pads, np.repeat(kernel, 2).tolist())]
     more = [pad - keep for pad, keep in zip(pads, kept)]
     widths = ((0, 0), (more[0], more[1]), (more[2], more[3]))

@@ -52,8 +52,15 @@ class Tiling:
 ANY = Tiling()
 
 
-def separable_case(ifmap: Ifmap, window: Window, depthwise: Depthwise | None, pointwise: np.ndarray | None,
-                   finish: Finish = SUMS, machine: MachineConfig = DEFAULT, tiling: Tiling = ANY) -> Case:
+def separable_case(
+    ifmap: Ifmap,
+    window: Window,
+    depthwise: Depthwise | None,
+    pointwise: np.ndarray | None,
+    finish: Finish = SUMS,
+    machine: MachineConfig = DEFAULT,
+    tiling: Tiling = ANY,
+) -> Case:
     """A fused (both filters), depthwise or pointwise pass. pointwise [M, C]; a depthwise pass always has an ofmap, and
     its finish is at most an addition."""
     window = window if depthwise is not None else Window()
@@ -75,11 +82,21 @@ def separable_case(ifmap: Ifmap, window: Window, depthwise: Depthwise | None, po
         groups = filters.blocks * filters.tiles if filters else -(-channels // 8)
         ofmap = place_ofmap(memory, height // pool, width // pool, groups)
     final = finish.output.output if pointwise is not None and finish.output else Output()
-    p = SeparablePass(placed, ofmap, window, blocks, ifmap.zero_point, final, filters, depthwise_address,
-                      depthwise.table.output if depthwise else Output(),
-                      PoolMode.MAX if finish.maxima else PoolMode.NONE, one_pixel=finish.one_pixel,
-                      filter_zero_point=0 if pointwise is None else stored_zero_point(pointwise),
-                      depthwise_zero_point=0 if depthwise is None else stored_zero_point(depthwise.filters))
+    p = SeparablePass(
+        placed,
+        ofmap,
+        window,
+        blocks,
+        ifmap.zero_point,
+        final,
+        filters,
+        depthwise_address,
+        depthwise.table.output if depthwise else Output(),
+        PoolMode.MAX if finish.maxima else PoolMode.NONE,
+        one_pixel=finish.one_pixel,
+        filter_zero_point=0 if pointwise is None else stored_zero_point(pointwise),
+        depthwise_zero_point=0 if depthwise is None else stored_zero_point(depthwise.filters),
+    )
     descriptor = separable_descriptor(machine, p)
     places = block_places(machine, p, descriptor, (channels, height, width))
     if finish.ipsum is not None:
@@ -93,13 +110,25 @@ def _set_ipsum(descriptor: Descriptor, memory: Allocator, words: np.ndarray) -> 
     """Lets the sums of a pass start with `words`, uint64 [tiles, beats, pairs of columns]."""
     tiles, beats, pairs = words.shape
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, **{**descriptor.drain, "ipsum": 1})
-    descriptor.set_stream(Stream.IPSUM, StreamDescriptor(
-        {"offset": memory.place(words)}, {"rows": 1, "cols": 1}, {},
-        (Level(pairs, 1), Level(beats, pairs), Level(tiles, beats * pairs))))
+    descriptor.set_stream(
+        Stream.IPSUM,
+        StreamDescriptor(
+            {"offset": memory.place(words)},
+            {"rows": 1, "cols": 1},
+            {},
+            (Level(pairs, 1), Level(beats, pairs), Level(tiles, beats * pairs)),
+        ),
+    )
 
 
-def fused_cases(ifmap: Ifmap, window: Window, depthwise: Depthwise, pointwise: np.ndarray,
-                ipsum: np.ndarray | None = None, machine: MachineConfig = DEFAULT) -> list[LayerPass]:
+def fused_cases(
+    ifmap: Ifmap,
+    window: Window,
+    depthwise: Depthwise,
+    pointwise: np.ndarray,
+    ipsum: np.ndarray | None = None,
+    machine: MachineConfig = DEFAULT,
+) -> list[LayerPass]:
     """A fused layer, looked at where its sums leave the array, in as many passes as the GLB demands.
 
     Splits output rows, then filters; the depthwise half is done again for other filters.
@@ -122,8 +151,9 @@ def fused_cases(ifmap: Ifmap, window: Window, depthwise: Depthwise, pointwise: n
     return parts
 
 
-def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: int | None = None,
-                     pixels: int = 4) -> Blocks:
+def pointwise_blocks(
+    height: int, width: int, machine: MachineConfig, stride: int | None = None, pixels: int = 4
+) -> Blocks:
     """Blocks of pixels for a map: up to so many pixels a column, as many rows as there are. stride: of depthwise work;
     None: pointwise."""
     most = min(pixels, most_pixels(machine, stride))
@@ -133,8 +163,7 @@ def pointwise_blocks(height: int, width: int, machine: MachineConfig, stride: in
     pixels = min(most, width + width % 2 if width > 1 else 1)
     rows = min(height, machine.cols)
     cols = min(machine.cols // rows, -(-width // pixels))
-    while (pixels > 2 and pixels // 2 * stride % 2 == 0 and cols * 2 * rows <= machine.cols
-           and cols * pixels >= width):
+    while pixels > 2 and pixels // 2 * stride % 2 == 0 and cols * 2 * rows <= machine.cols and cols * pixels >= width:
         pixels, cols = pixels // 2, cols * 2
     if cols * pixels < width and pixels * stride % 2:
         pixels += 1
@@ -157,14 +186,16 @@ def tile_of(filters: int, pixels: int, machine: MachineConfig) -> int:
     return single_tile(machine, filters) if tiles == 1 else -(-filters // (tiles * 8)) * 8
 
 
-def block_places(machine: MachineConfig, p: SeparablePass, descriptor: Descriptor,
-                  shape: tuple[int, int, int]) -> np.ndarray:
+def block_places(
+    machine: MachineConfig, p: SeparablePass, descriptor: Descriptor, shape: tuple[int, int, int]
+) -> np.ndarray:
     """(m, y, x) of every sum of a pass with pixel blocks; words of a depthwise pass count as their
     first channel."""
     blocks, beats = p.blocks, drain_beats(descriptor)
     tiles = p.filters.tiles if p.filters else 1
     down, along, tile, inner, _, block, pixel, slot, col = np.indices(
-        (blocks.down, blocks.along, tiles, blocks.inner, *beats.loops, machine.cols))
+        (blocks.down, blocks.along, tiles, blocks.inner, *beats.loops, machine.cols)
+    )
     y = down * blocks.outer_rows + col // blocks.cols
     x = along * blocks.outer_width + col % blocks.cols * blocks.pixels + pixel
     if blocks.below:

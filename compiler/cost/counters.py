@@ -67,9 +67,11 @@ class _Owner:
         waits = (command.wait_transfers for command in commands if isinstance(command, Run))
         self._waits = list(accumulate(waits, max))  # what each pass and those before wait for
         names = {step["name"]: n for n, step in enumerate(steps)}
-        self._constants = [(address, address + size, names[name.partition(".")[0]])
-                           for name, (address, size) in image.map["areas"].items()
-                           if name.partition(".")[0] in names and not name.endswith(".spill")]
+        self._constants = [
+            (address, address + size, names[name.partition(".")[0]])
+            for name, (address, size) in image.map["areas"].items()
+            if name.partition(".")[0] in names and not name.endswith(".spill")
+        ]
 
     def of_transfer(self, transfer: Transfer, number: int) -> int:
         """number: of the transfer, from 1. A store waits for the pass that wrote the words, or for none; a map is

@@ -7,7 +7,7 @@ with a latency of 30 cycles and a beat a cycle.
 """
 
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -106,7 +106,7 @@ def layer_costs(steps: list[dict], passes: list[PassTimes], machine: MachineConf
     sum stays the whole."""
     last = passes[-1].done - 1  # the counters are noted a cycle before the pass counts
     ends, spans = np.zeros((machine.sets, machine.cols), int), []
-    for times, behind in zip(passes, passes[1:]):
+    for times, behind in pairwise(passes):
         before, after = _taking_part(times, machine), _taking_part(behind, machine)
         gone_on = np.where(after & ~before, min(behind.offered, times.worked), times.worked)
         gone_on[~after & ~before] = np.min(gone_on, where=after, initial=times.worked)

@@ -7,11 +7,14 @@ PJ_PER_DRAM_BYTE = 200
 LEAKAGE_W = 50e-6
 
 
-def energy_by_level(macs: int, glb_bytes: int, dram_bytes: int, cycles: int,
-                    clock_hz: int) -> dict[str, float]:
+def energy_by_level(macs: int, glb_bytes: int, dram_bytes: int, cycles: int, clock_hz: int) -> dict[str, float]:
     """In uJ; macs: those that were not gated."""
-    return {"multipliers": macs * PJ_PER_MAC * 1e-6, "GLB": glb_bytes * PJ_PER_GLB_BYTE * 1e-6,
-            "DRAM": dram_bytes * PJ_PER_DRAM_BYTE * 1e-6, "leakage": LEAKAGE_W * cycles / clock_hz * 1e6}
+    return {
+        "multipliers": macs * PJ_PER_MAC * 1e-6,
+        "GLB": glb_bytes * PJ_PER_GLB_BYTE * 1e-6,
+        "DRAM": dram_bytes * PJ_PER_DRAM_BYTE * 1e-6,
+        "leakage": LEAKAGE_W * cycles / clock_hz * 1e6,
+    }
 
 
 def energy_uj(macs: int, glb_bytes: int, dram_bytes: int, cycles: int, clock_hz: int) -> float:

@@ -18,8 +18,10 @@ def step_bounds(image: Image, step: dict) -> dict[str, float]:
     """Cycles that a step takes at least: of its multiplications on all multipliers, and of its constants
     through the DRAM port."""
     machine = image.machine
-    return {"multipliers": step["macs"] / machine.total_multipliers,
-            "DRAM": step_bytes(step) / (GLB_WORD_BYTES * machine.bus_words)}
+    return {
+        "multipliers": step["macs"] / machine.total_multipliers,
+        "DRAM": step_bytes(step) / (GLB_WORD_BYTES * machine.bus_words),
+    }
 
 
 def step_cycles(image: Image, step: dict) -> float:

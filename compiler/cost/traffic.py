@@ -12,12 +12,22 @@ FETCH_WORDS = 16  # CHUNK of rtl/tiling/command/command_fetch.sv
 FETCH_AHEAD = 4  # chunks that have place in its queue: DEPTH / CHUNK
 
 READ_CLIENTS = {
-    Stream.IFMAP: "GLB_IFMAP_BYTES", Stream.FILTER: "GLB_FILTER_BYTES",
-    Stream.DEPTHWISE: "GLB_DEPTHWISE_BYTES", Stream.TABLE: "GLB_TABLE_BYTES",
-    Stream.IPSUM: "GLB_IPSUM_BYTES", Stream.RESIDUAL: "GLB_RESIDUAL_BYTES",
+    Stream.IFMAP: "GLB_IFMAP_BYTES",
+    Stream.FILTER: "GLB_FILTER_BYTES",
+    Stream.DEPTHWISE: "GLB_DEPTHWISE_BYTES",
+    Stream.TABLE: "GLB_TABLE_BYTES",
+    Stream.IPSUM: "GLB_IPSUM_BYTES",
+    Stream.RESIDUAL: "GLB_RESIDUAL_BYTES",
 }
-COUNTERS = ("DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "COMMAND_BYTES", *READ_CLIENTS.values(), "GLB_STORE_BYTES",
-            "GLB_OFMAP_BYTES", "GLB_LOAD_BYTES")
+COUNTERS = (
+    "DRAM_READ_BYTES",
+    "DRAM_WRITE_BYTES",
+    "COMMAND_BYTES",
+    *READ_CLIENTS.values(),
+    "GLB_STORE_BYTES",
+    "GLB_OFMAP_BYTES",
+    "GLB_LOAD_BYTES",
+)
 
 
 def command_bytes(words: int, room: int) -> int:
@@ -53,9 +63,15 @@ def _pairs_inside(stream: StreamDescriptor) -> int:
     for n, level in enumerate(stream.levels):
         if n != pair and (level.axis != Axis.COLUMN or level.count == 1):
             continue
-        places = [(x + k * level.step * (level.axis == Axis.COLUMN),
-                   k == 0 if n == pair else first, k == level.count - 1 if n == pair else last)
-                  for x, first, last in places for k in range(level.count)]
+        places = [
+            (
+                x + k * level.step * (level.axis == Axis.COLUMN),
+                k == 0 if n == pair else first,
+                k == level.count - 1 if n == pair else last,
+            )
+            for x, first, last in places
+            for k in range(level.count)
+        ]
     found = 0
     for x, first, last in places:
         odd = x % 2
@@ -101,13 +117,16 @@ def transfer_bytes(transfer: Transfer) -> dict[str, int]:
     """Bytes that a LOAD or STORE moves, by counter."""
     moved = transfer.words * GLB_WORD_BYTES
     moved *= transfer.block.rows * transfer.block.planes if transfer.block else 1
-    return dict.fromkeys(("DRAM_READ_BYTES", "GLB_LOAD_BYTES") if transfer.load
-                         else ("DRAM_WRITE_BYTES", "GLB_STORE_BYTES"), moved)
+    return dict.fromkeys(
+        ("DRAM_READ_BYTES", "GLB_LOAD_BYTES") if transfer.load else ("DRAM_WRITE_BYTES", "GLB_STORE_BYTES"), moved
+    )
 
 
 def pass_bytes(machine: MachineConfig, descriptor: Descriptor) -> dict[str, int]:
     """GLB bytes of a pass by counter."""
     lanes = {Stream.IFMAP: 2, Stream.FILTER: machine.filter_lanes}
-    found = {name: read_words(descriptor.stream(stream), lanes.get(stream, 1)) * GLB_WORD_BYTES
-             for stream, name in READ_CLIENTS.items()}
+    found = {
+        name: read_words(descriptor.stream(stream), lanes.get(stream, 1)) * GLB_WORD_BYTES
+        for stream, name in READ_CLIENTS.items()
+    }
     return found | {"GLB_OFMAP_BYTES": written_bytes(descriptor)}

@@ -47,8 +47,12 @@ class StreamWords:
         elif key not in self._words:
             program = self.program(descriptor, stream)
             # Loops that stay where they are add nothing.
-            once = replace(program, levels=tuple(
-                level if level.stride or level.step else replace(level, count=1) for level in program.levels))
+            once = replace(
+                program,
+                levels=tuple(
+                    level if level.stride or level.step else replace(level, count=1) for level in program.levels
+                ),
+            )
             self._words[key] = _rising(*_touched(once, lanes(stream, self.machine)))
         return self._words[key]
 

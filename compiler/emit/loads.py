@@ -50,6 +50,7 @@ class Loader:
     def _load_until(self, last: int) -> None:
         chunks = self.constants.chunks
         for n in range(self._next, min(chunks.count, last)):
-            self.timeline.load_chunk(self._base + n % chunks.different * chunks.words * GLB_WORD_BYTES,
-                                     chunks.address(n), chunks.words)
+            self.timeline.load_chunk(
+                self._base + n % chunks.different * chunks.words * GLB_WORD_BYTES, chunks.address(n), chunks.words
+            )
             self._next = n + 1

@@ -185,9 +185,12 @@ def in_runs(transfers: list[Transfer]) -> list[Transfer]:
         if found and found[-1].chunk and transfer.chunk:
             last = found[-1]
             transfer = replace(
-                transfer, wait_passes=last.wait_passes if transfer.wait_passes <= passes else transfer.wait_passes,
-                wait_chunks=last.wait_chunks + 1 if max(transfer.wait_chunks, last.wait_chunks + 1) <= freed
-                else transfer.wait_chunks)
+                transfer,
+                wait_passes=last.wait_passes if transfer.wait_passes <= passes else transfer.wait_passes,
+                wait_chunks=last.wait_chunks + 1
+                if max(transfer.wait_chunks, last.wait_chunks + 1) <= freed
+                else transfer.wait_chunks,
+            )
         found.append(transfer)
         passes, freed = max(passes, transfer.wait_passes), max(freed, transfer.wait_chunks)
     return found
@@ -212,8 +215,9 @@ def needed_by(moves: list[Move], works: list[Work]) -> list[Need]:
     return needs
 
 
-def _listed_before(transfers: list[Transfer], works: list[Work], place: dict[int, int], starts: list[float],
-                   begun: list[float]) -> list[int]:
+def _listed_before(
+    transfers: list[Transfer], works: list[Work], place: dict[int, int], starts: list[float], begun: list[float]
+) -> list[int]:
     """Of each pass, how many transfers are listed before it: those that it needs and all chunks of the pass before,
     none that waits for it, and as many as keep the queues of both filled while the pass before runs.
 

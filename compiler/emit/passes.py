@@ -25,8 +25,15 @@ from eyrie.model.encoding import LOOKUP_WORDS, ArrayMode, Operation, PoolMode, S
 from eyrie.model.operators.quantization import stored_zero_point
 
 
-def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
-                   others: tuple[FeatureMap, ...], turn: int) -> Descriptor:
+def job_descriptor(
+    machine: MachineConfig,
+    constants: WorkConstants,
+    job: Job,
+    source: FeatureMap,
+    made: FeatureMap,
+    others: tuple[FeatureMap, ...],
+    turn: int,
+) -> Descriptor:
     """others: maps of words B; turn: which of the group's jobs it is. Raises ValueError for what
     a pass cannot do."""
     if isinstance(constants.group, Elementwise):
@@ -42,8 +49,14 @@ def job_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, s
     return descriptor
 
 
-def _elementwise_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap,
-                            made: FeatureMap, others: tuple[FeatureMap, ...]) -> Descriptor:
+def _elementwise_descriptor(
+    machine: MachineConfig,
+    constants: WorkConstants,
+    job: Job,
+    source: FeatureMap,
+    made: FeatureMap,
+    others: tuple[FeatureMap, ...],
+) -> Descriptor:
     group, rows = constants.group, (job.first, job.last)
     operation = group.operation
     pixels, first = group.pixels(job.last - job.first), job.first // group.together
@@ -57,16 +70,22 @@ def _elementwise_descriptor(machine: MachineConfig, constants: WorkConstants, jo
         residual = words_beside(*others, made, *rows)
     last_channels = (group.output.shape[2] - 1) % 8 + 1
     return elementwise_descriptor(
-        machine, operation, words_in(source, group.window, pixels, group.outside, first),
-        words_out(made, *rows, last_channels), residual, windows)
+        machine,
+        operation,
+        words_in(source, group.window, pixels, group.outside, first),
+        words_out(made, *rows, last_channels),
+        residual,
+        windows,
+    )
 
 
 def _lookup_stream(constants: WorkConstants) -> StreamDescriptor:
     return linear_stream(constants.operation_address, Level(LOOKUP_WORDS, 1))
 
 
-def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap,
-                      turn: int) -> Descriptor:
+def _array_descriptor(
+    machine: MachineConfig, constants: WorkConstants, job: Job, source: FeatureMap, made: FeatureMap, turn: int
+) -> Descriptor:
     group, blocks = constants.group, constants.blocks(job)
     zero_point, filters = group.source.zero_point, constants.filters_of(job, turn)
     if blocks.flat:
@@ -75,11 +94,31 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
     filter_zero_point = stored_zero_point(group.filters) if isinstance(group, Filtered) else 0
     if constants.packing and constants.packing.mode == ArrayMode.CONVOLUTION:
         halves, sets = row_stationary_groups(group) // source.groups, filter_sets(machine)
-        return convolution_descriptor(machine, ConvolutionPass(
-            source, group.window, blocks, zero_point, constants.packing.tile // sets, 4, 1, sets,
-            filters.tiles, filters.address, None, filters.table_address, made,
-            group.table.output, filters.last_channels, halves, one_pixel, filter_zero_point, filters.ring,
-            filters.chunk_groups))
+        return convolution_descriptor(
+            machine,
+            ConvolutionPass(
+                source,
+                group.window,
+                blocks,
+                zero_point,
+                constants.packing.tile // sets,
+                4,
+                1,
+                sets,
+                filters.tiles,
+                filters.address,
+                None,
+                filters.table_address,
+                made,
+                group.table.output,
+                filters.last_channels,
+                halves,
+                one_pixel,
+                filter_zero_point,
+                filters.ring,
+                filters.chunk_groups,
+            ),
+        )
     pool = PoolMode.AVERAGE if group.averaged else PoolMode.NONE
     depthwise = constants.depthwise_of(job, turn, source.groups)
     middle, depthwise_zero_point = Output(), 0
@@ -89,8 +128,25 @@ def _array_descriptor(machine: MachineConfig, constants: WorkConstants, job: Job
     # Channels that there are not: what an operation on the words makes of them is not written, as what it reads may be
     # words that nobody has written. Slices of channels have no such operation.
     last_channels = 8 if constants.way is Way.CHANNELS else (group.output.shape[2] - 1) % 8 + 1
-    return separable_descriptor(machine, SeparablePass(
-        source, made, group.window, blocks, zero_point, output, filters, depthwise, middle, pool,
-        max(group.averaged, 1), isinstance(group, (Convolution, Grouped)),
-        group.own_blocks if isinstance(group, Grouped) else 0, one_pixel, filter_zero_point,
-        depthwise_zero_point, last_channels))
+    return separable_descriptor(
+        machine,
+        SeparablePass(
+            source,
+            made,
+            group.window,
+            blocks,
+            zero_point,
+            output,
+            filters,
+            depthwise,
+            middle,
+            pool,
+            max(group.averaged, 1),
+            isinstance(group, (Convolution, Grouped)),
+            group.own_blocks if isinstance(group, Grouped) else 0,
+            one_pixel,
+            filter_zero_point,
+            depthwise_zero_point,
+            last_channels,
+        ),
+    )

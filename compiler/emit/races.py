@@ -132,8 +132,11 @@ class _Walk:
     def finish(self, number: int) -> None:
         """The pass before has to be able to end. Raises ScheduleError."""
         if self._pending is not None:
-            raise ScheduleError(f"command {number}: the pass before it waits for chunk "
-                                f"{self._chunks_taken + 1}, {len(self._loaded) - 1} are loaded before it", number)
+            raise ScheduleError(
+                f"command {number}: the pass before it waits for chunk "
+                f"{self._chunks_taken + 1}, {len(self._loaded) - 1} are loaded before it",
+                number,
+            )
 
     def _resume(self) -> None:
         if self._pending is not None and next(self._pending, self) is self:
@@ -143,16 +146,18 @@ class _Walk:
     def _wait(number: int, what: str, clocks: list[Clock], token: int) -> Clock:
         """The clock of the event that a token names. Raises ScheduleError."""
         if token >= len(clocks):
-            raise ScheduleError(
-                f"command {number}: waits for {token} {what}, {len(clocks) - 1} come before it", number)
+            raise ScheduleError(f"command {number}: waits for {token} {what}, {len(clocks) - 1} come before it", number)
         return clocks[token]
 
     # ---- Transfers ----
 
     def _transfer(self, number: int, transfer: Transfer) -> None:
         """Starts in order, perhaps before those in front are done; transfers among themselves need no clock."""
-        clock = _merged(self._started, self._wait(number, "passes", self._passes, transfer.wait_passes),
-                        self._wait(number, "chunks to be freed", self._freed, transfer.wait_chunks))
+        clock = _merged(
+            self._started,
+            self._wait(number, "passes", self._passes, transfer.wait_passes),
+            self._wait(number, "chunks to be freed", self._freed, transfer.wait_chunks),
+        )
         self._started = clock
         kind = Kind.LOAD if transfer.load else Kind.STORE
         self._access(number, kind, clock, transfer_words(transfer), len(self._transfers))
@@ -174,8 +179,11 @@ class _Walk:
         """
         place = len(self._passes)
         after = self._wait(number, "passes", self._passes, command.wait_passes)
-        clock = _merged(self._offered, self._passes[max(0, place - 2)],
-                        self._wait(number, "transfers", self._transfers, command.wait_transfers))
+        clock = _merged(
+            self._offered,
+            self._passes[max(0, place - 2)],
+            self._wait(number, "transfers", self._transfers, command.wait_transfers),
+        )
         self._offered = clock
         for stream in Stream:
             self._commands[stream].append(number)
@@ -205,8 +213,9 @@ class _Walk:
         done[Kind.OFMAP] = place
         self._passes.append(done)
 
-    def _chunks(self, number: int, program: StreamDescriptor,
-                clock: Clock) -> Generator[None, None, tuple[Clock, Clock]]:
+    def _chunks(
+        self, number: int, program: StreamDescriptor, clock: Clock
+    ) -> Generator[None, None, tuple[Clock, Clock]]:
         """The filters of a pass that waits for chunks. Returns the clocks at their end and behind those of
         the first turn."""
         level, counts = program.options["chunk_level"], [v.count for v in program.levels]
@@ -229,31 +238,35 @@ class _Walk:
             first = clock if first is None else first
         return clock, first
 
-    def _in_place(self, number: int, descriptor: Descriptor, written: Words,
-                  reads: dict[Stream, Words]) -> None:
+    def _in_place(self, number: int, descriptor: Descriptor, written: Words, reads: dict[Stream, Words]) -> None:
         """Words of a pass that its ofmap takes before it has read them for the last time."""
         mask = np.zeros(self.machine.glb_words, bool)
         mask[written] = True
         for stream, words in reads.items():
             if mask[words].any():
-                self._report(Access(number, Kind(stream)), Access(number, Kind.OFMAP),
-                             read_too_late(descriptor, stream, self.machine))
+                self._report(
+                    Access(number, Kind(stream)),
+                    Access(number, Kind.OFMAP),
+                    read_too_late(descriptor, stream, self.machine),
+                )
 
     # ---- Words ----
 
     def _access(self, number: int, kind: Kind, clock: Clock, words: Words, place: int) -> None:
         """An access that begins at `clock`: all before it that it could disturb have to be over."""
         if len(words) and words[-1] >= self.machine.glb_words:
-            raise ScheduleError(f"command {number}: GLB word {words[-1]}, there are {self.machine.glb_words}",
-                                number)
+            raise ScheduleError(f"command {number}: GLB word {words[-1]}, there are {self.machine.glb_words}", number)
         others = _OTHERS[kind]
         before = self._latest[others[:, None], words]
         late = before > clock[others, None]
         if late.any():
             for other, at, found in zip(others, late, before):
                 for each in np.unique(found[at]):
-                    self._report(Access(self._commands[other][each], Kind(other)), Access(number, kind),
-                                 words[at & (found == each)])
+                    self._report(
+                        Access(self._commands[other][each], Kind(other)),
+                        Access(number, kind),
+                        words[at & (found == each)],
+                    )
         self._latest[kind, words] = place
 
     def _report(self, first: Access, second: Access, words: np.ndarray) -> None:

@@ -164,8 +164,11 @@ class _Emitter:
 
     def _load_rows(self, base: int, feature_map: FeatureMap, first: int, last: int) -> None:
         for start, count in _without_wrap(feature_map, first, last):
-            self.timeline.load(base + start * feature_map.row_words * GLB_WORD_BYTES, feature_map.row_address(start),
-                               count * feature_map.row_words)
+            self.timeline.load(
+                base + start * feature_map.row_words * GLB_WORD_BYTES,
+                feature_map.row_address(start),
+                count * feature_map.row_words,
+            )
 
     def _wait_for(self, region: Region) -> None:
         """A pass is held by transfers, where its ifmap stream alone is by passes: so a word or two of what the last
@@ -187,12 +190,14 @@ class _Emitter:
         if made.groups < word_groups(group.output.shape[2]):  # a slice of each row
             row = group.output.layout.row_words
             for y in range(first, last):
-                self.timeline.store(base + (y * row + job.slice * made.row_words) * GLB_WORD_BYTES,
-                                    made.row_address(y), made.row_words)
+                self.timeline.store(
+                    base + (y * row + job.slice * made.row_words) * GLB_WORD_BYTES, made.row_address(y), made.row_words
+                )
             return
         for start, count in _without_wrap(made, first, last):
-            self.timeline.store(base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start),
-                                count * made.row_words)
+            self.timeline.store(
+                base + start * made.row_words * GLB_WORD_BYTES, made.row_address(start), count * made.row_words
+            )
 
 
 def _rows_of(other: FeatureMap, made: FeatureMap, job: Job) -> tuple[int, int]:

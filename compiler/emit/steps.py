@@ -43,8 +43,10 @@ class Step:
         return max(self.cycles, self.constant_words(machine) // machine.bus_words)
 
     def __str__(self) -> str:
-        return (f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
-                f"  {self.mapping}, filters {self.filters}")
+        return (
+            f"{self.group.layer:10} {self.way:9} {len(self.passes):2} passes from {self.passes[0]:2}"
+            f"  {self.mapping}, filters {self.filters}"
+        )
 
 
 def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
@@ -52,8 +54,16 @@ def steps_of(plan: Plan, placed: Placed, images: int) -> list[Step]:
     steps: dict[str, Step] = {}
     for n, (group, constants) in enumerate(zip(plan.groups, placed.constants)):
         passes = tuple(number for number, job in enumerate(plan.jobs) if job.group == n)
-        step = Step(group, n, images, plan.segment_of[n].way.value, constants.mapping(plan, n),
-                    constants.filters_at, passes, constants.cycles(plan, n))
+        step = Step(
+            group,
+            n,
+            images,
+            plan.segment_of[n].way.value,
+            constants.mapping(plan, n),
+            constants.filters_at,
+            passes,
+            constants.cycles(plan, n),
+        )
         if before := steps.get(group.layer):
             step = replace(before, passes=before.passes + step.passes, cycles=before.cycles + step.cycles)
         steps[group.layer] = step

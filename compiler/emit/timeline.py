@@ -52,13 +52,20 @@ class Timeline:
     def _load(self, dram: int, glb: int, words: int, chunk: bool = False) -> None:
         where = slice(glb, glb + words)
         end = dram + words * GLB_WORD_BYTES
-        after = {number for page in _pages(dram, end) if page in self._stored
-                 for first, last, number in self._stored[page] if first < end and last > dram}
+        after = {
+            number
+            for page in _pages(dram, end)
+            if page in self._stored
+            for first, last, number in self._stored[page]
+            if first < end and last > dram
+        }
         if chunk and self._chunks:
             after.add(self._chunks[-1])
         # A chunk that has been freed is used no more: nothing waits for its pass.
-        self._transfer(Transfer(True, dram, glb, words, int(self._touched[where].max()),
-                                int(self._chunk[where].max()), chunk), after)
+        self._transfer(
+            Transfer(True, dram, glb, words, int(self._touched[where].max()), int(self._chunk[where].max()), chunk),
+            after,
+        )
 
     def store(self, dram: int, glb: int, words: int) -> None:
         self._transfer(Transfer(False, dram, glb, words, int(self._written[glb : glb + words].max())), set())
@@ -75,11 +82,18 @@ class Timeline:
     def fresh(self, region: Region) -> int | None:
         """The first word of a region that the last pass has written, which only an ifmap stream can wait for."""
         last = len(self.works)
-        return next((a + int(self._written[a : a + n].argmax()) for a, n in region
-                     if n and last and self._written[a : a + n].max() == last), None)
+        return next(
+            (
+                a + int(self._written[a : a + n].argmax())
+                for a, n in region
+                if n and last and self._written[a : a + n].max() == last
+            ),
+            None,
+        )
 
-    def run(self, descriptor: Descriptor, ifmap: Region, resident: Region, written: Region, ring: Region,
-            cycles: int = 0) -> None:
+    def run(
+        self, descriptor: Descriptor, ifmap: Region, resident: Region, written: Region, ring: Region, cycles: int = 0
+    ) -> None:
         """A pass: the changed words of its descriptor, then the pass.
 
         ifmap, resident: words read, of the resident ones none that is fresh; written: ofmap words; ring: filters whose
@@ -143,5 +157,8 @@ def rows_region(feature_map: FeatureMap, first: int, last: int) -> Region:
         return [(feature_map.row_address(y), feature_map.row_words) for y in rows]
     if len(rows) == feature_map.ring_rows:
         return [(feature_map.address, feature_map.words)]
-    return [(feature_map.row_address(y) + group * feature_map.group_step, feature_map.pitch)
-            for y in rows for group in range(feature_map.groups)]
+    return [
+        (feature_map.row_address(y) + group * feature_map.group_step, feature_map.pitch)
+        for y in rows
+        for group in range(feature_map.groups)
+    ]

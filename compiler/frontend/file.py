@@ -37,8 +37,12 @@ class Format:
 # An ONNX file is a protobuf message: field 1 is its version, behind which stand text, a number, the graph or the like.
 FORMATS = (
     Format("TensorFlow Lite", ".tflite", re.compile(rb"....TFL3", re.DOTALL), "eyrie.compiler.frontend.tflite"),
-    Format("ONNX", ".onnx", re.compile(rb"\x08[\x01-\x1f][\x12\x1a\x22\x28\x32\x3a\x42\x72]"),
-           "eyrie.compiler.frontend.onnx"),
+    Format(
+        "ONNX",
+        ".onnx",
+        re.compile(rb"\x08[\x01-\x1f][\x12\x1a\x22\x28\x32\x3a\x42\x72]"),
+        "eyrie.compiler.frontend.onnx",
+    ),
 )
 OWN = Format("Eyrie text", ".ir", re.compile(re.escape(f"{MAGIC} {IMPORT}\n".encode())), "eyrie.compiler.levels")
 SUFFIXES = tuple(known.suffix for known in FORMATS)

@@ -126,8 +126,10 @@ class BufferTree:
         for memory, source in zip(path, [first, *sources]):
             if memory.source != source:
                 above = source or "DRAM"
-                raise ValueError(f"buffer {memory.name} has its {role.value} from {above}, its source is "
-                                 f"{memory.source or 'DRAM'}: let buffers that hold it lie behind each other")
+                raise ValueError(
+                    f"buffer {memory.name} has its {role.value} from {above}, its source is "
+                    f"{memory.source or 'DRAM'}: let buffers that hold it lie behind each other"
+                )
 
     def memory(self, name: str) -> Memory:
         return next(memory for memory in self.memories if memory.name == name)

@@ -85,6 +85,10 @@ class Elementwise(Group):
         if self.walk:
             return self.walk
         (down, across), (times_down, times_across), cols = self.window.stride, self.repeat, self.output.shape[1]
-        loops = (Loop(times_across, Axis.COLUMN, 0), Loop(cols // times_across, Axis.COLUMN, across),
-                 Loop(times_down, Axis.ROW, 0), Loop(rows // times_down, Axis.ROW, down))
+        loops = (
+            Loop(times_across, Axis.COLUMN, 0),
+            Loop(cols // times_across, Axis.COLUMN, across),
+            Loop(times_down, Axis.ROW, 0),
+            Loop(rows // times_down, Axis.ROW, down),
+        )
         return loops if self.repeat != (1, 1) else loops[1::2]

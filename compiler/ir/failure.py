@@ -11,8 +11,15 @@ class Failure(ValueError):
     remedy         what to do, "" where nothing helps
     """
 
-    def __init__(self, what: str, *, layer: str | None = None, demand: int | None = None, bound: int | None = None,
-                 remedy: str = "") -> None:
+    def __init__(
+        self,
+        what: str,
+        *,
+        layer: str | None = None,
+        demand: int | None = None,
+        bound: int | None = None,
+        remedy: str = "",
+    ) -> None:
         super().__init__(f"{what}: {remedy}" if remedy else what)
         self.what, self.layer, self.demand, self.bound, self.remedy = what, layer, demand, bound, remedy
 

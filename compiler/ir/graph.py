@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network: tensors, and nodes that make them of others, in an order in which they can be executed.
 
-    graph  = "inputs" tensor* / node* / "outputs" tensor*
-    node   = where operator inputs "->" outputs attributes
-    tensor = name type[shape] scale/zero point
+graph  = "inputs" tensor* / node* / "outputs" tensor*
+node   = where operator inputs "->" outputs attributes
+tensor = name type[shape] scale/zero point
 """
 
 from dataclasses import dataclass
@@ -104,8 +104,10 @@ class Graph:
         return found
 
     def __str__(self) -> str:
-        ends = (f"{name:22} {', '.join(map(str, tensors))}" for name, tensors in
-                (("inputs", self.inputs), ("outputs", self.outputs)))
+        ends = (
+            f"{name:22} {', '.join(map(str, tensors))}"
+            for name, tensors in (("inputs", self.inputs), ("outputs", self.outputs))
+        )
         first, last = ends
         return "\n".join([first, *map(str, self.nodes), last])
 
@@ -113,8 +115,9 @@ class Graph:
         """All tensors by name: the golden model of the network. Inputs in their order, of their types and shapes."""
         values = {tensor.name: value for tensor, value in zip(self.inputs, inputs, strict=True)}
         for node in self.nodes:
-            taken = tuple(tensor.data if isinstance(tensor, Constant) else values[tensor.name]
-                          for tensor in node.inputs)
+            taken = tuple(
+                tensor.data if isinstance(tensor, Constant) else values[tensor.name] for tensor in node.inputs
+            )
             values.update(zip((tensor.name for tensor in node.outputs), node.run(taken), strict=True))
         return values
 
@@ -136,13 +139,17 @@ class Graph:
         for node in self.nodes:
             for tensor in node.activations:
                 if known.get(tensor.name) != tensor:
-                    raise Malformed(f"{node.place}: takes {tensor.name}, which no operator before it makes",
-                                    layer=node.where, remedy=REMEDY)
+                    raise Malformed(
+                        f"{node.place}: takes {tensor.name}, which no operator before it makes",
+                        layer=node.where,
+                        remedy=REMEDY,
+                    )
             node.verify()
             for tensor in node.outputs:
                 if tensor.name in known:
-                    raise Malformed(f"{node.place}: makes {tensor.name}, which is there already",
-                                    layer=node.where, remedy=REMEDY)
+                    raise Malformed(
+                        f"{node.place}: makes {tensor.name}, which is there already", layer=node.where, remedy=REMEDY
+                    )
                 known[tensor.name] = tensor
                 made.add(tensor.name)
         for tensor in self.outputs:

@@ -116,14 +116,17 @@ class Image:
         count = -(-images // self.images)
         chosen = np.minimum(np.arange(count * self.images), images - 1)
         shapes = {name: self._shape(place) for name, place in self.map["inputs"].items()}
-        filled = {name: values[chosen].reshape(count, *shapes.get(name, values.shape[1:]))
-                  for name, values in inputs.items()}
+        filled = {
+            name: values[chosen].reshape(count, *shapes.get(name, values.shape[1:])) for name, values in inputs.items()
+        }
         return [{name: values[number] for name, values in filled.items()} for number in range(count)]
 
     def results(self, outputs: list[dict[str, np.ndarray]], count: int) -> dict[str, np.ndarray]:
         """The outputs of all runs by name, int8 [N, H, W, C] each, of the first `count` images."""
-        return {name: np.stack([run[name] for run in outputs]).reshape(-1, *place["shape"])[:count]
-                for name, place in self.map["outputs"].items()}
+        return {
+            name: np.stack([run[name] for run in outputs]).reshape(-1, *place["shape"])[:count]
+            for name, place in self.map["outputs"].items()
+        }
 
     def _shape(self, place: dict) -> tuple[int, ...]:
         """Of an input or an output of a run."""
@@ -133,8 +136,12 @@ class Image:
     def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
         """Writes the four files, and others by name; all or none. Raises ValueError in one line."""
         memory = self.dram.tobytes()
-        contents = {"image.bin": memory, "map.json": json.dumps(self.map | _seal(memory), indent=1).encode(),
-                    "program.txt": text.encode(), "network.h": header_text(self.map, memory).encode()}
+        contents = {
+            "image.bin": memory,
+            "map.json": json.dumps(self.map | _seal(memory), indent=1).encode(),
+            "program.txt": text.encode(),
+            "network.h": header_text(self.map, memory).encode(),
+        }
         write_all(directory, contents | {name: words.encode() for name, words in (more or {}).items()})
 
     @classmethod
@@ -148,8 +155,9 @@ class Image:
         except ValueError as error:
             raise ValueError(f"{directory / 'map.json'}: {error}: {REMEDY}") from error
         if len(dram) != contents["bytes"]:
-            raise ValueError(f"{directory / 'image.bin'}: has {len(dram)} bytes, map.json says {contents['bytes']}: "
-                             f"{REMEDY}")
+            raise ValueError(
+                f"{directory / 'image.bin'}: has {len(dram)} bytes, map.json says {contents['bytes']}: {REMEDY}"
+            )
         if contents.get("sha256") != _seal(dram.tobytes())["sha256"]:
             raise ValueError(f"{directory / 'image.bin'}: not the one that map.json goes with: {REMEDY}")
         return cls(dram, contents)
@@ -159,8 +167,9 @@ def patches_of(place: dict) -> Patches | None:
     """Of an entry of the map's inputs, if it lies as patches."""
     if place["patches"] is None:
         return None
-    return Patches(**{name: tuple(value) if isinstance(value, list) else value
-                      for name, value in place["patches"].items()})
+    return Patches(
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in place["patches"].items()}
+    )
 
 
 def _seal(memory: bytes) -> dict[str, str]:
@@ -184,17 +193,25 @@ def _check(contents: dict) -> None:
             layout = FeatureMap(**place["layout"])
             shape = _laid_shape(place)
             channels = shape[-1]
-            if shape != [layout.rows, layout.cols, channels] or type(channels) is not int or (
+            if (
+                shape != [layout.rows, layout.cols, channels]
+                or type(channels) is not int
+                or (
                     not 0 < channels <= (WORD_CHANNELS if layout.packed else 8 * layout.groups)
-                    or {type(layout.planar), type(layout.packed)} != {bool}):
+                    or {type(layout.planar), type(layout.packed)} != {bool}
+                )
+            ):
                 raise ValueError("shape and layout differ")
             ends.append(place["address"] + contents["images"] * layout.words * GLB_WORD_BYTES)
         if not contents["steps"]:
             raise ValueError("no steps")
         for step in contents["steps"]:
             _whole(step, macs=0, weight_bytes=0)
-            if not isinstance(step["name"], str) or not step["passes"] or (
-                    not all(type(number) is int and number >= 0 for number in step["passes"])):
+            if (
+                not isinstance(step["name"], str)
+                or not step["passes"]
+                or (not all(type(number) is int and number >= 0 for number in step["passes"]))
+            ):
                 raise ValueError("a step without a name or without passes")
         _check_buffers(contents, machine)
         if max(ends) > size:

@@ -176,8 +176,16 @@ class Group:
     def geometry(self) -> tuple:
         """All but names, places in a batch and values: groups of one geometry have the same mappings."""
         shapes = tuple(weights.shape for weights in self.weights)
-        return (type(self), self.source.shape, self.source.packed, self.window, shapes, self.averaged, self.images,
-                self.flat)
+        return (
+            type(self),
+            self.source.shape,
+            self.source.packed,
+            self.window,
+            shapes,
+            self.averaged,
+            self.images,
+            self.flat,
+        )
 
     @property
     def layer(self) -> str:
@@ -386,13 +394,32 @@ def sliced(group: Group, slices: int) -> Group:
 
 def halves(group: Separable) -> tuple[Depthwise, Pointwise]:
     """The depthwise and the pointwise half of a block, as groups of their own."""
-    between = replace(group.output, name=f"{group.output.name}#depthwise",
-                      shape=(*group.map_shape, group.depthwise.shape[-1]),
-                      quantization=Quantization(1.0, group.middle.output.zero_point))
+    between = replace(
+        group.output,
+        name=f"{group.output.name}#depthwise",
+        shape=(*group.map_shape, group.depthwise.shape[-1]),
+        quantization=Quantization(1.0, group.middle.output.zero_point),
+    )
     number = group.name.removeprefix("block")
     shared = {"image": group.image, "images": group.images}
-    first = Depthwise(name=f"depthwise{number}", source=group.source, output=between, window=group.window,
-                      depthwise=group.depthwise, middle=group.middle, **shared)
-    second = Pointwise(name=f"pointwise{number}", source=between, output=group.output, others=group.others,
-                       epilogue=group.epilogue, stored=group.stored, filters=group.filters, table=group.table, **shared)
+    first = Depthwise(
+        name=f"depthwise{number}",
+        source=group.source,
+        output=between,
+        window=group.window,
+        depthwise=group.depthwise,
+        middle=group.middle,
+        **shared,
+    )
+    second = Pointwise(
+        name=f"pointwise{number}",
+        source=between,
+        output=group.output,
+        others=group.others,
+        epilogue=group.epilogue,
+        stored=group.stored,
+        filters=group.filters,
+        table=group.table,
+        **shared,
+    )
     return first, second

@@ -29,7 +29,8 @@ def network_text(contents: dict, memory: bytes, name: str) -> str:
     ends = {end: contents[end] for end in ("inputs", "outputs")}
     arrays = "\n".join(
         f"static const struct eyrie_map {name}_{end}[] = {{\n{''.join(map(_map, places, places.values()))}}};\n"
-        for end, places in ends.items())
+        for end, places in ends.items()
+    )
     return f"""{arrays}
 static const struct eyrie_network {name} = {{
     {contents["bytes"]}u, /* bytes */
@@ -50,12 +51,14 @@ def _map(name: str, place: dict) -> str:
     height, width, channels = place["shape"]
     groups = layout.groups
     patches = ", ".join(f"{number}u" for number in patch_numbers(place))
-    return (f'    {{"{_literal(name)}",\n'
-            f'     {place["address"]}u, /* address */\n'
-            f'     {height}u, {width}u, {channels}u, /* height, width, channels */\n'
-            f'     {groups}u, {layout.pitch}u, {str(layout.packed).lower()}, /* groups, pitch, packed */\n'
-            f'     {_float(place["scale"])}, {place["zero_point"]}, /* scale, zero_point */\n'
-            f'     {{{patches}}}}}, /* patches */\n')
+    return (
+        f'    {{"{_literal(name)}",\n'
+        f"     {place['address']}u, /* address */\n"
+        f"     {height}u, {width}u, {channels}u, /* height, width, channels */\n"
+        f"     {groups}u, {layout.pitch}u, {str(layout.packed).lower()}, /* groups, pitch, packed */\n"
+        f"     {_float(place['scale'])}, {place['zero_point']}, /* scale, zero_point */\n"
+        f"     {{{patches}}}}}, /* patches */\n"
+    )
 
 
 def patch_numbers(place: dict) -> tuple[int, ...]:

@@ -34,8 +34,7 @@ class Run:
     wait_passes: int
 
     def encode(self) -> list[int]:
-        return [enc.PASS.pack(opcode=Opcode.PASS, wait_transfers=self.wait_transfers,
-                              wait_passes=self.wait_passes)]
+        return [enc.PASS.pack(opcode=Opcode.PASS, wait_transfers=self.wait_transfers, wait_passes=self.wait_passes)]
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,20 @@ class Block:
     def encode(self) -> list[int]:
         return [
             enc.TRANSFER_ROWS.pack(dram_stride=self.row_dram, glb_stride=self.row_glb, count=self.rows),
-            enc.TRANSFER_PLANES.pack(dram_stride=self.plane_dram, glb_stride=self.plane_glb,
-                                     count=self.planes),
+            enc.TRANSFER_PLANES.pack(dram_stride=self.plane_dram, glb_stride=self.plane_glb, count=self.planes),
         ]
 
     @classmethod
     def decode(cls, words: list[int]) -> "Block":
         rows, planes = enc.TRANSFER_ROWS.unpack(words[0]), enc.TRANSFER_PLANES.unpack(words[1])
-        return cls(rows["count"], rows["dram_stride"], rows["glb_stride"],
-                   planes["count"], planes["dram_stride"], planes["glb_stride"])
+        return cls(
+            rows["count"],
+            rows["dram_stride"],
+            rows["glb_stride"],
+            planes["count"],
+            planes["dram_stride"],
+            planes["glb_stride"],
+        )
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,14 @@ class Transfer:
 
     def encode(self) -> list[int]:
         return [
-            enc.TRANSFER.pack(opcode=Opcode.LOAD if self.load else Opcode.STORE, chunk=int(self.chunk),
-                              block=int(self.block is not None), wait_passes=self.wait_passes,
-                              wait_chunks=self.wait_chunks),
-            enc.TRANSFER_ADDRESS.pack(dram_address=self.dram_address, glb_address=self.glb_address,
-                                      words=self.words),
+            enc.TRANSFER.pack(
+                opcode=Opcode.LOAD if self.load else Opcode.STORE,
+                chunk=int(self.chunk),
+                block=int(self.block is not None),
+                wait_passes=self.wait_passes,
+                wait_chunks=self.wait_chunks,
+            ),
+            enc.TRANSFER_ADDRESS.pack(dram_address=self.dram_address, glb_address=self.glb_address, words=self.words),
             *(self.block.encode() if self.block else []),
         ]
 
@@ -115,8 +122,9 @@ class Chunks:
         first, (ring_first, ring_end) = self.first, self.ring or (0, 0)
         return [
             enc.TRANSFER.pack(opcode=Opcode.CHUNKS, wait_passes=first.wait_passes, wait_chunks=first.wait_chunks),
-            enc.TRANSFER_ADDRESS.pack(dram_address=first.dram_address, glb_address=first.glb_address,
-                                      words=first.words),
+            enc.TRANSFER_ADDRESS.pack(
+                dram_address=first.dram_address, glb_address=first.glb_address, words=first.words
+            ),
             enc.TRANSFER_CHUNKS.pack(ring_first=ring_first, ring_end=ring_end, count=self.count),
         ]
 
@@ -124,8 +132,12 @@ class Chunks:
 def _next_chunk(chunk: Transfer, ring: tuple[int, int] | None) -> Transfer:
     """What follows a chunk in a CHUNKS."""
     end = (chunk.glb_address + chunk.words) % GLB_ADDRESSES
-    return replace(chunk, dram_address=(chunk.dram_address + chunk.words * GLB_WORD_BYTES) % DRAM_ADDRESSES,
-                   glb_address=ring[0] if ring and end == ring[1] else end, wait_chunks=chunk.wait_chunks + 1)
+    return replace(
+        chunk,
+        dram_address=(chunk.dram_address + chunk.words * GLB_WORD_BYTES) % DRAM_ADDRESSES,
+        glb_address=ring[0] if ring and end == ring[1] else end,
+        wait_chunks=chunk.wait_chunks + 1,
+    )
 
 
 Command = Config | Run | Transfer | End  # of a list: CHUNKS is a way to write some of its LOADs
@@ -204,14 +216,28 @@ def _decode(words: list[int], at: int) -> Command | Chunks:
         fields = enc.TRANSFER.unpack(word)
         place, *block = following(3 if fields["block"] else 1)
         where = enc.TRANSFER_ADDRESS.unpack(place)
-        return Transfer(opcode == Opcode.LOAD, where["dram_address"], where["glb_address"], where["words"],
-                        fields["wait_passes"], fields["wait_chunks"], bool(fields["chunk"]),
-                        Block.decode(block) if block else None)
+        return Transfer(
+            opcode == Opcode.LOAD,
+            where["dram_address"],
+            where["glb_address"],
+            where["words"],
+            fields["wait_passes"],
+            fields["wait_chunks"],
+            bool(fields["chunk"]),
+            Block.decode(block) if block else None,
+        )
     if opcode == Opcode.CHUNKS:
         fields = enc.TRANSFER.unpack(word)
         place, ring = following(2)
         where, chunks = enc.TRANSFER_ADDRESS.unpack(place), enc.TRANSFER_CHUNKS.unpack(ring)
-        first = Transfer(True, where["dram_address"], where["glb_address"], where["words"], fields["wait_passes"],
-                         fields["wait_chunks"], chunk=True)
+        first = Transfer(
+            True,
+            where["dram_address"],
+            where["glb_address"],
+            where["words"],
+            fields["wait_passes"],
+            fields["wait_chunks"],
+            chunk=True,
+        )
         return Chunks(first, chunks["count"], (chunks["ring_first"], chunks["ring_end"]))
     raise ValueError(f"word {at}: 0x{word:016x} is no command")

@@ -34,13 +34,16 @@ def verify_groups(groups: list[Group], inputs: Iterable[Map], ends: Iterable[str
             if operand != maps[operand.name]:
                 raise Inconsistent(f"group {group.name}: reads {_said(operand)}, which is {_said(maps[operand.name])}")
         if _packed_amiss(group):
-            raise Inconsistent(f"group {group.name}: a packed map is an input of at most {WORD_CHANNELS} channels, "
-                               "whose readers are convolutions")
+            raise Inconsistent(
+                f"group {group.name}: a packed map is an input of at most {WORD_CHANNELS} channels, "
+                "whose readers are convolutions"
+            )
         if group.output.name in maps:
             raise Inconsistent(f"group {group.name}: makes {group.output.name}, which is there already")
         if group.stored != (group.output.name in stored):
-            raise Inconsistent(f"group {group.name}: {group.output.name} is {'no' if group.stored else 'an'} output of "
-                               "the network")
+            raise Inconsistent(
+                f"group {group.name}: {group.output.name} is {'no' if group.stored else 'an'} output of the network"
+            )
         if not group.stored and group.output.name not in read:
             raise Inconsistent(f"group {group.name}: nobody reads {group.output.name}")
         _verify_shapes(group)
@@ -79,31 +82,38 @@ def _verify_shapes(group: Group) -> None:
     channels, made = group.source.shape[2], len(group.tables[0].bias)
     rows, cols = (1, 1) if group.averaged else group.map_shape
     if group.output.shape != (rows, cols, made):
-        raise Inconsistent(f"group {group.name}: makes {times((rows, cols, made))}, its output is "
-                           f"{times(group.output.shape)}")
+        raise Inconsistent(
+            f"group {group.name}: makes {times((rows, cols, made))}, its output is {times(group.output.shape)}"
+        )
     if group.averaged not in (0, group.map_shape[0] * group.map_shape[1]):
         raise Inconsistent(f"group {group.name}: averages {group.averaged} of {times(group.map_shape)} pixels")
     wanted = _weight_shapes(group, channels, made)
     found = tuple(weights.shape for weights in group.weights)
     if found != wanted:
-        raise Inconsistent(f"group {group.name}: weights are {', '.join(map(times, found))}, must be "
-                           f"{', '.join(map(times, wanted))}")
+        raise Inconsistent(
+            f"group {group.name}: weights are {', '.join(map(times, found))}, must be {', '.join(map(times, wanted))}"
+        )
     if isinstance(group, (Grouped, Depthwise)) and made % channels:
         raise Inconsistent(f"group {group.name}: makes {made} channels of {channels}")
     for table, count in zip(group.tables, (made, channels)):
         if not len(table.bias) == len(table.multiplier) == len(table.shift) == count:
-            raise Inconsistent(f"group {group.name}: a table of {len(table.bias)} biases, {len(table.multiplier)} "
-                               f"multipliers and {len(table.shift)} shifts for {count} channels")
+            raise Inconsistent(
+                f"group {group.name}: a table of {len(table.bias)} biases, {len(table.multiplier)} "
+                f"multipliers and {len(table.shift)} shifts for {count} channels"
+            )
 
 
 def _verify_words(group: Elementwise) -> None:
     """Of an elementwise pass: each pixel is made by the walk, or by a window, of all channels of the source."""
     rows, cols, channels = group.output.shape
     pixels = [loop.count for loop in group.walk] or [
-        size * times for size, times in zip(output_size(group.source.shape[:2], group.window), group.repeat)]
+        size * times for size, times in zip(output_size(group.source.shape[:2], group.window), group.repeat)
+    ]
     if prod(pixels) != rows * cols or channels != group.source.shape[2]:
-        raise Inconsistent(f"group {group.name}: makes {prod(pixels)} pixels of {group.source.shape[2]} channels, its "
-                           f"output is {times(group.output.shape)}")
+        raise Inconsistent(
+            f"group {group.name}: makes {prod(pixels)} pixels of {group.source.shape[2]} channels, its "
+            f"output is {times(group.output.shape)}"
+        )
 
 
 def _weight_shapes(group: Group, channels: int, made: int) -> tuple[tuple[int, ...], ...]:

@@ -59,8 +59,9 @@ def largest_of_window(taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MA
     return WordOperation(Operation.MAXIMUM, {"window": taps}, result=AS_IS | clamp)
 
 
-def average_of_window(counts: np.ndarray, taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MAX,
-                      ties_up: bool = False) -> WordOperation:
+def average_of_window(
+    counts: np.ndarray, taps: int, minimum: int = INT8_MIN, maximum: int = INT8_MAX, ties_up: bool = False
+) -> WordOperation:
     """The average of the pixels of a window that are inside the map, the others being 0.
 
     counts: int [E, F], how many those are, at most 2,896; a tie goes away from zero, or up.
@@ -70,8 +71,9 @@ def average_of_window(counts: np.ndarray, taps: int, minimum: int = INT8_MIN, ma
     bias = -INT8_MIN if ties_up else 0  # sums of values that are not negative go up
     words = [enc.WINDOW.pack(bias=bias * int(count), **average_factor(int(count))) for count in counts.flat]
     result = {"zero_point": -bias, "act_min": minimum, "act_max": maximum}
-    return WordOperation(Operation.SUM, {"window": taps}, result=result,
-                         constants=np.array(words, np.uint64).reshape(*counts.shape, 1))
+    return WordOperation(
+        Operation.SUM, {"window": taps}, result=result, constants=np.array(words, np.uint64).reshape(*counts.shape, 1)
+    )
 
 
 def sum_of_window(count: int, zero_point: int, scaling: Requantization) -> WordOperation:

@@ -33,11 +33,20 @@ def factors_group(node: Node, maps: Mapping[str, Map]) -> Grouped | None:
         return None
     # With zero point -128 the array's values are q + 128, else q.
     zero_point = 0 if source.zero_point == OFFSET_ZERO_POINT else source.zero_point
-    table = Table((-zero_point * factors).astype(np.int32), np.full(channels, scaling.multiplier, np.int32),
-                  np.full(channels, scaling.shift, np.int8),
-                  Output(int(scaling.zero_point), int(scaling.minimum), int(scaling.maximum)))
-    return Grouped(name=node.where, source=source, output=output, window=Window(), table=table,
-                   filters=factors.astype(np.int8).reshape(channels, 1, 1))
+    table = Table(
+        (-zero_point * factors).astype(np.int32),
+        np.full(channels, scaling.multiplier, np.int32),
+        np.full(channels, scaling.shift, np.int8),
+        Output(int(scaling.zero_point), int(scaling.minimum), int(scaling.maximum)),
+    )
+    return Grouped(
+        name=node.where,
+        source=source,
+        output=output,
+        window=Window(),
+        table=table,
+        filters=factors.astype(np.int8).reshape(channels, 1, 1),
+    )
 
 
 def _factors(node: Node, channels: int) -> np.ndarray | None:

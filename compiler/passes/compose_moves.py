@@ -41,8 +41,13 @@ class Effort:
 
     def within(self, other: "Effort") -> bool:
         """Whether it is no more in any respect."""
-        return (self.copied <= other.copied and self.dealt <= other.dealt and self.filters <= other.filters
-                and self.at_once <= other.at_once and self.groups <= other.groups)
+        return (
+            self.copied <= other.copied
+            and self.dealt <= other.dealt
+            and self.filters <= other.filters
+            and self.at_once <= other.at_once
+            and self.groups <= other.groups
+        )
 
 
 def effort(groups: Iterable[Group]) -> Effort:
@@ -89,8 +94,9 @@ class _Composer:
                 continue
             behind = self._behind(node, readers)
             if behind and self._waits_no_longer(node, behind):
-                if found := (self._composed((node,), behind) or self._chained(node, readers)
-                             or self._joined(behind[0], readers)):
+                if found := (
+                    self._composed((node,), behind) or self._chained(node, readers) or self._joined(behind[0], readers)
+                ):
                     self._replace(*found)
                     return True
             self._kept.add(node)
@@ -104,24 +110,35 @@ class _Composer:
 
     def _waits_no_longer(self, node: Node, behind: list[Node]) -> bool:
         """Whether no larger map than before waits for the readers."""
-        nodes, sizes = self.graph.nodes, [sum(tensor.size for tensor in tensors)
-                                          for tensors in (node.inputs, node.outputs)]
+        nodes, sizes = (
+            self.graph.nodes,
+            [sum(tensor.size for tensor in tensors) for tensors in (node.inputs, node.outputs)],
+        )
         return sizes[0] <= sizes[1] or nodes[nodes.index(node) + 1 :][: len(behind)] == tuple(behind)
 
     def _joined(self, reader: Node, readers: dict[str, list[Node]]) -> Replaced | None:
         """Where a move takes what several others make for it alone: all of those at once."""
         taken = {tensor.name for tensor in reader.inputs}
-        makers = tuple(node for node in self.graph.nodes if taken & {tensor.name for tensor in node.outputs}
-                       and is_move(node) and self._behind(node, readers) == [reader])
+        makers = tuple(
+            node
+            for node in self.graph.nodes
+            if taken & {tensor.name for tensor in node.outputs}
+            and is_move(node)
+            and self._behind(node, readers) == [reader]
+        )
         return self._composed(makers, [reader]) if len(makers) > 1 else None
 
     def _composed(self, left_out: tuple[Node, ...], behind: list[Node]) -> Replaced | None:
         """What each reader becomes without some moves; None where the machine would have more to do."""
         try:
             inner = {tensor.name: map_ for node in left_out for tensor, map_ in zip(node.outputs, index_maps(node))}
-            found = {reader: [_node(map_.through(inner), reader.where, output)
-                              for map_, output in zip(index_maps(reader), reader.outputs, strict=True)]
-                     for reader in behind}
+            found = {
+                reader: [
+                    _node(map_.through(inner), reader.where, output)
+                    for map_, output in zip(index_maps(reader), reader.outputs, strict=True)
+                ]
+                for reader in behind
+            }
         except Unmovable:
             return None
         before = [self._of(each) for each in (*left_out, *behind)]

@@ -121,16 +121,22 @@ def a_map_and_its_like(site: Site) -> str:
         return times(first.shape)
     shape, channels = map_shape(result), result[-1]
     others = (map_shape(tensor.shape) for tensor in maps if tensor is not first)
-    return _first(times(other) for other in others
-                  if other[2] != channels or any(size not in (1, full) for size, full in zip(other, shape)))
+    return _first(
+        times(other)
+        for other in others
+        if other[2] != channels or any(size not in (1, full) for size, full in zip(other, shape))
+    )
 
 
 def fields(site: Site) -> str:
     """its factors and shifts fit the fields of the machine's operation"""
     try:
         operation = word_operation(site.node)
-        for word, values in ((PPU_FIRST, operation.first), (PPU_SECOND, operation.second),
-                             (PPU_RESULT, operation.result)):
+        for word, values in (
+            (PPU_FIRST, operation.first),
+            (PPU_SECOND, operation.second),
+            (PPU_RESULT, operation.result),
+        ):
             word.pack(**values)
     except ValueError as error:
         return str(error)
@@ -144,8 +150,11 @@ def countable_steps(site: Site) -> str:
     """the machine's fields count the steps of a window, over margins, too"""
     window, most = window_of(site.operator), 1 << COORDINATE_BITS
     ends = ((size - 1) * step + span for size, step, span in zip(site.maps[1], window.stride, window.span))
-    within = (max(ends) < most and 2 * max(window.pads) < most
-              and max(*window.stride, *window.dilation) <= STREAM_LEVEL.largest("step"))
+    within = (
+        max(ends) < most
+        and 2 * max(window.pads) < most
+        and max(*window.stride, *window.dilation) <= STREAM_LEVEL.largest("step")
+    )
     return "" if within else f"a {times(window.kernel)} kernel with {window}"
 
 
@@ -196,8 +205,11 @@ def _one_scale(node: Node) -> bool:
 def ends(graph: Graph) -> list[str]:
     """What is wrong with the inputs and outputs of a network."""
     tensors = [*(("input", tensor) for tensor in graph.inputs), *(("output", tensor) for tensor in graph.outputs)]
-    return [f"{end} {tensor.name} is uint8: {end}s are int8" for end, tensor in tensors
-            if isinstance(tensor, Quantized) and tensor.unsigned]
+    return [
+        f"{end} {tensor.name} is uint8: {end}s are int8"
+        for end, tensor in tensors
+        if isinstance(tensor, Quantized) and tensor.unsigned
+    ]
 
 
 # ---- All of them ----
@@ -219,8 +231,25 @@ OF_OPERATORS: dict[type[Operator], tuple[Constraint, ...]] = {
     MaxPool2D: (countable_steps, countable_window),
     Mean: (countable_mean,),
     **dict.fromkeys((Requantize, Relu, LeakyRelu, Absolute, Logistic, Tanh, HardSwish, Real, Lookup), ()),
-    **dict.fromkeys((Reshape, Transpose, Pad, MirrorPad, Tile, Slice, StridedSlice, Gather, ResizeNearestNeighbor,
-                     Concatenation, Split, Pack, Unpack, Composed), _MOVES),
+    **dict.fromkeys(
+        (
+            Reshape,
+            Transpose,
+            Pad,
+            MirrorPad,
+            Tile,
+            Slice,
+            StridedSlice,
+            Gather,
+            ResizeNearestNeighbor,
+            Concatenation,
+            Split,
+            Pack,
+            Unpack,
+            Composed,
+        ),
+        _MOVES,
+    ),
 }
 
 
@@ -290,8 +319,12 @@ def _first(found: Iterable[str]) -> str:
 def is_view(node: Node) -> bool:
     """Whether nothing is to be done: a RESHAPE that leaves the map as it is."""
     shapes = node.inputs[0].shape, node.outputs[0].shape
-    return (isinstance(node.operator, Reshape) and _one_scale(node) and all(map(_is_map, shapes))
-            and map_shape(shapes[0]) == map_shape(shapes[1]))
+    return (
+        isinstance(node.operator, Reshape)
+        and _one_scale(node)
+        and all(map(_is_map, shapes))
+        and map_shape(shapes[0]) == map_shape(shapes[1])
+    )
 
 
 def _is_map(shape: tuple[int, ...]) -> bool:
@@ -304,5 +337,10 @@ def is_pointwise(node: Node) -> bool:
     operator, channels = node.operator, map_shape(node.inputs[0].shape)[2]
     if isinstance(operator, FullyConnected):
         return operator.filters.shape[1] == channels
-    return (isinstance(operator, Conv2D) and operator.kernel == (1, 1) and operator.stride == (1, 1)
-            and not any(operator.pads) and operator.filters.shape[3] == channels)
+    return (
+        isinstance(operator, Conv2D)
+        and operator.kernel == (1, 1)
+        and operator.stride == (1, 1)
+        and not any(operator.pads)
+        and operator.filters.shape[3] == channels
+    )

@@ -70,5 +70,4 @@ def _lookup(node: Node, entries: np.ndarray, source: Tensor, output: Tensor) -> 
     return replace(node, operator=Lookup(entries=entries), inputs=(source,), outputs=(output,))
 
 
-_EXPANSIONS: dict[type[Operator], Callable[[Node], tuple[Node, ...]]] = {
-    Prelu: _prelu, Concatenation: _concatenation}
+_EXPANSIONS: dict[type[Operator], Callable[[Node], tuple[Node, ...]]] = {Prelu: _prelu, Concatenation: _concatenation}

@@ -98,11 +98,14 @@ def why_kept(graph: Graph, move: Node) -> str:
     if any(tensor.name in ends for tensor in move.outputs):
         reasons = ["the network's output is in this order"]
     else:
-        reasons = [_reason(graph, reader, fronts(graph, [reader])[1:2], [_nothing_behind(reader)])
-                   if isinstance(reader.operator, Weighted) else
-                   f"no one move does it and {reader.where} {reader.operator.name} with less"
-                   if is_move(reader) else
-                   f"{reader.where} {reader.operator.name} takes maps as they are" for reader in behind]
+        reasons = [
+            _reason(graph, reader, fronts(graph, [reader])[1:2], [_nothing_behind(reader)])
+            if isinstance(reader.operator, Weighted)
+            else f"no one move does it and {reader.where} {reader.operator.name} with less"
+            if is_move(reader)
+            else f"{reader.where} {reader.operator.name} takes maps as they are"
+            for reader in behind
+        ]
     for tensor in move.inputs:
         if isinstance((maker := makers.get(tensor.name, move)).operator, Weighted):
             reasons.append(_reason(graph, maker, [Front(itself(maker.inputs[0]))], backs(graph, maker)[1:2]))
@@ -131,8 +134,13 @@ def fronts(graph: Graph, layers: list[Node]) -> list[Front]:
     while True:
         source = found[-1].source
         maker = makers.get(source.name)
-        if (maker is None or not is_move(maker) or len(maker.outputs) > 1 or source.name in ends
-                or not set(readers[source.name]) <= behind):
+        if (
+            maker is None
+            or not is_move(maker)
+            or len(maker.outputs) > 1
+            or source.name in ends
+            or not set(readers[source.name]) <= behind
+        ):
             return found
         try:
             map_ = found[-1].map.through({source.name: index_maps(maker)[0]})
@@ -152,8 +160,9 @@ def backs(graph: Graph, layer: Node) -> list[Back]:
         left, moves = [], []
         for tensor, map_ in found[-1].ends:
             behind = readers.get(tensor.name, [])
-            takes = behind and tensor.name not in ends and all(is_move(each) and len(each.inputs) == 1
-                                                               for each in behind)
+            takes = (
+                behind and tensor.name not in ends and all(is_move(each) and len(each.inputs) == 1 for each in behind)
+            )
             try:
                 left += [end for each in behind for end in _through(each, map_)] if takes else [(tensor, map_)]
             except Unmovable:

@@ -47,7 +47,7 @@ def folded_window(layer: Node, front: IndexMap, end: Tensor, back: IndexMap) -> 
         raise Unfoldable("margins are other values than its padding")
     if np.any(back.places < 0):
         raise Unfoldable("margins behind it")
-    *rows_in, channels_in = ifmap.shape
+    *rows_in, _channels_in = ifmap.shape
     shape, made = map_of(source).shape, map_shape(end.shape)
     pixels, taken = by_pixel(front.places.reshape(-1, *ifmap.shape[2:]), shape[2])
     asked, kept = by_pixel(back.places.reshape(made), ofmap.shape[3])
@@ -63,18 +63,21 @@ def _taps(operator: Windowed, pixels: np.ndarray, made: tuple[int, ...], asked: 
     input; made: shape of its output; asked: int [E, F], which of its pixels."""
     image, row, col = np.unravel_index(asked, made[:3])
     places = []
-    for at, taps, step, gap, before in zip((row, col), operator.kernel, operator.stride, operator.dilation,
-                                           operator.pads[::2]):
+    for at, taps, step, gap, before in zip(
+        (row, col), operator.kernel, operator.stride, operator.dilation, operator.pads[::2]
+    ):
         places.append(at[:, :, None] * step + np.arange(taps) * gap - before)
     down, across = places[0][:, :, :, None], places[1][:, :, None, :]
     inside = (down >= 0) & (down < pixels.shape[1]) & (across >= 0) & (across < pixels.shape[2])
-    found = pixels[image[:, :, None, None], np.clip(down, 0, pixels.shape[1] - 1),
-                   np.clip(across, 0, pixels.shape[2] - 1)]
+    found = pixels[
+        image[:, :, None, None], np.clip(down, 0, pixels.shape[1] - 1), np.clip(across, 0, pixels.shape[2] - 1)
+    ]
     return np.where(inside, found, -1)
 
 
-def window_of_taps(taps: np.ndarray, shape: tuple[int, int]
-                   ) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int, int, int]]:
+def window_of_taps(
+    taps: np.ndarray, shape: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int, int, int]]:
     """Stride, dilation and pads with which a window on a map of this shape takes what `taps` says. Raises
     Unfoldable."""
     inside = taps >= 0

@@ -50,8 +50,12 @@ def _table(node: Node) -> Table:
     limits = operator.fixed_point(node.inputs, node.outputs)
     output = Output(int(limits.zero_point), int(limits.minimum), int(limits.maximum))
     count = len(bias)
-    return Table(np.asarray(bias, np.int32), np.broadcast_to(np.asarray(limits.multiplier, np.int32), count),
-                 np.broadcast_to(np.asarray(limits.shift, np.int8), count), output)
+    return Table(
+        np.asarray(bias, np.int32),
+        np.broadcast_to(np.asarray(limits.multiplier, np.int32), count),
+        np.broadcast_to(np.asarray(limits.shift, np.int8), count),
+        output,
+    )
 
 
 def form_groups(graph: Graph) -> list[Group]:
@@ -135,8 +139,13 @@ class _Forming:
         if not self._rides(source):
             return False
         group, pool = self.groups[self.made[source.name]], node.operator
-        return (isinstance(group, (Pointwise, Separable)) and pool.kernel == source.shape[:2]
-                and not any(pool.pads) and pool.activation == "NONE" and not pool.unsigned)
+        return (
+            isinstance(group, (Pointwise, Separable))
+            and pool.kernel == source.shape[:2]
+            and not any(pool.pads)
+            and pool.activation == "NONE"
+            and not pool.unsigned
+        )
 
     def _look_up(self, source: Map, node: Node) -> None:
         """A table rides on the group that makes its map, if nobody else reads that; else it is a group of its own, of
@@ -147,8 +156,9 @@ class _Forming:
         elif isinstance(node.operator, Requantize) and (group := factors_group(node, self.maps)):
             self._add(group)
         else:
-            self._add(Elementwise(name=node.where, source=source, output=self.maps[node.outputs[0].name],
-                                  epilogue=epilogue))
+            self._add(
+                Elementwise(name=node.where, source=source, output=self.maps[node.outputs[0].name], epilogue=epilogue)
+            )
 
     def _rides(self, source: Map) -> bool:
         """Whether an operation can be done on the words of the group that makes a map."""
@@ -175,13 +185,16 @@ class _Forming:
         if rides:
             self._extend(operands[first], node, **fields)
         else:  # of maps alike the later is the source: a pass can wait for it
-            self._add(Elementwise(name=node.where, source=operands[first], output=self.maps[node.outputs[0].name],
-                                  **fields))
+            self._add(
+                Elementwise(name=node.where, source=operands[first], output=self.maps[node.outputs[0].name], **fields)
+            )
 
     def finished(self) -> list[Group]:
         """All groups by name. Raises Unsupported where one is missing."""
-        groups = [replace(group, name=f"{_NAMES.get(group.kind, group.kind)}{n}", stored=group.output.name in self.ends)
-                  for n, group in enumerate(self.groups)]
+        groups = [
+            replace(group, name=f"{_NAMES.get(group.kind, group.kind)}{n}", stored=group.output.name in self.ends)
+            for n, group in enumerate(self.groups)
+        ]
         known = {tensor.name for tensor in self.graph.inputs}
         for group in groups:
             for operand in (group.source, *group.others):
@@ -233,14 +246,20 @@ def _pointwise(node: Node, maps: dict[str, Map]) -> Pointwise:
 
 
 def _depthwise(node: Node, maps: dict[str, Map]) -> Depthwise:
-    return Depthwise(**_ends(node, node, maps), window=window_of(node.operator), depthwise=node.operator.filters,
-                     middle=_table(node))
+    return Depthwise(
+        **_ends(node, node, maps), window=window_of(node.operator), depthwise=node.operator.filters, middle=_table(node)
+    )
 
 
 def _separable(depthwise: Node, pointwise: Node, maps: dict[str, Map]) -> Separable:
-    return Separable(**_ends(depthwise, pointwise, maps), window=window_of(depthwise.operator),
-                     filters=_flat_filters(pointwise), table=_table(pointwise), depthwise=depthwise.operator.filters,
-                     middle=_table(depthwise))
+    return Separable(
+        **_ends(depthwise, pointwise, maps),
+        window=window_of(depthwise.operator),
+        filters=_flat_filters(pointwise),
+        table=_table(pointwise),
+        depthwise=depthwise.operator.filters,
+        middle=_table(depthwise),
+    )
 
 
 def _ends(first: Node, last: Node, maps: dict[str, Map]) -> dict:

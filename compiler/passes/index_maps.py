@@ -80,8 +80,9 @@ def _margins(places: np.ndarray, source: tuple[int, ...]) -> tuple[tuple[int, in
     there = np.argwhere(places == 0)
     if len(source) != places.ndim or len(there) != 1:
         return ()
-    margins = tuple((int(before), int(all_ - before - size))
-                    for before, size, all_ in zip(there[0], source, places.shape))
+    margins = tuple(
+        (int(before), int(all_ - before - size)) for before, size, all_ in zip(there[0], source, places.shape)
+    )
     if min(after for _, after in margins) < 0:
         return ()
     whole = np.pad(np.arange(np.prod(source)).reshape(source), margins, constant_values=-1)
@@ -91,9 +92,14 @@ def _margins(places: np.ndarray, source: tuple[int, ...]) -> tuple[tuple[int, in
 def is_move(node: Node) -> bool:
     """Whether it only puts int8 values in other places."""
     tensors = (*node.inputs, *node.outputs)
-    if not isinstance(node.operator, MOVES) or getattr(node.operator, "unsigned", False) or not all(
+    if (
+        not isinstance(node.operator, MOVES)
+        or getattr(node.operator, "unsigned", False)
+        or not all(
             isinstance(tensor, Quantized) and not isinstance(tensor, Constant) and tensor.dtype == "int8"
-            for tensor in tensors):
+            for tensor in tensors
+        )
+    ):
         return False
     return len({tensor.quantization for tensor in tensors}) == 1 and max(each.size for each in tensors) <= MOST_PLACES
 

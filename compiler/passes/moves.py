@@ -68,8 +68,10 @@ def moves_of(node: Node) -> list[list[Move]]:
     found: list[list[Move]] = [[] for _ in node.outputs]
     for n in range(len(inputs)):
         fill = INT8_MIN if len(inputs) > 1 else 0
-        values = tuple(np.arange(_OUTSIDE, _OUTSIDE + tensor.size).reshape(tensor.shape) if k == n
-                       else np.full(tensor.shape, fill) for k, tensor in enumerate(inputs))
+        values = tuple(
+            np.arange(_OUTSIDE, _OUTSIDE + tensor.size).reshape(tensor.shape) if k == n else np.full(tensor.shape, fill)
+            for k, tensor in enumerate(inputs)
+        )
         for moves, places, output in zip(found, node.run(values), node.outputs, strict=True):
             moves.append(_move(*_counted(places), map_shape(output.shape), map_shape(inputs[n].shape)))
     return found
@@ -79,8 +81,10 @@ def places_of(node: Node) -> list[tuple[np.ndarray, int]]:
     """Of each output, where its values come from: places, and the value of those that are -1 (ir/operators/movement.py,
     Composed). Raises Unmovable."""
     ends = np.cumsum([tensor.size for tensor in node.inputs])
-    values = (np.arange(_OUTSIDE + end - tensor.size, _OUTSIDE + end).reshape(tensor.shape)
-              for end, tensor in zip(ends, node.inputs))
+    values = (
+        np.arange(_OUTSIDE + end - tensor.size, _OUTSIDE + end).reshape(tensor.shape)
+        for end, tensor in zip(ends, node.inputs)
+    )
     return [_counted(places) for places in node.run(tuple(values))]
 
 
@@ -99,10 +103,10 @@ def by_pixel(places: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]
     inside = places >= 0
     pixels, channel = np.divmod(np.where(inside, places, 0), channels)
     here, there = inside.any(axis=2), inside.any(axis=(0, 1))
-    pixel, channel_of = (np.where(inside, part, 0).max(axis=axes)
-                         for part, axes in ((pixels, 2), (channel, (0, 1))))
+    pixel, channel_of = (np.where(inside, part, 0).max(axis=axes) for part, axes in ((pixels, 2), (channel, (0, 1))))
     if not np.array_equal(inside, here[:, :, None] & there) or np.any(
-            inside & ((pixels != pixel[:, :, None]) | (channel != channel_of))):
+        inside & ((pixels != pixel[:, :, None]) | (channel != channel_of))
+    ):
         raise Unmovable("other channels of other pixels")
     return np.where(here, pixel, -1), np.where(there, channel_of, -1)
 
@@ -115,8 +119,9 @@ def _move(places: np.ndarray, fill: int, made: tuple[int, int, int], source: tup
     return Move(source, made, channels, window, repeat, loops, fill)
 
 
-def _loops(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]
-           ) -> tuple[Window, tuple[int, int], tuple[Loop, ...]]:
+def _loops(
+    here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[int, int, int]
+) -> tuple[Window, tuple[int, int], tuple[Loop, ...]]:
     """here: bool [E, F], whether the pixel comes from the input; rows, cols: which one."""
     if not here.any():
         raise Unmovable("nothing of a map")
@@ -127,8 +132,9 @@ def _loops(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[i
         if down and across:
             return _window(rows[0, 0], cols[0, 0], down, across, here.shape, source), (1, 1), ()
         repeat = here.shape[0] // source[0], here.shape[1] // source[1]
-        if (np.array_equal(rows[:, 0], np.repeat(np.arange(source[0]), repeat[0]))
-                and np.array_equal(cols[0], np.repeat(np.arange(source[1]), repeat[1]))):
+        if np.array_equal(rows[:, 0], np.repeat(np.arange(source[0]), repeat[0])) and np.array_equal(
+            cols[0], np.repeat(np.arange(source[1]), repeat[1])
+        ):
             return Window(), repeat, ()
     found = []
     for row, col in ((rows[0], cols[0]), (rows[:, 0], cols[:, 0])):
@@ -144,8 +150,9 @@ def _loops(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[i
     return Window(pads=(-int(rows[0, 0]), 0, -int(cols[0, 0]), 0)), (1, 1), tuple(found)
 
 
-def _window(first_row: int, first_col: int, down: int, across: int, made: tuple[int, int],
-            source: tuple[int, int, int]) -> Window:
+def _window(
+    first_row: int, first_col: int, down: int, across: int, made: tuple[int, int], source: tuple[int, int, int]
+) -> Window:
     """That sees so many places from here on."""
     bottom = (made[0] - 1) * down + 1 + first_row - source[0]
     right = (made[1] - 1) * across + 1 + first_col - source[1]
@@ -159,8 +166,11 @@ def _padded(here: np.ndarray, rows: np.ndarray, cols: np.ndarray, source: tuple[
     part = slice(top, bottom + 1), slice(left, right + 1)
     row, col = rows[part], cols[part]
     first = row[0, 0], col[0, 0]
-    if not here[part].all() or np.any(row != first[0] + np.arange(len(row))[:, None]) or np.any(
-            col != first[1] + np.arange(row.shape[1])):
+    if (
+        not here[part].all()
+        or np.any(row != first[0] + np.arange(len(row))[:, None])
+        or np.any(col != first[1] + np.arange(row.shape[1]))
+    ):
         raise Unmovable("a part of a map with a margin")
     ends = ((top, first[0], 0), (left, first[1], 0), (bottom, row[-1, 0], -1), (right, col[0, -1], -1))
     sizes = zip(ends, (*here.shape, *here.shape), (*source[:2], *source[:2]))
@@ -229,8 +239,16 @@ def _groups_of(where: str, move: Move, source: Map, made: Map) -> list[Group]:
 
 
 def _copy(where: str, move: Move, source: Map, made: Map) -> Elementwise:
-    return Elementwise(name=where, source=source, output=made, window=move.window, walk=move.loops,
-                       repeat=move.repeat, outside=move.fill, epilogue=(copy(),))
+    return Elementwise(
+        name=where,
+        source=source,
+        output=made,
+        window=move.window,
+        walk=move.loops,
+        repeat=move.repeat,
+        outside=move.fill,
+        epilogue=(copy(),),
+    )
 
 
 def _deal(where: str, move: Move, source: Map, made: Map) -> Pointwise:
@@ -241,8 +259,9 @@ def _deal(where: str, move: Move, source: Map, made: Map) -> Pointwise:
     filters = np.zeros((count, source.shape[2]), np.int8)
     filters[np.flatnonzero(taken), move.channels[taken]] = 1
     bias = np.where(taken, 0, move.fill - zero_point).astype(np.int32)
-    table = Table(bias, np.full(count, AS_IS["multiplier"], np.int32), np.full(count, AS_IS["shift"], np.int8),
-                  Output(zero_point))
+    table = Table(
+        bias, np.full(count, AS_IS["multiplier"], np.int32), np.full(count, AS_IS["shift"], np.int8), Output(zero_point)
+    )
     return Pointwise(name=where, source=source, output=made, filters=filters, table=table)
 
 

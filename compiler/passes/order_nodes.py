@@ -20,8 +20,9 @@ def most_waiting(graph: Graph) -> int:
     for n, node in enumerate(graph.nodes):
         waiting += sum(tensor.size for tensor in node.outputs)
         most = max(most, waiting)
-        over = {tensor.name: tensor.size for tensor in node.activations
-                if tensor.name in made and last[tensor.name] == n}
+        over = {
+            tensor.name: tensor.size for tensor in node.activations if tensor.name in made and last[tensor.name] == n
+        }
         over |= {tensor.name: tensor.size for tensor in node.outputs if tensor.name not in last}
         waiting -= sum(over.values())
     return most

@@ -42,8 +42,10 @@ class Part:
 
     def __str__(self) -> str:
         nodes = self.graph.nodes
-        return (f"{self.side:7} {self.places:14} {len(nodes):3} operators {self.elements:13,} operations  "
-                f"{', '.join(sorted({node.operator.name for node in nodes}))}")
+        return (
+            f"{self.side:7} {self.places:14} {len(nodes):3} operators {self.elements:13,} operations  "
+            f"{', '.join(sorted({node.operator.name for node in nodes}))}"
+        )
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,17 @@ class Partition:
 def partition(graph: Graph, reasons: Callable[[Node, Graph], list[str]] = of_operator) -> Partition:
     """Parts of a graph; `reasons`: why the machine does not run a node. Raises Obstacles, with all of them, for nodes
     that the host cannot run either."""
-    unknown = tuple(Obstacle(node.operator.name, node.where, node.operator.reason)
-                    for node in graph.nodes if isinstance(node.operator, Unknown))
+    unknown = tuple(
+        Obstacle(node.operator.name, node.where, node.operator.reason)
+        for node in graph.nodes
+        if isinstance(node.operator, Unknown)
+    )
     if unknown:
         raise Obstacles(unknown)
-    obstacles = {node: tuple(Obstacle(node.operator.name, node.where, reason) for reason in reasons(node, graph))
-                 for node in graph.nodes}
+    obstacles = {
+        node: tuple(Obstacle(node.operator.name, node.where, reason) for reason in reasons(node, graph))
+        for node in graph.nodes
+    }
     sides = [Side.HOST if obstacles[node] else Side.MACHINE for node in graph.nodes]
     levels = min((_levels(graph, sides, first) for first in Side), key=lambda levels: len(set(levels.values())))
     parts = []

@@ -59,8 +59,12 @@ def mean_group(node: Node, maps: Mapping[str, Map]) -> Elementwise | Convolution
         if made != output.shape:
             raise ValueError("channels that become columns")
         offset = 0 if zero_point == OFFSET_ZERO_POINT else zero_point  # the array's values are q less the rest
-        table = Table(np.full(1, -offset * prod(kernel), np.int32), np.full(1, scaling.multiplier, np.int32),
-                      np.full(1, scaling.shift, np.int8), Output(scaling.zero_point))
+        table = Table(
+            np.full(1, -offset * prod(kernel), np.int32),
+            np.full(1, scaling.multiplier, np.int32),
+            np.full(1, scaling.shift, np.int8),
+            Output(scaling.zero_point),
+        )
         return Convolution(**shared, filters=np.ones((1, *kernel), np.int8), table=table)
     turned = made != output.shape  # a column of means is a row
     if turned and (made[1] != 1 or (1, made[0], made[2]) != output.shape):

@@ -27,7 +27,7 @@ def remove_idle(graph: Graph) -> Graph:
             (source, *_), (output, *_) = node.inputs, node.outputs
             inside = output.name not in ends
             unshaped = inside and all(map(_reads_in_order, readers.get(output.name, [])))
-            if (inside or source.name in made and _same_type(source, output)) and _is_idle(node, unshaped):
+            if (inside or (source.name in made and _same_type(source, output))) and _is_idle(node, unshaped):
                 same[output.name] = source
                 continue
         nodes.append(node)

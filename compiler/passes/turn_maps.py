@@ -33,8 +33,9 @@ def turn_maps(graph: Graph) -> Graph:
         inputs = tuple(rows.get(tensor.name, tensor) for tensor in node.inputs)
         if _is_column(made):
             rows[made.name] = _row(made)
-        nodes.append(replace(node, operator=_turned(node.operator), inputs=inputs,
-                             outputs=(rows.get(made.name, made),)))
+        nodes.append(
+            replace(node, operator=_turned(node.operator), inputs=inputs, outputs=(rows.get(made.name, made),))
+        )
         if made.name in rows:
             nodes.append(_reshape(node, rows[made.name], made))
     return Graph(graph.inputs, tuple(nodes), graph.outputs)
@@ -57,9 +58,11 @@ def _turns(node: Node) -> bool:
     if isinstance(operator, (Windowed, Pool)):
         return made.shape[2] == 1
     if isinstance(operator, Binary):
-        return all(tensor.shape == made.shape if tensor in columns else tensor.size in (1, tensor.shape[-1])
-                   for tensor in node.inputs)
-    return isinstance(operator, Function) or isinstance(operator, FullyConnected) and not operator.keep_axes
+        return all(
+            tensor.shape == made.shape if tensor in columns else tensor.size in (1, tensor.shape[-1])
+            for tensor in node.inputs
+        )
+    return isinstance(operator, Function) or (isinstance(operator, FullyConnected) and not operator.keep_axes)
 
 
 def _turned(operator: Operator) -> Operator:

@@ -17,8 +17,12 @@ from eyrie.model.operators.elementwise import mul_requantization
 from eyrie.model.operators.quantization import Requantization
 
 KINDS: dict[type[Operator], Operation] = {
-    Add: Operation.ADD, Sub: Operation.SUB, Mul: Operation.MUL, Maximum: Operation.MAXIMUM,
-    Minimum: Operation.MINIMUM}
+    Add: Operation.ADD,
+    Sub: Operation.SUB,
+    Mul: Operation.MUL,
+    Maximum: Operation.MAXIMUM,
+    Minimum: Operation.MINIMUM,
+}
 
 
 def word_operation(node: Node, first: int = 0) -> WordOperation:
@@ -55,8 +59,10 @@ def _form(operator: Operator, forms: dict[type, Callable]) -> Callable:
 
 def _sum(node: Node) -> tuple[list[dict[str, int]], dict[str, int]]:
     parameters = node.operator.parameters(node.inputs, node.outputs)
-    operands = [{"multiplier": int(each.multiplier), "right_shift": -int(each.shift), "zero_point": each.zero_point}
-                for each in (parameters.first, parameters.second)]
+    operands = [
+        {"multiplier": int(each.multiplier), "right_shift": -int(each.shift), "zero_point": each.zero_point}
+        for each in (parameters.first, parameters.second)
+    ]
     return operands, _result(parameters.output)
 
 
@@ -71,5 +77,10 @@ def _choice(node: Node) -> tuple[list[dict[str, int]], dict[str, int]]:
 
 
 def _result(scaling: Requantization) -> dict[str, int]:
-    return {"multiplier": int(scaling.multiplier), "shift": int(scaling.shift), "zero_point": int(scaling.zero_point),
-            "act_min": int(scaling.minimum), "act_max": int(scaling.maximum)}
+    return {
+        "multiplier": int(scaling.multiplier),
+        "shift": int(scaling.shift),
+        "zero_point": int(scaling.zero_point),
+        "act_min": int(scaling.minimum),
+        "act_max": int(scaling.maximum),
+    }

@@ -87,8 +87,9 @@ def _cuts(groups: list[Group]) -> Iterator[tuple[list[Group], list[Group]]]:
             yield [*groups[:cut], first], [second, *groups[cut + 1 :]]
 
 
-def _together(groups: list[Group], images: int, estimates: Estimates,
-              refused: frozenset) -> tuple[tuple[float, float], Network] | None:
+def _together(
+    groups: list[Group], images: int, estimates: Estimates, refused: frozenset
+) -> tuple[tuple[float, float], Network] | None:
     """The cheapest plan of groups that several images go through at once, blocks in one piece or in halves;
     None if there is none. A dynamic programme over the groups and whether the map behind each stays."""
     best: dict[bool, Path] = {True: ((0, 0), [])}  # by whether the map comes from DRAM
@@ -109,8 +110,9 @@ def _together(groups: list[Group], images: int, estimates: Estimates,
     return cost, ([group for group, _ in steps], [replace(s, first=n, last=n + 1) for n, (_, s) in enumerate(steps)])
 
 
-def _longer(paths: dict[bool, Path], group: Group, last: bool, estimates: Estimates,
-            refused: frozenset) -> dict[bool, Path]:
+def _longer(
+    paths: dict[bool, Path], group: Group, last: bool, estimates: Estimates, refused: frozenset
+) -> dict[bool, Path]:
     """The cheapest paths with one more group, by whether its map goes to DRAM."""
     found: dict[bool, Path] = {}
     for from_dram, (spent, steps) in paths.items():
@@ -134,5 +136,8 @@ def _repeated(images: int, count: int, parts: list[Network]) -> Network:
             plans.append((len(groups), segments))
             groups += [replace(group, name=f"{group.name}.{image}", image=image) for group in part]
     network = tuple(groups)
-    return groups, [replace(s, network=network, first=s.first + start, last=s.last + start)
-                    for start, segments in plans for s in segments]
+    return groups, [
+        replace(s, network=network, first=s.first + start, last=s.last + start)
+        for start, segments in plans
+        for s in segments
+    ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a segment needs in the GLB at least, and what it costs the planner: estimates, before anything is placed."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,8 +114,9 @@ class Bounds:
             places[job.group - segment.first].append(place)
         steps = [0] * (len(jobs) + 1)  # by how many words more are there from each job on
         for words, first, last in (
-                *((c, of[0], of[-1]) for c, of in zip(constants, places)),
-                *((ring, places[n][0], places[n + 1][-1]) for n, ring in enumerate(rings))):
+            *((c, of[0], of[-1]) for c, of in zip(constants, places)),
+            *((ring, places[n][0], places[n + 1][-1]) for n, ring in enumerate(rings)),
+        ):
             steps[first] += words
             steps[last + 1] -= words
         there, height = 0, groups[-1].map_shape[0]
@@ -155,7 +157,8 @@ class Bounds:
             return found[0]
         rest = self.machine.glb_words - self.peak_words + self._least_filters - LEAST_CHUNK_WORDS
         return next((m for m in found if least_words(group, m) <= rest), None) or min(
-            found, key=lambda m: least_words(group, m))
+            found, key=lambda m: least_words(group, m)
+        )
 
     def _mapping_of(self, job: Job) -> Mapping:
         return self._mappings[job.group, job.last - job.first]
@@ -170,7 +173,7 @@ class Bounds:
         """The array's cycles, or the transfers', whichever are more."""
         jobs = self.segment.jobs
         total = self.array_cycles + JOB_OVERHEAD * len(jobs)
-        for before, job in zip(jobs, jobs[1:]):
+        for before, job in itertools.pairwise(jobs):
             if before.group + 1 == job.group and before.last > job.reads[0] and before.first < job.reads[1]:
                 total += self._drained(before)  # the rows of the job before have to be written first
         if not self.segment.ahead:  # each stripe's input is waited for

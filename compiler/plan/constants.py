@@ -180,8 +180,9 @@ class WorkConstants:
         return replace(self.mapping_of(job.last - job.first).blocks, first_row=job.first)
 
 
-def place_constants(plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space,
-                    apart: Sequence[bool], turns: set[Segment]) -> list[WorkConstants]:
+def place_constants(
+    plan: Plan, packed: list[Packed], machine: MachineConfig, space: Space, apart: Sequence[bool], turns: set[Segment]
+) -> list[WorkConstants]:
     """Places the constants of all groups, in their order, so that each finds where the words of those before it fall
     free: first what has to stay, then filters of whole-map groups as the room allows. apart: of each group, whether
     filters that stay are placed first, and the rest where it fits (`Space.place`); turns: segments whose slices bring
@@ -252,16 +253,18 @@ def _beside_filters(plan: Plan, n: int, packed: Packed, slices: int) -> Iterator
         yield beside("table", "requantisation tables", packed.table, slices)
 
 
-def _resident(plan: Plan, n: int, constants: WorkConstants, words: Packed,
-              machine: MachineConfig) -> tuple[Buffer, np.ndarray]:
+def _resident(
+    plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig
+) -> tuple[Buffer, np.ndarray]:
     """The buffer of filters that stay for all jobs of the group, and the filters, packed as suits the jobs best."""
     group = plan.groups[n]
     rows = [job.last - job.first for job in plan.jobs_of[n]]
     least = {r: cheapest(machine, group, r, constants.way) for r in set(rows)}
     packings = set.intersection(*map(set, least.values()))
     if not packings:
-        raise DoesNotFit(f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows",
-                         layer=group.name)
+        raise DoesNotFit(
+            f"{group.name}: no tile of filters suits stripes of {sorted(set(rows))} rows", layer=group.name
+        )
     # Of equals the smaller: what reads the output waits for the sums of the last tile only. But of pointwise work each
     # tile reads the ifmap, from banks that others read, too.
     larger = -1 if isinstance(group, Pointwise) else 1
@@ -283,12 +286,14 @@ def _add_resident(constants: WorkConstants, buffer: Buffer, packed: np.ndarray) 
         constants.chunks = Chunks(packed, buffer, buffer.chunk, packed.size // buffer.chunk)
     else:
         constants.add("filters", packed, buffer)
-    constants.filters = replace(constants.filters, address=buffer.address, count=tile, tiles=len(packed),
-                                chunk_groups=chunk_groups)
+    constants.filters = replace(
+        constants.filters, address=buffer.address, count=tile, tiles=len(packed), chunk_groups=chunk_groups
+    )
 
 
-def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig,
-                    space: Space) -> None:
+def _place_streamed(
+    plan: Plan, n: int, constants: WorkConstants, words: Packed, machine: MachineConfig, space: Space
+) -> None:
     """Filters of a group that is one job, or one for each slice of them or for each stripe: in chunks where each is
     used by one block of pixels or by inner blocks in turn, else resident; the mappings are the cheapest for which there
     is room."""
@@ -300,7 +305,7 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
         if n in plan.first_tile and (mapping.blocks.outer > 1 or mapping.tile > plan.first_tile[n]):
             continue
         least = max(least_words(group, each) for each in found.values())
-        if least > free or stays(mapping) and segment.slices > 1:
+        if least > free or (stays(mapping) and segment.slices > 1):
             continue
         packed = words.filters(mapping.packing)
         constants.packing, constants._fixed = mapping.packing, found
@@ -333,8 +338,11 @@ def _place_streamed(plan: Plan, n: int, constants: WorkConstants, words: Packed,
         constants.filters = replace(filters, address=constants.chunks.address(0), ring=ring, chunk_groups=chunk_groups)
         return
     bytes_ = free * GLB_WORD_BYTES
-    raise DoesNotFit(f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free",
-                     layer=group.name, bound=bytes_)
+    raise DoesNotFit(
+        f"{group.name}: no tile of its filters fits the {bytes_} bytes of GLB that are free",
+        layer=group.name,
+        bound=bytes_,
+    )
 
 
 def _alike(machine: MachineConfig, group: Filtered, rows: list[int], way: Way) -> Iterator[dict[int, Mapping]]:

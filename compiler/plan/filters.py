@@ -110,5 +110,8 @@ _smallest: dict[tuple, int] = {}
 
 def smallest_words(machine: MachineConfig, group: Filtered, rows: int, way: Way) -> int:
     """least_words() of the mapping that needs least. Raises DoesNotFit where there is no mapping."""
-    return remembered(_smallest, job_key(machine, group, rows, way), lambda: min(
-        least_words(group, mapping) for mapping in mappings_of(machine, group, rows, way)))
+    return remembered(
+        _smallest,
+        job_key(machine, group, rows, way),
+        lambda: min(least_words(group, mapping) for mapping in mappings_of(machine, group, rows, way)),
+    )

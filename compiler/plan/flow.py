@@ -72,8 +72,12 @@ class Flow:
 
     def fetched(self, first: int, last: int) -> list[tuple[int, Map]]:
         """Operands, beside the sources, that groups first to last - 1 have from DRAM, each with its group."""
-        return [(n, other) for n in range(first, last)
-                for other, maker in zip(self.groups[n].others, self.makers[n][1:]) if self.from_dram(maker)]
+        return [
+            (n, other)
+            for n in range(first, last)
+            for other, maker in zip(self.groups[n].others, self.makers[n][1:])
+            if self.from_dram(maker)
+        ]
 
     def across(self, first: int, last: int) -> list[int]:
         """Makers of the maps held in the GLB while groups first to last - 1 run, beside their source and output."""

@@ -54,8 +54,12 @@ class GreedyPlanner:
         demand = words * GLB_WORD_BYTES
         fits = demand <= self._machine.glb_bytes
         what = "no places found for it by itself in the GLB" if fits else f"needs at least {demand} bytes of GLB"
-        return DoesNotFit(f"group {name}: {what}, there are {self._machine.glb_bytes}", layer=name,
-                          bound=self._machine.glb_bytes, remedy="use a larger GLB or a smaller layer")
+        return DoesNotFit(
+            f"group {name}: {what}, there are {self._machine.glb_bytes}",
+            layer=name,
+            bound=self._machine.glb_bytes,
+            remedy="use a larger GLB or a smaller layer",
+        )
 
 
 def _jobs_and_cost(found: tuple[int, Cost, Segment]) -> tuple[int, Cost]:

@@ -84,11 +84,17 @@ def _unmapped(machine: MachineConfig, group: Group, rows: int) -> DoesNotFit:
     if group.images:
         return failure(f"no mapping of {group.images} images at once fits the PEs")
     if isinstance(group, (Convolution, Grouped)) and not group.averaged:
-        return failure(f"a {times(group.window.kernel)} kernel, {group.window}, over {group.source.shape[2]} channels "
-                       "goes beyond the loops of a stream", remedy="use a smaller kernel or fewer channels")
-    return failure(f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, "
-                   f"ifmap_words = {machine.ifmap_words}, filter_words = {machine.filter_words}, "
-                   f"word_buffer_words = {machine.word_buffer_words}", remedy="use larger ones")
+        return failure(
+            f"a {times(group.window.kernel)} kernel, {group.window}, over {group.source.shape[2]} channels "
+            "goes beyond the loops of a stream",
+            remedy="use a smaller kernel or fewer channels",
+        )
+    return failure(
+        f"no mapping of {rows} output rows fits the PEs: psum_words = {machine.psum_words}, "
+        f"ifmap_words = {machine.ifmap_words}, filter_words = {machine.filter_words}, "
+        f"word_buffer_words = {machine.word_buffer_words}",
+        remedy="use larger ones",
+    )
 
 
 def _reads_once(group: Group, mapping: Mapping) -> bool:
@@ -105,7 +111,7 @@ def _reads_once(group: Group, mapping: Mapping) -> bool:
 def first_tile(group: Group, way: Way, machine: MachineConfig) -> int:
     """Filters of the first tile of a whole-map depthwise-separable group that keeps all its depthwise
     words, and so reads its input with that tile only; 0 for others."""
-    if way is not Way.WHOLE or not isinstance(group, (Depthwise, Separable)) or group.averaged and not group.images:
+    if way is not Way.WHOLE or not isinstance(group, (Depthwise, Separable)) or (group.averaged and not group.images):
         return 0
     found = mappings_of(machine, group, group.map_shape[0])
     return next((m.tile for m in found if m.blocks.outer == 1 and m.tiles > 1), 0)

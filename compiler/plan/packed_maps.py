@@ -17,8 +17,11 @@ def with_packed_inputs(groups: list[Group], machine: MachineConfig, unpacked: Co
     that are not."""
     made = {group.output.name for group in groups}
     sources = {group.source.name: group.source for group in groups}
-    packed = {name: replace(map_, packed=True) for name, map_ in sources.items()
-              if name not in {*made, *unpacked} and all(_takes_packed(group, map_, machine) for group in groups)}
+    packed = {
+        name: replace(map_, packed=True)
+        for name, map_ in sources.items()
+        if name not in {*made, *unpacked} and all(_takes_packed(group, map_, machine) for group in groups)
+    }
     return [replace(group, source=packed.get(group.source.name, group.source)) for group in groups]
 
 

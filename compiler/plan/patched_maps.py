@@ -29,8 +29,9 @@ LOOKED_AT = 4  # of the ways to lay an input, those that take least by words alo
 LEAST_GAIN = 0.95  # of the cycles as the input is: below that it is worth the host's work
 
 
-def with_patched_inputs(groups: list[Group], machine: MachineConfig, unpacked: Collection[str] = (),
-                        larger: bool = True) -> list[Group]:
+def with_patched_inputs(
+    groups: list[Group], machine: MachineConfig, unpacked: Collection[str] = (), larger: bool = True
+) -> list[Group]:
     """The groups, which read those inputs as patches that a single one reads, to its gain; unpacked: names of those
     that others lay out; larger: whether patches may be more bytes than the input as it is."""
     made = {group.output.name for group in groups}
@@ -38,8 +39,14 @@ def with_patched_inputs(groups: list[Group], machine: MachineConfig, unpacked: C
 
     def suits(group: Group) -> bool:
         name = group.source.name
-        return (isinstance(group, Convolution) and name not in made and name not in unpacked and read.count(name) == 1
-                and group.source.shape[2] <= MOST_CHANNELS and group.window.dilation == (1, 1))
+        return (
+            isinstance(group, Convolution)
+            and name not in made
+            and name not in unpacked
+            and read.count(name) == 1
+            and group.source.shape[2] <= MOST_CHANNELS
+            and group.window.dilation == (1, 1)
+        )
 
     return [_best(group, machine, larger) if suits(group) else group for group in groups]
 
@@ -68,23 +75,31 @@ def _splits(kernel: int, stride: int) -> Iterator[_Split]:
 
 def _best(group: Convolution, machine: MachineConfig, larger: bool) -> Group:
     """The group as it takes least."""
-    ways = [_patches(group, rows, cols) for rows, cols in product(*map(_splits, group.window.kernel,
-                                                                       group.window.stride))]
-    laid = ways + [replace(map_, packed=True) for map_ in ways
-                   if filter_sets(machine) and map_.shape[2] <= WORD_CHANNELS and slides(_window(group, map_.patches))]
+    ways = [
+        _patches(group, rows, cols) for rows, cols in product(*map(_splits, group.window.kernel, group.window.stride))
+    ]
+    laid = ways + [
+        replace(map_, packed=True)
+        for map_ in ways
+        if filter_sets(machine) and map_.shape[2] <= WORD_CHANNELS and slides(_window(group, map_.patches))
+    ]
     pixels = np.prod(group.map_shape) * len(group.filters) * WORD_CHANNELS * machine.sets / machine.total_multipliers
 
     def least(map_: Map) -> float:
         """Cycles by words alone: two sets share one, those that read a packed map are at work on other filters."""
         patches = map_.patches
-        words = (1 / filter_sets(machine) if map_.packed
-                 else -(-patches.channels // (2 * WORD_CHANNELS)) * (1 if machine.sets > 1 else 2))
+        words = (
+            1 / filter_sets(machine)
+            if map_.packed
+            else -(-patches.channels // (2 * WORD_CHANNELS)) * (1 if machine.sets > 1 else 2)
+        )
         taps = np.prod([-(-taps // size) for taps, size in zip(patches.taps, patches.kernel)])
         return pixels * taps * words + map_.layout.words / machine.bus_words
 
     bound, words = LEAST_GAIN * _cycles(group, machine), group.source.layout.words
-    promising = sorted((map_ for map_ in laid if least(map_) < bound and (larger or map_.layout.words <= words)),
-                       key=least)[:LOOKED_AT]
+    promising = sorted(
+        (map_ for map_ in laid if least(map_) < bound and (larger or map_.layout.words <= words)), key=least
+    )[:LOOKED_AT]
     chosen = [each for each in (rewritten(group, map_) for map_ in promising) if _leaves_room(each, machine)]
     costs = [_cycles(each, machine) for each in chosen]
     return chosen[int(np.argmin(costs))] if costs and min(costs) < bound else group
@@ -95,8 +110,14 @@ def _patches(group: Convolution, rows: _Split, cols: _Split) -> Map:
     window, counts = group.window, []
     for made, stride, split in zip(group.map_shape, window.stride, (rows, cols)):
         counts.append((made - 1) * stride // split.step + (split.taps - 1) * split.dilation + 1)
-    patches = Patches(group.source.shape, *counts, (rows.size, cols.size), (rows.step, cols.step),
-                      (window.pads[0], window.pads[2]), window.kernel)
+    patches = Patches(
+        group.source.shape,
+        *counts,
+        (rows.size, cols.size),
+        (rows.step, cols.step),
+        (window.pads[0], window.pads[2]),
+        window.kernel,
+    )
     return replace(group.source, shape=(*counts, patches.channels), packed=False, patches=patches)
 
 
@@ -117,8 +138,9 @@ def rewritten(group: Convolution, source: Map) -> Filtered:
 
 
 def _splits_of(patches: Patches) -> tuple[_Split, _Split]:
-    rows, cols = (_Split(size, step, -(-taps // size))
-                  for size, step, taps in zip(patches.kernel, patches.step, patches.taps))
+    rows, cols = (
+        _Split(size, step, -(-taps // size)) for size, step, taps in zip(patches.kernel, patches.step, patches.taps)
+    )
     return rows, cols
 
 

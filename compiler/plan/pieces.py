@@ -41,7 +41,7 @@ def in_pieces(groups: list[Group], estimates: Estimates, sizes: Sizes = frozense
     for other in ({kind: n} for kind, ranks in ranked.items() for n in ranks[1:]):
         least = least or _cost(pieces(chosen), estimates)
         cost = _cost(pieces(chosen | other), estimates)
-        if isinstance(least, DoesNotFit) or not isinstance(cost, DoesNotFit) and cost < least:
+        if isinstance(least, DoesNotFit) or (not isinstance(cost, DoesNotFit) and cost < least):
             least, chosen = cost, chosen | other
     return pieces(chosen)
 

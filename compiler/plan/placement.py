@@ -20,8 +20,12 @@ class NoRoom(DoesNotFit):
 
     def __init__(self, buffer: Buffer, words: int) -> None:
         demand, bound = buffer.words * GLB_WORD_BYTES, words * GLB_WORD_BYTES
-        super().__init__(f"{buffer.name}: no room for {demand} bytes in the GLB of {bound}", layer=buffer.group,
-                         demand=demand, bound=bound)
+        super().__init__(
+            f"{buffer.name}: no room for {demand} bytes in the GLB of {bound}",
+            layer=buffer.group,
+            demand=demand,
+            bound=bound,
+        )
         self.buffer = buffer
 
 
@@ -45,8 +49,12 @@ class Space:
 
     def pieces(self) -> list[Piece]:
         """What is loaded as a whole."""
-        return [piece for buffer in self.placed if buffer.loaded and not buffer.chunk
-                for piece in _pieces(buffer, self.free_from(buffer, buffer.words // 4 + 1))]
+        return [
+            piece
+            for buffer in self.placed
+            if buffer.loaded and not buffer.chunk
+            for piece in _pieces(buffer, self.free_from(buffer, buffer.words // 4 + 1))
+        ]
 
     def place(self, buffer: Buffer, where: float = 0.0, copies: Sequence[Buffer] = (), apart: bool = False) -> None:
         """Finds an even address for a buffer, and for copies of it at other times, and takes its words.
@@ -106,10 +114,15 @@ class Space:
                 pieces[life] = self._pieces(*life)
             for start, end in pieces[life]:
                 edges |= {start + start % 2 - offset, (end - words) // 2 * 2 - offset}
-            allowed = [(low if low > start - offset else start - offset,
-                        high if high < end - offset - words else end - offset - words)
-                       for low, high in allowed for start, end in pieces[life]
-                       if low <= end - offset - words and start - offset <= high and start + words <= end]
+            allowed = [
+                (
+                    low if low > start - offset else start - offset,
+                    high if high < end - offset - words else end - offset - words,
+                )
+                for low, high in allowed
+                for start, end in pieces[life]
+                if low <= end - offset - words and start - offset <= high and start + words <= end
+            ]
         if apart:
             for _, start, end, _ in self._until_birth(buffer)[-RECENT:]:
                 edges |= {start, end, start - buffer.words, end - buffer.words}

@@ -58,5 +58,11 @@ def _with(groups: list[Group], names: set[str]) -> list[Group]:
     def laid(map_: Map) -> Map:
         return replace(map_, planar=True) if map_.name in names else map_
 
-    return [replace(group, source=laid(group.source), output=laid(group.output), others=tuple(map(laid, group.others)))
-            for group in groups] if names else groups
+    return (
+        [
+            replace(group, source=laid(group.source), output=laid(group.output), others=tuple(map(laid, group.others)))
+            for group in groups
+        ]
+        if names
+        else groups
+    )

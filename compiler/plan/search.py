@@ -112,8 +112,9 @@ class _Search:
     def __post_init__(self) -> None:
         buffers = self.plan.buffers()
         self.maps = sorted(buffers, key=lambda copies: (copies[0].loaded, -copies[0].words))
-        self._jobs_of = [[place for place, job in enumerate(self.plan.jobs) if job.group == n]
-                         for n in range(len(self.plan.groups))]
+        self._jobs_of = [
+            [place for place, job in enumerate(self.plan.jobs) if job.group == n] for n in range(len(self.plan.groups))
+        ]
         self._number = {group.name: n for n, group in enumerate(self.plan.groups)}
         packed = {group.layer: Packed(group, self.machine) for group in self.plan.groups}
         self._turns = {segment for segment in self.plan.segments if Bounds(segment, self.machine).in_turn}

@@ -64,8 +64,7 @@ class SegmentPlanner:
                 raise failure
             self._to_dram(moved)
 
-    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]],
-                           refused: frozenset) -> tuple[Cost, list[Segment]]:
+    def _with_maps_in_dram(self, found: tuple[Cost, list[Segment]], refused: frozenset) -> tuple[Cost, list[Segment]]:
         """The plan with each held map in DRAM that costs less there, the largest tried first."""
         self._settled = True
         for name in self.flow.held_names():
@@ -193,21 +192,34 @@ def _keeps_planes(flow: Flow, segment: Segment) -> bool:
 def _segments(flow: Flow, first: int, from_dram: bool, most: int) -> Iterator[Segment]:
     network = flow.groups
 
-    def segment(last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1,
-                ahead: bool = True) -> Segment:
+    def segment(
+        last: int, way: Way, rows: int, from_dram: bool, to_dram: bool, slices: int = 1, ahead: bool = True
+    ) -> Segment:
         fetched, held = flow.fetched(first, last), flow.held_words(first, last)
-        planned = Segment(network, first, last, way, rows, from_dram, to_dram, slices, ahead, beside=held,
-                          fetched=sum(map_.layout.words for _, map_ in fetched))
+        planned = Segment(
+            network,
+            first,
+            last,
+            way,
+            rows,
+            from_dram,
+            to_dram,
+            slices,
+            ahead,
+            beside=held,
+            fetched=sum(map_.layout.words for _, map_ in fetched),
+        )
         places = 2 if slices > 1 else 1  # of operands that come in slices
-        there = sum(places * planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words // slices
-                    for n, map_ in fetched)
+        there = sum(
+            places * planned.operand_rows(n, map_.shape[0]) * map_.layout.row_words // slices for n, map_ in fetched
+        )
         return replace(planned, beside=held + there) if fetched else planned
 
     group = network[first]
     for to_dram in flow.exits(first):
         yield segment(first + 1, Way.WHOLE, 0, from_dram, to_dram)
         for rows, slices in _refetched(group):
-            if slices == 1 or to_dram and len(flow.fetched(first, first + 1)) == len(group.others):
+            if slices == 1 or (to_dram and len(flow.fetched(first, first + 1)) == len(group.others)):
                 yield segment(first + 1, Way.REFETCH, rows, from_dram, to_dram, slices)
                 if from_dram and rows < group.map_shape[0]:
                     yield segment(first + 1, Way.REFETCH, rows, True, to_dram, slices, ahead=False)
@@ -220,14 +232,25 @@ def _segments(flow: Flow, first: int, from_dram: bool, most: int) -> Iterator[Se
                 yield replace(segment(first + 2, Way.SLICED, rows, True, to_dram, slices), channels=channels)
     if group.at_once:
         return
-    in_place = (not from_dram and flow.passed_on(first - 1) and not flow.held(first)
-                and group.source.shape == group.output.shape and group.window.stride == (1, 1))
+    in_place = (
+        not from_dram
+        and flow.passed_on(first - 1)
+        and not flow.held(first)
+        and group.source.shape == group.output.shape
+        and group.window.stride == (1, 1)
+    )
     if in_place:
         for rows in _heights(group):
             yield segment(first + 1, Way.IN_PLACE, rows, False, not flow.passed_on(first))
     for last in range(first + 1, min(len(network), first + most) + 1):
-        if network[last - 1].averaged or network[last - 1].at_once or last > first + 1 and (
-                not flow.passed_on(last - 2) or max(group.together, network[last - 1].together) > 1):
+        if (
+            network[last - 1].averaged
+            or network[last - 1].at_once
+            or (
+                last > first + 1
+                and (not flow.passed_on(last - 2) or max(group.together, network[last - 1].together) > 1)
+            )
+        ):
             break
         for rows in _heights(network[last - 1]):
             for to_dram in flow.exits(last - 1):
@@ -276,7 +299,8 @@ def _sliced(flow: Flow, first: int) -> Iterator[tuple[int, int, int]]:
 def _channel_slices(group: Group) -> Iterator[tuple[int, int]]:
     """(rows of a stripe, slices) of a group that does not mix channels."""
     beside = isinstance(group, Elementwise) and (
-        group.operation.constants is not None and group.operation.kind not in (Operation.TABLE, Operation.SUM))
+        group.operation.constants is not None and group.operation.kind not in (Operation.TABLE, Operation.SUM)
+    )
     if not isinstance(group, (Depthwise, Elementwise)) or group.others or beside or len(group.operations) > 1:
         return
     height, groups = group.map_shape[0], word_groups(group.source.shape[2])
@@ -296,10 +320,13 @@ def can_be_sliced(group: Filtered) -> bool:
 def segments_of_images(group: Group, from_dram: bool, last: bool):
     """All segments of a group that several images go through at once; last: of the network."""
     network = (group,)
-    for to_dram in ((True,) if last else (False, True)):
+    for to_dram in (True,) if last else (False, True):
         yield Segment(network, 0, 1, Way.WHOLE, 0, from_dram, to_dram)
-    if not from_dram and isinstance(group, Depthwise) and (
-            group.source.shape == group.output.shape and group.window.stride == (1, 1)):
+    if (
+        not from_dram
+        and isinstance(group, Depthwise)
+        and (group.source.shape == group.output.shape and group.window.stride == (1, 1))
+    ):
         yield Segment(network, 0, 1, Way.IN_PLACE, group.map_shape[0], False, last)
     if isinstance(group, Pointwise) and not group.averaged and not last:
         for slices in SLICES:
@@ -313,21 +340,29 @@ def _needs_slack_too_late(before: Segment | None, segment: Segment) -> bool:
     """In place work needs its map to have been made with room for it."""
     if segment.way is not Way.IN_PLACE:
         return False
-    return before is None or before.way is Way.IN_PLACE and before.slack < segment.slack
+    return before is None or (before.way is Way.IN_PLACE and before.slack < segment.slack)
 
 
 def _too_large(name: str, words: float, machine: MachineConfig) -> DoesNotFit:
     """The GLB is too small for a group that needs so many words."""
     demand = words * GLB_WORD_BYTES
-    return DoesNotFit(f"group {name} needs at least {demand} bytes of GLB, there are {machine.glb_bytes}",
-                      layer=name, demand=demand, bound=machine.glb_bytes,
-                      remedy="use a larger GLB or a smaller layer")
+    return DoesNotFit(
+        f"group {name} needs at least {demand} bytes of GLB, there are {machine.glb_bytes}",
+        layer=name,
+        demand=demand,
+        bound=machine.glb_bytes,
+        remedy="use a larger GLB or a smaller layer",
+    )
 
 
 def _no_places(groups: tuple[Group, ...], neediest: str, refused: frozenset, machine: MachineConfig) -> DoesNotFit:
     """The GLB had no places for groups that it is not too small for."""
     stuck = [group.name for group in groups if any((group.layer, group.images) in key[0] for key in refused)]
     names = stuck or [neediest]
-    return DoesNotFit(f"group {' or '.join(names)}: no places found in the GLB of {machine.glb_bytes} bytes for all "
-                      "that has to be there at once", layer=names[0] if len(names) == 1 else None,
-                      bound=machine.glb_bytes, remedy="use a larger GLB or more effort")
+    return DoesNotFit(
+        f"group {' or '.join(names)}: no places found in the GLB of {machine.glb_bytes} bytes for all "
+        "that has to be there at once",
+        layer=names[0] if len(names) == 1 else None,
+        bound=machine.glb_bytes,
+        remedy="use a larger GLB or more effort",
+    )

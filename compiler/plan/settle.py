@@ -26,8 +26,9 @@ class Planning:
     refused: keys of segments for which the GLB had no places, or none for what was planned
     """
 
-    def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int,
-                 greedy: bool = False) -> None:
+    def __init__(
+        self, groups: list[Group], machine: MachineConfig, objective: str, images: int, greedy: bool = False
+    ) -> None:
         self.refused: set[tuple] = set()
         self._machine, self._objective = machine, objective
         self._new_planner = partial(GreedyPlanner if greedy else BatchPlanner, groups, machine, objective, images)
@@ -81,8 +82,12 @@ def as_planned(plan: Plan, machine: MachineConfig, effort: int) -> Placed:
         return search.place(plan, machine, effort)
     except search.Refused as refusal:
         name = plan.groups[refusal.segment.first].name
-        raise DoesNotFit(f"group {name}: no places found in the GLB of {machine.glb_bytes} bytes for its segment as it "
-                         "is given", layer=name, bound=machine.glb_bytes, remedy="choose another way") from refusal
+        raise DoesNotFit(
+            f"group {name}: no places found in the GLB of {machine.glb_bytes} bytes for its segment as it is given",
+            layer=name,
+            bound=machine.glb_bytes,
+            remedy="choose another way",
+        ) from refusal
 
 
 def slower_than_planned(plan: Plan, placed: Placed, machine: MachineConfig) -> set[tuple]:

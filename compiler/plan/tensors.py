@@ -31,8 +31,7 @@ def plan_maps(groups: list[Group], segments: list[Segment], machine: MachineConf
             read.append(_fetched(jobs, n, group, segment, in_planes, n in early))
         else:
             read.append(made[flow.makers[n][0]])
-        others.append(tuple(_beside(jobs, n, k, maker, segment_of, made)
-                            for k, maker in enumerate(flow.makers[n][1:])))
+        others.append(tuple(_beside(jobs, n, k, maker, segment_of, made) for k, maker in enumerate(flow.makers[n][1:])))
         if segment.way is Way.IN_PLACE:
             made.append(_in_place(groups, n, read[-1], segment))
         elif n + 1 < segment.last:
@@ -73,8 +72,7 @@ def span(jobs: list[Job], *groups: int) -> tuple[int, int]:
     return 2 * places[0], 2 * places[-1] + 1
 
 
-def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool,
-             early: bool) -> MapPlan:
+def _fetched(jobs: list[Job], n: int, group: Group, segment: Segment, in_planes: bool, early: bool) -> MapPlan:
     """An input that comes row by row, or that of several images whole, from DRAM; slices of channels in two places in
     turn, each for a job."""
     rows = group.source.shape[0] if group.images else segment.input_ring_rows()
@@ -97,8 +95,9 @@ def _beside(jobs: list[Job], n: int, k: int, maker: int, segment_of: list[Segmen
     rows, slices = segment_of[n].operand_rows(n, other.shape[0]), segment_of[n].slices_of(n)
     if slices > 1:
         layout = _draft(replace(other, shape=(*other.shape[:2], other.shape[2] // slices)), rows)
-        return MapPlan(layout, whole(group.name, f"operand {k + 2} slices", 2 * layout.words, *span(jobs, n),
-                                     loaded=True))
+        return MapPlan(
+            layout, whole(group.name, f"operand {k + 2} slices", 2 * layout.words, *span(jobs, n), loaded=True)
+        )
     layout = _draft(other, rows, group.images)
     return MapPlan(layout, whole(group.name, f"operand {k + 2}", layout.words, *span(jobs, n), loaded=True))
 
@@ -148,8 +147,9 @@ def _staged(jobs: list[Job], n: int, group: Group, segment: Segment, free: int) 
     return MapPlan(layout, whole(group.name, "output stripes", layout.words, span(jobs, n)[0], end))
 
 
-def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment],
-          early_tile: dict[int, int], free: int) -> MapPlan:
+def _kept(
+    jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment], early_tile: dict[int, int], free: int
+) -> MapPlan:
     """A whole map that stays, each row from the job that writes it to the last one that reads it; planes
     between groups that run whole, from the tile of filters that writes them. free: words beside the job behind a
     store."""
@@ -164,7 +164,8 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     following = segment_of[n + 1]
     death = 2 * (span(jobs, n + 1)[1] // 2) if n + 1 in early_tile else span(jobs, n + 1)[1]
     if following.way is not Way.IN_PLACE and (
-            group.output.planar or segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE):
+        group.output.planar or (segment_of[n].way is Way.WHOLE and following.way is Way.WHOLE)
+    ):
         layout = replace(_whole(group), planar=True)
         birth = span(jobs, n)[0]
         early = min(early_tile[n] // 8, layout.groups) * layout.group_step if n in early_tile else layout.words
@@ -179,8 +180,7 @@ def _kept(jobs: list[Job], n: int, groups: list[Group], segment_of: list[Segment
     layout = _draft(group.output, rows + following.slack)
     lives = []
     for y in range(rows):
-        birth = min(p for p, job in enumerate(jobs)
-                    if job.group == n and (group.averaged or job.first <= y < job.last))
+        birth = min(p for p, job in enumerate(jobs) if job.group == n and (group.averaged or job.first <= y < job.last))
         readers = [p for p, job in enumerate(jobs) if job.group == n + 1 and job.reads[0] <= y < job.reads[1]]
         last = 2 * max(readers, default=birth) + 1
         lives.append((2 * birth, death if following.way is Way.WHOLE else last))
@@ -211,6 +211,7 @@ def _merged(lives: list[tuple[int, int]], row_words: int) -> list[LiveRange]:
 
 
 def _in_place(groups: list[Group], n: int, source: MapPlan, segment: Segment) -> MapPlan:
-    layout = replace(source.layout, shift=source.layout.shift - segment.slack,
-                     groups=word_groups(groups[n].output.shape[2]))
+    layout = replace(
+        source.layout, shift=source.layout.shift - segment.slack, groups=word_groups(groups[n].output.shape[2])
+    )
     return MapPlan(layout, source.buffer)

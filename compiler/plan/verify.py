@@ -27,29 +27,35 @@ def verify_plan(plan: Plan) -> None:
         name = plan.groups[n].name
         expected = rows[n], slices[n]
         if (job.first, job.slice) != expected or not job.first < job.last <= heights[n]:
-            raise Inconsistent(f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.slice}, the "
-                               f"next ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}")
+            raise Inconsistent(
+                f"group {name}: a job makes rows {job.first} to {job.last} of slice {job.slice}, the "
+                f"next ones of {heights[n]} are from {expected[0]} on, of slice {expected[1]}"
+            )
         _verify_reads(plan, job)
         for operand, maker in enumerate(makers[n]):
             if maker != OUTSIDE and not _is_made(plan, job, operand, rows[maker], maker):
-                raise Inconsistent(f"group {name}: a job from row {job.first} on reads what "
-                                   f"{plan.groups[maker].name} has not made before")
+                raise Inconsistent(
+                    f"group {name}: a job from row {job.first} on reads what "
+                    f"{plan.groups[maker].name} has not made before"
+                )
         slices[n] = (slices[n] + 1) % plan.segment_of[n].slices_of(n)
         if slices[n] == 0:
             rows[n] = job.last
     for segment in plan.segments:
         n = segment.last - 1
         if rows[n] != heights[n]:
-            raise Inconsistent(f"group {plan.groups[n].name}: its jobs make {rows[n]} of {heights[n]} rows, "
-                               f"{slices[n]} slices")
+            raise Inconsistent(
+                f"group {plan.groups[n].name}: its jobs make {rows[n]} of {heights[n]} rows, {slices[n]} slices"
+            )
 
 
 def _verify_segments(plan: Plan) -> None:
     place = 0
     for segment in plan.segments:
         if segment.first != place or not place < segment.last <= len(plan.groups):
-            raise Inconsistent(f"a segment of groups {segment.first} to {segment.last}, of {len(plan.groups)} the next "
-                               f"is {place}")
+            raise Inconsistent(
+                f"a segment of groups {segment.first} to {segment.last}, of {len(plan.groups)} the next is {place}"
+            )
         if any(mine is not own for mine, own in zip(segment.groups, plan.groups[place : segment.last])):
             raise Inconsistent(f"a segment from group {plan.groups[place].name} on is of another network")
         place = segment.last
@@ -65,16 +71,20 @@ def _verify_planes(plan: Plan) -> None:
     for group in plan.groups:
         for map_ in (group.source, *group.others, group.output):
             if known.setdefault(map_.name, map_).planar != map_.planar:
-                raise Inconsistent(f"group {group.name}: {map_.name} lies in {_kind(map_.layout)}, in "
-                                   f"{_kind(known[map_.name].layout)} for a group before")
+                raise Inconsistent(
+                    f"group {group.name}: {map_.name} lies in {_kind(map_.layout)}, in "
+                    f"{_kind(known[map_.name].layout)} for a group before"
+                )
     for n, (group, segment) in enumerate(zip(plan.groups, plan.segment_of)):
         ends = [(plan.read[n], group.source)] if n == segment.first and segment.from_dram else []
         ends += [(plan.made[n], group.output)] if n == segment.last - 1 and segment.to_dram else []
         ends += [(made, map_) for made, map_ in zip(plan.others[n], group.others) if made.buffer.loaded]
         for layout, map_ in ((end.layout, map_) for end, map_ in ends if not group.images):
-            if layout.planar != map_.planar or layout.planar and layout.ring_rows != layout.rows:
-                raise Inconsistent(f"group {group.name}: {map_.name} lies in the GLB in {_kind(layout)}, in DRAM in "
-                                   f"{_kind(map_.layout)}")
+            if layout.planar != map_.planar or (layout.planar and layout.ring_rows != layout.rows):
+                raise Inconsistent(
+                    f"group {group.name}: {map_.name} lies in the GLB in {_kind(layout)}, in DRAM in "
+                    f"{_kind(map_.layout)}"
+                )
 
 
 def _kind(layout: FeatureMap) -> str:
@@ -87,8 +97,10 @@ def _verify_reads(plan: Plan, job: Job) -> None:
     height = group.source.shape[0]
     first, last = group.input_rows(job.first, job.last)
     if not 0 <= job.reads[0] <= first <= last <= job.reads[1] <= height:
-        raise Inconsistent(f"group {group.name}: a job reads rows {job.reads[0]} to {job.reads[1]} of {height}, needs "
-                           f"{first} to {last}")
+        raise Inconsistent(
+            f"group {group.name}: a job reads rows {job.reads[0]} to {job.reads[1]} of {height}, needs "
+            f"{first} to {last}"
+        )
 
 
 def _is_made(plan: Plan, job: Job, operand: int, rows: int, maker: int) -> bool:
@@ -106,13 +118,19 @@ def verify_places(plan: Plan, placed: Placed, machine: MachineConfig) -> None:
     words: each waits for the one before.
     """
     for buffer in placed.buffers:
-        if buffer.address is None or buffer.address % 2 or not (
-                0 <= buffer.address <= buffer.address + buffer.words <= machine.glb_words):
-            raise Inconsistent(f"{buffer.name}: lies at word {buffer.address}, {buffer.words} words of "
-                               f"{machine.glb_words}")
+        if (
+            buffer.address is None
+            or buffer.address % 2
+            or not (0 <= buffer.address <= buffer.address + buffer.words <= machine.glb_words)
+        ):
+            raise Inconsistent(
+                f"{buffer.name}: lies at word {buffer.address}, {buffer.words} words of {machine.glb_words}"
+            )
     owners = [(buffer, part) for buffer in placed.buffers for part in buffer.parts]
-    start, birth, death = (np.array(values) for values in zip(*(
-        (buffer.address + part.offset, part.birth, part.death) for buffer, part in owners)))
+    start, birth, death = (
+        np.array(values)
+        for values in zip(*((buffer.address + part.offset, part.birth, part.death) for buffer, part in owners))
+    )
     end = start + [part.words for _, part in owners]
     shared = (start[:, None] < end) & (end[:, None] > start) & (birth[:, None] <= death) & (death[:, None] >= birth)
     layers = [f"{buffer.group.partition('.')[0]} {buffer.what}" for buffer, _ in owners]
@@ -126,5 +144,6 @@ def verify_places(plan: Plan, placed: Placed, machine: MachineConfig) -> None:
     places = {buffer.name: buffer.address for buffer in placed.buffers}
     for buffer in (buffer for buffers in plan.buffers() for buffer in buffers):
         if buffer.name not in places or buffer.address != places[buffer.name]:
-            raise Inconsistent(f"{buffer.name}: the map lies at word {buffer.address}, was placed at "
-                               f"{places.get(buffer.name)}")
+            raise Inconsistent(
+                f"{buffer.name}: the map lies at word {buffer.address}, was placed at {places.get(buffer.name)}"
+            )

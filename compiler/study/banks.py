@@ -161,6 +161,8 @@ def describe(graph: Graph, array: Array) -> str:
     for what, before, after in (("on chip", one.on_chip, all_.on_chip), ("off chip", one.off_chip, all_.off_chip)):
         share = f"{100 * (1 - after / before):.1f} % less" if before else "nothing to leave out"
         lines.append(f"{what:8} local {before:12,} bytes, global {after:12,}: {share}")
-    lines.append(f"{len(one.copies)} copies on chip by local mapping, {len(all_.copies)} by global mapping; "
-                 f"at most {most_on_chip(graph):,} bytes of tensors on chip at once")
+    lines.append(
+        f"{len(one.copies)} copies on chip by local mapping, {len(all_.copies)} by global mapping; "
+        f"at most {most_on_chip(graph):,} bytes of tensors on chip at once"
+    )
     return "\n".join(lines)

@@ -8,7 +8,7 @@ dynamic programme over the cuts finds the best plan exactly. Definitions and lim
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from itertools import product
+from itertools import pairwise, product
 
 from eyrie.compiler.cost.prices import PJ_PER_DRAM_BYTE, PJ_PER_GLB_BYTE, PJ_PER_MAC
 from eyrie.compiler.ir.failure import DoesNotFit
@@ -62,8 +62,7 @@ class SearchSpace:
         """The ways of layers `first` to `last` - 1; the chain's own input and output lie in DRAM."""
         head, tail = chain[first], chain[last - 1]
         rows = tail.out_height
-        same = last - first == 1 and head.stride == 1 and (
-            (head.height, head.row_bytes) == (rows, head.out_row_bytes))
+        same = last - first == 1 and head.stride == 1 and ((head.height, head.row_bytes) == (rows, head.out_row_bytes))
         sources = (False, True) if self.on_chip and first > 0 else (False,)
         targets = (False, True) if self.on_chip and last < len(chain) else (False,)
         streams = (False, True) if self.streaming else (False,)
@@ -90,8 +89,7 @@ class Objective:
     combine: Combine = Combine.SUM
 
 
-def cycles(machine: MachineConfig = DEFAULT, bus_bytes: int = BUS_BYTES,
-           pass_cycles: int = PASS_CYCLES) -> Cost:
+def cycles(machine: MachineConfig = DEFAULT, bus_bytes: int = BUS_BYTES, pass_cycles: int = PASS_CYCLES) -> Cost:
     """Cycles of a group: the longer of multiplication and transfer, and what every pass adds."""
 
     def cost(group: FusedGroup) -> int:
@@ -109,8 +107,7 @@ def energy(group: FusedGroup) -> int:
 def published_storage(group: FusedGroup) -> int:
     """Bytes of the fusion paper's algorithm 1: the largest input of a layer in a part, and all weights."""
     parts = partition(group.layers, group.way.height, Halo.RECOMPUTE)
-    inputs = max(count(part.needed[t]) * layer.row_bytes
-                 for part in parts for t, layer in enumerate(group.layers))
+    inputs = max(count(part.needed[t]) * layer.row_bytes for part in parts for t, layer in enumerate(group.layers))
     return inputs + sum(layer.constants_bytes for layer in group.layers)
 
 
@@ -146,7 +143,7 @@ Choices = dict[tuple[int, bool], list[tuple[FusedGroup, Number]]]
 
 def choices(chain: Chain, objective: Objective, capacity: int | None, space: SearchSpace) -> Choices:
     """All groups that fit, in all their ways. Raises ValueError if layers do not follow each other."""
-    for before, behind in zip(chain, chain[1:]):
+    for before, behind in pairwise(chain):
         if (before.out_height, before.out_row_bytes) != (behind.height, behind.row_bytes):
             raise ValueError(f"layer {behind.name} does not take what {before.name} makes")
     found: Choices = {}
@@ -161,8 +158,9 @@ def choices(chain: Chain, objective: Objective, capacity: int | None, space: Sea
     return found
 
 
-def _search(options: Choices, layers: int, start: Value,
-            extend: Callable[[Value, FusedGroup, Number], Value]) -> tuple[Value, FusionPlan] | None:
+def _search(
+    options: Choices, layers: int, start: Value, extend: Callable[[Value, FusedGroup, Number], Value]
+) -> tuple[Value, FusionPlan] | None:
     """The plan of the least value. Exact if extending two values by one group never swaps their order."""
     best: dict[tuple[int, bool], tuple[Value, FusionPlan]] = {(0, False): (start, ())}
     for state in product(range(layers), (False, True)):
@@ -176,8 +174,9 @@ def _search(options: Choices, layers: int, start: Value,
     return best.get((layers, False))
 
 
-def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = None,
-              space: SearchSpace = SearchSpace()) -> FusionPlan:
+def best_plan(
+    chain: Chain, objective: Objective | str, capacity: int | None = None, space: SearchSpace = SearchSpace()
+) -> FusionPlan:
     """The best plan of a chain, exactly.
 
     capacity: bytes of GLB that no group may exceed. Raises DoesNotFit, or ValueError for layers that do not
@@ -197,8 +196,10 @@ def best_plan(chain: Chain, objective: Objective | str, capacity: int | None = N
     if found is None:
         raise _no_plan(chain, capacity, space)
     bound = found[0][-1]
-    kept = {state: [(g, cost) for g, cost in groups if (cost if peak else g.storage) <= bound]
-            for state, groups in options.items()}
+    kept = {
+        state: [(g, cost) for g, cost in groups if (cost if peak else g.storage) <= bound]
+        for state, groups in options.items()
+    }
 
     def settle(value: Value, group: FusedGroup, cost: Number) -> Value:
         first = group.transfer if peak else cost
@@ -212,8 +213,12 @@ def _no_plan(chain: Chain, capacity: int | None, space: SearchSpace) -> DoesNotF
         ways = space.ways(chain, n, n + 1)
         least = min(fused_group(chain, n, n + 1, way, space.lifetimes).storage for way in ways)
         if capacity is not None and least > capacity:
-            return DoesNotFit(f"layer {layer.name}: needs {least} bytes of GLB at least, there are {capacity}",
-                              layer=layer.name, demand=least, bound=capacity)
+            return DoesNotFit(
+                f"layer {layer.name}: needs {least} bytes of GLB at least, there are {capacity}",
+                layer=layer.name,
+                demand=least,
+                bound=capacity,
+            )
     return DoesNotFit("the groups that fit and that the cost function accepts do not make up the chain")
 
 
@@ -225,8 +230,9 @@ def _all_plans(options: Choices, layers: int, first: int = 0, place: bool = Fals
             yield (group, *rest)
 
 
-def brute_force(chain: Chain, objective: Objective | str, capacity: int | None = None,
-                space: SearchSpace = SearchSpace()) -> FusionPlan:
+def brute_force(
+    chain: Chain, objective: Objective | str, capacity: int | None = None, space: SearchSpace = SearchSpace()
+) -> FusionPlan:
     """best_plan by looking at every plan: all 2^(n-1) cuts, each group in all its ways."""
     objective = MEASURES[objective] if isinstance(objective, str) else objective
     plans = _all_plans(choices(chain, objective, capacity, space), len(chain))
@@ -248,8 +254,10 @@ def chain_of(groups: list[Group]) -> Chain:
 
 
 def _layer(group: Group) -> ChainLayer:
-    taken, made = (FeatureMap(rows, cols, -(-channels // WORD), 0, rows)
-                   for rows, cols, channels in (group.source.shape, group.output.shape))
+    taken, made = (
+        FeatureMap(rows, cols, -(-channels // WORD), 0, rows)
+        for rows, cols, channels in (group.source.shape, group.output.shape)
+    )
     kernel, stride, pads = group.window.span[0], group.window.stride[0], group.window.pads
     if group.averaged:
         kernel, stride, pads = taken.rows, 1, (0, 0, 0, 0)
@@ -262,6 +270,18 @@ def _layer(group: Group) -> ChainLayer:
         unit = WORD_CHANNELS if isinstance(group, Convolution) and channels <= WORD_CHANNELS else WORD
         filter_bytes = -(-channels // unit) * unit * (group.filters[0].size // channels)
     weights = filter_bytes * made.groups * WORD
-    return ChainLayer(group.name, taken.rows, taken.pitch, taken.groups * WORD, made.rows, made.pitch,
-                      made.groups * WORD, kernel, stride, pads, tables + weights, group.macs,
-                      tables + min(weights, WINDOW_FILTERS * filter_bytes))
+    return ChainLayer(
+        group.name,
+        taken.rows,
+        taken.pitch,
+        taken.groups * WORD,
+        made.rows,
+        made.pitch,
+        made.groups * WORD,
+        kernel,
+        stride,
+        pads,
+        tables + weights,
+        group.macs,
+        tables + min(weights, WINDOW_FILTERS * filter_bytes),
+    )

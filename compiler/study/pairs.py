@@ -32,8 +32,11 @@ def pairs(graph: Graph) -> list[Pair]:
 def describe(before: Graph, after: Graph, why: Callable[[Graph, Node], str]) -> str:
     """A line per pair, what became of it; then sums. why: a move of the graph after is still there."""
     makers = {tensor.name: node for node in after.nodes for tensor in node.outputs}
-    lines = [f"{pair.node.where:6} {pair.node.operator.name:24} {pair.tensor.name:20} {pair.bytes:10,}  "
-             f"{_fate(pair, before, after, makers, why)}" for pair in pairs(before)]
+    lines = [
+        f"{pair.node.where:6} {pair.node.operator.name:24} {pair.tensor.name:20} {pair.bytes:10,}  "
+        f"{_fate(pair, before, after, makers, why)}"
+        for pair in pairs(before)
+    ]
     return "\n".join([*lines, _sum("before", before), _sum("after", after)])
 
 

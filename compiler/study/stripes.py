@@ -44,8 +44,9 @@ class ChainLayer:
     def __post_init__(self) -> None:
         top, bottom = self.pads[:2]
         if max(top, bottom) >= self.kernel:
-            raise ValueError(f"layer {self.name}: pads of {top} and {bottom} rows are not below the kernel, "
-                             f"{self.kernel}")
+            raise ValueError(
+                f"layer {self.name}: pads of {top} and {bottom} rows are not below the kernel, {self.kernel}"
+            )
         rows = (self.height + top + bottom - self.kernel) // self.stride + 1
         if rows != self.out_height or rows < 1:
             raise ValueError(f"layer {self.name}: {self.height} rows make {rows} rows, not {self.out_height}")
@@ -211,8 +212,10 @@ class FusedGroup:
         how = f"{self.parts} x {way.height} rows, halo {way.halo.value}" if self.parts > 1 else "whole"
         how += ", in place" if way.in_place else ""
         how += ", constants streamed" if way.streamed else ""
-        return (f"{names}: {source} -> {target}, {how}; storage {self.storage} B, "
-                f"transfer {self.transfer} B, {self.macs} MACs")
+        return (
+            f"{names}: {source} -> {target}, {how}; storage {self.storage} B, "
+            f"transfer {self.transfer} B, {self.macs} MACs"
+        )
 
 
 def fused_group(chain: Chain, first: int, last: int, way: FusedWay, lifetimes: bool = False) -> FusedGroup:

@@ -40,16 +40,21 @@ def walks(window: Window, blocks: Blocks, groups: int, tiles: int) -> bool:
     loops = {"groups": groups, "inner": blocks.inner, "tiles": tiles, "outer": blocks.outer}
     made = blocks.first_row + blocks.outer_rows * blocks.down, blocks.outer_width * blocks.along
     last = [(size - 1) * step + span for size, step, span in zip(made, window.stride, window.span)]
-    return (all(count <= ARRAY_LOOPS.largest(name) for name, count in loops.items())
-            and max(last) < 1 << COORDINATE_BITS and max(window.pads) < 1 << COORDINATE_BITS - 1
-            and max(*window.stride, *window.dilation) <= STREAM_LEVEL.largest("step"))
+    return (
+        all(count <= ARRAY_LOOPS.largest(name) for name, count in loops.items())
+        and max(last) < 1 << COORDINATE_BITS
+        and max(window.pads) < 1 << COORDINATE_BITS - 1
+        and max(*window.stride, *window.dilation) <= STREAM_LEVEL.largest("step")
+    )
 
 
 def equal_stride(window: Window) -> int:
     """U of a kernel that PEs or SUPERs move. Raises ValueError for one that they cannot."""
     if not slides(window):
-        raise ValueError(f"a {times(window.kernel)} kernel, {window}: PEs and SUPERs move kernels of up to "
-                         f"{SET_ROWS} x {SET_ROWS} at stride 1 or 2, the same along rows and columns, without dilation")
+        raise ValueError(
+            f"a {times(window.kernel)} kernel, {window}: PEs and SUPERs move kernels of up to "
+            f"{SET_ROWS} x {SET_ROWS} at stride 1 or 2, the same along rows and columns, without dilation"
+        )
     return window.stride[0]
 
 

@@ -59,8 +59,10 @@ class Mapping:
     def __str__(self) -> str:
         b = self.blocks
         below, flat = " below" if b.below else "", "flat, " if b.flat else ""
-        return (f"{self.mode.name.lower()}, {flat}{b.rows} rows x {b.cols} blocks x {b.pixels} pixels,"
-                f" inner {b.inner}{below}, outer {b.outer}, {self.tiles} tiles of {self.tile}")
+        return (
+            f"{self.mode.name.lower()}, {flat}{b.rows} rows x {b.cols} blocks x {b.pixels} pixels,"
+            f" inner {b.inner}{below}, outer {b.outer}, {self.tiles} tiles of {self.tile}"
+        )
 
 
 def mappings(machine: MachineConfig, group: Group, rows: int, whole: bool = False) -> list[Mapping]:
@@ -77,8 +79,9 @@ def mappings(machine: MachineConfig, group: Group, rows: int, whole: bool = Fals
     # Of equals fewer tiles, each of which reads the ifmap; or, where words are kept for all tiles, smaller ones: what
     # reads the ofmap waits for the sums of the last.
     kept = -1 if isinstance(group, Separable) else 1
-    return sorted(found, key=lambda m: (m.cycles, kept * m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels,
-                                        m.mode))
+    return sorted(
+        found, key=lambda m: (m.cycles, kept * m.tiles, m.blocks.inner, -m.blocks.rows, -m.blocks.pixels, m.mode)
+    )
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,22 @@ class _Candidates:
 
     @classmethod
     def of(cls, blocks: list[Blocks]) -> "_Candidates":
-        counts = [(b.rows, b.pixels, b.columns, b.inner, b.outer,
-                   b.pixels % 2 and b.outer_width * b.along > b.pixels and not b.images) for b in blocks]
+        counts = [
+            (
+                b.rows,
+                b.pixels,
+                b.columns,
+                b.inner,
+                b.outer,
+                b.pixels % 2 and b.outer_width * b.along > b.pixels and not b.images,
+            )
+            for b in blocks
+        ]
         return cls(blocks, *np.array(counts, np.int64).reshape(-1, 6).T[:, :, None])
 
-    def first_of_each_kind(self, mode: ArrayMode, tile: np.ndarray, tiles: np.ndarray, cycles: np.ndarray,
-                           legal: np.ndarray) -> Iterator[Mapping]:
+    def first_of_each_kind(
+        self, mode: ArrayMode, tile: np.ndarray, tiles: np.ndarray, cycles: np.ndarray, legal: np.ndarray
+    ) -> Iterator[Mapping]:
         """The cheapest legal mapping for each tile, of one or more inner blocks and of one or more outer blocks: what
         is asked of mappings beside their cycles. tile, tiles: [tiles]; cycles, legal: [blocks, tiles]."""
         at, which = np.nonzero(legal)
@@ -124,8 +137,9 @@ def in_supers(machine: MachineConfig, group: Depthwise | Separable) -> bool:
     """Whether the SUPERs do a group's depthwise work: of each channel by itself, and two sets make a GLB word where it
     is not multiplied further."""
     alone = isinstance(group, Depthwise)
-    return (slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2]
-            and not (alone and machine.sets < 2))
+    return (
+        slides(group.window) and group.depthwise.shape[-1] == group.source.shape[2] and not (alone and machine.sets < 2)
+    )
 
 
 def _arrangements(columns: int, rows: int, width: int, most_pixels: int) -> Iterator[tuple[int, int, int]]:
@@ -180,8 +194,10 @@ def _averages(group: Group, blocks: Blocks, rows: int) -> bool:
 def holds_at_once(machine: MachineConfig, shape: tuple[int, int]) -> bool:
     """Whether all pixels of a map of pointwise work, (E, F), can be in flight, as for an average over all of them."""
     rows, width = shape
-    return any((down, cols * pixels) == (rows, width) and most_dealt(machine, 8, pixels) * pixels <= machine.psum_words
-               for down, cols, pixels in _arrangements(machine.cols, rows, width, most_pixels(machine)))
+    return any(
+        (down, cols * pixels) == (rows, width) and most_dealt(machine, 8, pixels) * pixels <= machine.psum_words
+        for down, cols, pixels in _arrangements(machine.cols, rows, width, most_pixels(machine))
+    )
 
 
 def has_mapping(machine: MachineConfig, group: Depthwise | Separable) -> bool:
@@ -216,8 +232,7 @@ def _flat(machine: MachineConfig, group: Pointwise) -> Iterator[Mapping]:
         yield replace(mapping, blocks=replace(mapping.blocks, flat=True))
 
 
-def _tiles(machine: MachineConfig, group: Filtered,
-           blocks: _Candidates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tiles(machine: MachineConfig, group: Filtered, blocks: _Candidates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Tile sizes, multiples of 8 that divide the filters evenly or all of them; how many tiles; and for which blocks
     the PEs hold their sums, [blocks, tiles]."""
     total = word_groups(len(group.filters)) * 8
@@ -248,8 +263,9 @@ def _drain_cycles(group: Group, blocks: _Candidates, tile: np.ndarray | int) -> 
     return whole * np.maximum(GLB_WORD_BYTES * beats, least) + (rest > 0) * np.maximum(rest * beats, least)
 
 
-def _separable_cycles(machine: MachineConfig, group: Group, blocks: _Candidates, tile: np.ndarray,
-                      tiles: np.ndarray) -> np.ndarray:
+def _separable_cycles(
+    machine: MachineConfig, group: Group, blocks: _Candidates, tile: np.ndarray, tiles: np.ndarray
+) -> np.ndarray:
     slow = WORD_CHANNELS // machine.multipliers
     groups = word_groups(group.source.shape[2]) * (2 if machine.sets == 1 else 1)
     stride, left = group.window.stride[0], group.window.pads[2]
@@ -282,8 +298,9 @@ def _by_taps(machine: MachineConfig, group: Convolution | Grouped, rows: int) ->
     groups = channel_groups * group.window.taps * halves
     blocks = _candidates(machine, group, rows, most_pixels(machine))
     tile, tiles, legal = _tiles(machine, group, blocks)
-    legal &= np.array([[walks(group.window, each, groups, count) for count in tiles.tolist()]
-                       for each in blocks.blocks], bool).reshape(legal.shape)
+    legal &= np.array(
+        [[walks(group.window, each, groups, count) for count in tiles.tolist()] for each in blocks.blocks], bool
+    ).reshape(legal.shape)
     pointwise = most_dealt(machine, tile, blocks.pixels) * blocks.pixels * slow
     arrival = tile // beat_filters(machine, blocks.pixels)
     work = np.maximum(np.maximum(pointwise, blocks.columns * blocks.pixels), arrival)
@@ -307,14 +324,18 @@ def _row_stationary(machine: MachineConfig, group: Group, rows: int) -> list[Map
         if p * taps > machine.filter_words or total % tile:
             continue
         most = min(machine.psum_words // p, width + 1)
-        blocks = _Candidates.of([
-            Blocks(down, cols, pixels, rows // down, -(-width // (cols * pixels)))
-            for down, cols, pixels in _arrangements(machine.cols, rows, width, most)
-            if pixels * stride % 2 == 0 or pixels >= width])  # pairs of words begin at even columns
+        blocks = _Candidates.of(
+            [
+                Blocks(down, cols, pixels, rows // down, -(-width // (cols * pixels)))
+                for down, cols, pixels in _arrangements(machine.cols, rows, width, most)
+                if pixels * stride % 2 == 0 or pixels >= width
+            ]
+        )  # pairs of words begin at even columns
         span = (blocks.rows - 1) * stride + window.kernel[0]
         beats = span * blocks.columns // blocks.rows * pairs((blocks.pixels - 1) * stride + taps, window.pads[2])
         work = np.maximum(p * taps * blocks.pixels * slow, beats)
         cycles = blocks.outer * (total // tile) * np.maximum(groups * work, _drain_cycles(group, blocks, tile))
-        found += blocks.first_of_each_kind(ArrayMode.CONVOLUTION, np.array([tile]), np.array([total // tile]), cycles,
-                                           np.ones_like(cycles, bool))
+        found += blocks.first_of_each_kind(
+            ArrayMode.CONVOLUTION, np.array([tile]), np.array([total // tile]), cycles, np.ones_like(cycles, bool)
+        )
     return found

@@ -5,7 +5,6 @@ Words are those of maps (ir/feature_map.py): two halves of q channels. A byte of
 point of all of them (stored_zero_point), and so is what fills a word up, whose value is 0.
 """
 
-
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import split_channels, words_of

@@ -25,8 +25,9 @@ def ln_word(machine: MachineConfig, joined_sets: int) -> int:
     return ((1 << (machine.rows - 1)) - 1) & ~sum(1 << (cut - 1) for cut in cuts)
 
 
-def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows: int, stride: int,
-                    blocks: int = 1) -> ScanIds:
+def convolution_ids(
+    machine: MachineConfig, e: int, r: int, t: int, kernel_rows: int, stride: int, blocks: int = 1
+) -> ScanIds:
     """IDs of a row-stationary convolution: PE sets of `e` columns, r of them over channels (stacked),
     t over filters (stacked where there is room, then side by side). e larger than the array is wide:
     one set folded over several row groups. blocks: a set does so many blocks of pixels of each row side
@@ -61,16 +62,21 @@ def convolution_ids(machine: MachineConfig, e: int, r: int, t: int, kernel_rows:
         rows.append({"ifmap": 0, "filter": pair * SET_ROWS + set_row})
         used = set_ < folds * r * down and set_row < kernel_rows
         first = set_ * machine.cols if folds > 1 else 0
-        columns.append([
-            {"ifmap": col % blocks * span + (first + col % width // blocks) * stride + set_row, "filter": col // width}
-            if used and col < across * width else IDLE
-            for col in range(machine.cols)
-        ])
+        columns.append(
+            [
+                {
+                    "ifmap": col % blocks * span + (first + col % width // blocks) * stride + set_row,
+                    "filter": col // width,
+                }
+                if used and col < across * width
+                else IDLE
+                for col in range(machine.cols)
+            ]
+        )
     return ScanIds(rows, columns, ln_word(machine, r))
 
 
-def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: int | None,
-              images: int = 0) -> ScanIds:
+def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: int | None, images: int = 0) -> ScanIds:
     """IDs of pixel blocks: column j holds output row j // block_cols, block j % block_cols; with images
     output row j % block_rows of image j // block_rows.
 
@@ -91,8 +97,5 @@ def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: 
         return {"ifmap": ifmap, "filter": 0}
 
     rows = [{"ifmap": 0, "filter": row % SET_ROWS} for row in range(machine.rows)]
-    columns = [
-        [column_ids(row, col) for col in range(machine.cols)]
-        for row in range(machine.rows)
-    ]
+    columns = [[column_ids(row, col) for col in range(machine.cols)] for row in range(machine.rows)]
     return ScanIds(rows, columns, ln_word(machine, min(machine.sets, 2)))

@@ -45,8 +45,15 @@ def average_apart(group: Group) -> tuple[Group, Elementwise]:
     between = replace(group.output, name=f"{group.output.name}#all", shape=(*group.map_shape, group.output.shape[2]))
     operation = average_of_window(np.array([[group.averaged]]), group.averaged)
     average = Elementwise(
-        name=f"average{group.name.lstrip(ascii_lowercase)}", source=between, output=group.output, stored=group.stored,
-        image=group.image, images=group.images, window=Window(group.map_shape), epilogue=(operation,))
+        name=f"average{group.name.lstrip(ascii_lowercase)}",
+        source=between,
+        output=group.output,
+        stored=group.stored,
+        image=group.image,
+        images=group.images,
+        window=Window(group.map_shape),
+        epilogue=(operation,),
+    )
     return replace(group, output=between, stored=False, epilogue=()), average
 
 

@@ -12,11 +12,24 @@ from importlib import import_module
 import numpy as np
 
 MODULES = (
-    "eyrie.model.config", "eyrie.model.encoding", "eyrie.model.operators.quantization", "eyrie.compiler.ir.buffer_tree",
-    "eyrie.compiler.ir.elementwise", "eyrie.compiler.ir.graph", "eyrie.compiler.ir.layer", "eyrie.compiler.ir.patches", "eyrie.compiler.ir.plan",
-    "eyrie.compiler.ir.tensor", "eyrie.compiler.ir.word_operation", "eyrie.compiler.ir.operators.convolution",
-    "eyrie.compiler.ir.operators.custom", "eyrie.compiler.ir.operators.elementwise", "eyrie.compiler.ir.operators.host",
-    "eyrie.compiler.ir.operators.movement", "eyrie.compiler.ir.operators.pooling", "eyrie.compiler.ir.operators.tables",
+    "eyrie.model.config",
+    "eyrie.model.encoding",
+    "eyrie.model.operators.quantization",
+    "eyrie.compiler.ir.buffer_tree",
+    "eyrie.compiler.ir.elementwise",
+    "eyrie.compiler.ir.graph",
+    "eyrie.compiler.ir.layer",
+    "eyrie.compiler.ir.patches",
+    "eyrie.compiler.ir.plan",
+    "eyrie.compiler.ir.tensor",
+    "eyrie.compiler.ir.word_operation",
+    "eyrie.compiler.ir.operators.convolution",
+    "eyrie.compiler.ir.operators.custom",
+    "eyrie.compiler.ir.operators.elementwise",
+    "eyrie.compiler.ir.operators.host",
+    "eyrie.compiler.ir.operators.movement",
+    "eyrie.compiler.ir.operators.pooling",
+    "eyrie.compiler.ir.operators.tables",
 )
 
 

@@ -32,8 +32,9 @@ def values_of(path: str | Path, text: str) -> dict[str, object]:
             parsed = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
-        raise Misread(f"{path}:{line}:{column}: {getattr(error, 'msg', error)}: write a value as docs/ir.md says"
-                      ) from error
+        raise Misread(
+            f"{path}:{line}:{column}: {getattr(error, 'msg', error)}: write a value as docs/ir.md says"
+        ) from error
     return _Reader(path, parsed.body).all_values()
 
 
@@ -52,8 +53,11 @@ class _Reader:
         return {name: self._named(node, name) for name, node in self._given.items()}
 
     def _take(self, statement: ast.stmt) -> None:
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(
-                statement.targets[0], ast.Name):
+        if (
+            not isinstance(statement, ast.Assign)
+            or len(statement.targets) != 1
+            or not isinstance(statement.targets[0], ast.Name)
+        ):
             raise self._misread(statement, "name = value is wanted")
         name = statement.targets[0].id
         if name in self._given or name in CONSTANTS:
@@ -102,9 +106,15 @@ class _Reader:
     def _member(self, node: ast.expr, name: str, member: str) -> Enum:
         made = classes().get(name)
         if made is None or not issubclass(made, Enum) or member not in made.__members__:
-            raise self._misread(node, f"{name}.{member} is not there: " + (
-                f"{name} has {', '.join(made.__members__)}" if made and issubclass(made, Enum) else
-                "give a member of an enumeration"))
+            raise self._misread(
+                node,
+                f"{name}.{member} is not there: "
+                + (
+                    f"{name} has {', '.join(made.__members__)}"
+                    if made and issubclass(made, Enum)
+                    else "give a member of an enumeration"
+                ),
+            )
         return made[member]
 
     def _made(self, node: ast.Call, name: str) -> object:
@@ -121,15 +131,25 @@ class _Reader:
         given, wanted = {}, hints(made)
         for keyword in node.keywords:
             if keyword.arg not in wanted or keyword.arg in given:
-                raise self._misread(keyword, f"{name} has {'one' if keyword.arg in given else 'no'} field "
-                                             f"{keyword.arg}: it has {', '.join(wanted)}")
+                raise self._misread(
+                    keyword,
+                    f"{name} has {'one' if keyword.arg in given else 'no'} field "
+                    f"{keyword.arg}: it has {', '.join(wanted)}",
+                )
             value = self._value(keyword.value)
             if not takes(wanted[keyword.arg], value):
-                raise self._misread(keyword.value, f"{name}.{keyword.arg} is {_short(value)}: it has to be "
-                                                   f"{said(wanted[keyword.arg])}")
+                raise self._misread(
+                    keyword.value, f"{name}.{keyword.arg} is {_short(value)}: it has to be {said(wanted[keyword.arg])}"
+                )
             given[keyword.arg] = value
-        missing = [field.name for field in fields(made) if field.name in wanted and field.name not in given
-                   and field.default is MISSING and field.default_factory is MISSING]
+        missing = [
+            field.name
+            for field in fields(made)
+            if field.name in wanted
+            and field.name not in given
+            and field.default is MISSING
+            and field.default_factory is MISSING
+        ]
         if missing:
             raise self._misread(node, f"{name} lacks {', '.join(missing)}: give {missing[0]}=value")
         try:

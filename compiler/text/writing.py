@@ -55,8 +55,11 @@ class _Writer:
         if id(value) in self._names:
             return self._names[id(value)]
         text = self._plain(value)
-        if whole or not _may_be_named(value) or len(text) <= WIDTH and (
-                self._seen[id(value)] == 1 or isinstance(value, tuple)):
+        if (
+            whole
+            or not _may_be_named(value)
+            or (len(text) <= WIDTH and (self._seen[id(value)] == 1 or isinstance(value, tuple)))
+        ):
             return text
         array = isinstance(value, np.ndarray)
         kind = "data" if array else type(value).__name__.lower()
@@ -90,8 +93,11 @@ class _Writer:
         name = type(value).__name__
         if classes().get(name) is not type(value):
             raise NoText(f"a {name} has no text")
-        given = ", ".join(f"{field.name}={self._text(getattr(value, field.name))}" for field in fields(value)
-                          if field.init and not _is_default(field, getattr(value, field.name)))
+        given = ", ".join(
+            f"{field.name}={self._text(getattr(value, field.name))}"
+            for field in fields(value)
+            if field.init and not _is_default(field, getattr(value, field.name))
+        )
         return f"{name}({given})"
 
 

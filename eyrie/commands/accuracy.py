@@ -35,8 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     images = whole_number(1, TEST_IMAGES)
     parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
     parser.add_argument("--images", type=images, default=TEST_IMAGES, metavar="N", help="the first N test images")
-    parser.add_argument("--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N",
-                        help="images to run on the RTL too")
+    parser.add_argument(
+        "--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N", help="images to run on the RTL too"
+    )
     parser.add_argument("--driver", action="store_true", help="run these from a C program (docs/driver.md)")
     parser.add_argument("--model", type=file_name, default=MODEL, metavar="X.tflite")
     parser.add_argument("--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.pt")
@@ -63,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
     quantised = golden_logits(graph, inputs)
     int8_top1 = report("int8", quantised, labels, time.perf_counter() - start)
     same = int((real.argmax(1) == quantised.argmax(1)).sum())
-    print(f"int8 is {real_top1 - int8_top1:+.2f} points below float; "
-          f"same class for {same} of {len(labels)} images")
+    print(f"int8 is {real_top1 - int8_top1:+.2f} points below float; same class for {same} of {len(labels)} images")
     different = _compare(options, inputs, quantised, real_top1, int8_top1)
     if options.rtl:
         print(f"RTL: {different} of {quantised[: options.rtl].size} logits differ from the golden model's")
@@ -80,13 +80,16 @@ def _network(model: Path) -> "Graph":
     graph = load(model)
     ends = map_shape(graph.input.shape), map_shape(graph.output.shape)
     if ends != (IMAGE, (1, 1, CLASSES)):
-        raise ValueError(f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
-                         f"1 x 1 x {CLASSES} of CIFAR-10's {times(IMAGE)}")
+        raise ValueError(
+            f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
+            f"1 x 1 x {CLASSES} of CIFAR-10's {times(IMAGE)}"
+        )
     return graph
 
 
-def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.ndarray", real_top1: float,
-             int8_top1: float) -> int:
+def _compare(
+    options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.ndarray", real_top1: float, int8_top1: float
+) -> int:
     """Runs the first images on the RTL and writes the summary; returns how many logits differ."""
     from eyrie.runtime.simulator.summary import write_summary
 
@@ -95,10 +98,19 @@ def _compare(options: argparse.Namespace, inputs: "np.ndarray", quantised: "np.n
         if options.rtl:
             run = classified if options.driver else _on_rtl
             different = int((run(folder, options.model, inputs[: options.rtl]) != quantised[: options.rtl]).sum())
-        write_summary(folder / "summary.json", {
-            "test": "accuracy", "status": "fail" if different else "pass", "images": len(inputs),
-            "float_top1": round(real_top1, 2), "int8_top1": round(int8_top1, 2), "rtl_images": options.rtl,
-            "comparisons": quantised[: options.rtl].size, "mismatches": different})
+        write_summary(
+            folder / "summary.json",
+            {
+                "test": "accuracy",
+                "status": "fail" if different else "pass",
+                "images": len(inputs),
+                "float_top1": round(real_top1, 2),
+                "int8_top1": round(int8_top1, 2),
+                "rtl_images": options.rtl,
+                "comparisons": quantised[: options.rtl].size,
+                "mismatches": different,
+            },
+        )
     return different
 
 
@@ -159,6 +171,8 @@ def report(name: str, logits: "np.ndarray", labels: "np.ndarray", seconds: float
     """Prints one line and returns top-1 in percent (of equal logits the first counts)."""
     right = int((logits.argmax(1) == labels).sum())
     top1 = 100 * right / len(labels)
-    print(f"{name:5} top-1 {top1:.2f} % ({right} of {len(labels)}), "
-          f"{1000 * seconds / len(labels):.1f} ms per image", flush=True)
+    print(
+        f"{name:5} top-1 {top1:.2f} % ({right} of {len(labels)}), {1000 * seconds / len(labels):.1f} ms per image",
+        flush=True,
+    )
     return top1

@@ -21,10 +21,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=file_name)
     parser.add_argument("-o", "--output", type=file_name, metavar="DIR", help="folder for the program and its DRAM")
     parser.add_argument("--disassemble", action="store_true", help="prints the program of the folder FILE")
-    parser.add_argument("--objective", metavar="OBJECTIVE", choices=OBJECTIVES, default=OBJECTIVES[0],
-                        help=f"what the plan of layers minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})")
-    parser.add_argument("--effort", type=whole_number(1), default=EFFORT, metavar="N",
-                        help=f"arrangements of the GLB that are tried ({EFFORT})")
+    parser.add_argument(
+        "--objective",
+        metavar="OBJECTIVE",
+        choices=OBJECTIVES,
+        default=OBJECTIVES[0],
+        help=f"what the plan of layers minimises: {', '.join(OBJECTIVES)} ({OBJECTIVES[0]})",
+    )
+    parser.add_argument(
+        "--effort",
+        type=whole_number(1),
+        default=EFFORT,
+        metavar="N",
+        help=f"arrangements of the GLB that are tried ({EFFORT})",
+    )
 
 
 def run(options: argparse.Namespace) -> None:

@@ -22,6 +22,7 @@ from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import Image
+from eyrie.measure import bars
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.messages import unknown
 from eyrie.runtime.board.runs import RunFailed, on_rtl, reported
@@ -32,10 +33,9 @@ from eyrie.runtime.results import report_line
 from eyrie.runtime.shipped import MODEL
 from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate_in
 from eyrie.runtime.simulator.summary import write_summary
-from eyrie.measure import bars
 from eyrie.testing.catalogue import find
-from tb.net.bench import WIDE
 from eyrie.testing.demo_net import demo_input
+from tb.net.bench import WIDE
 
 TARGET = BUILD / "bench"
 SEED = 1
@@ -66,8 +66,13 @@ class Run:
     end: float = 0.0
 
 
-def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: np.ndarray | None = None,
-                latency: int = DRAM_LATENCY) -> Run:
+def run_network(
+    out: Path,
+    name: str,
+    machine: MachineConfig = DEFAULT,
+    photos: np.ndarray | None = None,
+    latency: int = DRAM_LATENCY,
+) -> Run:
     """Runs the shipped network, compiled for a machine, on the demo photo, or on several at once; the folder
     out/name gets log, summary and page. latency: of the DRAM, in cycles."""
     print(f"{name}:", flush=True)
@@ -82,8 +87,10 @@ def run_network(out: Path, name: str, machine: MachineConfig = DEFAULT, photos: 
 
 def print_run(title: str, run: Run) -> None:
     figures = run.summary
-    print(f"\n{title}: {figures['cycles']:,} cycles, multipliers busy {100 * figures['utilisation']:.1f} %, "
-          f"energy {figures['energy_uJ']} uJ\n{ratios(figures)}")
+    print(
+        f"\n{title}: {figures['cycles']:,} cycles, multipliers busy {100 * figures['utilisation']:.1f} %, "
+        f"energy {figures['energy_uJ']} uJ\n{ratios(figures)}"
+    )
     print(f"\n{layer_table(figures)}\n\n{unit_table(figures)}\n", flush=True)
 
 
@@ -127,19 +134,27 @@ def cost_model(base: Run) -> dict:
         seed = secrets.randbelow(SEED_LIMIT)
         runs += [cost_run(base.out, bench, seed) for bench in COST_BENCHES]
     predicted = predict(base.image)
-    rows = [{"name": cost.name, "predicted": cost.cycles, "measured": row["cycles"]}
-            for cost, row in zip(predicted.layers, base.summary["layers"], strict=True)]
+    rows = [
+        {"name": cost.name, "predicted": cost.cycles, "measured": row["cycles"]}
+        for cost, row in zip(predicted.layers, base.summary["layers"], strict=True)
+    ]
     for row in rows:
         error = 100 * (row["predicted"] / row["measured"] - 1)
         print(f"{row['name']:8} {row['predicted']:8,} cycles predicted, {row['measured']:8,} measured, {error:+.2f} %")
     wrong = [f"{run['test']}, seed {run['seed']}: {run['reason']}" for run in runs if run["status"] != "pass"]
-    section = {"match": not wrong, "random_layers": COST_LAYERS, "network": rows,
-               **{key: sum(run[key] for run in runs) for key in ("layers", "within", "drawn", "refused")},
-               "worst_share_of_bound": max(run["worst_share_of_bound"] for run in runs),
-               "runs": [{key: run[key] for key in COST_KEYS} for run in runs]}
-    print(f"cost model: {section['within']} of {section['layers']} layers within the bound, worst at "
-          f"{section['worst_share_of_bound']} of it; {section['refused']} of {section['drawn']} drawn refused",
-          flush=True)
+    section = {
+        "match": not wrong,
+        "random_layers": COST_LAYERS,
+        "network": rows,
+        **{key: sum(run[key] for run in runs) for key in ("layers", "within", "drawn", "refused")},
+        "worst_share_of_bound": max(run["worst_share_of_bound"] for run in runs),
+        "runs": [{key: run[key] for key in COST_KEYS} for run in runs],
+    }
+    print(
+        f"cost model: {section['within']} of {section['layers']} layers within the bound, worst at "
+        f"{section['worst_share_of_bound']} of it; {section['refused']} of {section['drawn']} drawn refused",
+        flush=True,
+    )
     return section | ({"reason": wrong[0]} if wrong else {})
 
 
@@ -150,8 +165,13 @@ def cost_run(out: Path, bench: str, seed: int) -> dict:
     run = simulate_in(folder, find(bench), seed, variables={"EYRIE_COST_LAYERS": str(COST_LAYERS)})
     if "within" not in run:
         raise RunFailed(f"the simulation failed ({run.get('reason')}): see {TARGET / folder.name / 'log.txt'}")
-    print(f"{bench}, seed {seed}: {run['within']} of {run['layers']} layers within the bound, "
-          f"worst at {run['worst_share_of_bound']} of it", *run["missed"], sep="\n  ", flush=True)
+    print(
+        f"{bench}, seed {seed}: {run['within']} of {run['layers']} layers within the bound, "
+        f"worst at {run['worst_share_of_bound']} of it",
+        *run["missed"],
+        sep="\n  ",
+        flush=True,
+    )
     return run
 
 
@@ -173,9 +193,12 @@ def speed(base: Run) -> dict:
     for way, times in seconds.items():
         figures[way] = {"seconds": min(times), "cycles_per_second": round(cycles / min(times))}
     figures["ratio"] = round(figures["cocotb"]["cycles_per_second"] / figures["board"]["cycles_per_second"], 3)
-    print(f"simulated cycles per second: cocotb {figures['cocotb']['cycles_per_second']:,}, "
-          f"board {figures['board']['cycles_per_second']:,}, ratio {figures['ratio']}, results "
-          f"{'equal' if match else 'DIFFER'}", flush=True)
+    print(
+        f"simulated cycles per second: cocotb {figures['cocotb']['cycles_per_second']:,}, "
+        f"board {figures['board']['cycles_per_second']:,}, ratio {figures['ratio']}, results "
+        f"{'equal' if match else 'DIFFER'}",
+        flush=True,
+    )
     return figures
 
 
@@ -229,8 +252,9 @@ def run(options: argparse.Namespace) -> int:
         summary = base.summary | {"test": "bench", "skipped": skipped, **sections}
         results = bars.judged(summary, set(skipped))
         passed = report_verdict(summary, sections, results)
-        write_summary(out / "summary.json", summary | {
-            "status": "pass" if passed else "fail", "bars": bars.entries(results)})
+        write_summary(
+            out / "summary.json", summary | {"status": "pass" if passed else "fail", "bars": bars.entries(results)}
+        )
     print(report_line(TARGET / "batch1"))
     return 0 if passed else 1
 
@@ -239,8 +263,11 @@ def report_verdict(summary: dict, sections: dict[str, dict], results: list[tuple
     """Prints the bars of what ran, and in the last lines what is wrong; returns whether nothing is."""
     for bar, value in results:
         print(bar.line(value))
-    wrong = [f"{name}: {section.get('reason', DIFFERS)}"
-             for name, section in {"batch1": summary, **sections}.items() if not section["match"]]
+    wrong = [
+        f"{name}: {section.get('reason', DIFFERS)}"
+        for name, section in {"batch1": summary, **sections}.items()
+        if not section["match"]
+    ]
     wrong += [bar.line(value) for bar, value in results if value is None or not bar.met(value)]
     print("\n".join([f"{len(wrong)} wrong:", *wrong]) if wrong else "all results right, no bar missed")
     return not wrong

@@ -31,8 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", type=file_name, metavar="FILE", help="description of a machine (the array's)")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with parameters of the array")
     parser.add_argument("--double-buffering", action="store_true", help="loads a tile while the one before is computed")
-    parser.add_argument("--run", action="store_true",
-                        help="executes the tiles on drawn inputs, with all checks, and compares with the golden model")
+    parser.add_argument(
+        "--run",
+        action="store_true",
+        help="executes the tiles on drawn inputs, with all checks, and compares with the golden model",
+    )
     parser.add_argument("-o", "--output", type=file_name, metavar="FILE", help="where the machine's description goes")
 
 
@@ -46,8 +49,11 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.compiler.buffers.array import array_tree
     from eyrie.compiler.buffers.network import compiled
 
-    tree = description.load(options.machine) if options.machine else array_tree(
-        MachineConfig.load(options.config) if options.config else DEFAULT)
+    tree = (
+        description.load(options.machine)
+        if options.machine
+        else array_tree(MachineConfig.load(options.config) if options.config else DEFAULT)
+    )
     graph = load(options.model)
     with about(options.model):
         found = compiled(graph, tree, options.double_buffering)

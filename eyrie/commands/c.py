@@ -21,8 +21,12 @@ from eyrie.runtime import progress
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=file_name, metavar="MODEL")
     parser.add_argument("-o", "--output", type=file_name, metavar="DIR", required=True, help="folder for the files")
-    parser.add_argument("--name", type=c_name, metavar="NAME",
-                        help="of the files, and what all in the header begins with (of the model's file)")
+    parser.add_argument(
+        "--name",
+        type=c_name,
+        metavar="NAME",
+        help="of the files, and what all in the header begins with (of the model's file)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -35,8 +39,10 @@ def run(options: argparse.Namespace) -> None:
     sources.save(options.output)
     if not options.quiet:
         print(f"{', '.join(sources.files)} in {options.output}")
-        print(f"arena {sources.arena_bytes:,} bytes, of which {sources.lowered.least_bytes:,} are in use at once; "
-              f"constants {sources.constant_bytes:,} bytes")
+        print(
+            f"arena {sources.arena_bytes:,} bytes, of which {sources.lowered.least_bytes:,} are in use at once; "
+            f"constants {sources.constant_bytes:,} bytes"
+        )
 
 
 def c_name(text: str) -> str:

@@ -71,12 +71,12 @@ def run(options: argparse.Namespace) -> None:
     opsum, cycles = on_rtl(passes, case.shape, machine)
     with whole_file(options.out) as file:
         np.savez(file, opsum=opsum, cycles=np.int64(cycles))
-    print(f"{options.out}: opsum {array(opsum)}, {cycles} cycles, "
-          f"{len(passes)} pass(es)")
+    print(f"{options.out}: opsum {array(opsum)}, {cycles} cycles, {len(passes)} pass(es)")
 
 
-def on_rtl(passes: list[LayerPass], shape: tuple[int, int, int],
-           machine: MachineConfig = DEFAULT) -> tuple[np.ndarray, int]:
+def on_rtl(
+    passes: list[LayerPass], shape: tuple[int, int, int], machine: MachineConfig = DEFAULT
+) -> tuple[np.ndarray, int]:
     """Sums int32 [M, E, F] and cycles of a layer's passes. Raises CaseFailed."""
     with replacing(TARGET, keep=CaseFailed) as folder:
         arrays = {}
@@ -92,8 +92,6 @@ def on_rtl(passes: list[LayerPass], shape: tuple[int, int, int],
         opsum, cycles = np.zeros(shape, np.int32), 0
         with np.load(folder / "result.npz") as found:
             for n, (case, filters, rows) in enumerate(passes):
-                opsum[filters, rows] = case.gather(
-                    found[f"sums_{n}"].reshape(case.places.shape[:-1])
-                )
+                opsum[filters, rows] = case.gather(found[f"sums_{n}"].reshape(case.places.shape[:-1]))
                 cycles += int(found[f"cycles_{n}"])
     return opsum, cycles

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Downloads CIFAR-10 (163 MB) from its official address, and checks what is there.
 
-    eyrie cifar10 DIR
+eyrie cifar10 DIR
 """
 
 import argparse

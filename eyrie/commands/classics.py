@@ -11,9 +11,9 @@ Values mean nothing, but every layer makes use of its whole range.
 import argparse
 from collections.abc import Callable
 
+from eyrie.commands.mobilenets import Layers
 from eyrie.compiler.command_line import file_name
 from eyrie.model.messages import unknown
-from eyrie.commands.mobilenets import Layers
 
 RESNET34 = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels, blocks, stride of the first
 
@@ -76,8 +76,12 @@ def _classified(layers: Layers, x) -> bytes:
 
 
 CLASSICS: dict[str, Callable[[], bytes]] = {
-    "lenet5": lenet5, "cifar10_quick": cifar10_quick, "alexnet": alexnet, "vgg16": lambda: vgg(2, 2, 3, 3, 3),
-    "vgg19": lambda: vgg(2, 2, 4, 4, 4), "resnet34": resnet34,
+    "lenet5": lenet5,
+    "cifar10_quick": cifar10_quick,
+    "alexnet": alexnet,
+    "vgg16": lambda: vgg(2, 2, 3, 3, 3),
+    "vgg19": lambda: vgg(2, 2, 4, 4, 4),
+    "resnet34": resnet34,
 }
 
 

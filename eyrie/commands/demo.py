@@ -26,8 +26,9 @@ SEED = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--image", type=file_name, default=PHOTO, help="any picture, the shipped one by default")
-    parser.add_argument("--model", type=file_name, metavar="FILE",
-                        help="a .tflite or .onnx model, the shipped one by default")
+    parser.add_argument(
+        "--model", type=file_name, metavar="FILE", help="a .tflite or .onnx model, the shipped one by default"
+    )
     parser.add_argument("--labels", type=file_name, metavar="FILE", help="the classes of --model, one a line")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
 
@@ -46,12 +47,12 @@ def run(options: argparse.Namespace) -> int:
     photo = read_photo(options.image, SIZE)
     from eyrie.compiler.command import why_in_parts
     from eyrie.compiler.frontend import tflite
+    from eyrie.runtime import demo_model
     from eyrie.runtime.board.runs import reported
     from eyrie.runtime.figures import layer_table
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.programs import compiled
     from eyrie.runtime.results import report_line
-    from eyrie.runtime import demo_model
     from eyrie.training.cifar10 import CLASSES, preprocess
 
     try:
@@ -72,18 +73,25 @@ def run(options: argparse.Namespace) -> int:
         quantization = graph.output.quantization
         return (logits.reshape(-1).astype(float) - quantization.zero_point) * quantization.scale
 
-    answers = {"chip": real(done.outputs[0]), "golden model": real(golden[0]),
-               "float model": _float_logits(photo.pixels)}
+    answers = {
+        "chip": real(done.outputs[0]),
+        "golden model": real(golden[0]),
+        "float model": _float_logits(photo.pixels),
+    }
     print(f"\n{options.image.name} is a {CLASSES[summary['class']]}\n")
     for who, logits in answers.items():
         _answer(who, logits, CLASSES)
     print(f"\n{layer_table(summary)}")
-    print(f"\ncycles {summary['cycles']:,} (roofline {summary['roofline_cycles']:,}), "
-          f"multipliers busy {100 * summary['utilisation']:.1f} %")
-    print(f"DRAM {summary['dram_read_bytes'] + summary['dram_write_bytes']:,} bytes "
-          f"(compulsory {summary['compulsory_dram_bytes']:,}), "
-          f"GLB {summary['glb_read_bytes'] + summary['glb_write_bytes']:,} bytes, "
-          f"energy {summary['energy_uJ']} uJ")
+    print(
+        f"\ncycles {summary['cycles']:,} (roofline {summary['roofline_cycles']:,}), "
+        f"multipliers busy {100 * summary['utilisation']:.1f} %"
+    )
+    print(
+        f"DRAM {summary['dram_read_bytes'] + summary['dram_write_bytes']:,} bytes "
+        f"(compulsory {summary['compulsory_dram_bytes']:,}), "
+        f"GLB {summary['glb_read_bytes'] + summary['glb_write_bytes']:,} bytes, "
+        f"energy {summary['energy_uJ']} uJ"
+    )
     print(report_line(BUILD / "demo"))
     print("match" if summary["match"] else "MISMATCH between chip and golden model")
     return 0 if summary["match"] else 1

@@ -14,15 +14,19 @@ import argparse
 import math
 import time
 
-from eyrie.model.messages import unknown
 from eyrie.measure import campaign
 from eyrie.measure.trials import Trial, head, row, summarised
+from eyrie.model.messages import unknown
 
 COLUMNS = (
-    ("cycles", 11, "cycles", "{:,}"), ("predicted", 11, "predicted_cycles", "{:,}"),
-    ("error", 7, "prediction_error", "{:+.2%}"), ("roofline", 11, "roofline_cycles", "{:,}"),
-    ("cycles/", 7, "cycles_over_roofline", "{:.3f}"), ("DRAM/", 6, "dram_over_compulsory", "{:.3f}"),
-    ("compiled", 9, "compile_cpu_s", "{:.1f} s"), ("memory", 9, "compile_peak_mib", "{:,.0f} MiB"),
+    ("cycles", 11, "cycles", "{:,}"),
+    ("predicted", 11, "predicted_cycles", "{:,}"),
+    ("error", 7, "prediction_error", "{:+.2%}"),
+    ("roofline", 11, "roofline_cycles", "{:,}"),
+    ("cycles/", 7, "cycles_over_roofline", "{:.3f}"),
+    ("DRAM/", 6, "dram_over_compulsory", "{:.3f}"),
+    ("compiled", 9, "compile_cpu_s", "{:.1f} s"),
+    ("memory", 9, "compile_peak_mib", "{:,.0f} MiB"),
 )
 RTL_MACS = 1 << 62  # of any network
 
@@ -45,10 +49,10 @@ def chosen(text: str) -> list:
 
 
 def run(options: argparse.Namespace) -> int:
+    from eyrie.commands.mobilenets import FAMILY, model
+    from eyrie.measure import bars
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.simulator.summary import write_summary
-    from eyrie.measure import bars
-    from eyrie.commands.mobilenets import FAMILY, model
 
     networks, began = chosen(options.networks), time.monotonic()
     width = max(len(network.name) for network in networks)
@@ -60,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
             path.write_bytes(model(network))
             trials.append(Trial(network.name, path, rtl_macs=RTL_MACS if options.rtl else 0))
         found = campaign.Campaign(folder, began + 60 * options.budget, options.jobs).run(
-            trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True))
+            trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True)
+        )
         entries = [campaign.with_ratios(entry) for entry in found if entry]
         left = [trial.name for trial, entry in zip(trials, found) if not entry]
         summary = summarised("family", entries, time.monotonic() - began) | {"left": left}
@@ -85,8 +90,11 @@ def figures(entries: list[dict], whole: int) -> dict:
     ratios = [entry["cycles_over_roofline"] for entry in right]
     errors = [abs(entry["prediction_error"]) for entry in right if entry["prediction_error"] is not None]
     mean = math.exp(sum(map(math.log, ratios)) / whole) if len(ratios) == whole else None
-    return {"geometric_mean": mean and round(mean, 4), "most_over_roofline": max(ratios, default=None),
-            "worst_prediction_error": max(errors, default=None)}
+    return {
+        "geometric_mean": mean and round(mean, 4),
+        "most_over_roofline": max(ratios, default=None),
+        "worst_prediction_error": max(errors, default=None),
+    }
 
 
 def unknown_figures(summary: dict) -> set[str]:

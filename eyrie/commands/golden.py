@@ -23,11 +23,10 @@ from eyrie.model.messages import unknown
 from eyrie.model.passes import run_pass
 from eyrie.runtime.folders import BUILD, locked_folder, replacing
 from eyrie.runtime.simulator.bench import Bench
-from eyrie.testing.catalogue import benches
-from eyrie.testing import pass_layers
-from eyrie.testing.layers import Layer
-from eyrie.testing import beats
+from eyrie.testing import beats, pass_layers
 from eyrie.testing.array_layers import draw
+from eyrie.testing.catalogue import benches
+from eyrie.testing.layers import Layer
 
 TOPS = ("pass_tb", "pe_array_tb")  # of the tests that there are golden data of
 DEFAULT_TESTS = [f"pass{n}" for n in range(4)] + [f"array{n}" for n in range(6)]
@@ -90,9 +89,7 @@ def layers(bench: Bench, seed: int) -> Iterator[tuple[str, Layer]]:
             beats.pass_beats(machine, case, rng)  # draws, too
 
 
-def pass_data(
-    machine: MachineConfig, case: Case, filters: slice, rows: slice
-) -> dict[str, np.ndarray]:
+def pass_data(machine: MachineConfig, case: Case, filters: slice, rows: slice) -> dict[str, np.ndarray]:
     after = np.zeros(machine.glb_words, np.uint64)
     after[: len(case.glb)] = case.glb
     trace = run_pass(machine, case.descriptor, after)
@@ -111,9 +108,7 @@ def write_hex(path: Path, words: np.ndarray) -> None:
     """One line per word, or per row of words."""
     digits = 2 * words.itemsize
     unsigned = words.view(f"uint{8 * words.itemsize}").reshape(len(words), -1)
-    path.write_text(
-        "".join(" ".join(f"{w:0{digits}x}" for w in row) + "\n" for row in unsigned.tolist())
-    )
+    path.write_text("".join(" ".join(f"{w:0{digits}x}" for w in row) + "\n" for row in unsigned.tolist()))
 
 
 def write(bench: Bench, seed: int, folder: Path) -> int:

@@ -46,9 +46,7 @@ def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
 
 def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: int) -> ScanIds:
     if options.e is None:
-        raise ValueError(
-            "no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols"
-        )
+        raise ValueError("no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols")
     if options.pointwise:
         raise ValueError("--pointwise goes with --block-rows and --block-cols")
     m = {name: getattr(options, name) or default for name, default in CONVOLUTION.items()}

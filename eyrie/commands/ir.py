@@ -23,8 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=file_name, metavar="MODEL")
     parser.add_argument("level", choices=LEVELS, metavar="LEVEL", help=", ".join(LEVELS))
     parser.add_argument("-o", "--output", type=file_name, metavar="FILE", required=True)
-    parser.add_argument("--greedy", action="store_true",
-                        help="segments by the greedy choice: each group by itself, in tiles as large as fit")
+    parser.add_argument(
+        "--greedy",
+        action="store_true",
+        help="segments by the greedy choice: each group by itself, in tiles as large as fit",
+    )
     add_choices(parser)
 
 
@@ -38,8 +41,11 @@ def run(options: argparse.Namespace) -> None:
 
     with progress.task(f"compiling {options.model.name}") as task, about(options.model):
         asked = options.model, machine, options.objective, options.effort
-        work = (compile_greedily(*asked, options.level, task.say) if options.greedy else
-                compile_network(*asked, options.batch, options.level, task.say))
+        work = (
+            compile_greedily(*asked, options.level, task.say)
+            if options.greedy
+            else compile_network(*asked, options.batch, options.level, task.say)
+        )
         text = text_of(work, options.level)
     write_all(options.output.parent, {options.output.name: text.encode()})
     if not options.quiet:

@@ -12,16 +12,24 @@ from pathlib import Path
 
 from eyrie.runtime import progress
 from eyrie.runtime.folders import ROOT
-from eyrie.runtime.simulator.sources import arguments, closure, code
 from eyrie.runtime.simulator import verilator
+from eyrie.runtime.simulator.sources import arguments, closure, code
 
 WAIVERS = ROOT / "scripts" / "lint.vlt"
 MACHINE = "eyrie"
 SIZES = [(3, 2), (9, 5), (12, 14)]  # rows, columns beside the default
 VARIANTS = (
     {"BUS_WORDS": 2, "FILTER_LANES": 2, "GLB_BANKS": 4, "GLB_BANK_WORDS": 513, "PSUM_WORDS": 256, "IFMAP_WORDS": 32},
-    {"MULTIPLIERS": 1, "GLB_BANKS": 16, "GLB_BANK_WORDS": 4096, "PSUM_WORDS": 32, "IFMAP_WORDS": 4, "FILTER_WORDS": 3,
-     "PIXEL_WORDS": 2, "WORD_BUFFER_WORDS": 64},
+    {
+        "MULTIPLIERS": 1,
+        "GLB_BANKS": 16,
+        "GLB_BANK_WORDS": 4096,
+        "PSUM_WORDS": 32,
+        "IFMAP_WORDS": 4,
+        "FILTER_WORDS": 3,
+        "PIXEL_WORDS": 2,
+        "WORD_BUFFER_WORDS": 64,
+    },
 )
 
 # Two of slang's extra warnings contradict the house style: lowRISC asks for a default in every
@@ -59,8 +67,10 @@ def with_slang(top: str, parameters: dict[str, int], files: list[Path]) -> bool:
     tool = driver.Driver()
     tool.addStandardArgs()
     command = f"slang {SLANG_FLAGS} --top {top} {generics} {' '.join(arguments(files))}"
-    return tool.parseCommandLine(command) and tool.processOptions() and (
-        tool.parseAllSources() and tool.runFullCompilation(quiet=True)
+    return (
+        tool.parseCommandLine(command)
+        and tool.processOptions()
+        and (tool.parseAllSources() and tool.runFullCompilation(quiet=True))
     )
 
 

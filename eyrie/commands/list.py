@@ -4,7 +4,6 @@
 import argparse
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """It takes none."""
 

@@ -40,9 +40,11 @@ def run(options: argparse.Namespace) -> int:
         results = list(pool.map(partial(trial, folder, options.seed, end), range(len(drawn)), drawn))
         summary = summarised(results, options.seed)
         write_summary(folder / "summary.json", summary)
-    print(f"{summary['status']}: {summary['legal']} of {summary['machines']} machines are legal, on "
-          f"{summary['works']} of these all passes are right; {summary['refused']} refused, "
-          f"{len(summary['skipped'])} skipped")
+    print(
+        f"{summary['status']}: {summary['legal']} of {summary['machines']} machines are legal, on "
+        f"{summary['works']} of these all passes are right; {summary['refused']} refused, "
+        f"{len(summary['skipped'])} skipped"
+    )
     return 0 if summary["status"] == "pass" else 1
 
 
@@ -83,15 +85,24 @@ def judged(folder: Path, seed: int, number: int, sizes: dict[str, int]) -> dict:
 
 def summarised(results: list[dict], seed: int) -> dict:
     """The entries of summary.json."""
-    numbers = {verdict: [found["number"] for found in results if found["verdict"] == verdict]
-               for verdict in ("works", "refused", "wrong", "skipped")}
+    numbers = {
+        verdict: [found["number"] for found in results if found["verdict"] == verdict]
+        for verdict in ("works", "refused", "wrong", "skipped")
+    }
     ran = [found for found in results if found["verdict"] == "works"]
     status = "pass" if ran and not numbers["wrong"] else "fail"
     return {
-        "test": "machines", "status": status, "seed": seed, "machines": len(results),
+        "test": "machines",
+        "status": status,
+        "seed": seed,
+        "machines": len(results),
         "legal": len([found for found in results if found["verdict"] == "works" or "comparisons" in found]),
-        "works": len(ran), "refused": len(numbers["refused"]), "wrong": numbers["wrong"], "skipped": numbers["skipped"],
-        "cycles": sum(found["cycles"] for found in ran), "comparisons": sum(found["comparisons"] for found in ran),
+        "works": len(ran),
+        "refused": len(numbers["refused"]),
+        "wrong": numbers["wrong"],
+        "skipped": numbers["skipped"],
+        "cycles": sum(found["cycles"] for found in ran),
+        "comparisons": sum(found["comparisons"] for found in ran),
         "values": {name: sorted({found["machine"][name] for found in ran}) for name in results[0]["machine"]},
         "results": results,
     }

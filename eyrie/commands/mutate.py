@@ -27,10 +27,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from eyrie.compiler.command_line import minutes, whole_number
+from eyrie.measure.mutations import Candidate, apply, candidates
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, ROOT, locked
 from eyrie.runtime.simulator.summary import write_summary
-from eyrie.measure.mutations import Candidate, apply, candidates
 
 COPIED = ("rtl", "model", "compiler", "runtime", "tb", "scripts", "data")
 GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "machine_check.sv"}
@@ -45,25 +45,40 @@ _TILE = "tile0 tile1 tile4 tile8 tile5 tile7 tile2 tile3 tile6 tile10 tile9 tile
 
 # Per block, its files (globs below rtl/; the first match counts) and their benches in turn.
 BLOCKS = {
-    "pe": {"array/pe.sv": f"{_PE} {_SUPER} array16", "arithmetic/dot4.sv": f"{_PE} array16",
-           "array/operand_queue.sv": f"{_PE} {_SUPER} array16 streams0", "array/psum_buffer.sv": f"{_PE} array16"},
-    "pe_sequencer": {"array/*_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
-                     "pass/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}"},
-    "requantizer": {name: f"{_REQUANT} ppu0 ppu4 {_SUPER}" for name in (
-        "arithmetic/requantizer.sv", "arithmetic/rounding_shift.sv", "arithmetic/booth_step.sv")},
-    "super_pe": {name: f"{_SUPER} array16 array15 pass0 pass2 pass4" for name in (
-        "array/super_pe.sv", "array/dw_finisher.sv", "array/word_sender.sv", "array/word_buffer.sv")},
-    "network": {name: f"{_ARRAY} array9 array11 pass0 pass3" for name in (
-        "array/network/*.sv", "common/multicast_fork.sv")},
+    "pe": {
+        "array/pe.sv": f"{_PE} {_SUPER} array16",
+        "arithmetic/dot4.sv": f"{_PE} array16",
+        "array/operand_queue.sv": f"{_PE} {_SUPER} array16 streams0",
+        "array/psum_buffer.sv": f"{_PE} array16",
+    },
+    "pe_sequencer": {
+        "array/*_sequencer.sv": f"{_PE} {_SUPER} {_ARRAY}",
+        "pass/pass_loops.sv": f"{_PE} {_SUPER} {_ARRAY}",
+    },
+    "requantizer": dict.fromkeys(
+        ("arithmetic/requantizer.sv", "arithmetic/rounding_shift.sv", "arithmetic/booth_step.sv"),
+        f"{_REQUANT} ppu0 ppu4 {_SUPER}",
+    ),
+    "super_pe": dict.fromkeys(
+        ("array/super_pe.sv", "array/dw_finisher.sv", "array/word_sender.sv", "array/word_buffer.sv"),
+        f"{_SUPER} array16 array15 pass0 pass2 pass4",
+    ),
+    "network": dict.fromkeys(
+        ("array/network/*.sv", "common/multicast_fork.sv"), f"{_ARRAY} array9 array11 pass0 pass3"
+    ),
     "pe_array": {"array/*.sv": f"{_ARRAY} array9 array11 array14 pass0 pass3"},
     "pass": {"pass/descriptor_rules.sv": "rules0 net2", "pass/*.sv": f"{_PASS} net", "streams/*.sv": f"{_PASS} net"},
-    "ppu": {"ppu/*.sv": f"{_PPU} pass1",
-            "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1 tables0 streams0"},
+    "ppu": {"ppu/*.sv": f"{_PPU} pass1", "arithmetic/table_buffer.sv": f"{_PPU} {_SUPER} pass1 tables0 streams0"},
     "glb": {"glb/*.sv": "glb0 glb1 glb2", "tech/*.sv": "glb0 array0 pass0"},
     "bus": {"host/register_file.sv": "reg0 reg1 pins0", "host/performance_counters.sv": "reg1", "bus/*.sv": _TILE},
     "tiling": {"tiling/*.sv": _TILE},
-    "common": {"common/fifo.sv": "fifo0 fifo3 fifo1 fifo2", "common/ram_fifo.sv": "fifo4 fifo7 fifo5 fifo6",
-               "common/queue.sv": "fifo6", "common/skid_buffer.sv": "skid0 skid1", "common/delay_line.sv": "reg1 net"},
+    "common": {
+        "common/fifo.sv": "fifo0 fifo3 fifo1 fifo2",
+        "common/ram_fifo.sv": "fifo4 fifo7 fifo5 fifo6",
+        "common/queue.sv": "fifo6",
+        "common/skid_buffer.sv": "skid0 skid1",
+        "common/delay_line.sv": "reg1 net",
+    },
     "top": {"eyrie_core.sv": f"{_PASS} net", "eyrie.sv": "net"},
 }
 
@@ -201,8 +216,7 @@ class Campaign:
                 result = self.run(bench)
                 if result["status"] != "pass":
                     killed = result["status"] == "fail"
-                    found = {"result": "killed" if killed else "no build", "bench": bench,
-                             "reason": result["reason"]}
+                    found = {"result": "killed" if killed else "no build", "bench": bench, "reason": result["reason"]}
                     break
         finally:
             path.write_text(text)
@@ -229,8 +243,11 @@ def campaign_of(seed: int, count: int, budget_min: float | None) -> dict[str, ob
             with progress.task(f"trying {candidate.file}:{candidate.line}"):
                 result = campaign.trial(candidate)
             bench = f" by {result['bench']}" if result["bench"] else ""
-            print(f"{result['result']}{bench}: {candidate.file}:{candidate.line}: "
-                  f"{candidate.before}  ->  {candidate.after}", flush=True)
+            print(
+                f"{result['result']}{bench}: {candidate.file}:{candidate.line}: "
+                f"{candidate.before}  ->  {candidate.after}",
+                flush=True,
+            )
         if result is not None and result["result"] != "no build":
             results.append(result)
     survivors = [result for result in results if result["result"] == "survived"]
@@ -259,6 +276,8 @@ def run(options: argparse.Namespace) -> int:
         with progress.task("waiting for another campaign"):
             stack.enter_context(locked(BUILD / "mutate.lock"))
         summary = campaign_of(options.seed, options.count, options.budget)
-    print(f"{summary['status']}  mutate seed {summary['seed']}, {summary['mutants']} mutants, "
-          f"{summary['killed']} killed, {summary['survivors']} survivors, {summary['seconds']:.0f} s")
+    print(
+        f"{summary['status']}  mutate seed {summary['seed']}, {summary['mutants']} mutants, "
+        f"{summary['killed']} killed, {summary['survivors']} survivors, {summary['seconds']:.0f} s"
+    )
     return 0 if summary["status"] == "pass" else 1

@@ -29,10 +29,20 @@ SHARES = {"compiled_share": 0.95, "roofline_share": 0.79}  # at least
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--layers", metavar="A,B", help="all by default")
-    parser.add_argument("--most-cycles", type=whole_number(0), default=MOST_CYCLES, metavar="N",
-                        help=f"predicted, up to which a layer runs on the RTL ({MOST_CYCLES:,})")
-    parser.add_argument("--compile", type=file_name, nargs="+", metavar="REQUEST",
-                        help="files that programs of the operator library left in BOARD_REQUESTS")
+    parser.add_argument(
+        "--most-cycles",
+        type=whole_number(0),
+        default=MOST_CYCLES,
+        metavar="N",
+        help=f"predicted, up to which a layer runs on the RTL ({MOST_CYCLES:,})",
+    )
+    parser.add_argument(
+        "--compile",
+        type=file_name,
+        nargs="+",
+        metavar="REQUEST",
+        help="files that programs of the operator library left in BOARD_REQUESTS",
+    )
     parser.add_argument("--c", type=file_name, metavar="FILE.c", help="the source for their programs")
 
 
@@ -57,24 +67,32 @@ def compile_requests(options: argparse.Namespace) -> int:
 
 
 def measure(options: argparse.Namespace) -> int:
+    from eyrie.measure.operator_layers import LAYERS, measured
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.simulator.summary import write_summary
-    from eyrie.measure.operator_layers import LAYERS, measured
 
     layers = chosen(options.layers, LAYERS)
-    found: list["Measured"] = []
-    print(f"{'layer':6} {'roofline':>11} {'by':11} {'predicted':>11} {'counted':>11} {'clocked':>11} "
-          f"{'of compiled':>12} {'of roofline':>12}")
+    found: list[Measured] = []
+    print(
+        f"{'layer':6} {'roofline':>11} {'by':11} {'predicted':>11} {'counted':>11} {'clocked':>11} "
+        f"{'of compiled':>12} {'of roofline':>12}"
+    )
     for layer in layers:
         found.append(measured(layer, options.most_cycles))
         print(line(found[-1]), flush=True)
     rows = [of.summary for of in found]
     wrong = [f"{of.name}: the output is not the golden model's" for of in found if of.match is False]
-    wrong += [f"{row['name']}: {key} {row[key]:.4f}, must be at least {least}" for row in rows
-              for key, least in SHARES.items() if row[key] is not None and row[key] < least]
+    wrong += [
+        f"{row['name']}: {key} {row[key]:.4f}, must be at least {least}"
+        for row in rows
+        for key, least in SHARES.items()
+        if row[key] is not None and row[key] < least
+    ]
     with replacing(BUILD / "operators") as folder:
-        write_summary(folder / "summary.json", {
-            "test": "operators", "status": "fail" if wrong else "pass", "layers": rows, "bars": SHARES})
+        write_summary(
+            folder / "summary.json",
+            {"test": "operators", "status": "fail" if wrong else "pass", "layers": rows, "bars": SHARES},
+        )
     print("\n".join([f"{len(wrong)} wrong:", *wrong]) if wrong else "all results right, no bar missed")
     return 1 if wrong else 0
 
@@ -94,5 +112,9 @@ def line(measured: "Measured") -> str:
     row = measured.summary
     cells = ["" if row[key] is None else f"{row[key]:,}" for key in ("predicted_cycles", "cycles", "clocked_cycles")]
     shares = ["" if row[key] is None else f"{100 * row[key]:.1f} %" for key in SHARES]
-    return (f"{row['name']:6} {row['roofline_cycles']:11,} {row['bound']:11} " + " ".join(f"{c:>11}" for c in cells)
-            + " " + " ".join(f"{share:>12}" for share in shares)).rstrip()
+    return (
+        f"{row['name']:6} {row['roofline_cycles']:11,} {row['bound']:11} "
+        + " ".join(f"{c:>11}" for c in cells)
+        + " "
+        + " ".join(f"{share:>12}" for share in shares)
+    ).rstrip()

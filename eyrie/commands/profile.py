@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", metavar="NET", type=file_name)
     parser.add_argument("--input", type=file_name, metavar="X.npy")
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1,
-                        help="of the start values and of a random input (1)")
+    parser.add_argument(
+        "--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the start values and of a random input (1)"
+    )
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters, for a model")
-    parser.add_argument("--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N",
-                        help="images of a run, for a model")
+    parser.add_argument(
+        "--batch", type=whole_number(1, MOST_IMAGES), default=1, metavar="N", help="images of a run, for a model"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -76,8 +78,10 @@ def run(options: argparse.Namespace) -> int:
     golden = None
     if not is_compiled:
         made = golden_outputs(graph, dict(zip(shapes, inputs)))
-        golden = [values.reshape(len(values), *place["shape"])
-                  for values, place in zip(made, image.map["outputs"].values(), strict=True)]
+        golden = [
+            values.reshape(len(values), *place["shape"])
+            for values, place in zip(made, image.map["outputs"].values(), strict=True)
+        ]
     target = BUILD / "profile"
     with replacing(target) as folder:
         _, summary = reported(folder, "profile", options.network.stem, program, inputs, options.seed, golden)
@@ -86,8 +90,9 @@ def run(options: argparse.Namespace) -> int:
     return _verdict(summary)
 
 
-def _profile_parts(options: argparse.Namespace, machine: "MachineConfig | None" = None,
-                   failure: "Failure | None" = None) -> int:
+def _profile_parts(
+    options: argparse.Namespace, machine: "MachineConfig | None" = None, failure: "Failure | None" = None
+) -> int:
     """Of a network in parts; machine: that a model is compiled for, None for a folder; failure: why not as a whole."""
     from eyrie.compiler.parts import compile_parts
     from eyrie.runtime import progress
@@ -103,10 +108,14 @@ def _profile_parts(options: argparse.Namespace, machine: "MachineConfig | None" 
                 compiled = compile_parts(network, machine, on_stage=task.say, failure=failure)
             compiled.save(network := folder / "network")
         session = Session.load(network)
-        inputs = (read_session_inputs(options.input, session.graph) if options.input
-                  else drawn_inputs(session.graph, 1, options.seed))
-        _, summary, pages = parts_reported(folder, "profile", options.network.stem, session, inputs, options.seed,
-                                           session.golden(inputs))
+        inputs = (
+            read_session_inputs(options.input, session.graph)
+            if options.input
+            else drawn_inputs(session.graph, 1, options.seed)
+        )
+        _, summary, pages = parts_reported(
+            folder, "profile", options.network.stem, session, inputs, options.seed, session.golden(inputs)
+        )
     for part in summary["parts"]:
         _print(part)
         print()

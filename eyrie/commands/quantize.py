@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantises float weights to an int8 .tflite file (eyrie/training/quantization.py says how).
 
-    eyrie quantize FLOAT.pt OUT.tflite --cifar10 DIR [--images 1024]
+eyrie quantize FLOAT.pt OUT.tflite --cifar10 DIR [--images 1024]
 """
 
 import argparse
@@ -19,8 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("float", type=file_name, metavar="FLOAT.pt", help="state_dict that eyrie train wrote")
     parser.add_argument("output", type=file_name, metavar="OUT.tflite", help="file to write")
     parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
-    parser.add_argument("--images", type=whole_number(1, TRAINING_IMAGES), default=CALIBRATION_IMAGES, metavar="N",
-                        help=f"training images to calibrate with, about 1 MB of memory each ({CALIBRATION_IMAGES})")
+    parser.add_argument(
+        "--images",
+        type=whole_number(1, TRAINING_IMAGES),
+        default=CALIBRATION_IMAGES,
+        metavar="N",
+        help=f"training images to calibrate with, about 1 MB of memory each ({CALIBRATION_IMAGES})",
+    )
 
 
 def run(options: argparse.Namespace) -> None:

@@ -8,8 +8,8 @@ A block's stride is that of its 3x3 convolution. Values mean nothing, but every 
 
 import argparse
 
-from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.commands.mobilenets import Layers
+from eyrie.compiler.command_line import file_name, whole_number
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels of a block's 3x3 convolution, blocks, stride
 EXPANSION = 4
@@ -37,8 +37,13 @@ def _block(layers: Layers, x, channels: int, stride: int):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=file_name)
-    parser.add_argument("--size", type=whole_number(32, 512), default=SIZE, metavar="N",
-                        help=f"rows and columns of the picture ({SIZE})")
+    parser.add_argument(
+        "--size",
+        type=whole_number(32, 512),
+        default=SIZE,
+        metavar="N",
+        help=f"rows and columns of the picture ({SIZE})",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

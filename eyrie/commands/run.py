@@ -53,8 +53,10 @@ def run(options: argparse.Namespace) -> None:
             outputs = list(done.named.values())
     write_arrays(options.output, outputs)
     if not options.golden:
-        print(f"{options.output}: {', '.join(map(array, outputs))}, {summary['cycles']:,} cycles a run\n"
-              f"{report_line(target)}")
+        print(
+            f"{options.output}: {', '.join(map(array, outputs))}, {summary['cycles']:,} cycles a run\n"
+            f"{report_line(target)}"
+        )
 
 
 def run_parts(options: argparse.Namespace) -> None:
@@ -77,7 +79,9 @@ def run_parts(options: argparse.Namespace) -> None:
             cycles = f"{summary['cycles']:,} cycles a run, "
     outputs = [output[:, 0] if output.shape[1:2] == (1,) else output for output in done.outputs]
     write_arrays(options.output, outputs)
-    print(f"{options.output}: {', '.join(map(array, outputs))}, {cycles}{len(done.machine)} machine parts, "
-          f"{100 * done.host_share:.3f} % of all operations on the host")
+    print(
+        f"{options.output}: {', '.join(map(array, outputs))}, {cycles}{len(done.machine)} machine parts, "
+        f"{100 * done.host_share:.3f} % of all operations on the host"
+    )
     for page in pages:
         print(report_line(BUILD / "run" / page))

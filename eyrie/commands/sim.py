@@ -50,8 +50,10 @@ def _report(bench, result: dict, config: Path | None) -> None:
     from eyrie.runtime.simulator.simulate import rerun_line
 
     speed = result["cycles"] / max(result["seconds"], 0.01) / 1000
-    print(f"{result['status']}  {bench.name:12} seed {result['seed']}, {result['cycles']} cycles, "
-          f"{result['comparisons']} comparisons, {result['mismatches']} mismatches, "
-          f"{result['seconds']:.1f} s, {speed:.0f} kcycles/s")
+    print(
+        f"{result['status']}  {bench.name:12} seed {result['seed']}, {result['cycles']} cycles, "
+        f"{result['comparisons']} comparisons, {result['mismatches']} mismatches, "
+        f"{result['seconds']:.1f} s, {speed:.0f} kcycles/s"
+    )
     if result["status"] != "pass":
         print(f"{result['reason']}\nagain, with waves: {rerun_line(bench, result['seed'], config)}")

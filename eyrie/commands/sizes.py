@@ -11,13 +11,14 @@ smaller one.
 """
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
 
-from eyrie.model.messages import unknown
 from eyrie.measure import campaign
 from eyrie.measure.trials import Trial, head, row, summarised
+from eyrie.model.messages import unknown
 
 ARRAYS = ((3, 4), (6, 4), (6, 8), (6, 16), (9, 8), (12, 8), (12, 14))  # rows, columns
 GLB_KIB = (32, 64, 128, 256, 512)
@@ -29,14 +30,23 @@ MACHINES: dict[str, dict[str, int]] = {
 }
 GLBS = ["6x8" if kib == 64 else f"glb{kib}" for kib in GLB_KIB]
 # Of each pair the second has more of one thing, and nothing less.
-PAIRS = (*zip(GLBS, GLBS[1:]), ("6x8", "bus1_lanes2"), ("6x8", "bus2_lanes1"), ("bus1_lanes2", "bus2_lanes2"),
-         ("bus2_lanes1", "bus2_lanes2"))
+PAIRS = (
+    *itertools.pairwise(GLBS),
+    ("6x8", "bus1_lanes2"),
+    ("6x8", "bus2_lanes1"),
+    ("bus1_lanes2", "bus2_lanes2"),
+    ("bus2_lanes1", "bus2_lanes2"),
+)
 MEASURED_RISE = 0.003  # that the prediction does not see
 COLUMNS = (
-    ("multipliers", 11, "multipliers", "{:,}"), ("cycles", 9, "cycles", "{:,}"),
-    ("predicted", 9, "predicted_cycles", "{:,}"), ("error", 7, "prediction_error", "{:+.2%}"),
-    ("roofline", 9, "roofline_cycles", "{:,}"), ("cycles/", 7, "cycles_over_roofline", "{:.3f}"),
-    ("DRAM bytes", 10, "dram_bytes", "{:,}"), ("DRAM/", 6, "dram_over_compulsory", "{:.3f}"),
+    ("multipliers", 11, "multipliers", "{:,}"),
+    ("cycles", 9, "cycles", "{:,}"),
+    ("predicted", 9, "predicted_cycles", "{:,}"),
+    ("error", 7, "prediction_error", "{:+.2%}"),
+    ("roofline", 9, "roofline_cycles", "{:,}"),
+    ("cycles/", 7, "cycles_over_roofline", "{:.3f}"),
+    ("DRAM bytes", 10, "dram_bytes", "{:,}"),
+    ("DRAM/", 6, "dram_over_compulsory", "{:.3f}"),
     ("compiled", 9, "compile_cpu_s", "{:.1f} s"),
 )
 
@@ -68,13 +78,15 @@ def run(options: argparse.Namespace) -> int:
         for rtl_macs in (0, 1 << 62)[: 1 + options.rtl]:
             trials = [trial(folder, name, rtl_macs) for name in names]
             found = running.run(
-                trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True))
+                trials, lambda entry: print(row(campaign.with_ratios(entry), width, COLUMNS), flush=True)
+            )
             entries |= {each.name: campaign.with_ratios(entry) for each, entry in zip(trials, found) if entry}
         left = [each.name for each, entry in zip(trials, found) if not entry]
         summary = summarised("sizes", list(entries.values()), time.monotonic() - began)
         summary |= {"left": left, "pairs": compared(entries)}
-        if (any(entry["status"] != "ok" for entry in entries.values())
-                or any(not pair["met"] for pair in summary["pairs"])):
+        if any(entry["status"] != "ok" for entry in entries.values()) or any(
+            not pair["met"] for pair in summary["pairs"]
+        ):
             summary["status"] = "fail"
         write_summary(folder / "summary.json", summary)
     print(*map(pair_line, summary["pairs"]), sep="\n")
@@ -107,12 +119,21 @@ def compared(entries: dict[str, dict]) -> list[dict]:
             predicted = other["predicted_cycles"] / one["predicted_cycles"] - 1
             measured = other["cycles"] / one["cycles"] - 1 if one["on_rtl"] and other["on_rtl"] else None
             met = predicted <= 0 and (measured is None or measured <= MEASURED_RISE)
-            found.append({"smaller": smaller, "larger": larger, "predicted": round(predicted, 5),
-                          "measured": None if measured is None else round(measured, 5), "met": met})
+            found.append(
+                {
+                    "smaller": smaller,
+                    "larger": larger,
+                    "predicted": round(predicted, 5),
+                    "measured": None if measured is None else round(measured, 5),
+                    "met": met,
+                }
+            )
     return found
 
 
 def pair_line(pair: dict) -> str:
     measured = "" if pair["measured"] is None else f", measured {pair['measured']:+.2%} (at most {MEASURED_RISE:.1%})"
-    return (f"{'met' if pair['met'] else 'MISSED':6} from {pair['smaller']} to {pair['larger']}: cycles predicted "
-            f"{pair['predicted']:+.3%} (at most 0){measured}")
+    return (
+        f"{'met' if pair['met'] else 'MISSED':6} from {pair['smaller']} to {pair['larger']}: cycles predicted "
+        f"{pair['predicted']:+.3%} (at most 0){measured}"
+    )

@@ -52,15 +52,25 @@ def run(options: argparse.Namespace) -> int:
                 sections[name] = import_module(f"eyrie.measure.studies.{name}").section(folder)
         entries = {name: section.entries() for name, section in sections.items()}
         verdicts = [entry["agrees"] for found in entries.values() for entry in found]
-        write_summary(folder / "summary.json", {
-            "test": "study", "status": "pass", "seconds": round(time.monotonic() - began, 2),
-            "agree": verdicts.count(True), "differ": verdicts.count(False), "texts": entries})
+        write_summary(
+            folder / "summary.json",
+            {
+                "test": "study",
+                "status": "pass",
+                "seconds": round(time.monotonic() - began, 2),
+                "agree": verdicts.count(True),
+                "differ": verdicts.count(False),
+                "texts": entries,
+            },
+        )
     for section in sections.values():
         for row in section.rows:
             if row.agrees is False:
                 print(f"{section.name}: {row.what}: {row.printed} printed, {row.ours} here: {row.note}")
-    print(f"{verdicts.count(True)} numbers agree with those printed, {verdicts.count(False)} do not, of "
-          f"{len(verdicts)} in all")
+    print(
+        f"{verdicts.count(True)} numbers agree with those printed, {verdicts.count(False)} do not, of "
+        f"{len(verdicts)} in all"
+    )
     page = Path(options.page) if options.page else PAGE if len(names) == len(TEXTS) else None
     if page:
         page.write_text("\n".join([HEAD, *(section.markdown() for section in sections.values())]).rstrip() + "\n")

@@ -12,7 +12,6 @@ import argparse
 from pathlib import Path
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--blocks", default="", metavar="A,B", help="only these (all)")
     parser.add_argument("--liberty", type=Path, metavar="FILE", help="cell library to map to")

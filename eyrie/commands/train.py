@@ -19,8 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=file_name, required=True, metavar="X.pt", help="state_dict file")
     parser.add_argument("--epochs", type=whole_number(1), default=45, metavar="N")
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, metavar="N")
-    parser.add_argument("--images", type=whole_number(FEWEST, MOST), default=MOST, metavar="N",
-                        help="train on the first N images only, to try it out")
+    parser.add_argument(
+        "--images",
+        type=whole_number(FEWEST, MOST),
+        default=MOST,
+        metavar="N",
+        help="train on the first N images only, to try it out",
+    )
 
 
 def run(options: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ of a batch and back. A network of the default size has 124 tensors that such mov
 """
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,8 +33,9 @@ class Wavenet:
 
     def __post_init__(self) -> None:
         if self.samples % self.dilations[-1]:
-            raise ValueError(f"--samples {self.samples}: must be a multiple of {self.dilations[-1]}, the largest "
-                             "dilation")
+            raise ValueError(
+                f"--samples {self.samples}: must be a multiple of {self.dilations[-1]}, the largest dilation"
+            )
 
     @property
     def dilations(self) -> tuple[int, ...]:
@@ -146,18 +148,25 @@ class _Layers:
         places = [self.builder.tensor(np.shape(each), "int32", data=np.array(each)) for each in constants]
         return self._made(name, [x], self.tensor(shape, x.scale, x.zero_point), places, **options)
 
-    def _made(self, name: str, taken: list[_Tensor], made: _Tensor, constants: list[int] = [], **options) -> _Tensor:
-        self.builder.operator(name, [each.index for each in taken] + constants, [made.index], **options)
+    def _made(
+        self, name: str, taken: list[_Tensor], made: _Tensor, constants: Sequence[int] = (), **options
+    ) -> _Tensor:
+        self.builder.operator(name, [*(each.index for each in taken), *constants], [made.index], **options)
         return made
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=file_name)
-    for name, most, about in (("stacks", 16, "of blocks"), ("layers", 11, "of a stack"),
-                              ("channels", 256, "of a block"), ("samples", 1 << 11, "of the sound")):
+    for name, most, about in (
+        ("stacks", 16, "of blocks"),
+        ("layers", 11, "of a stack"),
+        ("channels", 256, "of a block"),
+        ("samples", 1 << 11, "of the sound"),
+    ):
         value = getattr(Wavenet, name)
-        parser.add_argument(f"--{name}", type=whole_number(1, most), default=value, metavar="N",
-                            help=f"{about} ({value})")
+        parser.add_argument(
+            f"--{name}", type=whole_number(1, most), default=value, metavar="N", help=f"{about} ({value})"
+        )
 
 
 def run(options: argparse.Namespace) -> int:

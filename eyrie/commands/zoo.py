@@ -21,22 +21,37 @@ from eyrie.measure.trials import INPUTS, MINUTES, Trial, head, row, summarised, 
 
 RTL_MACS = 1_000_000
 COLUMNS = (
-    ("MACs", 13, "macs", "{:,}"), ("cycles", 12, "cycles", "{:,}"), ("roofline", 12, "roofline_cycles", "{:,}"),
-    ("DRAM bytes", 12, "dram_bytes", "{:,}"), ("compulsory", 12, "compulsory_dram_bytes", "{:,}"),
-    ("host", 7, "host_share", "{:.1%}"), ("compiled", 9, "compile_s", "{:.1f} s"),
+    ("MACs", 13, "macs", "{:,}"),
+    ("cycles", 12, "cycles", "{:,}"),
+    ("roofline", 12, "roofline_cycles", "{:,}"),
+    ("DRAM bytes", 12, "dram_bytes", "{:,}"),
+    ("compulsory", 12, "compulsory_dram_bytes", "{:,}"),
+    ("host", 7, "host_share", "{:.1%}"),
+    ("compiled", 9, "compile_s", "{:.1f} s"),
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="MODELS", type=file_name)
-    parser.add_argument("--rtl-macs", type=whole_number(0), default=RTL_MACS, metavar="N",
-                        help=f"multiplications up to which a model runs on the RTL too ({RTL_MACS:,})")
+    parser.add_argument(
+        "--rtl-macs",
+        type=whole_number(0),
+        default=RTL_MACS,
+        metavar="N",
+        help=f"multiplications up to which a model runs on the RTL too ({RTL_MACS:,})",
+    )
     parser.add_argument("--c", action="store_true", help="each also as portable C, as eyrie c writes it")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
-    parser.add_argument("--inputs", type=whole_number(1), default=INPUTS, metavar="N",
-                        help=f"inputs drawn for each model ({INPUTS})")
-    parser.add_argument("--minutes", type=minutes, default=MINUTES, metavar="N",
-                        help=f"after which a model's process is ended ({MINUTES})")
+    parser.add_argument(
+        "--inputs", type=whole_number(1), default=INPUTS, metavar="N", help=f"inputs drawn for each model ({INPUTS})"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=minutes,
+        default=MINUTES,
+        metavar="N",
+        help=f"after which a model's process is ended ({MINUTES})",
+    )
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the inputs (1)")
 
 
@@ -53,8 +68,16 @@ def run(options: argparse.Namespace) -> int:
     with replacing(BUILD / "zoo") as folder:
         entries = []
         for number, path in enumerate(models):
-            trial = Trial(name_of(path, options.directory), path, options.config, options.rtl_macs, options.inputs,
-                          options.seed, minutes=options.minutes, as_c=options.c)
+            trial = Trial(
+                name_of(path, options.directory),
+                path,
+                options.config,
+                options.rtl_macs,
+                options.inputs,
+                options.seed,
+                minutes=options.minutes,
+                as_c=options.c,
+            )
             entries.append(tried(trial, folder / f"{number}-{path.stem}"))
             print(row(entries[-1], width, COLUMNS), flush=True)
         summary = summarised("zoo", entries, time.monotonic() - began) | {"seed": options.seed}

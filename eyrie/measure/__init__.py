@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements that commands share: trials of models, campaigns, thresholds, RTL mutations, studies of the literature."""
+"""Measurements that commands share: trials of models, campaigns, thresholds, mutations of the RTL, studies."""

@@ -51,14 +51,15 @@ BARS = [
     Bar("cycles", "<=", 209_000, "network, cycles", "make bench"),
     Bar("dram_over_compulsory", "<=", 1.03, "network, DRAM bytes / compulsory bytes", "make bench"),
     Bar("glb_bytes", "<=", 3_300_000, "network, GLB bytes", "make bench"),
-    *(Bar(f"layers.block{n}.roofline_share", ">=", 0.87, f"block {n}, roofline / cycles", "make bench")
-      for n in range(2, 6)),
+    *(
+        Bar(f"layers.block{n}.roofline_share", ">=", 0.87, f"block {n}, roofline / cycles", "make bench")
+        for n in range(2, 6)
+    ),
     Bar("latency100.cycles", "<=", 209_600, "network at a DRAM latency of 100, cycles", _part("latency100")),
     Bar("batch4.cycles_per_image", "<=", 148_000, "four images at once, cycles an image", _part("batch4")),
     Bar("bus128.cycles", "<=", 159_800, "ports of 128 bits, cycles", _part("bus128")),
     Bar("mult48.cycles", "<=", 585_000, "one multiplier in each PE, cycles", _part("mult48")),
-    Bar("cost_model.worst_share_of_bound", "<=", 1, "cost model, worst error / what is allowed",
-        _part("cost_model")),
+    Bar("cost_model.worst_share_of_bound", "<=", 1, "cost model, worst error / what is allowed", _part("cost_model")),
 ]
 
 # Over the whole family; docs/benches.md has what is aimed at.
@@ -84,5 +85,13 @@ def judged(summary: dict, skipped: set[str], bars: list[Bar] = BARS) -> list[tup
 
 def entries(results: list[tuple[Bar, float | None]]) -> list[dict]:
     """What summary.json keeps of them."""
-    return [{"key": bar.key, "comparison": bar.comparison, "limit": bar.limit, "value": value,
-             "met": value is not None and bar.met(value)} for bar, value in results]
+    return [
+        {
+            "key": bar.key,
+            "comparison": bar.comparison,
+            "limit": bar.limit,
+            "value": value,
+            "met": value is not None and bar.met(value),
+        }
+        for bar, value in results
+    ]

@@ -20,8 +20,17 @@ from eyrie.compiler.command_line import minutes, whole_number
 from eyrie.measure.trials import Trial, tried
 
 # What a result depends on beside the trial itself.
-SOURCES = ("rtl/**/*.sv*", "runtime/**/*.sv", "runtime/**/*.c*", "runtime/**/*.py", "eyrie/testing/references.py",
-           "eyrie/measure/trials.py", "eyrie/measure/zoo_model.py")
+SOURCES = (
+    "rtl/**/*.sv*",
+    "runtime/**/*.sv",
+    "runtime/**/*.c",
+    "runtime/**/*.cpp",
+    "runtime/**/*.h",
+    "runtime/**/*.py",
+    "testing/references.py",
+    "measure/trials.py",
+    "measure/zoo_model.py",
+)
 KEPT = ("ok", "refused")  # a failure may have had other causes
 
 

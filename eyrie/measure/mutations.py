@@ -20,8 +20,17 @@ class Candidate:
 
 _SWAPS = [
     (re.compile(rf"(?<= ){re.escape(old)}(?= )"), new)
-    for old, new in [("+", "-"), ("-", "+"), ("==", "!="), ("!=", "=="), ("&&", "||"), ("||", "&&"),
-                     ("<", "<="), (">=", ">"), (">", ">=")]
+    for old, new in [
+        ("+", "-"),
+        ("-", "+"),
+        ("==", "!="),
+        ("!=", "=="),
+        ("&&", "||"),
+        ("||", "&&"),
+        ("<", "<="),
+        (">=", ">"),
+        (">", ">="),
+    ]
 ]
 _LESS_EQUAL = re.compile(r"(?<= )<=(?= )")
 _NOT = re.compile(r"!(?=[\w(])")
@@ -30,9 +39,11 @@ _FILL = re.compile(r"(?<![\w'])'[01]\b")
 _SIZED = re.compile(r"(?<='d)\d+\b")
 _PLAIN = re.compile(r"(?<![\w'.$])(?<!\+: )\d+(?![\w'])")
 _IF = re.compile(r"\bif \(")
-_SKIPPED = re.compile(r"^\s*(`|import\b|typedef\b|struct\b|logic\b|\w+_t\b|input\b|output\b|function\b|"
-                      r"endmodule\b|enum\b|for \(genvar\b|localparam\b.*Width\b|"
-                      r".*\bunused_|.*\brst_ni\b|.*[$]error|.*\")")
+_SKIPPED = re.compile(
+    r"^\s*(`|import\b|typedef\b|struct\b|logic\b|\w+_t\b|input\b|output\b|function\b|"
+    r"endmodule\b|enum\b|for \(genvar\b|localparam\b.*Width\b|"
+    r".*\bunused_|.*\brst_ni\b|.*[$]error|.*\")"
+)
 _REGISTERS = re.compile(r"\s*always_ff\b")
 _ASSIGNMENT = re.compile(r"^(.*?)([\w.]+(?:\[[^=]*\])?|\{[^=]*\}) <= [^;]*;$")
 _WIDTHS = re.compile(r"\[[^\[\]]*:[^\[\]]*\]|\(\w+ [+-] \d+\)'|#\(\.\w*WIDTH\(\d+\)|\.\w*WIDTH\(\d+\)$")
@@ -80,7 +91,7 @@ def _changes(line: str, starts: bool, registers: bool) -> Iterator[str]:
     for match in _LESS_EQUAL.finditer(line):
         ahead = line[: match.start()]
         if ahead.count("(") > ahead.count(")") or " = " in ahead or not starts:
-            yield f"{ahead}<{line[match.end():]}"
+            yield f"{ahead}<{line[match.end() :]}"
     for match in _NOT.finditer(line):
         yield line[: match.start()] + line[match.end() :]
     for pattern in (_BIT, _FILL):
@@ -91,7 +102,7 @@ def _changes(line: str, starts: bool, registers: bool) -> Iterator[str]:
     for match in itertools.chain(_SIZED.finditer(line), _PLAIN.finditer(line)):
         if not any(start < match.start() < end for start, end in widths):
             for value in (int(match[0]) + 1, abs(int(match[0]) - 1)):
-                yield f"{line[: match.start()]}{value}{line[match.end():]}"
+                yield f"{line[: match.start()]}{value}{line[match.end() :]}"
     for match in _IF.finditer(line):
         end = _closing(line, match.end())
         if end is not None and not re.fullmatch(r"!\w+", line[match.end() : end]):

@@ -7,6 +7,10 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
+
+from eyrie.compiler.ir.graph import Graph
+from eyrie.compiler.ir.operators.convolution import Weighted, window_output
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from eyrie.operators import (
     ConvolutionDescriptor,
     FilterDescriptor,
@@ -16,10 +20,6 @@ from eyrie.operators import (
     graphs,
 )
 from eyrie.operators.descriptors import FilterSetting, TensorSetting
-
-from eyrie.compiler.ir.graph import Graph
-from eyrie.compiler.ir.operators.convolution import Weighted, window_output
-from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from eyrie.runtime import progress
 from eyrie.runtime.programs import compiled_graph
 
@@ -67,8 +67,11 @@ class Layer:
     @property
     def descriptor(self) -> ConvolutionDescriptor | PoolingDescriptor:
         settings = {"stride": (self.stride,) * 2, "pads": (self.pad,) * 4}
-        return (PoolingDescriptor("max", (self.kernel,) * 2, **settings) if self.kind == "pooling"
-                else ConvolutionDescriptor(**settings))
+        return (
+            PoolingDescriptor("max", (self.kernel,) * 2, **settings)
+            if self.kind == "pooling"
+            else ConvolutionDescriptor(**settings)
+        )
 
 
 # Tables 3.5 (names with a capital) and 4.6 of DLPlib.
@@ -102,22 +105,35 @@ class Measured:
         """Its entry in summary.json."""
         bound = max(self.bounds, key=self.bounds.get)
         took = self.clocked or self.predicted
-        return {"name": self.name, "roofline_cycles": self.bounds[bound], "bound": bound,
-                "predicted_cycles": self.predicted, "cycles": self.cycles, "clocked_cycles": self.clocked,
-                "match": self.match, "compiled_share": round(self.cycles / took, 4) if self.cycles else None,
-                "roofline_share": round(self.bounds[bound] / took, 4)}
+        return {
+            "name": self.name,
+            "roofline_cycles": self.bounds[bound],
+            "bound": bound,
+            "predicted_cycles": self.predicted,
+            "cycles": self.cycles,
+            "clocked_cycles": self.clocked,
+            "match": self.match,
+            "compiled_share": round(self.cycles / took, 4) if self.cycles else None,
+            "roofline_share": round(self.bounds[bound] / took, 4),
+        }
 
 
 def bounds_of(graph: Graph, machine: MachineConfig = DEFAULT) -> dict[str, int]:
     """Cycles that a layer by itself takes at least: of its multiplications; of its constants and its maps through the
     DRAM port; of an operation on words, a word of each value that it takes a cycle."""
     [node] = graph.nodes
-    constants = sum(array.nbytes for array in (node.operator.filters, node.operator.bias)
-                    ) if isinstance(node.operator, Weighted) else 0
+    constants = (
+        sum(array.nbytes for array in (node.operator.filters, node.operator.bias))
+        if isinstance(node.operator, Weighted)
+        else 0
+    )
     maps = sum(prod(tensor.shape) for tensor in (*graph.inputs, *graph.outputs))
     words = 0 if isinstance(node.operator, Weighted) else node.elements / WORD_VALUES
-    cycles = {"multipliers": node.macs / machine.total_multipliers,
-              "DRAM": (constants + maps) / (GLB_WORD_BYTES * machine.bus_words), "words": words}
+    cycles = {
+        "multipliers": node.macs / machine.total_multipliers,
+        "DRAM": (constants + maps) / (GLB_WORD_BYTES * machine.bus_words),
+        "words": words,
+    }
     return {name: round(value) for name, value in cycles.items()}
 
 
@@ -134,8 +150,9 @@ def measured(layer: Layer, most_cycles: int) -> Measured:
         made = _run(handle, layer, values, weights)
         [ran] = handle.stream.ran
     golden = graph.run(values)[graph.output.name].reshape(made.shape)
-    return Measured(layer.name, bounds, _predicted(ran.folder), ran.cycles, ran.clocked,
-                    bool(np.array_equal(made, golden)))
+    return Measured(
+        layer.name, bounds, _predicted(ran.folder), ran.cycles, ran.clocked, bool(np.array_equal(made, golden))
+    )
 
 
 def _predicted(folder: Path) -> int:

@@ -5,11 +5,10 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from eyrie.operators.requests import Request, read_request
-
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.network_header import network_text, patch_numbers
+from eyrie.operators.requests import Request, read_request
 from eyrie.runtime.programs import compiled_graph
 
 ROW_BYTES = 24  # of an image, in a line of C
@@ -31,17 +30,28 @@ def answer(folder: Path) -> str:
     image = Image.load(folder)
     contents, ends = image.map, [[*image.map[end].items()] for end in ("inputs", "outputs")]
     program = contents["program"]
-    lines = [folder.absolute() / "image.bin",
-             _words(contents["bytes"], zlib.crc32(image.dram.tobytes()), program["address"], program["bytes"],
-                    image.images),
-             _words(*image.machine.parameters.values()), _words(*map(len, ends))]
+    lines = [
+        folder.absolute() / "image.bin",
+        _words(contents["bytes"], zlib.crc32(image.dram.tobytes()), program["address"], program["bytes"], image.images),
+        _words(*image.machine.parameters.values()),
+        _words(*map(len, ends)),
+    ]
     return "\n".join(map(str, [*lines, *(_map(*entry) for end in ends for entry in end)]))
 
 
 def _map(name: str, place: dict) -> str:
     layout = FeatureMap(**place["layout"])
-    return _words(name, place["address"], *place["shape"], layout.groups, layout.pitch, int(layout.packed),
-                  f"{place['scale']:.9e}", place["zero_point"], *patch_numbers(place))
+    return _words(
+        name,
+        place["address"],
+        *place["shape"],
+        layout.groups,
+        layout.pitch,
+        int(layout.packed),
+        f"{place['scale']:.9e}",
+        place["zero_point"],
+        *patch_numbers(place),
+    )
 
 
 def _words(*values: object) -> str:
@@ -54,10 +64,13 @@ def source_text(programs: Iterable[tuple[Request, Path]]) -> str:
     parts = [HEAD]
     for number, image in enumerate(by_key.values()):
         contents = image.dram.tobytes()
-        rows = ",\n".join("    " + ", ".join(map(str, contents[n : n + ROW_BYTES]))
-                          for n in range(0, len(contents), ROW_BYTES))
-        parts += [f"static const uint8_t image{number}[] = {{\n{rows}}};\n",
-                  network_text(image.map, contents, f"network{number}")]
+        rows = ",\n".join(
+            "    " + ", ".join(map(str, contents[n : n + ROW_BYTES])) for n in range(0, len(contents), ROW_BYTES)
+        )
+        parts += [
+            f"static const uint8_t image{number}[] = {{\n{rows}}};\n",
+            network_text(image.map, contents, f"network{number}"),
+        ]
     table = ",\n".join(f'    {{"{key}",\n     &network{number}, image{number}}}' for number, key in enumerate(by_key))
     parts.append(f"""static const struct eyrie_program table[] = {{
 {table}}};

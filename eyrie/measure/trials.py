@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model compiled, run and compared in a process of its own (eyrie/measure/zoo_model.py), and the tables of such trials."""
+"""A model compiled, run and compared in a process of its own (zoo_model.py), and the tables of such trials."""
 
 import json
 import subprocess
@@ -72,8 +72,15 @@ class Trial:
 
 def command(trial: Trial, folder: Path) -> list[str]:
     """What tries a model and leaves result.json in the folder."""
-    words = [sys.executable, "-m", "eyrie.measure.zoo_model", f"--inputs={trial.inputs}", f"--seed={trial.seed}",
-             f"--rtl-macs={trial.rtl_macs}", *(["--c"] if trial.as_c else [])]
+    words = [
+        sys.executable,
+        "-m",
+        "eyrie.measure.zoo_model",
+        f"--inputs={trial.inputs}",
+        f"--seed={trial.seed}",
+        f"--rtl-macs={trial.rtl_macs}",
+        *(["--c"] if trial.as_c else []),
+    ]
     for option, path in (("config", trial.config), ("input", trial.input)):
         if path:
             words.append(f"--{option}={path.absolute()}")
@@ -88,9 +95,13 @@ def tried(trial: Trial, folder: Path, stop: threading.Event | None = None) -> di
 
     folder.mkdir()
     reason = ""
-    with (progress.task(f"running {trial.name}"), (folder / "log.txt").open("wb") as log,
-          process(command(trial, folder), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
-                  stderr=subprocess.STDOUT) as child):
+    with (
+        progress.task(f"running {trial.name}"),
+        (folder / "log.txt").open("wb") as log,
+        process(
+            command(trial, folder), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        ) as child,
+    ):
         try:
             if not _ended(child, 60 * trial.minutes, stop or threading.Event()):
                 reason = f"ended after {trial.minutes:g} minutes"
@@ -131,8 +142,9 @@ def row(entry: dict, width: int, columns: Columns) -> str:
     """A line of a table."""
     from eyrie.model.messages import one_line
 
-    cells = " ".join(f"{'' if entry[key] is None else form.format(entry[key]):>{wide}}"
-                     for _, wide, key, form in columns)
+    cells = " ".join(
+        f"{'' if entry[key] is None else form.format(entry[key]):>{wide}}" for _, wide, key, form in columns
+    )
     on = "" if entry["outputs"] == 0 else "RTL" if entry["on_rtl"] else "model"
     return one_line(f"{entry['file']:{width}}  {entry['status']:9} {on:5} {cells}  {entry['reason']}".rstrip())
 
@@ -140,7 +152,12 @@ def row(entry: dict, width: int, columns: Columns) -> str:
 def summarised(test: str, entries: list[dict], seconds: float) -> dict:
     """The entries of summary.json that all campaigns of trials have."""
     status = "fail" if any(entry["status"] in BAD for entry in entries) else "pass"
-    return {"test": test, "status": status, "seconds": round(seconds, 2),
-            "cycles": sum(entry["cycles"] or 0 for entry in entries if entry["on_rtl"]),
-            "comparisons": sum(entry["outputs"] for entry in entries),
-            "mismatches": sum(entry["differences"] for entry in entries), "models": entries}
+    return {
+        "test": test,
+        "status": status,
+        "seconds": round(seconds, 2),
+        "cycles": sum(entry["cycles"] or 0 for entry in entries if entry["on_rtl"]),
+        "comparisons": sum(entry["outputs"] for entry in entries),
+        "mismatches": sum(entry["differences"] for entry in entries),
+        "models": entries,
+    }

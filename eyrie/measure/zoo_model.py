@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One model of a zoo: compiles it, runs it, compares it with the reference; leaves FOLDER/result.json.
 
-    python -m eyrie.measure.zoo_model [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--seed N] [--input FILE] MODEL FOLDER
+    python -m eyrie.measure.zoo_model [--rtl-macs N] [--c] [--config FILE] [--inputs N] [--seed N] [--input FILE]
+                                      MODEL FOLDER
 
 Whatever goes wrong is in the result; what went on, with tracebacks, is on the standard streams.
 """
@@ -23,6 +24,7 @@ from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Malformed
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.parts import Compiled, compile_parts
+from eyrie.measure.trials import Entry
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.messages import array, one_line
 from eyrie.model.operators.reference import Reference
@@ -30,7 +32,6 @@ from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.portable_c.executable import CHECKED, build
 from eyrie.runtime.session import Session, drawn_inputs, on_command_level, read_session_inputs
 from eyrie.runtime.signals import clean_up_first
-from eyrie.measure.trials import Entry
 from eyrie.testing.references import Refused, run_apart
 
 GOLDEN, TFLITE = "the golden model", "eyrie.compiler.frontend.tflite"
@@ -76,10 +77,12 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
     print(compiled)
     compiled.save(options.folder / "program")
     session = Session.load(options.folder / "program")
-    inputs = (read_session_inputs(options.input, session.graph) if options.input
-              else drawn_inputs(session.graph, options.inputs, options.seed))
-    found = {GOLDEN: session.golden(inputs),
-             "the command-level model": session.run(inputs, on_command_level).outputs}
+    inputs = (
+        read_session_inputs(options.input, session.graph)
+        if options.input
+        else drawn_inputs(session.graph, options.inputs, options.seed)
+    )
+    found = {GOLDEN: session.golden(inputs), "the command-level model": session.run(inputs, on_command_level).outputs}
     if entry.macs <= options.rtl_macs:
         done = session.run(inputs, RtlBackEnd())
         found["the RTL"], entry.on_rtl = done.outputs, bool(done.machine)
@@ -114,13 +117,16 @@ def references(graph: Graph) -> tuple[Reference, ...]:
     """Those that run what the golden model follows, the first that takes a network being the one to compare with."""
     tensors = [tensor for node in graph.nodes for tensor in (*node.inputs, *node.outputs)]
     unsigned = any(isinstance(tensor, Quantized) and tensor.unsigned for tensor in tensors)
-    rescaled = any(node.operator.name == "RELU6" and node.inputs[0].quantization != node.outputs[0].quantization
-                   for node in graph.nodes)
+    rescaled = any(
+        node.operator.name == "RELU6" and node.inputs[0].quantization != node.outputs[0].quantization
+        for node in graph.nodes
+    )
     return (Reference.LITERT,) if unsigned or rescaled else (Reference.MICRO, Reference.LITERT)
 
 
-def _compare(entry: Entry, model: bytes, graph: Graph, inputs: list[np.ndarray],
-             found: dict[str, list[np.ndarray]]) -> None:
+def _compare(
+    entry: Entry, model: bytes, graph: Graph, inputs: list[np.ndarray], found: dict[str, list[np.ndarray]]
+) -> None:
     """found: outputs, [N, ...] each, by what computed them."""
     runs, said = [*zip(*inputs)], []
     for reference in references(graph):
@@ -154,8 +160,10 @@ def _compare_output(entry: Entry, where: str, got: np.ndarray, wanted: np.ndarra
     entry.differences += len(wrong)
     if len(wrong) and entry.status == "ok":
         entry.status = "wrong"
-        entry.reason = (f"{where}: {len(wrong)} of {wanted.size} values differ, the first is {got.flat[wrong[0]]}, "
-                        f"{wanted.flat[wrong[0]]} by {entry.reference}")
+        entry.reason = (
+            f"{where}: {len(wrong)} of {wanted.size} values differ, the first is {got.flat[wrong[0]]}, "
+            f"{wanted.flat[wrong[0]]} by {entry.reference}"
+        )
 
 
 if __name__ == "__main__":

@@ -12,5 +12,15 @@ from eyrie.operators.handle import Handle
 from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran, Stream
 
-__all__ = ["ActivationDescriptor", "ConvolutionDescriptor", "FilterDescriptor", "Handle", "OperatorError",
-           "PoolingDescriptor", "Ran", "Status", "Stream", "TensorDescriptor"]
+__all__ = [
+    "ActivationDescriptor",
+    "ConvolutionDescriptor",
+    "FilterDescriptor",
+    "Handle",
+    "OperatorError",
+    "PoolingDescriptor",
+    "Ran",
+    "Status",
+    "Stream",
+    "TensorDescriptor",
+]

@@ -8,9 +8,9 @@ import numpy as np
 
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.tensor import Quantized
-from eyrie.operators.status import OperatorError, Status
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.operators.quantization import Quantization
+from eyrie.operators.status import OperatorError, Status
 
 Pair = tuple[int, int]
 
@@ -50,8 +50,12 @@ class TensorSetting:
 
     def tensor(self, name: str) -> Quantized:
         """Of one of its maps."""
-        return Quantized(name=name, shape=(1, self.h, self.w, self.c), dtype="int8",
-                         quantization=Quantization(self.scale, self.zero_point))
+        return Quantized(
+            name=name,
+            shape=(1, self.h, self.w, self.c),
+            dtype="int8",
+            quantization=Quantization(self.scale, self.zero_point),
+        )
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,11 @@ def _positive(**sizes: int) -> None:
 
 def _integers(count: int, least: int, **values: tuple) -> None:
     for name, found in values.items():
-        if not isinstance(found, tuple) or len(found) != count or not all(
-                type(value) is int and value >= least for value in found):
+        if (
+            not isinstance(found, tuple)
+            or len(found) != count
+            or not all(type(value) is int and value >= least for value in found)
+        ):
             raise ValueError(f"{name} = {found}: must be a tuple of {count} integers of at least {least}")
 
 
@@ -156,8 +163,9 @@ class _Descriptor:
     def get(self):
         """Its setting. Raises OperatorError where there is none."""
         if self._setting is None:
-            raise OperatorError(Status.BAD_DESCRIPTOR,
-                                f"{type(self).__name__} is {'destroyed' if self._destroyed else 'not set'}")
+            raise OperatorError(
+                Status.BAD_DESCRIPTOR, f"{type(self).__name__} is {'destroyed' if self._destroyed else 'not set'}"
+            )
         return self._setting
 
     def destroy(self) -> None:

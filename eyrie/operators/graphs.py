@@ -20,11 +20,17 @@ from eyrie.operators.descriptors import (
 )
 from eyrie.operators.status import OperatorError, Status
 
-_FUNCTIONS = {"RELU": lambda of: Relu(activation="RELU"), "RELU6": lambda of: Relu(activation="RELU6"),
-              "RELU_N1_TO_1": lambda of: Relu(activation="RELU_N1_TO_1"), "LOGISTIC": lambda of: Logistic(),
-              "LEAKY_RELU": lambda of: LeakyRelu(alpha=of.alpha), "TANH": lambda of: Tanh(),
-              "HARD_SWISH": lambda of: HardSwish(), "ELU": lambda of: Real(function="ELU"),
-              "EXP": lambda of: Real(function="EXP")}
+_FUNCTIONS = {
+    "RELU": lambda of: Relu(activation="RELU"),
+    "RELU6": lambda of: Relu(activation="RELU6"),
+    "RELU_N1_TO_1": lambda of: Relu(activation="RELU_N1_TO_1"),
+    "LOGISTIC": lambda of: Logistic(),
+    "LEAKY_RELU": lambda of: LeakyRelu(alpha=of.alpha),
+    "TANH": lambda of: Tanh(),
+    "HARD_SWISH": lambda of: HardSwish(),
+    "ELU": lambda of: Real(function="ELU"),
+    "EXP": lambda of: Real(function="EXP"),
+}
 
 
 def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], output: TensorSetting) -> Graph:
@@ -32,8 +38,9 @@ def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], output: Tens
     taken = tuple(setting.tensor(f"input{n}") for n, setting in enumerate(inputs))
     made = output.tensor("output")
     if isinstance(operator, FullyConnected):
-        made = Quantized(name=made.name, shape=(1, output.h * output.w * output.c), dtype="int8",
-                         quantization=made.quantization)
+        made = Quantized(
+            name=made.name, shape=(1, output.h * output.w * output.c), dtype="int8", quantization=made.quantization
+        )
     try:
         graph = Graph(taken, (Node(operator, "#0", taken, (made,)),), (made,))
         return graph.verified()
@@ -41,14 +48,24 @@ def graph_of(operator: Operator, inputs: tuple[TensorSetting, ...], output: Tens
         raise OperatorError(Status.BAD_DESCRIPTOR, error.what) from error
 
 
-def convolution(setting: ConvolutionSetting, channels: int, filters: FilterSetting, values: np.ndarray,
-                bias: np.ndarray) -> Operator:
+def convolution(
+    setting: ConvolutionSetting, channels: int, filters: FilterSetting, values: np.ndarray, bias: np.ndarray
+) -> Operator:
     """values: int8 of the filters' shape; bias: int32 [m]; channels: of the input."""
     if filters.c * setting.groups != channels:
-        raise OperatorError(Status.BAD_DESCRIPTOR, f"filters of {filters.c} channels in {setting.groups} groups do not "
-                            f"go with an input of {channels} channels")
-    settings = {"stride": setting.stride, "dilation": setting.dilation, "pads": setting.pads,
-                "activation": setting.activation, "scales": _scales(filters), "bias": bias}
+        raise OperatorError(
+            Status.BAD_DESCRIPTOR,
+            f"filters of {filters.c} channels in {setting.groups} groups do not "
+            f"go with an input of {channels} channels",
+        )
+    settings = {
+        "stride": setting.stride,
+        "dilation": setting.dilation,
+        "pads": setting.pads,
+        "activation": setting.activation,
+        "scales": _scales(filters),
+        "bias": bias,
+    }
     if setting.groups == channels > 1:
         return DepthwiseConv2D(filters=np.ascontiguousarray(values[..., 0].transpose(1, 2, 0)), **settings)
     return Conv2D(filters=values, **settings)
@@ -65,8 +82,9 @@ def pooling(setting: PoolingSetting) -> Operator:
 
 def activation(setting: ActivationSetting) -> Operator:
     if setting.function not in _FUNCTIONS:
-        raise OperatorError(Status.BAD_ARGUMENT,
-                            f"no activation is named {setting.function!r}: there are {', '.join(_FUNCTIONS)}")
+        raise OperatorError(
+            Status.BAD_ARGUMENT, f"no activation is named {setting.function!r}: there are {', '.join(_FUNCTIONS)}"
+        )
     return _FUNCTIONS[setting.function](setting)
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine in use: memory, streams, operators."""
 
+import contextlib
 import threading
 from collections.abc import Callable
 
 import numpy as np
 
 from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.model.messages import array, times
 from eyrie.operators import graphs
 from eyrie.operators.descriptors import (
     ActivationDescriptor,
@@ -21,7 +23,6 @@ from eyrie.operators.launch import Launcher, packed, unpacked
 from eyrie.operators.memory import Memory
 from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran, Stream
-from eyrie.model.messages import array, times
 from eyrie.runtime.board.driver import Board
 from eyrie.runtime.machines import Machine, machine_of
 
@@ -38,13 +39,13 @@ class Handle:
     says what is wrong; what only shows when an operator runs is raised by what waits for its stream.
     """
 
-    def __init__(self, machine: Machine = None,
-                 memory_bytes: int = MEMORY_BYTES, seed: int = 1) -> None:
+    def __init__(self, machine: Machine = None, memory_bytes: int = MEMORY_BYTES, seed: int = 1) -> None:
         """memory_bytes: of DRAM, for tensors, filters and programs; seed: of the start values. Raises ValueError for
         sizes that are not legal, BuildError."""
         if type(memory_bytes) is not int or not 0 < memory_bytes <= MOST_BYTES:
-            raise OperatorError(Status.BAD_ARGUMENT,
-                                f"memory_bytes = {memory_bytes}: must be an integer of 1 to {MOST_BYTES}")
+            raise OperatorError(
+                Status.BAD_ARGUMENT, f"memory_bytes = {memory_bytes}: must be an integer of 1 to {MOST_BYTES}"
+            )
         self._lock = threading.Lock()
         self._board: Board | None = Board(machine_of(machine), memory_bytes, seed)
         self._memory = Memory(self._board.window)
@@ -56,10 +57,8 @@ class Handle:
         if self._board is None:
             return
         for stream in self._streams:
-            try:
+            with contextlib.suppress(OperatorError):
                 stream.synchronize()
-            except OperatorError:
-                pass
             stream.close()
         self._board.close()
         self._board = None
@@ -85,17 +84,21 @@ class Handle:
         with self._lock:
             self._memory.give(offset)
 
-    def copy_to(self, offset: int, values: np.ndarray, descriptor: TensorDescriptor | FilterDescriptor | None = None
-                ) -> None:
+    def copy_to(
+        self, offset: int, values: np.ndarray, descriptor: TensorDescriptor | FilterDescriptor | None = None
+    ) -> None:
         """int8 values of the descriptor's shape, or without one a bias: int32 [m]."""
         self.synchronize()
         values, setting = np.ascontiguousarray(values), descriptor and descriptor.get()
         if setting and (values.dtype != np.int8 or values.shape != setting.shape):
-            raise OperatorError(Status.BAD_ARGUMENT,
-                                f"values are {array(values)}, the descriptor says int8 {times(setting.shape)}")
+            raise OperatorError(
+                Status.BAD_ARGUMENT, f"values are {array(values)}, the descriptor says int8 {times(setting.shape)}"
+            )
         if not setting and (values.dtype != np.int32 or values.ndim != 1):
-            raise OperatorError(Status.BAD_ARGUMENT, f"values are {array(values)}, a bias is int32 numbers: "
-                                "give a descriptor with what is none")
+            raise OperatorError(
+                Status.BAD_ARGUMENT,
+                f"values are {array(values)}, a bias is int32 numbers: give a descriptor with what is none",
+            )
         contents = packed(values, setting) if isinstance(setting, TensorSetting) else values
         contents = contents.reshape(-1).view(np.uint8)
         self._memory.check(offset, contents.size, "copy_to")
@@ -107,8 +110,11 @@ class Handle:
         setting = descriptor.get()
         self._memory.check(offset, setting.bytes, "copy_from")
         contents = self._board.memory[offset:][: setting.bytes].copy()
-        return unpacked(contents, setting) if isinstance(setting, TensorSetting) else (
-            contents.view(np.int8).reshape(setting.shape))
+        return (
+            unpacked(contents, setting)
+            if isinstance(setting, TensorSetting)
+            else (contents.view(np.int8).reshape(setting.shape))
+        )
 
     # ---- Streams ----
 
@@ -130,15 +136,34 @@ class Handle:
 
     # ---- Operators ----
 
-    def convolution(self, convolution: ConvolutionDescriptor, source: Source, filters: tuple[FilterDescriptor, int],
-                    bias: int | None, output: Source, stream: Stream | None = None) -> None:
+    def convolution(
+        self,
+        convolution: ConvolutionDescriptor,
+        source: Source,
+        filters: tuple[FilterDescriptor, int],
+        bias: int | None,
+        output: Source,
+        stream: Stream | None = None,
+    ) -> None:
         """filters: with their offset; bias: the offset of int32 [m], None: zeros."""
         setting, channels = convolution.get(), source[0].get().c
-        self._filtered(lambda of, values, sums: graphs.convolution(setting, channels, of, values, sums), source,
-                       filters, bias, output, stream)
+        self._filtered(
+            lambda of, values, sums: graphs.convolution(setting, channels, of, values, sums),
+            source,
+            filters,
+            bias,
+            output,
+            stream,
+        )
 
-    def fully_connected(self, source: Source, filters: tuple[FilterDescriptor, int], bias: int | None, output: Source,
-                        stream: Stream | None = None) -> None:
+    def fully_connected(
+        self,
+        source: Source,
+        filters: tuple[FilterDescriptor, int],
+        bias: int | None,
+        output: Source,
+        stream: Stream | None = None,
+    ) -> None:
         """Of all values of each of the n maps."""
         self._filtered(graphs.fully_connected, source, filters, bias, output, stream)
 
@@ -146,22 +171,30 @@ class Handle:
         setting = pooling.get()
         self._add(lambda: graphs.pooling(setting), [source], output, stream)
 
-    def activation(self, activation: ActivationDescriptor, source: Source, output: Source,
-                   stream: Stream | None = None) -> None:
+    def activation(
+        self, activation: ActivationDescriptor, source: Source, output: Source, stream: Stream | None = None
+    ) -> None:
         setting = activation.get()
         self._add(lambda: graphs.activation(setting), [source], output, stream)
 
-    def addition(self, first: Source, second: Source, output: Source, activation: str = "NONE",
-                 stream: Stream | None = None) -> None:
+    def addition(
+        self, first: Source, second: Source, output: Source, activation: str = "NONE", stream: Stream | None = None
+    ) -> None:
         self._add(lambda: graphs.addition(activation), [first, second], output, stream)
 
     def softmax(self, source: Source, output: Source, beta: float = 1.0, stream: Stream | None = None) -> None:
         """Over the channels, by the host."""
         self._add(lambda: graphs.softmax(beta), [source], output, stream, host=True)
 
-    def _filtered(self, make: Callable[[FilterSetting, np.ndarray, np.ndarray], Operator], source: Source,
-                  filters: tuple[FilterDescriptor, int], bias: int | None, output: Source,
-                  stream: Stream | None) -> None:
+    def _filtered(
+        self,
+        make: Callable[[FilterSetting, np.ndarray, np.ndarray], Operator],
+        source: Source,
+        filters: tuple[FilterDescriptor, int],
+        bias: int | None,
+        output: Source,
+        stream: Stream | None,
+    ) -> None:
         """make: of the setting of the filters, their values and the bias."""
         setting, place = filters[0].get(), filters[1]
         self._open()
@@ -171,14 +204,23 @@ class Handle:
 
         def operator() -> Operator:
             values = self._board.memory[place:][: setting.bytes].view(np.int8).reshape(setting.shape)
-            sums = self._board.memory[bias:][: 4 * setting.m].view(np.int32) if bias is not None else np.zeros(
-                setting.m, np.int32)
+            sums = (
+                self._board.memory[bias:][: 4 * setting.m].view(np.int32)
+                if bias is not None
+                else np.zeros(setting.m, np.int32)
+            )
             return make(setting, values.copy(), sums.copy())
 
         self._add(operator, [source], output, stream)
 
-    def _add(self, make: Callable[[], Operator], sources: list[Source], output: Source, stream: Stream | None,
-             host: bool = False) -> None:
+    def _add(
+        self,
+        make: Callable[[], Operator],
+        sources: list[Source],
+        output: Source,
+        stream: Stream | None,
+        host: bool = False,
+    ) -> None:
         """make: called when the operator runs, and before, to see whether all goes together."""
         self._open()
         stream = stream or self.stream
@@ -202,8 +244,9 @@ class Handle:
         for number, (given, begin) in enumerate(inputs):
             self._memory.check(begin, given.bytes, f"input {number}")
             if given.n != setting.n:
-                raise OperatorError(Status.BAD_DESCRIPTOR,
-                                    f"input {number} has {given.n} maps, the output {setting.n}: give as many")
+                raise OperatorError(
+                    Status.BAD_DESCRIPTOR, f"input {number} has {given.n} maps, the output {setting.n}: give as many"
+                )
             if begin < place + setting.bytes and place < begin + given.bytes:
                 raise OperatorError(Status.BAD_POINTER, f"the output overlaps input {number}: allocate one of its own")
 

@@ -10,11 +10,11 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
+from eyrie.model.encoding import Counter
 from eyrie.operators.descriptors import TensorSetting
 from eyrie.operators.memory import Memory
 from eyrie.operators.status import OperatorError, Status
 from eyrie.operators.stream import Ran
-from eyrie.model.encoding import Counter
 from eyrie.runtime.board.driver import Board, DeviceError, Network
 from eyrie.runtime.programs import compiled_graph, contents_of
 
@@ -43,8 +43,11 @@ class Launcher:
         """Takes so many bytes of the memory. Raises OperatorError."""
         while (offset := self._memory.take(size)) is None:
             if not self._programs:
-                raise OperatorError(Status.NO_MEMORY, f"{size} bytes have no room in the {self._memory.size} of the "
-                                    "machine's memory: free others, or create the handle with more")
+                raise OperatorError(
+                    Status.NO_MEMORY,
+                    f"{size} bytes have no room in the {self._memory.size} of the "
+                    "machine's memory: free others, or create the handle with more",
+                )
             self._memory.give(self._programs.popitem(last=False)[1].offset)
         return offset
 
@@ -52,8 +55,15 @@ class Launcher:
         """A run for each map of the tensors, which are as `graph` has its inputs and its output."""
         program = self._program(graph)
         try:
-            return [self._run(graph, program, [(setting, place + n * setting.map_bytes) for setting, place in inputs],
-                              (output[0], output[1] + n * output[0].map_bytes)) for n in range(output[0].n)]
+            return [
+                self._run(
+                    graph,
+                    program,
+                    [(setting, place + n * setting.map_bytes) for setting, place in inputs],
+                    (output[0], output[1] + n * output[0].map_bytes),
+                )
+                for n in range(output[0].n)
+            ]
         except DeviceError as error:
             self._board.reset()
             for each in self._programs.values():  # whatever stopped it may have written over them
@@ -89,8 +99,13 @@ class Launcher:
         given = {tensor.name: place for tensor, place in zip(graph.inputs, inputs)}
         taken = [(given[name], entry) for name, entry in image.map["inputs"].items()]
         [made] = image.map["outputs"].values()
-        board.bind(program.network, image, program.offset, [_bound(program, *one) for one in taken],
-                   [_bound(program, output, made)])
+        board.bind(
+            program.network,
+            image,
+            program.offset,
+            [_bound(program, *one) for one in taken],
+            [_bound(program, output, made)],
+        )
         for number, (place, entry) in enumerate(taken):
             if not _is_tensor(place[0], entry):
                 board.put(number, 0, self._map(*place, 0).reshape(entry["shape"]))

@@ -35,5 +35,8 @@ class Memory:
         if offset not in self._taken:
             raise OperatorError(Status.BAD_POINTER, f"{what}: 0x{offset:x} is no allocation: give what malloc gave")
         if self._taken[offset] < size:
-            raise OperatorError(Status.BAD_POINTER, f"{what}: {size} bytes are needed, {self._taken[offset]} are "
-                                f"allocated at 0x{offset:x}: allocate as many as its descriptor says")
+            raise OperatorError(
+                Status.BAD_POINTER,
+                f"{what}: {size} bytes are needed, {self._taken[offset]} are "
+                f"allocated at 0x{offset:x}: allocate as many as its descriptor says",
+            )

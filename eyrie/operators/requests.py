@@ -14,6 +14,9 @@ import numpy as np
 
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.messages import about
+from eyrie.model.reading import read_file
 from eyrie.operators import graphs
 from eyrie.operators.descriptors import (
     ActivationSetting,
@@ -23,9 +26,6 @@ from eyrie.operators.descriptors import (
     TensorSetting,
 )
 from eyrie.operators.status import OperatorError
-from eyrie.model.config import DEFAULT, MachineConfig
-from eyrie.model.messages import about
-from eyrie.model.reading import read_file
 
 REMEDY = "give a file that a program of the operator library left in BOARD_REQUESTS"
 
@@ -104,8 +104,9 @@ def _fully_connected(fields: dict[str, str], _channels: int, constants: bytes) -
 
 
 def _pooling(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
-    return graphs.pooling(PoolingSetting(fields["kind"], *(_integers(fields[name]) for name in (
-        "kernel", "stride", "pads"))))
+    return graphs.pooling(
+        PoolingSetting(fields["kind"], *(_integers(fields[name]) for name in ("kernel", "stride", "pads")))
+    )
 
 
 def _activation(fields: dict[str, str], _channels: int, _constants: bytes) -> Operator:
@@ -116,5 +117,10 @@ def _addition(fields: dict[str, str], _channels: int, _constants: bytes) -> Oper
     return graphs.addition(fields["fused"])
 
 
-_OPERATORS = {"convolution": _convolution, "fully_connected": _fully_connected, "pooling": _pooling,
-              "activation": _activation, "addition": _addition}
+_OPERATORS = {
+    "convolution": _convolution,
+    "fully_connected": _fully_connected,
+    "pooling": _pooling,
+    "activation": _activation,
+    "addition": _addition,
+}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of PyTorch on the machine (docs/pytorch.md).
 
-    import eyrie.pytorch
-    model = eyrie.pytorch.quantized(float_model, images)
-    compiled = torch.compile(model, backend="eyrie")
-    outputs = compiled(images)
-    print(eyrie.pytorch.report(compiled))
+import eyrie.pytorch
+model = eyrie.pytorch.quantized(float_model, images)
+compiled = torch.compile(model, backend="eyrie")
+outputs = compiled(images)
+print(eyrie.pytorch.report(compiled))
 """
 
 from eyrie.pytorch.backend import eyrie
@@ -13,5 +13,4 @@ from eyrie.pytorch.convert import quantized, to_tflite
 from eyrie.pytorch.report import InPyTorch, OnMachine, Report, report, reports
 from eyrie.runtime.regions import BACK_ENDS
 
-__all__ = ["BACK_ENDS", "InPyTorch", "OnMachine", "Report", "eyrie", "quantized", "report", "reports",
-           "to_tflite"]
+__all__ = ["BACK_ENDS", "InPyTorch", "OnMachine", "Report", "eyrie", "quantized", "report", "reports", "to_tflite"]

@@ -14,10 +14,10 @@ from eyrie.compiler.frontend.pytorch.regions import Region, regions_of
 from eyrie.compiler.ir.failure import Failure
 from eyrie.model.config import MachineConfig
 from eyrie.model.messages import unknown
-from eyrie.runtime.machines import Machine, machine_of
 from eyrie.pytorch.region import OnMachine
 from eyrie.pytorch.report import keep, report_of
 from eyrie.pytorch.tensors import array_of, fixed_tensors
+from eyrie.runtime.machines import Machine, machine_of
 from eyrie.runtime.regions import BACK_ENDS, obstacle, session_of
 
 
@@ -49,8 +49,13 @@ class Options:
         return machine_of(self.machine)
 
 
-def eyrie(module: GraphModule, example_inputs: list[Tensor], *, options: Mapping[str, object] | None = None,
-          mode: str | None = None) -> Callable[..., tuple[Tensor, ...]]:
+def eyrie(
+    module: GraphModule,
+    example_inputs: list[Tensor],
+    *,
+    options: Mapping[str, object] | None = None,
+    mode: str | None = None,
+) -> Callable[..., tuple[Tensor, ...]]:
     """A graph whose regions of int8 operators run on the machine; the rest is PyTorch's. Raises ValueError, in one
     line, for options that mean nothing."""
     if mode not in (None, "default"):
@@ -65,7 +70,7 @@ def eyrie(module: GraphModule, example_inputs: list[Tensor], *, options: Mapping
         try:
             session = session_of(region.graph, f"torch-{name}", config)
         except Failure as failure:
-            reasons |= {node: failure.what for node in region.nodes}
+            reasons |= dict.fromkeys(region.nodes, failure.what)
             continue
         placed.append((name, region, session))
     report = report_of(module, placed, reasons)

@@ -28,18 +28,44 @@ SMALLEST = 2**-12  # scale, so that a constant map has one
 _WEIGHTED = ("conv1d", "conv2d", "linear")
 _FUSE = (*_WEIGHTED, "batch_norm", "add", "sub", "mul")  # that do a clamp on the way out
 _CLAMPS = ("relu", "relu6", "hardtanh", "clamp", "clamp_min")
-_MOVES = ("max_pool1d", "max_pool2d", "flatten", "view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "unflatten",
-          "permute", "transpose", "cat", "concat", "constant_pad_nd", "pad", "slice", "upsample_nearest2d")
+_MOVES = (
+    "max_pool1d",
+    "max_pool2d",
+    "flatten",
+    "view",
+    "reshape",
+    "_unsafe_view",
+    "unsqueeze",
+    "squeeze",
+    "unflatten",
+    "permute",
+    "transpose",
+    "cat",
+    "concat",
+    "constant_pad_nd",
+    "pad",
+    "slice",
+    "upsample_nearest2d",
+)
 _IDLE = ("dropout", "contiguous", "clone", "detach", "alias")
 _NOT = ("softmax", "upsample_bilinear2d", "split", "split_with_sizes", "chunk")  # that stay as they are
 _FIXED = {"sigmoid": (1 / 256, -128), "hardsigmoid": (1 / 256, -128), "softmax": (1 / 256, -128), "tanh": (1 / 128, 0)}
 
 ACTIVATION = QuantizationSpec(
-    dtype=torch.int8, quant_min=-128, quant_max=127, qscheme=torch.per_tensor_affine,
-    observer_or_fake_quant_ctr=HistogramObserver.with_args(eps=SMALLEST))
+    dtype=torch.int8,
+    quant_min=-128,
+    quant_max=127,
+    qscheme=torch.per_tensor_affine,
+    observer_or_fake_quant_ctr=HistogramObserver.with_args(eps=SMALLEST),
+)
 WEIGHT = QuantizationSpec(
-    dtype=torch.int8, quant_min=-127, quant_max=127, qscheme=torch.per_channel_symmetric, ch_axis=0,
-    observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(eps=SMALLEST))
+    dtype=torch.int8,
+    quant_min=-127,
+    quant_max=127,
+    qscheme=torch.per_channel_symmetric,
+    ch_axis=0,
+    observer_or_fake_quant_ctr=PerChannelMinMaxObserver.with_args(eps=SMALLEST),
+)
 
 
 class EyrieQuantizer(Quantizer):
@@ -79,14 +105,24 @@ def _output(node: Node, inputs: list[Node]) -> object:
         return None
     if _name(node) in _FIXED:
         scale, zero_point = _FIXED[_name(node)]
-        return FixedQParamsQuantizationSpec(dtype=torch.int8, scale=scale, zero_point=zero_point, quant_min=-128,
-                                            quant_max=127, qscheme=torch.per_tensor_affine)
+        return FixedQParamsQuantizationSpec(
+            dtype=torch.int8,
+            scale=scale,
+            zero_point=zero_point,
+            quant_min=-128,
+            quant_max=127,
+            qscheme=torch.per_tensor_affine,
+        )
     return SharedQuantizationSpec((inputs[0], node)) if _name(node) in _MOVES else ACTIVATION
 
 
 def _is_quantised(node: Node) -> bool:
-    return (translation(node.target) is not None and _name(node) not in (*_NOT, *_IDLE) and _is_activation(node)
-            and any(_is_activation(each) for each in node.all_input_nodes))
+    return (
+        translation(node.target) is not None
+        and _name(node) not in (*_NOT, *_IDLE)
+        and _is_activation(node)
+        and any(_is_activation(each) for each in node.all_input_nodes)
+    )
 
 
 def _is_clamp_behind(node: Node) -> bool:
@@ -99,8 +135,12 @@ def _is_clamp_behind(node: Node) -> bool:
 
 def _is_activation(node: Node) -> bool:
     value = node.meta.get("val")
-    return (node.op in ("placeholder", "call_function") and isinstance(value, torch.Tensor)
-            and value.dtype == torch.float32 and value.dim() > 0)
+    return (
+        node.op in ("placeholder", "call_function")
+        and isinstance(value, torch.Tensor)
+        and value.dtype == torch.float32
+        and value.dim() > 0
+    )
 
 
 def _name(node: Node) -> str:

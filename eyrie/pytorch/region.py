@@ -27,8 +27,9 @@ class OnMachine(nn.Module):
             if isinstance(place, int):
                 inputs[place] = to_machine(argument)
             elif not torch.equal(place, argument):
-                raise ValueError("the model's weights have been changed since it was compiled: "
-                                 "call torch.compiler.reset()")
+                raise ValueError(
+                    "the model's weights have been changed since it was compiled: call torch.compiler.reset()"
+                )
         outputs = self.run(self.session, [inputs[number] for number in range(len(inputs))])
         device = arguments[0].device
         tensors = tuple(from_machine(output).to(device) for output in outputs)

@@ -54,8 +54,10 @@ class Report:
         lines = []
         for region in self.regions:
             count = sum(region.operators.values())
-            lines.append(f"machine  {region.name:12} {count:3} operators {region.macs:13,} multiplications "
-                         f"{region.cycles:11,} cycles  {_counted(region.operators)}")
+            lines.append(
+                f"machine  {region.name:12} {count:3} operators {region.macs:13,} multiplications "
+                f"{region.cycles:11,} cycles  {_counted(region.operators)}"
+            )
             lines += [f"         host: {name}" for name in region.host]
         reasons: dict[str, list[str]] = {}
         for each in self.rest:
@@ -64,11 +66,15 @@ class Report:
         return "\n".join(lines)
 
 
-def report_of(module: GraphModule, placed: Iterable[tuple[str, Region, Session]],
-              reasons: Mapping[Node, str]) -> Report:
+def report_of(
+    module: GraphModule, placed: Iterable[tuple[str, Region, Session]], reasons: Mapping[Node, str]
+) -> Report:
     """placed: regions by name; reasons: why a node is in none."""
-    rest = tuple(InPyTorch(node.name, short(node), reasons[node]) for node in module.graph.nodes
-                 if node in reasons and _computes(node))
+    rest = tuple(
+        InPyTorch(node.name, short(node), reasons[node])
+        for node in module.graph.nodes
+        if node in reasons and _computes(node)
+    )
     return Report(tuple(_on_machine(*each) for each in placed), rest)
 
 
@@ -76,8 +82,14 @@ def _on_machine(name: str, region: Region, session: Session) -> OnMachine:
     nodes = [node for node in region.nodes if _computes(node)]
     summaries = [json.loads((folder / "summary.json").read_text()) for folder in session.folders if folder]
     macs = sum(node.macs for node in session.graph.nodes)
-    return OnMachine(name, tuple(node.name for node in nodes), dict(Counter(short(node) for node in nodes)), macs,
-                     sum(summary["cycles"] for summary in summaries), session.host)
+    return OnMachine(
+        name,
+        tuple(node.name for node in nodes),
+        dict(Counter(short(node) for node in nodes)),
+        macs,
+        sum(summary["cycles"] for summary in summaries),
+        session.host,
+    )
 
 
 def _computes(node: Node) -> bool:

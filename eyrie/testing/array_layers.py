@@ -33,8 +33,10 @@ def draw(rng: np.random.Generator, options: dict, machine: MachineConfig) -> tup
         kind, options = "pointwise", {"rows": 1, "cols": 1, **options}
     stride, inner, tile = options.pop("stride", 1), options.pop("inner", 1), options.pop("tile", None)
     shape = {
-        "channels": int(rng.integers(1, 41)), "filters": int(rng.integers(1, 90)),
-        "rows": int(rng.integers(3, 14)), "cols": int(rng.integers(3, 14)),
+        "channels": int(rng.integers(1, 41)),
+        "filters": int(rng.integers(1, 90)),
+        "rows": int(rng.integers(3, 14)),
+        "cols": int(rng.integers(3, 14)),
         **options,
     }
     rows, cols = shape["rows"], shape["cols"]

@@ -61,8 +61,16 @@ def pass_beats(machine: MachineConfig, case: Case, rng: np.random.Generator) -> 
     notes = rng.integers(0, 1 << TWO, (len(starts), len(two))) | two << TWO
     drain = _drain_beats(descriptor, starts, notes)
     trace = run_pass(machine, descriptor, glb)
-    return PassBeats(case, *read.values(), drain, trace.sums.reshape(starts.shape), order.second, notes,
-                     descriptor.drain["columns"], multiplications(machine, descriptor))
+    return PassBeats(
+        case,
+        *read.values(),
+        drain,
+        trace.sums.reshape(starts.shape),
+        order.second,
+        notes,
+        descriptor.drain["columns"],
+        multiplications(machine, descriptor),
+    )
 
 
 def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray, lanes: int) -> list[Beat]:
@@ -80,8 +88,9 @@ def _stream_beats(descriptor: Descriptor, stream: Stream, glb: np.ndarray, lanes
     return items
 
 
-def _start_sums(descriptor: Descriptor, glb: np.ndarray, shape: tuple[int, int, int],
-                rng: np.random.Generator) -> np.ndarray:
+def _start_sums(
+    descriptor: Descriptor, glb: np.ndarray, shape: tuple[int, int, int], rng: np.random.Generator
+) -> np.ndarray:
     """What each chain starts with: int32 [tiles, sums of a column, cols]."""
     starts = rng.integers(-(2**31), 2**31, shape).astype(np.int32)
     drain = descriptor.drain
@@ -114,8 +123,13 @@ def _drain_beats(descriptor: Descriptor, starts: np.ndarray, notes: np.ndarray) 
     ]
     adding = [[_bits(np.roll(order.rows[first], row)) for first in firsts] for row in range(SET_ROWS)]
     return [
-        {**beat[n], "add": adding[first_row(descriptor, tile)][n], "note": note, "two": note >> TWO,
-         "sums": int.from_bytes(packed[tile, n].tobytes(), "little")}
+        {
+            **beat[n],
+            "add": adding[first_row(descriptor, tile)][n],
+            "note": note,
+            "two": note >> TWO,
+            "sums": int.from_bytes(packed[tile, n].tobytes(), "little"),
+        }
         for tile, own in enumerate(notes.tolist())
         for n, note in enumerate(own)
     ]

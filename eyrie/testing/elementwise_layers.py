@@ -31,8 +31,9 @@ def draw(rng: np.random.Generator, machine: MachineConfig, scale: float) -> tupl
     return operated(rng, name, values, machine)
 
 
-def operated(rng: np.random.Generator, name: str, values: np.ndarray, machine: MachineConfig = DEFAULT,
-             window: int = 0) -> tuple[Layer, str]:
+def operated(
+    rng: np.random.Generator, name: str, values: np.ndarray, machine: MachineConfig = DEFAULT, window: int = 0
+) -> tuple[Layer, str]:
     """An operation of operations.ALL on a map's words, int8 [H, W, C], along columns, rows and groups."""
     rows, cols, channels = values.shape
     memory = Allocator(machine.glb_words)
@@ -45,22 +46,35 @@ def operated(rng: np.random.Generator, name: str, values: np.ndarray, machine: M
     shape = (rows, cols, groups) if count == len(a) else (1, count, 1)
     target = _placed(memory, FeatureMap(*shape, 0, shape[0]))
     streams = {Stream.RESIDUAL: drawn.residual, Stream.TABLE: drawn.table}
-    placed = {stream: linear_stream(memory.place(np.array(words, np.uint64)), Level(len(words), 1))
-              for stream, words in streams.items() if words}
-    fields = {port: word.unpack(drawn.ports[port]) for port, word in
-              (("first", enc.PPU_FIRST), ("second", enc.PPU_SECOND), ("result", enc.PPU_RESULT))}
+    placed = {
+        stream: linear_stream(memory.place(np.array(words, np.uint64)), Level(len(words), 1))
+        for stream, words in streams.items()
+        if words
+    }
+    fields = {
+        port: word.unpack(drawn.ports[port])
+        for port, word in (("first", enc.PPU_FIRST), ("second", enc.PPU_SECOND), ("result", enc.PPU_RESULT))
+    }
     kind = Operation(fields["result"].pop("operation"))
     ifmap = words_in(source, Window(), in_turn(Window(), rows, cols))
-    case = _case(memory, WordOperation(kind, **fields), ifmap, target, placed.get(Stream.RESIDUAL),
-                 placed.get(Stream.TABLE), machine=machine)
+    case = _case(
+        memory,
+        WordOperation(kind, **fields),
+        ifmap,
+        target,
+        placed.get(Stream.RESIDUAL),
+        placed.get(Stream.TABLE),
+        machine=machine,
+    )
     words = drawn.words.reshape(shape[2], shape[0], shape[1], 8).transpose(1, 2, 0, 3)
     ofmap = words.reshape(shape[0], shape[1], -1)
     layer = Layer([(case, slice(0, ofmap.shape[2]), slice(0, shape[0]))], None, ofmap)
     return layer, f"{name} H={rows} W={cols} C={channels}"
 
 
-def _pool(rng: np.random.Generator, name: str, shape: tuple[int, int, int],
-          machine: MachineConfig) -> tuple[Layer, str]:
+def _pool(
+    rng: np.random.Generator, name: str, shape: tuple[int, int, int], machine: MachineConfig
+) -> tuple[Layer, str]:
     """Any window, stride and padding, so that each window has a pixel of the map."""
     rows, cols, channels = shape
     taps = (int(rng.integers(1, rows + 1)), int(rng.integers(1, cols + 1)))
@@ -79,7 +93,8 @@ def _pool(rng: np.random.Generator, name: str, shape: tuple[int, int, int],
     first, pixels = {"window": taps[0] * taps[1]}, in_turn(window, *size)
     if name == "average":
         inside = np.lib.stride_tricks.sliding_window_view(
-            np.pad(np.ones((rows, cols), int), (pads[:2], pads[2:])), taps)[:: stride[0], :: stride[1]]
+            np.pad(np.ones((rows, cols), int), (pads[:2], pads[2:])), taps
+        )[:: stride[0], :: stride[1]]
         counts = inside.sum(axis=(2, 3)).ravel()
         words = np.array([enc.WINDOW.pack(**average_factor(int(count))) for count in counts], np.uint64)
         windows = linear_stream(memory.place(words), Level(len(words), 1), Level(groups))
@@ -99,9 +114,16 @@ def _placed(memory: Allocator, empty: FeatureMap, values: np.ndarray | None = No
     return FeatureMap(empty.rows, empty.cols, empty.groups, memory.place(words), empty.rows)
 
 
-def _case(memory: Allocator, operation: WordOperation, ifmap: StreamDescriptor, target: FeatureMap,
-          residual: StreamDescriptor | None, windows: StreamDescriptor | None, channels: int = 8,
-          machine: MachineConfig = DEFAULT) -> Case:
+def _case(
+    memory: Allocator,
+    operation: WordOperation,
+    ifmap: StreamDescriptor,
+    target: FeatureMap,
+    residual: StreamDescriptor | None,
+    windows: StreamDescriptor | None,
+    channels: int = 8,
+    machine: MachineConfig = DEFAULT,
+) -> Case:
     last = (channels - 1) % 8 + 1
     ofmap = words_out(target, 0, target.rows, last)
     descriptor = elementwise_descriptor(machine, operation, ifmap, ofmap, residual, windows)

@@ -13,8 +13,9 @@ from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.operators.quantization import stored_zero_point
 
 
-def kernel_case(ifmap: Ifmap, window: Window, filters: np.ndarray, output: Table, blocks: Blocks,
-                machine: MachineConfig = DEFAULT) -> Case:
+def kernel_case(
+    ifmap: Ifmap, window: Window, filters: np.ndarray, output: Table, blocks: Blocks, machine: MachineConfig = DEFAULT
+) -> Case:
     """A convolution as pointwise work, with its int8 ofmap.
 
     filters [M, C, R, S], int8 or int16 of a range of at most 255, with table `output`.
@@ -22,11 +23,21 @@ def kernel_case(ifmap: Ifmap, window: Window, filters: np.ndarray, output: Table
     height, width = output_size(ifmap.shape[1:], window)
     memory = Allocator(machine.glb_words)
     placed = place_map(memory, ifmap.values.transpose(1, 2, 0))
-    packed = place_filters(memory, tap_channels(filters.transpose(0, 2, 3, 1)), output,
-                           tile_of(len(filters), blocks.pixels, machine))
+    packed = place_filters(
+        memory, tap_channels(filters.transpose(0, 2, 3, 1)), output, tile_of(len(filters), blocks.pixels, machine)
+    )
     ofmap = place_ofmap(memory, height, width, packed.blocks * packed.tiles)
-    p = SeparablePass(placed, ofmap, window, blocks, ifmap.zero_point, output.output, packed, by_taps=True,
-                      filter_zero_point=stored_zero_point(filters))
+    p = SeparablePass(
+        placed,
+        ofmap,
+        window,
+        blocks,
+        ifmap.zero_point,
+        output.output,
+        packed,
+        by_taps=True,
+        filter_zero_point=stored_zero_point(filters),
+    )
     descriptor = separable_descriptor(machine, p)
     shape = len(filters), height, width
     return Case(memory.words, descriptor, block_places(machine, p, descriptor, shape), shape, ofmap)

@@ -56,8 +56,15 @@ def filter_values(rng: np.random.Generator, *shape: int, unsigned: float = 0.4) 
     return (stored - zero_point).astype(np.int16)
 
 
-def convolution(rng: np.random.Generator, mapping: dict[str, int], width: int, window: Window = SAME,
-                machine: MachineConfig = DEFAULT, extra: int = 1, has: Set[str] = frozenset({"ipsum"})) -> Layer:
+def convolution(
+    rng: np.random.Generator,
+    mapping: dict[str, int],
+    width: int,
+    window: Window = SAME,
+    machine: MachineConfig = DEFAULT,
+    extra: int = 1,
+    has: Set[str] = frozenset({"ipsum"}),
+) -> Layer:
     """A convolution with a given mapping e, p, q, r, t, larger than one pass by `extra` in C, M and E.
 
     width: F, output columns. window: with the same kernel and stride both ways. has: "ipsum", "ofmap", "addition" to
@@ -92,7 +99,8 @@ def table(rng: np.random.Generator, channels: int, terms: int, spread: int = 0) 
     return Table(
         rng.integers(-(1 << 12), 1 << 12, channels).astype(np.int32),
         rng.integers(1 << 30, 1 << 31, channels).astype(np.int32),
-        shift, Output(int(rng.choice([OFFSET, rng.integers(-128, 128)])), int(low), int(high)),
+        shift,
+        Output(int(rng.choice([OFFSET, rng.integers(-128, 128)])), int(low), int(high)),
     )
 
 
@@ -106,8 +114,15 @@ def requantize(sums: np.ndarray, t: Table) -> np.ndarray:
     return quantization.requantize(sums + t.bias, limits)
 
 
-def kernel(rng: np.random.Generator, channels: int, filters: int, shape: tuple[int, int], window: Window,
-           blocks: Blocks, machine: MachineConfig = DEFAULT) -> Layer:
+def kernel(
+    rng: np.random.Generator,
+    channels: int,
+    filters: int,
+    shape: tuple[int, int],
+    window: Window,
+    blocks: Blocks,
+    machine: MachineConfig = DEFAULT,
+) -> Layer:
     """A convolution of any kernel, stride and dilation as pointwise work; shape: H, W."""
     ifmap, zero_point = int8(rng, channels, *shape), int(rng.choice([OFFSET, rng.integers(-127, 128)]))
     weights = filter_values(rng, filters, channels, *window.kernel)
@@ -138,8 +153,15 @@ def finished(sums: np.ndarray, finish: Finish) -> np.ndarray:
     return add(values, other.values, other.parameters) if other else values
 
 
-def separable(rng: np.random.Generator, kind: str, shape: tuple[int, int, int, int], window: Window = SAME,
-              machine: MachineConfig = DEFAULT, tiling: Tiling = ANY, has: Set[str] = frozenset()) -> Layer:
+def separable(
+    rng: np.random.Generator,
+    kind: str,
+    shape: tuple[int, int, int, int],
+    window: Window = SAME,
+    machine: MachineConfig = DEFAULT,
+    tiling: Tiling = ANY,
+    has: Set[str] = frozenset(),
+) -> Layer:
     """kind: "fused", "depthwise" or "pointwise"; shape: C, M, H, W; window: of the depthwise work, with the same stride
     both ways; has: "ipsum", "maxima", "addition", a depthwise one at most the last."""
     channels, filters, rows, cols = shape
@@ -156,8 +178,15 @@ def separable(rng: np.random.Generator, kind: str, shape: tuple[int, int, int, i
         size = (height // 2, width // 2) if "maxima" in has else (height, width)
         other = addition(rng, *size, channels if pointwise is None else filters)
     finish = Finish(ipsum, output, "maxima" in has, other)
-    case = separable_case(Ifmap(ifmap, zero_point), window, None if depthwise is None else Depthwise(depthwise, middle),
-                          pointwise, finish, machine, tiling)
+    case = separable_case(
+        Ifmap(ifmap, zero_point),
+        window,
+        None if depthwise is None else Depthwise(depthwise, middle),
+        pointwise,
+        finish,
+        machine,
+        tiling,
+    )
 
     values, sums = ifmap.transpose(1, 2, 0), None
     if depthwise is not None:

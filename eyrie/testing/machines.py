@@ -9,15 +9,23 @@ import numpy as np
 
 from eyrie.model.config import GLB_WORDS, MachineConfig, sizes
 from eyrie.runtime.folders import ROOT
-from eyrie.runtime.simulator.sources import arguments, closure, parameters
 from eyrie.runtime.simulator import verilator
+from eyrie.runtime.simulator.sources import arguments, closure, parameters
 
 LEGAL_SHARE = 0.75  # of the machines that are drawn
 # Values that are drawn in any case, if there are enough machines; others are drawn beside them.
 NAMED = {
-    "rows": (3, 6, 9, 12, 15), "cols": (2, 4, 8, 14, 16), "multipliers": (1, 4), "glb_banks": (4, 8, 16),
-    "psum_words": (32, 64, 128, 256), "filter_words": (3, 32), "ifmap_words": (4, 32), "pixel_words": (2, 32),
-    "word_buffer_words": (64, 1024), "bus_words": (1, 2), "filter_lanes": (1, 2),
+    "rows": (3, 6, 9, 12, 15),
+    "cols": (2, 4, 8, 14, 16),
+    "multipliers": (1, 4),
+    "glb_banks": (4, 8, 16),
+    "psum_words": (32, 64, 128, 256),
+    "filter_words": (3, 32),
+    "ifmap_words": (4, 32),
+    "pixel_words": (2, 32),
+    "word_buffer_words": (64, 1024),
+    "bus_words": (1, 2),
+    "filter_lanes": (1, 2),
     "glb_words": (GLB_WORDS[0], GLB_WORDS[-1]),
 }
 OTHERS = 3  # values of each parameter beside the named ones, drawn anew
@@ -111,8 +119,13 @@ def elaboration(top: str, machine: Mapping[str, int]) -> str:
     known = parameters(top)
     generics = [f"-G{name.upper()}={value}" for name, value in machine.items() if name.upper() in known]
     command = [*verilator.command(), *"--lint-only --quiet --no-timing --assert --top-module".split()]
-    ended = subprocess.run([*command, top, *generics, *arguments(closure(top))], cwd=ROOT, env=verilator.environment(),
-                           capture_output=True, text=True)
+    ended = subprocess.run(
+        [*command, top, *generics, *arguments(closure(top))],
+        cwd=ROOT,
+        env=verilator.environment(),
+        capture_output=True,
+        text=True,
+    )
     return ended.stdout + ended.stderr if ended.returncode else ""
 
 

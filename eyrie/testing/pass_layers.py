@@ -75,13 +75,18 @@ def finishes(descriptor: Descriptor) -> list[str]:
     """Those of FINISHES that a pass of the array has."""
     if not descriptor.drain["to_ppu"] or descriptor.shape["mode"] == ArrayMode.ELEMENTWISE:
         return []
-    has = {"maxima": descriptor.ppu["pool"] == PoolMode.MAX, "addition": descriptor.uses(Stream.RESIDUAL),
-           "ipsum": descriptor.drain["ipsum"], "fold": descriptor.drain["fold"]}
+    has = {
+        "maxima": descriptor.ppu["pool"] == PoolMode.MAX,
+        "addition": descriptor.uses(Stream.RESIDUAL),
+        "ipsum": descriptor.drain["ipsum"],
+        "fold": descriptor.drain["fold"],
+    }
     return [name for name in FINISHES if has[name]]
 
 
-def _until_it_fits(build: Callable[..., tuple[Layer, str]], rng: np.random.Generator, kind: str,
-                   machine: MachineConfig, finish: str) -> tuple[Layer, str]:
+def _until_it_fits(
+    build: Callable[..., tuple[Layer, str]], rng: np.random.Generator, kind: str, machine: MachineConfig, finish: str
+) -> tuple[Layer, str]:
     """Draws until a layer fits the GLB, smaller and smaller ones."""
     for attempt in range(ATTEMPTS):
         try:
@@ -119,8 +124,9 @@ def _finish(rng: np.random.Generator, finish: str, *names: str) -> dict[str, boo
     return {name: bool(name == finish or rng.random() < SHARE) for name in names}
 
 
-def _separable(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
-               finish: str) -> tuple[Layer, str]:
+def _separable(
+    rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
+) -> tuple[Layer, str]:
     has = _finish(rng, finish, "addition", *(["ipsum", "maxima"] if kind != "depthwise" else []))
     stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
     if has.get("maxima") and most_pixels(machine, stride) < 2:  # which need pairs of pixels
@@ -158,8 +164,9 @@ def _names(has: dict[str, bool]) -> str:
     return ", ".join(name for name, there in has.items() if there) or "plain"
 
 
-def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
-                 finish: str) -> tuple[Layer, str]:
+def _convolution(
+    rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
+) -> tuple[Layer, str]:
     kernel, stride = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     if finish:  # the filters of a block fit a PE
         kernel = min(kernel, machine.filter_words // MOST_BLOCK)
@@ -168,7 +175,7 @@ def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, sc
     with_ofmap = mapping is not None
     mapping = mapping or draw_mapping(rng, machine, kernel, stride)
     pads = tuple(int(pad) for pad in rng.integers(0, kernel, 4))
-    packed = kind == "packed" or bool(finish) and rng.random() < SHARE
+    packed = kind == "packed" or (bool(finish) and rng.random() < SHARE)
     channels = 1 if packed else 3 * mapping["q"] * mapping["r"]
     passes = 9 * 2 * mapping["e"] * 2 * mapping["p"] * mapping["t"] * channels
     width = _up_to(rng, min(24 * scale, MOST_CYCLES * machine.total_multipliers / passes))
@@ -181,14 +188,20 @@ def _convolution(rng: np.random.Generator, kind: str, machine: MachineConfig, sc
     return layer, about
 
 
-def _block_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int,
-                   finish: str) -> dict[str, int] | None:
+def _block_mapping(
+    rng: np.random.Generator, machine: MachineConfig, kernel: int, stride: int, finish: str
+) -> dict[str, int] | None:
     """A mapping whose filters are blocks of an int8 ofmap, each in a set of its own or in two; None: there is none."""
     found, sets = [], range(1, machine.sets + 1)
     for p, t, r, folds in product((2, 4, MOST_BLOCK), sets, (1, 2), sets):
         e = folds * machine.cols if folds > 1 else _up_to(rng, machine.cols)
-        if (MOST_BLOCK not in (p, p * t) or t * r > machine.sets or p * kernel > machine.filter_words
-                or machine.psum_words < p * 2 or finish == "fold" and folds == 1 and p * t == MOST_BLOCK):
+        if (
+            MOST_BLOCK not in (p, p * t)
+            or t * r > machine.sets
+            or p * kernel > machine.filter_words
+            or machine.psum_words < p * 2
+            or (finish == "fold" and folds == 1 and p * t == MOST_BLOCK)
+        ):
             continue
         try:
             convolution_ids(machine, e, r, t, kernel, stride)
@@ -198,19 +211,23 @@ def _block_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int
     return found[rng.integers(len(found))] if found else None
 
 
-def _elementwise(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
-                 finish: str) -> tuple[Layer, str]:
+def _elementwise(
+    rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
+) -> tuple[Layer, str]:
     return elementwise_layers.draw(rng, machine, scale)
 
 
-def _kernel(rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float,
-            finish: str) -> tuple[Layer, str]:
+def _kernel(
+    rng: np.random.Generator, kind: str, machine: MachineConfig, scale: float, finish: str
+) -> tuple[Layer, str]:
     """Any kernel, any stride and dilation, pads up to the kernel's span."""
     size, stride, dilation = (tuple(int(v) for v in rng.integers(1, most + 1, 2)) for most in (7, 4, 3))
     window = Window(size, stride, dilation=dilation)
     window = replace(window, pads=tuple(int(rng.integers(0, window.span[side // 2])) for side in range(4)))
-    shape = tuple(max(1, span - sum(pads)) + _up_to(rng, 20 * scale)
-                  for span, pads in zip(window.span, (window.pads[:2], window.pads[2:])))
+    shape = tuple(
+        max(1, span - sum(pads)) + _up_to(rng, 20 * scale)
+        for span, pads in zip(window.span, (window.pads[:2], window.pads[2:]))
+    )
     height, width = output_size(shape, window)
     most = min(most_pixels(machine), machine.psum_words // most_dealt(machine, 8, 1))
     blocks = pointwise_blocks(height, width, machine, None, _up_to(rng, most, 2))

@@ -10,6 +10,7 @@ import pickle
 import tarfile
 import zlib
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def preprocess(images: np.ndarray) -> np.ndarray:
 class _BatchUnpickler(pickle.Unpickler):
     """Reads what a batch needs, NumPy arrays, and nothing that could run code."""
 
-    allowed = {
+    allowed: ClassVar[dict[str, object]] = {
         "_reconstruct": np.empty(0).__reduce__()[0],  # moved between NumPy versions; ask for it
         "ndarray": np.ndarray,
         "dtype": np.dtype,
@@ -96,6 +97,7 @@ def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
             images.append(data.reshape(IMAGES_PER_BATCH, 3, 32, 32).transpose(0, 2, 3, 1))
             labels.append(label.reshape(IMAGES_PER_BATCH))
         except Exception as error:  # a damaged pickle can raise nearly anything
-            raise ValueError(f"{place}: {name} is truncated or damaged: {_UNPACK if place.is_dir() else _FETCH}"
-                             ) from error
+            raise ValueError(
+                f"{place}: {name} is truncated or damaged: {_UNPACK if place.is_dir() else _FETCH}"
+            ) from error
     return np.concatenate(images), np.concatenate(labels)

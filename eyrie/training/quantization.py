@@ -142,6 +142,15 @@ def write(layers: list[Layer], quants: list[Quant]) -> bytes:
             x = net.pad(f"{layer.name}/pad", x, 1, 1, 1, 1)
         add = net.depthwise if layer.depthwise else net.conv
         order = (1, 2, 3, 0) if layer.depthwise else (0, 2, 3, 1)
-        x = add(layer.name, x, weight.transpose(order), scale, bias, out, layer.stride,
-                padding=VALID if layer.pads else SAME, relu=layer.relu)
+        x = add(
+            layer.name,
+            x,
+            weight.transpose(order),
+            scale,
+            bias,
+            out,
+            layer.stride,
+            padding=VALID if layer.pads else SAME,
+            relu=layer.relu,
+        )
     return net.build([x])

@@ -17,15 +17,15 @@ def run(model: Path | str, inputs: np.ndarray, batch: int = 50) -> np.ndarray:
     Raises ValueError, in one line, if the file is not a model or the inputs do not fit it.
     """
     try:
-        interpreter = Interpreter(
-            str(model), num_threads=1, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
+        interpreter = Interpreter(str(model), num_threads=1, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     except (ValueError, RuntimeError) as error:
         raise ValueError(f"{model}: not a TFLite model ({str(error).splitlines()[0]})") from None
     expected = interpreter.get_input_details()[0]
     if inputs.dtype != expected["dtype"] or inputs.shape[1:] != tuple(expected["shape"][1:]):
         shape = ", ".join(["N", *map(str, expected["shape"][1:])])
-        raise ValueError(f"{model}: expects {np.dtype(expected['dtype'])} [{shape}], "
-                         f"got {inputs.dtype} {list(inputs.shape)}")
+        raise ValueError(
+            f"{model}: expects {np.dtype(expected['dtype'])} [{shape}], got {inputs.dtype} {list(inputs.shape)}"
+        )
     outputs = []
     for first in range(0, len(inputs), batch):
         part = inputs[first : first + batch]

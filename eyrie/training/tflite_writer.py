@@ -68,8 +68,13 @@ def _window(rows: int, kernel: int, stride: int, padding: str) -> int:
     return -(-rows // stride) if padding == SAME else (rows - kernel) // stride + 1
 
 
-_BINARY = {"ADD": tfl.AddOptionsT, "SUB": tfl.SubOptionsT, "MUL": tfl.MulOptionsT,
-           "MAXIMUM": tfl.MaximumMinimumOptionsT, "MINIMUM": tfl.MaximumMinimumOptionsT}
+_BINARY = {
+    "ADD": tfl.AddOptionsT,
+    "SUB": tfl.SubOptionsT,
+    "MUL": tfl.MulOptionsT,
+    "MAXIMUM": tfl.MaximumMinimumOptionsT,
+    "MINIMUM": tfl.MaximumMinimumOptionsT,
+}
 
 
 class TfliteBuilder:
@@ -91,18 +96,21 @@ class TfliteBuilder:
         self.inputs.append(tensor.index)
         return tensor
 
-    def conv(self, name, x: Tensor, weight, weight_scale, bias, out: Quant, stride=1,
-             padding=SAME, relu: bool | int = False) -> Tensor:
+    def conv(
+        self, name, x: Tensor, weight, weight_scale, bias, out: Quant, stride=1, padding=SAME, relu: bool | int = False
+    ) -> Tensor:
         """Convolution. `weight` int8 [M, R, S, C], `weight_scale` [M], `bias` int32 [M]."""
         filters, height, width, channels = self._check(name, weight, 4, bias, 0, weight_scale)
         if channels != x.shape[3]:
             raise ValueError(f"{name}: weight has {channels} channels, input has {x.shape[3]}")
         constants = self._constants(name, x, weight, weight_scale, bias, 0)
-        return self._windowed("CONV_2D", name, x, tfl.Conv2DOptionsT(), (height, width), filters,
-                              out, stride, padding, relu, constants)
+        return self._windowed(
+            "CONV_2D", name, x, tfl.Conv2DOptionsT(), (height, width), filters, out, stride, padding, relu, constants
+        )
 
-    def depthwise(self, name, x: Tensor, weight, weight_scale, bias, out: Quant, stride=1,
-                  padding=SAME, relu: bool | int = False) -> Tensor:
+    def depthwise(
+        self, name, x: Tensor, weight, weight_scale, bias, out: Quant, stride=1, padding=SAME, relu: bool | int = False
+    ) -> Tensor:
         """Depthwise. `weight` int8 [1, R, S, C], `weight_scale` [C], `bias` int32 [C]."""
         one, height, width, channels = self._check(name, weight, 4, bias, 3, weight_scale)
         if one != 1 or channels != x.shape[3]:
@@ -110,11 +118,13 @@ class TfliteBuilder:
         options = tfl.DepthwiseConv2DOptionsT()
         options.depthMultiplier = 1
         constants = self._constants(name, x, weight, weight_scale, bias, 3)
-        return self._windowed("DEPTHWISE_CONV_2D", name, x, options, (height, width), channels,
-                              out, stride, padding, relu, constants)
+        return self._windowed(
+            "DEPTHWISE_CONV_2D", name, x, options, (height, width), channels, out, stride, padding, relu, constants
+        )
 
-    def fully_connected(self, name, x: Tensor, weight, weight_scale, bias, out: Quant,
-                        relu: bool | int = False) -> Tensor:
+    def fully_connected(
+        self, name, x: Tensor, weight, weight_scale, bias, out: Quant, relu: bool | int = False
+    ) -> Tensor:
         """`weight` int8 [M, C], `weight_scale` [1] (for the whole tensor), `bias` int32 [M]."""
         outputs, inputs = self._check(name, weight, 2, bias, 0)
         if inputs != int(np.prod(x.shape[1:])) or np.size(weight_scale) != 1:
@@ -244,11 +254,12 @@ class TfliteBuilder:
         """Add a layer's weight and bias; the bias has one scale per channel: input * weight."""
         weight_scale = np.asarray(weight_scale, np.float32).reshape(-1)
         bias_scale = np.float32(x.quant.scale) * weight_scale
-        return [self._constant(f"{name}/weight", weight, weight_scale, dimension),
-                self._constant(f"{name}/bias", bias, bias_scale)]
+        return [
+            self._constant(f"{name}/weight", weight, weight_scale, dimension),
+            self._constant(f"{name}/bias", bias, bias_scale),
+        ]
 
-    def _windowed(self, kind, name, x, options, kernel, channels, out, stride, padding, relu,
-                  constants) -> Tensor:
+    def _windowed(self, kind, name, x, options, kernel, channels, out, stride, padding, relu, constants) -> Tensor:
         """Add an operator that slides a window (convolutions and pools)."""
         if padding not in (SAME, VALID) or len(x.shape) != 4:
             raise ValueError(f"{name}: needs padding SAME or VALID and a 4-D input")
@@ -264,7 +275,6 @@ class TfliteBuilder:
         operator.opcodeIndex = self.codes.setdefault(kind, len(self.codes))
         operator.inputs, operator.outputs = inputs, [result.index]
         operator.builtinOptions = options
-        operator.builtinOptionsType = getattr(
-            tfl.BuiltinOptions, type(options).__name__.removesuffix("T"))
+        operator.builtinOptionsType = getattr(tfl.BuiltinOptions, type(options).__name__.removesuffix("T"))
         self.operators.append(operator)
         return result

@@ -56,13 +56,15 @@ def epoch(model, optimiser, schedule, padded, labels, random, name: str) -> None
         total += loss.item() * len(which)
         right += int((logits.argmax(1) == target).sum())
         if step % LOG_EVERY == 0 or step == len(batches):
-            print(f"{name} step {step}/{len(batches)}: loss {total / seen:.3f}, "
-                  f"training top-1 {100 * right / seen:.2f} %, "
-                  f"{time.perf_counter() - start:.0f} s", flush=True)
+            print(
+                f"{name} step {step}/{len(batches)}: loss {total / seen:.3f}, "
+                f"training top-1 {100 * right / seen:.2f} %, "
+                f"{time.perf_counter() - start:.0f} s",
+                flush=True,
+            )
 
 
-def train(images: np.ndarray, labels: np.ndarray, epochs: int, seed: int,
-          output: Path) -> MobileNetV1:
+def train(images: np.ndarray, labels: np.ndarray, epochs: int, seed: int, output: Path) -> MobileNetV1:
     """Return the trained network; writes its state_dict to `output` after every epoch.
 
     images: uint8 [N, 32, 32, 3]; labels: uint8 [N].
@@ -72,11 +74,11 @@ def train(images: np.ndarray, labels: np.ndarray, epochs: int, seed: int,
     padded = np.pad(images, ((0, 0), (MARGIN, MARGIN), (MARGIN, MARGIN), (0, 0)), "reflect")
     target = torch.as_tensor(labels).long()
     model = MobileNetV1().to(memory_format=torch.channels_last)
-    optimiser = torch.optim.SGD(model.parameters(), MAX_RATE, MOMENTUM,
-                                weight_decay=WEIGHT_DECAY, nesterov=True)
+    optimiser = torch.optim.SGD(model.parameters(), MAX_RATE, MOMENTUM, weight_decay=WEIGHT_DECAY, nesterov=True)
     steps = epochs * max(1, len(labels) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, MAX_RATE, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False)
+        optimiser, MAX_RATE, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False
+    )
     partial = output.with_name(output.name + ".part")
     for number in range(1, epochs + 1):
         epoch(model, optimiser, schedule, padded, target, random, f"epoch {number}/{epochs}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules of TVM on the machine (docs/tvm.md).
 
-    import eyrie.tvm
-    split = eyrie.tvm.partitioned(module, back_end="rtl")
-    print(eyrie.tvm.report(split))
-    ready = relax.transform.RunCodegen()(split)
+import eyrie.tvm
+split = eyrie.tvm.partitioned(module, back_end="rtl")
+print(eyrie.tvm.report(split))
+ready = relax.transform.RunCodegen()(split)
 """
 
 from eyrie.compiler.frontend.extra import require

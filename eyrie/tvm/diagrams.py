@@ -50,8 +50,12 @@ def _diagram(title: str, steps: Steps, hues: dict[str, str] | None) -> Diagram:
         boxes.append(Box(key, _lines(members), role))
         inner = {step.made.name for step in members}
         makers |= dict.fromkeys(inner, key)
-        taken += [(value.name, key) for step in members for value in step.taken
-                  if value.name not in inner and value.name not in fixed]
+        taken += [
+            (value.name, key)
+            for step in members
+            for value in step.taken
+            if value.name not in inner and value.name not in fixed
+        ]
     read = {name for name, _ in taken} | {value.name for value in steps.made}
     for kind, values in (("input", [value for value in steps.taken if value.name in read]), ("output", steps.made)):
         for value in values:

@@ -49,14 +49,16 @@ def partitioned(module: ir.IRModule, back_end: str = "model", machine: Machine =
 
 
 def relax_functions(module: ir.IRModule) -> list[tuple[ir.GlobalVar, relax.Function]]:
-    return [(variable, function) for variable, function in module.functions_items()
-            if isinstance(function, relax.Function)]
+    return [
+        (variable, function) for variable, function in module.functions_items() if isinstance(function, relax.Function)
+    ]
 
 
 def functions_of(module: ir.IRModule) -> list[tuple[ir.GlobalVar, relax.Function]]:
     """Those for the code generator, in the order in which they are called."""
-    called = dict.fromkeys(step.part for _, function in relax_functions(module)
-                           for step in steps_of(function, module).steps if step.part)
+    called = dict.fromkeys(
+        step.part for _, function in relax_functions(module) for step in steps_of(function, module).steps if step.part
+    )
     return [(variable, module[variable]) for variable in map(module.get_global_var, called)]
 
 
@@ -73,8 +75,12 @@ def _compiled(number: int, function: relax.Function, back_end: str, machine: Mac
 def _is_supported(context: transform.PatternCheckContext) -> bool:
     bindings = dict(context.matched_bindings.items())
     root = context.value_to_bound_var[context.matched_expr]
-    if any(reader not in bindings for variable in bindings if variable != root
-           for reader in context.var_usages.get(variable, ())):
+    if any(
+        reader not in bindings
+        for variable in bindings
+        if variable != root
+        for reader in context.var_usages.get(variable, ())
+    ):
         return False
     return not reason_of(steps_of_match(root, bindings), obstacle)
 
@@ -92,6 +98,7 @@ class _OneReader(relax.PyExprMutator):
             return relax.Tuple([self._own(each) for each in argument.fields])
         maker = self.lookup_binding(argument) if isinstance(argument, relax.Var) else None
         if isinstance(maker, ir.Call) and getattr(maker.op, "name", "") == f"relax.{DEQUANTIZE}":
-            return self.builder_.emit(relax.op.dequantize(*maker.args, axis=maker.attrs.axis,
-                                                          out_dtype=maker.attrs.out_dtype))
+            return self.builder_.emit(
+                relax.op.dequantize(*maker.args, axis=maker.attrs.axis, out_dtype=maker.attrs.out_dtype)
+            )
         return argument

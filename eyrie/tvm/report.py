@@ -53,8 +53,10 @@ class Report:
         lines = []
         for part in self.parts:
             counted = ", ".join(f"{count} {name}" if count > 1 else name for name, count in part.operators.items())
-            lines.append(f"machine  {part.name.rpartition('_')[0]:10} {sum(part.operators.values()):3} operators "
-                         f"{part.macs:13,} multiplications {part.cycles:11,} cycles  {counted}")
+            lines.append(
+                f"machine  {part.name.rpartition('_')[0]:10} {sum(part.operators.values()):3} operators "
+                f"{part.macs:13,} multiplications {part.cycles:11,} cycles  {counted}"
+            )
             lines += [f"         host: {name}" for name in part.host]
         reasons: dict[str, list[str]] = {}
         for each in self.rest:
@@ -67,8 +69,12 @@ def report(module: ir.IRModule) -> Report:
     """Of what `partitioned` gave."""
     parts = tuple(_on_machine(function) for _, function in functions_of(module))
     inside = {variable.name_hint for variable, _ in functions_of(module)}
-    rest = [each for variable, function in relax_functions(module) if variable.name_hint not in inside
-            for each in _in_tvm(function, module)]
+    rest = [
+        each
+        for variable, function in relax_functions(module)
+        if variable.name_hint not in inside
+        for each in _in_tvm(function, module)
+    ]
     return Report(parts, tuple(rest))
 
 
@@ -76,9 +82,13 @@ def _on_machine(function: relax.Function) -> OnMachine:
     steps, name = steps_of(function), str(function.attrs[SYMBOL])
     session = session_of(graph_of_steps(steps), name, MachineConfig.of(json.loads(str(function.attrs[MACHINE]))))
     summaries = [json.loads((folder / "summary.json").read_text()) for folder in session.folders if folder]
-    return OnMachine(name, dict(Counter(step.operator for step in computing(steps))),
-                     sum(node.macs for node in session.graph.nodes), sum(each["cycles"] for each in summaries),
-                     session.host)
+    return OnMachine(
+        name,
+        dict(Counter(step.operator for step in computing(steps))),
+        sum(node.macs for node in session.graph.nodes),
+        sum(each["cycles"] for each in summaries),
+        session.host,
+    )
 
 
 def _in_tvm(function: relax.Function, module: ir.IRModule) -> Iterable[InTVM]:
@@ -95,5 +105,4 @@ def _in_tvm(function: relax.Function, module: ir.IRModule) -> Iterable[InTVM]:
 def computing(steps: Steps) -> list[Step]:
     """Without constants, QUANTIZE and DEQUANTIZE."""
     fixed = settled(steps)
-    return [step for step in steps.steps
-            if step.operator not in (QUANTIZE, DEQUANTIZE) and step.made.name not in fixed]
+    return [step for step in steps.steps if step.operator not in (QUANTIZE, DEQUANTIZE) and step.made.name not in fixed]

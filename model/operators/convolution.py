@@ -66,8 +66,10 @@ def conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, dilation=1)
     view = windows(pad(ifmap, pads, pad_value), filter_.shape[1:3], stride, dilation)
     parts = np.split(np.moveaxis(view, -3, -1), groups, axis=-1)  # [..., E, F, R, S, C / G]
     filters = np.split(filter_, groups)
-    sums = [_matmul(part.reshape(*part.shape[:-3], -1), taps.reshape(len(taps), -1))
-            for part, taps in zip(parts, filters, strict=True)]
+    sums = [
+        _matmul(part.reshape(*part.shape[:-3], -1), taps.reshape(len(taps), -1))
+        for part, taps in zip(parts, filters, strict=True)
+    ]
     return np.concatenate(sums, axis=-1)
 
 

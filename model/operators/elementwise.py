@@ -47,14 +47,16 @@ def add(first, second, parameters):
     """Int8 addition -> int8."""
     broadcast(first, second)
     return requantize(
-        _to_common_scale(first, parameters.first) + _to_common_scale(second, parameters.second), parameters.output)
+        _to_common_scale(first, parameters.first) + _to_common_scale(second, parameters.second), parameters.output
+    )
 
 
 def sub(first, second, parameters):
     """Int8 subtraction, first - second -> int8."""
     broadcast(first, second)
     return requantize(
-        _to_common_scale(first, parameters.first) - _to_common_scale(second, parameters.second), parameters.output)
+        _to_common_scale(first, parameters.first) - _to_common_scale(second, parameters.second), parameters.output
+    )
 
 
 def _to_common_scale(values, scaling):
@@ -68,7 +70,8 @@ def broadcast(first, second):
         return np.broadcast_shapes(first.shape, second.shape)
     except ValueError:
         raise ValueError(
-            f"operands of shapes that do not go together, {times(first.shape)} and {times(second.shape)}") from None
+            f"operands of shapes that do not go together, {times(first.shape)} and {times(second.shape)}"
+        ) from None
 
 
 def mul_requantization(first, second, output, activation="NONE", reference=Reference.MICRO):
@@ -118,5 +121,6 @@ def prelu(values, alpha, zero_points, parameters):
         raise ValueError(f"slopes of {times(alpha.shape)} do not go with {times(values.shape)} values")
     centred = values.astype(np.int64) - zero_points[0]
     slopes = alpha.astype(np.int64) - zero_points[1]
-    return np.where(centred >= 0, requantize(centred, parameters.positive),
-                    requantize(centred * slopes, parameters.negative))
+    return np.where(
+        centred >= 0, requantize(centred, parameters.positive), requantize(centred * slopes, parameters.negative)
+    )

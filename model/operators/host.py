@@ -54,8 +54,10 @@ def dequantize(values, input_):
 
 def resize_bilinear(values, shape, align_corners=False, half_pixel_centers=False):
     """Int8 RESIZE_BILINEAR of maps [..., H, W, C] to `shape` (rows, columns), with 10 fraction bits."""
-    rows, columns = (_neighbours(size, wanted, align_corners, half_pixel_centers)
-                     for size, wanted in zip(values.shape[-3:-1], shape, strict=True))
+    rows, columns = (
+        _neighbours(size, wanted, align_corners, half_pixel_centers)
+        for size, wanted in zip(values.shape[-3:-1], shape, strict=True)
+    )
     total = 0
     for row, vertical in rows:
         for column, horizontal in columns:
@@ -69,7 +71,8 @@ def resize_bilinear_uint8(values, shape, align_corners=False, half_pixel_centers
     """As resize_bilinear, of uint8 values, which the reference interpolates in float32."""
     (up, down, y), (left, right, x) = (
         _real_neighbours(size, wanted, align_corners, half_pixel_centers)
-        for size, wanted in zip(values.shape[-3:-1], shape, strict=True))
+        for size, wanted in zip(values.shape[-3:-1], shape, strict=True)
+    )
     y, x, one = y[:, None, None], x[:, None], np.float32(1)
 
     def at(row, column):

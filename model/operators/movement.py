@@ -34,15 +34,17 @@ def split_v(values, sizes, axis):
 
 def slice_(values, begin, size):
     """SLICE; a size of -1 is up to the end."""
-    ends = [total if count == -1 else start + count
-            for start, count, total in zip(begin, size, values.shape, strict=True)]
+    ends = [
+        total if count == -1 else start + count for start, count, total in zip(begin, size, values.shape, strict=True)
+    ]
     if any(not 0 <= start <= end <= total for start, end, total in zip(begin, ends, values.shape, strict=True)):
         raise ValueError(f"a slice of {times(size)} from {times(begin)} leaves {times(values.shape)} values")
     return values[tuple(map(slice, begin, ends))]
 
 
-def strided_slice(values, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
-                  shrink_axis_mask=0):
+def strided_slice(
+    values, begin, end, strides, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0
+):
     """STRIDED_SLICE; bit n of a mask makes entry n start or end at the edge, an ellipsis, a new axis or an index.
 
     An index whose begin is masked is 0, unlike in TensorFlow.
@@ -57,8 +59,9 @@ def strided_slice(values, begin, end, strides, begin_mask=0, end_mask=0, ellipsi
         elif shrink_axis_mask & bit:
             picks.append(0 if begin_mask & bit else int(first))
         else:
-            picks.append(slice(None if begin_mask & bit else int(first), None if end_mask & bit else int(last),
-                               int(step)))
+            picks.append(
+                slice(None if begin_mask & bit else int(first), None if end_mask & bit else int(last), int(step))
+            )
     return values[tuple(picks)]
 
 
@@ -114,8 +117,10 @@ def gather(values, places, axis=0):
 
 def resize_nearest_neighbor(values, shape, align_corners=False, half_pixel_centers=False):
     """RESIZE_NEAREST_NEIGHBOR of maps [..., H, W, C] to `shape` (rows, columns)."""
-    rows, columns = (_nearest(size, wanted, align_corners, half_pixel_centers)
-                     for size, wanted in zip(values.shape[-3:-1], shape, strict=True))
+    rows, columns = (
+        _nearest(size, wanted, align_corners, half_pixel_centers)
+        for size, wanted in zip(values.shape[-3:-1], shape, strict=True)
+    )
     return np.take(np.take(values, rows, axis=-3), columns, axis=-2)
 
 

@@ -43,8 +43,7 @@ def mean_requantization(input_, output, count):
     """
     multiplier, shift = (int(part) for part in quantize_multiplier(input_.scale / output.scale))
     extra = min(int(count).bit_length() - 1, 32, 31 + shift)
-    return Requantization(
-        np.int32((multiplier << extra) // count), np.int32(shift - extra), output.zero_point)
+    return Requantization(np.int32((multiplier << extra) // count), np.int32(shift - extra), output.zero_point)
 
 
 def mean(values, axes, keep_dims, input_, output):

@@ -118,7 +118,8 @@ def requantize_once(sums, factor, parameters):
     Lite Micro does not have, can only be had so. `parameters` give zero point and clamp.
     """
     return np.clip(round_away(sums * factor) + parameters.zero_point, parameters.minimum, parameters.maximum).astype(
-        np.int8)
+        np.int8
+    )
 
 
 def once_in_fixed_point(factor, parameters):

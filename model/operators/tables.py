@@ -59,8 +59,9 @@ def leaky_relu(input_, output, alpha, reference=Reference.MICRO):
     precision = factor_precision(reference)
     scale, out = precision(input_.scale), precision(output.scale)
     centred = VALUES - input_.zero_point
-    positive, negative = (rescaling(np.float64(factor), output) for factor in (
-        scale / out, scale * precision(np.float32(alpha)) / out))
+    positive, negative = (
+        rescaling(np.float64(factor), output) for factor in (scale / out, scale * precision(np.float32(alpha)) / out)
+    )
     return np.where(centred >= 0, requantize(centred, positive), requantize(centred, negative))
 
 

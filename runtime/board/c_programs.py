@@ -42,9 +42,16 @@ class Setting:
     @property
     def variables(self) -> dict[str, str]:
         """Of the environment (environment.c, operator_programs.c)."""
-        values = {"SEED": self.seed, "LATENCY": self.latency, "BASE": self.base, "WINDOW": self.window,
-                  "MEMORY": self.memory or self.base + self.window, "POLLS": int(self.polls),
-                  "REQUESTS": self.requests.absolute(), "COMPILE": COMPILE}
+        values = {
+            "SEED": self.seed,
+            "LATENCY": self.latency,
+            "BASE": self.base,
+            "WINDOW": self.window,
+            "MEMORY": self.memory or self.base + self.window,
+            "POLLS": int(self.polls),
+            "REQUESTS": self.requests.absolute(),
+            "COMPILE": COMPILE,
+        }
         return {f"BOARD_{name}": str(value) for name, value in values.items()}
 
 

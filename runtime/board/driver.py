@@ -19,9 +19,11 @@ from eyrie.model.encoding import Counter
 from eyrie.runtime.board.library import board_library
 
 TRACED_PASSES = 8192  # PASSES of board.sv
-RESULTS = ("OK BAD_ARGUMENT BAD_PLATFORM NO_MACHINE BAD_NETWORK OTHER_MACHINE OTHER_IMAGE NO_ROOM BAD_SIZE NOT_LOADED "
-           "NOT_STARTED BUSY MACHINE_ERROR TIMEOUT BUS_WAITS BAD_DESCRIPTOR BAD_POINTER NO_MEMORY NOT_SUPPORTED "
-           "NOT_COMPILED CLOSED").split()
+RESULTS = (
+    "OK BAD_ARGUMENT BAD_PLATFORM NO_MACHINE BAD_NETWORK OTHER_MACHINE OTHER_IMAGE NO_ROOM BAD_SIZE NOT_LOADED "
+    "NOT_STARTED BUSY MACHINE_ERROR TIMEOUT BUS_WAITS BAD_DESCRIPTOR BAD_POINTER NO_MEMORY NOT_SUPPORTED "
+    "NOT_COMPILED CLOSED"
+).split()
 U32, SIZES = ctypes.c_uint32, ctypes.c_uint32 * len(DEFAULT.parameters)
 BYTES = ctypes.POINTER(ctypes.c_uint8)
 _WINDOW_STEP = 64  # bytes
@@ -36,7 +38,10 @@ class Platform(ctypes.Structure):
         ("write_memory", ctypes.CFUNCTYPE(None, ctypes.c_void_p, U32, BYTES, U32)),
         ("read_memory", ctypes.CFUNCTYPE(None, ctypes.c_void_p, U32, BYTES, U32)),
         ("wait", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-        ("window_base", U32), ("window_bytes", U32), ("sizes", SIZES)]
+        ("window_base", U32),
+        ("window_bytes", U32),
+        ("sizes", SIZES),
+    ]
 
 
 class Patches(ctypes.Structure):
@@ -44,15 +49,25 @@ class Patches(ctypes.Structure):
 
 
 class Map(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), *((name, U32) for name in (
-        "address", "height", "width", "channels", "groups", "pitch")), ("packed", ctypes.c_bool),
-        ("scale", ctypes.c_float), ("zero_point", ctypes.c_int32), ("patches", Patches)]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        *((name, U32) for name in ("address", "height", "width", "channels", "groups", "pitch")),
+        ("packed", ctypes.c_bool),
+        ("scale", ctypes.c_float),
+        ("zero_point", ctypes.c_int32),
+        ("patches", Patches),
+    ]
 
 
 class Network(ctypes.Structure):
-    _fields_ = [*((name, U32) for name in ("bytes", "crc", "program", "program_bytes", "images")), ("sizes", SIZES),
-                ("input_count", U32), ("output_count", U32), ("inputs", ctypes.POINTER(Map)),
-                ("outputs", ctypes.POINTER(Map))]
+    _fields_ = [
+        *((name, U32) for name in ("bytes", "crc", "program", "program_bytes", "images")),
+        ("sizes", SIZES),
+        ("input_count", U32),
+        ("output_count", U32),
+        ("inputs", ctypes.POINTER(Map)),
+        ("outputs", ctypes.POINTER(Map)),
+    ]
 
 
 class Placement(ctypes.Structure):
@@ -60,9 +75,14 @@ class Placement(ctypes.Structure):
 
 
 class Device(ctypes.Structure):
-    _fields_ = [("platform", Platform), ("network", ctypes.POINTER(Network)), ("placement", Placement),
-                ("watchdog", U32),
-                ("interrupt", ctypes.c_bool), ("started", ctypes.c_bool)]
+    _fields_ = [
+        ("platform", Platform),
+        ("network", ctypes.POINTER(Network)),
+        ("placement", Placement),
+        ("watchdog", U32),
+        ("interrupt", ctypes.c_bool),
+        ("started", ctypes.c_bool),
+    ]
 
 
 class Error(ctypes.Structure):
@@ -95,9 +115,13 @@ def functions(path: Path) -> ctypes.CDLL:
     found = typed(ctypes.CDLL(str(path)))
     pointer, number = ctypes.c_void_p, ctypes.c_uint64
     for name, result, *arguments in (
-            ("open", pointer, U32, ctypes.c_uint16, number), ("close", None, pointer), ("memory", pointer, pointer),
-            ("trace", number, pointer, ctypes.c_uint16, ctypes.c_uint8), ("cycles", number, pointer),
-            ("platform", None, ctypes.POINTER(View), U32, ctypes.c_bool, ctypes.POINTER(Platform))):
+        ("open", pointer, U32, ctypes.c_uint16, number),
+        ("close", None, pointer),
+        ("memory", pointer, pointer),
+        ("trace", number, pointer, ctypes.c_uint16, ctypes.c_uint8),
+        ("cycles", number, pointer),
+        ("platform", None, ctypes.POINTER(View), U32, ctypes.c_bool, ctypes.POINTER(Platform)),
+    ):
         function = getattr(found, f"board_{name}")
         function.restype, function.argtypes = result, arguments
     return found
@@ -109,14 +133,32 @@ def described(image: Image) -> Network:
     for places in (image.map["inputs"], image.map["outputs"]):
         ends.append((Map * len(places))(*(_map(name, place) for name, place in places.items())))
     program = image.map["program"]
-    return Network(image.map["bytes"], zlib.crc32(image.dram.tobytes()), program["address"], program["bytes"],
-                   image.images, SIZES(*image.machine.parameters.values()), len(ends[0]), len(ends[1]), *ends)
+    return Network(
+        image.map["bytes"],
+        zlib.crc32(image.dram.tobytes()),
+        program["address"],
+        program["bytes"],
+        image.images,
+        SIZES(*image.machine.parameters.values()),
+        len(ends[0]),
+        len(ends[1]),
+        *ends,
+    )
 
 
 def _map(name: str, place: dict) -> Map:
     layout = FeatureMap(**place["layout"])
-    return Map(name.encode(), place["address"], *place["shape"], layout.groups, layout.pitch, layout.packed,
-               place["scale"], place["zero_point"], Patches(*patch_numbers(place)))
+    return Map(
+        name.encode(),
+        place["address"],
+        *place["shape"],
+        layout.groups,
+        layout.pitch,
+        layout.packed,
+        place["scale"],
+        place["zero_point"],
+        Patches(*patch_numbers(place)),
+    )
 
 
 class Board:
@@ -125,8 +167,9 @@ class Board:
     Raises BuildError and SourceError where there is none; every method raises DeviceError.
     """
 
-    def __init__(self, machine: MachineConfig, window: int = DRAM_BYTES, seed: int = 1,
-                 latency: int = DRAM_LATENCY) -> None:
+    def __init__(
+        self, machine: MachineConfig, window: int = DRAM_BYTES, seed: int = 1, latency: int = DRAM_LATENCY
+    ) -> None:
         """window: bytes of DRAM at least, from address 0 on; latency: of the DRAM, in cycles."""
         self.machine, self._library = machine, functions(board_library(machine))
         self.window = -(-max(window, DRAM_BYTES) // _WINDOW_STEP) * _WINDOW_STEP
@@ -167,16 +210,22 @@ class Board:
         takes."""
         self._placed_at(offset, inputs, outputs)
         self._network = described(image)
-        self._call("place", ctypes.byref(self._network), ctypes.c_void_p(image.dram.ctypes.data),
-                   ctypes.c_size_t(image.dram.size), ctypes.byref(self._placement))
+        self._call(
+            "place",
+            ctypes.byref(self._network),
+            ctypes.c_void_p(image.dram.ctypes.data),
+            ctypes.c_size_t(image.dram.size),
+            ctypes.byref(self._placement),
+        )
         return self._network
 
     def bind(self, network: Network, image: Image, offset: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Takes a network that has been placed at that offset, with other places of its maps perhaps."""
         self._placed_at(offset, inputs, outputs)
         self._network = network
-        self._call("bind", ctypes.byref(network), ctypes.c_void_p(image.dram.ctypes.data),
-                   ctypes.byref(self._placement))
+        self._call(
+            "bind", ctypes.byref(network), ctypes.c_void_p(image.dram.ctypes.data), ctypes.byref(self._placement)
+        )
 
     def _placed_at(self, offset: int, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self._ends = (U32 * len(inputs))(*inputs), (U32 * len(outputs))(*outputs)
@@ -218,8 +267,10 @@ class Board:
         """Of the last run, at the end of each of its `count` passes: the counters, the signature of the ofmap, and the
         cycles of the PEs together."""
         names = [*(counter.name for counter in Counter), "signature", "pe_cycles"]
-        return [{name: self._library.board_trace(self._view.board, number, select)
-                 for select, name in enumerate(names)} for number in range(count)]
+        return [
+            {name: self._library.board_trace(self._view.board, number, select) for select, name in enumerate(names)}
+            for number in range(count)
+        ]
 
     def _call(self, name: str, *arguments: object, more: tuple[str, ...] = ()) -> str:
         """The result's name: OK, or one of `more`. Raises DeviceError for all others."""
@@ -230,7 +281,8 @@ class Board:
 
     def _reason(self, number: int) -> str:
         said, error = self._library.eyrie_result_text(number).decode(), Error()
-        if RESULTS[number] != "MACHINE_ERROR" or self._library.eyrie_get_error(ctypes.byref(self._device),
-                                                                               ctypes.byref(error)):
+        if RESULTS[number] != "MACHINE_ERROR" or self._library.eyrie_get_error(
+            ctypes.byref(self._device), ctypes.byref(error)
+        ):
             return said
         return f"{said}: {self._library.eyrie_error_text(error.code).decode()}, command at word {error.place}"

@@ -47,8 +47,19 @@ def board_library(machine: MachineConfig) -> Path:
 def _build(sources: list[Path], model: Path, sizes: str, folder: Path) -> None:
     objects = compiled(sources, folder, (f"-DMACHINE_SIZES={{{sizes}}}", "-fPIC", *_INCLUDES))
     archive, runtime = (model / name for name in LIBRARY)
-    compiler("c++", "-shared", *objects, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", runtime, "-pthread",
-             "-latomic", "-o", folder / NAME)
+    compiler(
+        "c++",
+        "-shared",
+        *objects,
+        "-Wl,--whole-archive",
+        archive,
+        "-Wl,--no-whole-archive",
+        runtime,
+        "-pthread",
+        "-latomic",
+        "-o",
+        folder / NAME,
+    )
     for path in objects:
         path.unlink()
 
@@ -68,5 +79,6 @@ def compiler(name: str, *arguments: object) -> None:
         raise BuildError(f"no {name} there: install a C compiler")
     ended = subprocess.run([name, *map(str, arguments)], capture_output=True, text=True)
     if ended.returncode != 0:
-        raise BuildError("\n".join([line for line in ended.stderr.splitlines() if "rror" in line][:12])
-                         or f"{name} failed")
+        raise BuildError(
+            "\n".join([line for line in ended.stderr.splitlines() if "rror" in line][:12]) or f"{name} failed"
+        )

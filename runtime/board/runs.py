@@ -47,8 +47,7 @@ def on_rtl(program: Path, inputs: np.ndarray, seed: int = 1, latency: int = DRAM
     return named_on_rtl(program, Image.load(program).named(inputs), seed, latency)
 
 
-def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1,
-                 latency: int = DRAM_LATENCY) -> RtlRun:
+def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1, latency: int = DRAM_LATENCY) -> RtlRun:
     """Runs the network of the folder `program`, on a board of the machine that it was compiled for, on inputs by name,
     int8 [N, H, W, C] each. seed: of the start values; latency: of the DRAM, in cycles. May be called by several threads
     at once: each has a board of its own.
@@ -60,8 +59,10 @@ def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1,
     if len(steps) > TRACED_PASSES:
         raise ValueError(f"the network takes {len(steps)} passes, the board keeps account of {TRACED_PASSES}")
     given, outputs, results = image.runs(inputs), [], []
-    with progress.task(f"simulating {program.name}", "passes") as task, Board(
-            image.machine, image.dram.size, seed, latency) as board:
+    with (
+        progress.task(f"simulating {program.name}", "passes") as task,
+        Board(image.machine, image.dram.size, seed, latency) as board,
+    ):
         try:
             board.load(image)
             for number, values in enumerate(given):
@@ -85,13 +86,23 @@ def _run(board: Board, image: Image, values: dict[str, np.ndarray], passes: "_Pa
     seconds = time.perf_counter() - began
     passes.show(board.counter(Counter.PASSES))
     counters = board.counters()
-    outputs = {name: np.stack([board.get(index, n, tuple(place["shape"])) for n in range(image.images)])
-               for index, (name, place) in enumerate(image.map["outputs"].items())}
+    outputs = {
+        name: np.stack([board.get(index, n, tuple(place["shape"])) for n in range(image.images)])
+        for index, (name, place) in enumerate(image.map["outputs"].items())
+    }
     return outputs, {"counters": counters, "passes": board.passes(counters["PASSES"]), "seconds": seconds}
 
 
-def reported(folder: Path, name: str, title: str, program: Path, inputs: list[np.ndarray], seed: int = 1,
-             golden: list[np.ndarray] | None = None, latency: int = DRAM_LATENCY) -> tuple[RtlRun, dict]:
+def reported(
+    folder: Path,
+    name: str,
+    title: str,
+    program: Path,
+    inputs: list[np.ndarray],
+    seed: int = 1,
+    golden: list[np.ndarray] | None = None,
+    latency: int = DRAM_LATENCY,
+) -> tuple[RtlRun, dict]:
     """named_on_rtl, with the summary of a network run (docs/summary.md) and its page; returns the run and the summary.
 
     name: of the test; title: of the page; inputs, golden: in the order of the map, int8 [N, H, W, C] each; golden: what
@@ -117,8 +128,15 @@ class RtlBackEnd:
         return MachineRun(done.image, done.named, done.runs)
 
 
-def parts_reported(folder: Path, name: str, title: str, session: Session, inputs: list[np.ndarray], seed: int = 1,
-                   golden: list[np.ndarray] | None = None) -> tuple[Done, dict, list[str]]:
+def parts_reported(
+    folder: Path,
+    name: str,
+    title: str,
+    session: Session,
+    inputs: list[np.ndarray],
+    seed: int = 1,
+    golden: list[np.ndarray] | None = None,
+) -> tuple[Done, dict, list[str]]:
     """`reported` of a network in parts: inputs and golden as its session has them. Returns what was done, the summary
     and the names of the folders with the pages, one of each machine part."""
     done = session.run(inputs, RtlBackEnd(seed))

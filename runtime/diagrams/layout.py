@@ -70,8 +70,12 @@ class _Layout:
         left = min(self.centres[key] - self.sizes[key][0] / 2 for key in self.sizes)
         centres = {key: centre - left for key, centre in self.centres.items()}
         tops = self._tops()
-        corners = {key: (centres[key] - self.sizes[key][0] / 2, top)
-                   for top, layer in zip(tops, self.layers) for key in layer if key in set(self.boxes)}
+        corners = {
+            key: (centres[key] - self.sizes[key][0] / 2, top)
+            for top, layer in zip(tops, self.layers)
+            for key in layer
+            if key in set(self.boxes)
+        }
         feet = [top + self._depth(layer) for top, layer in zip(tops, self.layers)]
         level = {key: n for n, layer in enumerate(self.layers) for key in layer}
         routes = [self._route(path, corners, centres, level, tops, feet) for path in self.paths]
@@ -115,13 +119,14 @@ class _Layout:
     def _centre(self) -> None:
         """Centres near those of the neighbours, above and below in turn."""
         for layer in self.layers:
-            self._put(layer, {key: 0.0 for key in layer})
+            self._put(layer, dict.fromkeys(layer, 0.0))
         for sweep in range(2 * _SWEEPS):
             downward = sweep % 2 == 0
             for layer in self.layers if downward else reversed(self.layers):
                 near = {key: [self.centres[other] for other in self._near(key, downward)] for key in layer}
-                self._put(layer, {key: sum(each) / len(each) if each else self.centres[key]
-                                  for key, each in near.items()})
+                self._put(
+                    layer, {key: sum(each) / len(each) if each else self.centres[key] for key, each in near.items()}
+                )
 
     def _near(self, key: object, downward: bool) -> list:
         first, second = (self.above, self.below) if downward else (self.below, self.above)
@@ -151,13 +156,15 @@ class _Layout:
         """Of the layers: further apart where arrows have a long way to the side."""
         tops = [0.0]
         for layer in self.layers[:-1]:
-            aside = max((abs(self.centres[key] - self.centres[other]) for key in layer for other in self.below[key]),
-                        default=0)
+            aside = max(
+                (abs(self.centres[key] - self.centres[other]) for key in layer for other in self.below[key]), default=0
+            )
             tops.append(tops[-1] + self._depth(layer) + min(_BETWEEN + _SLOPE * aside, _MOST_BETWEEN))
         return tops
 
-    def _route(self, path: list, corners: dict, centres: dict, level: dict, tops: list[float],
-               feet: list[float]) -> list[Point]:
+    def _route(
+        self, path: list, corners: dict, centres: dict, level: dict, tops: list[float], feet: list[float]
+    ) -> list[Point]:
         first, *middle, last = path
         points = [(centres[first], corners[first][1] + self.sizes[first][1]), (centres[first], feet[level[first]])]
         for waypoint in middle:

@@ -45,8 +45,7 @@ class Placed:
 def picture(model: Path, machine: MachineConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
     """SVG of a model before and after it is compiled. Raises ValueError, in one line, for what does not compile."""
     before, parts = load(model), placed(model, machine, on_stage)
-    return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)],
-                 legend(parts))
+    return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)], legend(parts))
 
 
 def placed(model: Path, machine: MachineConfig, on_stage: Callable[[str], None] | None = None) -> list[Placed]:
@@ -97,8 +96,9 @@ def of_parts(title: str, graph: Graph, parts: Sequence[Placed]) -> Diagram:
         for nodes, names in _together(each.stages) if each.stages else (([node], ()) for node in each.graph.nodes):
             drawing.add(nodes, role, ", ".join(names))
         if each.stages:  # what leaves it may be another of its maps
-            drawing.same |= {made.name: inner.name for made, inner
-                             in zip(each.stages.graph.outputs, each.stages.folded.outputs)}
+            drawing.same |= {
+                made.name: inner.name for made, inner in zip(each.stages.graph.outputs, each.stages.folded.outputs)
+            }
     return drawing.made(title, graph.inputs, ends)
 
 
@@ -119,8 +119,11 @@ class _Drawing:
             lines.append(Line(node.operator.name, node.where, strong=True))
             lines += [Line(_form(tensor), _scale(tensor)) for tensor in node.outputs]
         made = {tensor.name for node in nodes for tensor in node.outputs}
-        self.taken += [(name, key) for name in
-                       dict.fromkeys(tensor.name for node in nodes for tensor in node.activations) if name not in made]
+        self.taken += [
+            (name, key)
+            for name in dict.fromkeys(tensor.name for node in nodes for tensor in node.activations)
+            if name not in made
+        ]
         self.makers |= dict.fromkeys(made, key)
         self.boxes.append(Box(key, tuple(lines), role))
 
@@ -190,5 +193,8 @@ def _home(group: Group, groups: Sequence[Group], made: set[str]) -> str:
     name = group.output.name
     if name in made:
         return name
-    return _home(next(other for other in groups if name in (other.source.name, *(map_.name for map_ in other.others))),
-                 groups, made)
+    return _home(
+        next(other for other in groups if name in (other.source.name, *(map_.name for map_ in other.others))),
+        groups,
+        made,
+    )

@@ -32,8 +32,10 @@ def drawn(title: str, diagrams: Sequence[Diagram], legend: Sequence[Meaning]) ->
     width = max(sum(widths) + _BESIDE * (len(widths) - 1), *words, text_width(printable(title), _HEADING) * _BOLD)
     body = [_text(_MARGIN, _MARGIN + _HEADING, title, _HEADING, "ink", True)]
     for entry in legend:
-        body += [f'<rect x="{_MARGIN}" y="{top}" width="{_SWATCH}" height="{_SWATCH}" rx="2" {_filled(entry.role)}/>',
-                 _text(_MARGIN + _SWATCH + 8, top + _SWATCH - 2, entry.words, _PLAIN, "ink")]
+        body += [
+            f'<rect x="{_MARGIN}" y="{top}" width="{_SWATCH}" height="{_SWATCH}" rx="2" {_filled(entry.role)}/>',
+            _text(_MARGIN + _SWATCH + 8, top + _SWATCH - 2, entry.words, _PLAIN, "ink"),
+        ]
         top += _ENTRY
     top += 20 + _HEADING
     left, height = _MARGIN, 0.0
@@ -46,18 +48,25 @@ def drawn(title: str, diagrams: Sequence[Diagram], legend: Sequence[Meaning]) ->
 
 def _document(title: str, width: float, height: float, body: list[str]) -> str:
     name = html.escape(printable(title))
-    head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{_FONT}" role="img">')
-    tip = (f'<defs><marker id="tip" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="7" markerHeight="7" '
-           f'orient="auto"><path d="M0 0.8 8 4 0 7.2z" fill="{LIGHT["muted"]}"/></marker></defs>')
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{_FONT}" role="img">'
+    )
+    tip = (
+        f'<defs><marker id="tip" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="7" markerHeight="7" '
+        f'orient="auto"><path d="M0 0.8 8 4 0 7.2z" fill="{LIGHT["muted"]}"/></marker></defs>'
+    )
     paper = f'<rect width="100%" height="100%" fill="{LIGHT["paper"]}"/>'
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, f"<title>{name}</title>", tip, paper, *body,
-                      "</svg>\n"])
+    return "\n".join(
+        ['<?xml version="1.0" encoding="UTF-8"?>', head, f"<title>{name}</title>", tip, paper, *body, "</svg>\n"]
+    )
 
 
 def _diagram(diagram: Diagram, placed: Layout, left: float, top: float) -> list[str]:
-    arrows = [f'<path d="{_path(route)}" fill="none" stroke="{LIGHT["muted"]}" stroke-width="1.2" '
-              f'marker-end="url(#tip)"/>' for route in placed.routes]
+    arrows = [
+        f'<path d="{_path(route)}" fill="none" stroke="{LIGHT["muted"]}" stroke-width="1.2" marker-end="url(#tip)"/>'
+        for route in placed.routes
+    ]
     boxes = [_box(box, *placed.corners[box.key]) for box in diagram.boxes]
     return [f'<g transform="translate({left:.1f} {top:.1f})">', *arrows, *boxes, "</g>"]
 
@@ -89,8 +98,11 @@ def _points(line: Line) -> int:
 def _size(box: Box) -> tuple[float, float]:
     from eyrie.runtime.report.canvas import text_width
 
-    widths = [text_width(printable(line.text), _points(line)) * (_BOLD if line.strong else 1)
-              + (_NOTE_GAP + text_width(printable(line.note), _PLAIN) if line.note else 0) for line in box.lines]
+    widths = [
+        text_width(printable(line.text), _points(line)) * (_BOLD if line.strong else 1)
+        + (_NOTE_GAP + text_width(printable(line.note), _PLAIN) if line.note else 0)
+        for line in box.lines
+    ]
     height = sum(_points(line) + _LEAD for line in box.lines) - _LEAD
     return min(max(_LEAST, *widths), _MOST) + 2 * _PAD, height + 2 * _PAD
 
@@ -99,8 +111,10 @@ def _box(box: Box, left: float, top: float) -> str:
     from eyrie.runtime.report.canvas import shortened, text_width
 
     width, height = _size(box)
-    parts = [f'<g data-key="{html.escape(printable(box.key))}"><rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" '
-             f'height="{height:.1f}" rx="4" {_filled(box.role)}/>']
+    parts = [
+        f'<g data-key="{html.escape(printable(box.key))}"><rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" '
+        f'height="{height:.1f}" rx="4" {_filled(box.role)}/>'
+    ]
     foot = top + _PAD
     for line in box.lines:
         foot += _points(line)
@@ -118,5 +132,7 @@ def _box(box: Box, left: float, top: float) -> str:
 
 def _text(x: float, y: float, text: str, size: int, role: str, strong: bool = False, end: bool = False) -> str:
     weight, anchor = ' font-weight="bold"' if strong else "", ' text-anchor="end"' if end else ""
-    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{LIGHT[role]}"{weight}{anchor}>'
-            f'{html.escape(printable(text))}</text>')
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{LIGHT[role]}"{weight}{anchor}>'
+        f"{html.escape(printable(text))}</text>"
+    )

@@ -42,8 +42,12 @@ class Executable:
         for argument, values in zip(sources.inputs, inputs, strict=True):
             assert (str(values.dtype), values.shape[1:]) == (argument.dtype, argument.shape), argument.name
         given = b"".join(values.tobytes() for run in zip(*inputs, strict=True) for values in map(np.asarray, run))
-        ended = subprocess.run([str(self.path), str(network)], input=given, capture_output=True,
-                               env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        ended = subprocess.run(
+            [str(self.path), str(network)],
+            input=given,
+            capture_output=True,
+            env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},
+        )
         if ended.returncode:
             raise RunError(f"{sources.name}: {ended.stderr.decode(errors='replace').strip() or ended.returncode}")
         kind = np.dtype([(argument.name, argument.dtype, argument.shape) for argument in sources.outputs])
@@ -56,8 +60,9 @@ def build(networks: Sequence[Sources], folder: Path, options: Sequence[str] = FA
 
     Raises BuildError, and ValueError, in one line, where there is no compiler or no place to write to.
     """
-    template = jinja2.Template(Path(__file__).with_name("main.c.j2").read_text(), trim_blocks=True,
-                               undefined=jinja2.StrictUndefined)
+    template = jinja2.Template(
+        Path(__file__).with_name("main.c.j2").read_text(), trim_blocks=True, undefined=jinja2.StrictUndefined
+    )
     for network in networks:
         network.save(folder)
     write_all(folder, {"main.c": template.render(networks=networks).encode()})

@@ -2,7 +2,6 @@
 """The published baseline machine, for runs of the network that its table is about."""
 
 import csv
-from pathlib import Path
 
 from eyrie.compiler.ir.image import Image
 from eyrie.runtime.folders import ROOT
@@ -17,7 +16,9 @@ def baseline(image: Image) -> dict[str, float] | None:
     network, steps = _table("network.csv"), image.map["steps"]
     macs, weights = (sum(int(row[column]) for row in network) for column in ("macs", "weight_B"))
     if (sum(step["macs"] for step in steps), sum(step["weight_bytes"] for step in steps)) != (
-            image.images * macs, weights):
+        image.images * macs,
+        weights,
+    ):
         return None
     columns = {"cycles": "latency_cycles", "dram_bytes": "dram_access_B", "energy_uJ": "energy_uJ"}
     rows = published_layers()

@@ -29,18 +29,45 @@ SMALL = 9  # size of the smallest text: 9 CSS pixels on a telephone of 375
 LINE = 16  # height of a line of text with its distance
 _FONT = "DejaVu Sans"  # comes with matplotlib; among the widest, so that text in another one fits
 _STYLE = {
-    "svg.fonttype": "none", "svg.hashsalt": "eyrie", "text.parse_math": False, "axes.unicode_minus": False,
-    "font.family": "sans-serif", "font.sans-serif": [_FONT], "font.size": FONT_SIZE,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "eyrie",
+    "text.parse_math": False,
+    "axes.unicode_minus": False,
+    "font.family": "sans-serif",
+    "font.sans-serif": [_FONT],
+    "font.size": FONT_SIZE,
     "axes.titlesize": 10.5,
-    "axes.titlelocation": "left", "axes.titleweight": "bold", "axes.titlepad": 8, "axes.labelsize": FONT_SIZE,
-    "text.color": LIGHT["ink"], "axes.labelcolor": LIGHT["muted"], "axes.edgecolor": LIGHT["grid"],
-    "axes.titlecolor": LIGHT["ink"], "xtick.color": LIGHT["grid"], "ytick.color": LIGHT["grid"],
-    "xtick.labelcolor": LIGHT["muted"], "ytick.labelcolor": LIGHT["ink"], "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL, "ytick.major.size": 0, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.facecolor": LIGHT["paper"], "figure.facecolor": LIGHT["paper"], "savefig.facecolor": LIGHT["paper"],
-    "grid.color": LIGHT["grid"], "grid.linewidth": 0.8, "axes.axisbelow": True, "patch.linewidth": 0,
-    "legend.frameon": False, "legend.fontsize": SMALL, "legend.handlelength": 1.1, "legend.handleheight": 0.9,
-    "legend.columnspacing": 1.4, "legend.handletextpad": 0.5, "legend.borderpad": 0,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.titlepad": 8,
+    "axes.labelsize": FONT_SIZE,
+    "text.color": LIGHT["ink"],
+    "axes.labelcolor": LIGHT["muted"],
+    "axes.edgecolor": LIGHT["grid"],
+    "axes.titlecolor": LIGHT["ink"],
+    "xtick.color": LIGHT["grid"],
+    "ytick.color": LIGHT["grid"],
+    "xtick.labelcolor": LIGHT["muted"],
+    "ytick.labelcolor": LIGHT["ink"],
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "ytick.major.size": 0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.facecolor": LIGHT["paper"],
+    "figure.facecolor": LIGHT["paper"],
+    "savefig.facecolor": LIGHT["paper"],
+    "grid.color": LIGHT["grid"],
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "patch.linewidth": 0,
+    "legend.frameon": False,
+    "legend.fontsize": SMALL,
+    "legend.handlelength": 1.1,
+    "legend.handleheight": 0.9,
+    "legend.columnspacing": 1.4,
+    "legend.handletextpad": 0.5,
+    "legend.borderpad": 0,
     "legend.borderaxespad": 0,
 }
 
@@ -167,12 +194,15 @@ def inlined(svg: str, name: str, title: str, text: str) -> str:
     body = svg[svg.index("<svg") :]
     box = re.search(r'viewBox="[^"]*"', body).group()
     body = body[body.index(">") + 1 :]
-    body = re.sub(r"<title>.*?</title>|<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|\n *", "", body,
-                  flags=re.DOTALL)
+    body = re.sub(
+        r"<title>.*?</title>|<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|\n *", "", body, flags=re.DOTALL
+    )
     body = re.sub(r"<[^>]+>", lambda tag: _of_page(tag.group(), name), body)
-    return (f'<svg {box} role="img" aria-labelledby="{name}-title {name}-text">'
-            f'<title id="{name}-title">{html.escape(title)}</title>'
-            f'<desc id="{name}-text">{html.escape(text)}</desc>{body}')
+    return (
+        f'<svg {box} role="img" aria-labelledby="{name}-title {name}-text">'
+        f'<title id="{name}-title">{html.escape(title)}</title>'
+        f'<desc id="{name}-text">{html.escape(text)}</desc>{body}'
+    )
 
 
 def _of_page(tag: str, name: str) -> str:

@@ -14,9 +14,12 @@ HEIGHT = 460
 _LEFT, _RIGHT, _BOTTOM = 58, 30, 42
 _LABEL_HEIGHT, _LABEL_GAP = 12, 6
 # By the end of a buffer's name, the longer ones first: role, words.
-_KINDS = {"requantisation tables": ("purple", "requantisation tables"),
-          "depthwise filters": ("teal", "depthwise filters"), "filters": ("orange", "filters"),
-          "": ("blue", "maps")}
+_KINDS = {
+    "requantisation tables": ("purple", "requantisation tables"),
+    "depthwise filters": ("teal", "depthwise filters"),
+    "filters": ("orange", "filters"),
+    "": ("blue", "maps"),
+}
 _MAP = re.compile(r" (input|output|output rows)$")
 
 
@@ -33,8 +36,9 @@ def spans(buffers: list[dict], ends: list[int]) -> list[tuple[float, float]]:
 
 def glb_map(image: Image, passes: list[dict], width: float):
     """A plot of the buffers in `image.map`; passes: the counters at the end of each."""
-    legend = canvas.Legend(width, _LEFT if width == canvas.WIDE else 8,
-                           [(words, role) for role, words in reversed(_KINDS.values())])
+    legend = canvas.Legend(
+        width, _LEFT if width == canvas.WIDE else 8, [(words, role) for role, words in reversed(_KINDS.values())]
+    )
     ends = [counters["CYCLES"] for counters in passes]
     plot = canvas.figure(width, HEIGHT)
     wide, high = width - _LEFT - _RIGHT, HEIGHT - legend.height - _BOTTOM
@@ -69,6 +73,7 @@ def _label(axes, name: str, kind: str, place: tuple, scale: tuple) -> None:
     for text in (name, name.removesuffix(kind).strip() if kind else _MAP.sub("", name)):
         text = printable(text)
         if text and canvas.text_width(text, canvas.SMALL) + _LABEL_GAP <= wide * scale[0]:
-            axes.text(x + wide / 2, y + high / 2, text, ha="center", va="center", fontsize=canvas.SMALL,
-                      color=LIGHT["paper"])
+            axes.text(
+                x + wide / 2, y + high / 2, text, ha="center", va="center", fontsize=canvas.SMALL, color=LIGHT["paper"]
+            )
             return

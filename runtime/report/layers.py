@@ -20,8 +20,10 @@ class _Panels:
         """parts: of the width that each panel takes; legends: (entries, markers) of each line of them."""
         self.rows, self.stacked = rows, width == canvas.NARROW
         self.height = len(rows) * (22 if len(rows) <= 40 else 14)
-        self.names = [canvas.shortened(f"{number}  {printable(row['name'])}", _NAME_WIDTH, SMALL)
-                      for number, row in enumerate(rows, 1)]
+        self.names = [
+            canvas.shortened(f"{number}  {printable(row['name'])}", _NAME_WIDTH, SMALL)
+            for number, row in enumerate(rows, 1)
+        ]
         self.left = 12 + max(canvas.text_width(name, SMALL) for name in self.names)
         legends = [canvas.Legend(width, 8 if self.stacked else self.left, *legend) for legend in legends]
         self.top = 8 + sum(canvas.LINE * len(legend.rows) for legend in legends) + 10
@@ -66,21 +68,39 @@ class _Panels:
     def label(self, axes, ends: list[float], labels: list[str]) -> None:
         """A label for each layer, behind where its bar ends."""
         for n, (end, label) in enumerate(zip(ends, labels)):
-            axes.annotate(label, (end, n + 0.5), (6, 0), textcoords="offset points", va="center",
-                          fontsize=SMALL, color=LIGHT["muted"])
+            axes.annotate(
+                label,
+                (end, n + 0.5),
+                (6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=SMALL,
+                color=LIGHT["muted"],
+            )
 
     def mark(self, axes, values: list[float], line) -> None:
         """A marker for each layer, as `line` has it."""
-        look = {name: getattr(line, f"get_{name}")() for name in (
-            "marker", "markersize", "linestyle", "color", "markeredgecolor", "markeredgewidth")}
+        look = {
+            name: getattr(line, f"get_{name}")()
+            for name in ("marker", "markersize", "linestyle", "color", "markeredgecolor", "markeredgewidth")
+        }
         axes.plot(values, [n + 0.5 for n in range(len(values))], **look, clip_on=False)
 
 
 def _marker(shape: str, size: float, edge: str, edge_width: float, name: str):
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], marker=shape, markersize=size, linestyle="", color=LIGHT["ink"], label=name,
-                  markeredgecolor=LIGHT[edge], markeredgewidth=edge_width)
+    return Line2D(
+        [],
+        [],
+        marker=shape,
+        markersize=size,
+        linestyle="",
+        color=LIGHT["ink"],
+        label=name,
+        markeredgecolor=LIGHT[edge],
+        markeredgewidth=edge_width,
+    )
 
 
 def cycles(figures: dict, width: float):
@@ -89,8 +109,7 @@ def cycles(figures: dict, width: float):
     rows = figures["layers"]
     roof = _marker("|", 11, "ink", 1.8, "roofline of the layer")
     port = _marker("D", 4.5, "paper", 0.8, "DRAM port busy")
-    panels = _Panels(rows, width, [0.4, 0.4, 0.2], [([("cycles", "gold")], [roof]),
-                                                    (list(PE_STATES.values()), [port])])
+    panels = _Panels(rows, width, [0.4, 0.4, 0.2], [([("cycles", "gold")], [roof]), (list(PE_STATES.values()), [port])])
     labels = [f"{row['cycles']:,}" for row in rows]
     ends = [max(row["cycles"], row["roofline_cycles"]) for row in rows]
     axes = panels.panel(0, max(ends), "cycles", labels)
@@ -99,16 +118,20 @@ def cycles(figures: dict, width: float):
     panels.mark(axes, [row["roofline_cycles"] for row in rows], roof)
     spans = [max(row["counters"]["cycles"], 1) for row in rows]
     axes = panels.panel(1, 100, "PEs, % of the layer's span", [])
-    panels.stack(axes, [[100 * row["units"]["pe"][state] / span for state in PE_STATES]
-                        for row, span in zip(rows, spans)], [role for _, role in PE_STATES.values()])
+    panels.stack(
+        axes,
+        [[100 * row["units"]["pe"][state] / span for state in PE_STATES] for row, span in zip(rows, spans)],
+        [role for _, role in PE_STATES.values()],
+    )
     panels.mark(axes, [100 * row["units"]["dma"]["busy"] / span for row, span in zip(rows, spans)], port)
     percent = [100 * row["utilisation"] for row in rows]
     _labelled(panels, 2, [[value] for value in percent], ["blue"], "utilisation, %", "{:.1f}", 100)
     return panels.plot
 
 
-def _labelled(panels: _Panels, number: int, values: list[list[float]], roles: list[str], name: str, form: str,
-              least: float = 0) -> None:
+def _labelled(
+    panels: _Panels, number: int, values: list[list[float]], roles: list[str], name: str, form: str, least: float = 0
+) -> None:
     """A panel of bars with their sums behind them, up to `least` at least."""
     sums = [sum(parts) for parts in values]
     labels = [form.format(value) for value in sums]
@@ -119,16 +142,27 @@ def _labelled(panels: _Panels, number: int, values: list[list[float]], roles: li
 def levels(figures: dict, clock_hz: int, width: float):
     """Bytes to and from DRAM and GLB, and energy by level."""
     rows = figures["layers"]
-    panels = _Panels(rows, width, [1 / 3] * 3, [
-        ([("bytes read", "purple"), ("bytes written", "gold")], []),
-        ([(f"energy: {level}", role) for level, role in ENERGY.items()], [])])
+    panels = _Panels(
+        rows,
+        width,
+        [1 / 3] * 3,
+        [
+            ([("bytes read", "purple"), ("bytes written", "gold")], []),
+            ([(f"energy: {level}", role) for level, role in ENERGY.items()], []),
+        ],
+    )
     for number, level in enumerate(("dram", "glb")):
         kib = [[row[f"{level}_{way}_bytes"] / 1024 for way in ("read", "write")] for row in rows]
         _labelled(panels, number, kib, ["purple", "gold"], f"{level.upper()}, KiB", "{:,.1f}")
-    parts = [energy_by_level(
-        row["counters"]["macs"] - row["gated"], row["glb_read_bytes"] + row["glb_write_bytes"],
-        row["dram_read_bytes"] + row["dram_write_bytes"], row["counters"]["cycles"], clock_hz)
-        for row in rows]
-    _labelled(panels, 2, [list(part.values()) for part in parts], list(ENERGY.values()), "energy, µJ",
-              "{:,.2f}")
+    parts = [
+        energy_by_level(
+            row["counters"]["macs"] - row["gated"],
+            row["glb_read_bytes"] + row["glb_write_bytes"],
+            row["dram_read_bytes"] + row["dram_write_bytes"],
+            row["counters"]["cycles"],
+            clock_hz,
+        )
+        for row in rows
+    ]
+    _labelled(panels, 2, [list(part.values()) for part in parts], list(ENERGY.values()), "energy, µJ", "{:,.2f}")
     return panels.plot

@@ -15,8 +15,15 @@ from eyrie.runtime.report.text import printable
 TEMPLATE = "page.html.j2"
 PAGE = "report.html"
 PLOTS = "report"  # folder of the plots' files
-SECTIONS = {"time": "Cycles", "bounds": "Roofline", "traffic": "Bytes and energy", "units": "Units over time",
-            "places": "GLB over time", "numbers": "Layers in figures", "machine": "Machine and counters"}
+SECTIONS = {
+    "time": "Cycles",
+    "bounds": "Roofline",
+    "traffic": "Bytes and energy",
+    "units": "Units over time",
+    "places": "GLB over time",
+    "numbers": "Layers in figures",
+    "machine": "Machine and counters",
+}
 
 
 @dataclass(frozen=True)
@@ -64,10 +71,16 @@ def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, P
     drawings: dict[str, tuple[str, str, Callable]] = {
         "cycles": ("Cycles by layer", CYCLES_TEXT, lambda width: layers.cycles(figures, width)),
         "roofline": ("Roofline", ROOFLINE_TEXT, lambda width: roofline.roofline(image, figures, width)),
-        "levels": ("Bytes and energy by layer", LEVELS_TEXT,
-                   lambda width: layers.levels(figures, image.machine.clock_hz, width)),
-        "timeline": ("Units over time", TIMELINE_TEXT + (PREDICTED_TEXT if predicted else ""),
-                     lambda width: timeline.timeline(image, passes, predicted, width)),
+        "levels": (
+            "Bytes and energy by layer",
+            LEVELS_TEXT,
+            lambda width: layers.levels(figures, image.machine.clock_hz, width),
+        ),
+        "timeline": (
+            "Units over time",
+            TIMELINE_TEXT + (PREDICTED_TEXT if predicted else ""),
+            lambda width: timeline.timeline(image, passes, predicted, width),
+        ),
         "glb": ("GLB over time", GLB_TEXT, lambda width: glb_map.glb_map(image, passes, width)),
     }
     plots, files = {}, {}
@@ -76,8 +89,9 @@ def _plots(image: Image, figures: dict, passes: list[dict]) -> tuple[dict[str, P
             svg, png = canvas.saved(draw(canvas.WIDE), title)
             narrow = canvas.vectors(draw(canvas.NARROW), title)
             said = title, f"{text} {FIGURES_TEXT}"
-            plots[name] = Plot(title, text, canvas.inlined(svg, name, *said),
-                               canvas.inlined(narrow, f"{name}-narrow", *said))
+            plots[name] = Plot(
+                title, text, canvas.inlined(svg, name, *said), canvas.inlined(narrow, f"{name}-narrow", *said)
+            )
             files |= {f"{name}.svg": svg.encode(), f"{name}.png": png}
     return plots, files
 
@@ -96,26 +110,32 @@ CYCLES_TEXT = (
     "shared where two run; roofline and utilisation go with them. Its span is from the end of the layer "
     "before to its own; what the PEs and the DRAM port did is of that. PEs are without work where no pass "
     "runs, or where the running one has none for them. Loads run ahead: the port's cycles are partly for "
-    "the layers behind, and a layer whose filters came early can take less than its roofline.")
+    "the layers behind, and a layer whose filters came early can take less than its roofline."
+)
 ROOFLINE_TEXT = (
     "Left of the bend the DRAM port bounds a layer, right of it the multipliers. A layer is as far below "
     "the roof as its cycles are above its roofline: its bytes are those of its filters and tables, each "
-    "once. A point can stand a little above the slope where filters were loaded ahead.")
+    "once. A point can stand a little above the slope where filters were loaded ahead."
+)
 LEVELS_TEXT = (
     "Of a layer's span. Energy by the prices in the table below. PE registers, psum buffers, multicast "
     "networks and the PPU have no price and are not in it; leakage is priced far below what a chip of this "
-    "many gates leaks (docs/cost.md).")
+    "many gates leaks (docs/cost.md)."
+)
 TIMELINE_TEXT = (
     "Measured at the end of each pass: a unit's height is its share of the cycles since the end of the "
     "pass before. Streams work when they bring words, of as many as their ports carry at most. PEs are "
     "without work where no pass runs, or where the running one has none for them. In the lanes of passes "
-    "each colour is a layer, and a bar ends with its pass.")
+    "each colour is a layer, and a bar ends with its pass."
+)
 PREDICTED_TEXT = (
     " Below that, from the cost model and not measured: from the cycle in which a pass can multiply to "
-    "its last multiplication.")
+    "its last multiplication."
+)
 GLB_TEXT = (
     "Places by the schedule, from the pass that first needs one to the last; a pass goes from the end of "
-    "the pass before to its own. Filters and tables are loaded earlier where their place is free earlier.")
+    "the pass before to its own. Filters and tables are loaded earlier where their place is free earlier."
+)
 
 
 # ---- Page ----
@@ -124,14 +144,27 @@ GLB_TEXT = (
 def _render(title: str, image: Image, figures: dict, plots: dict[str, Plot]) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
-                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     whys = [(printable(row["name"]), reasons.reason(row, image.machine)) for row in figures["layers"]]
     return environment.get_template(TEMPLATE).render(
-        title=title, facts=_facts(figures), tiles=_tiles(image, figures), plots=plots, whys=whys,
-        tables=cell_tables(figures), energy=energy_table(figures, image.machine),
-        machine=_machine_table(image), sections=SECTIONS,
-        light=palette.css(palette.LIGHT), dark=palette.css(palette.DARK))
+        title=title,
+        facts=_facts(figures),
+        tiles=_tiles(image, figures),
+        plots=plots,
+        whys=whys,
+        tables=cell_tables(figures),
+        energy=energy_table(figures, image.machine),
+        machine=_machine_table(image),
+        sections=SECTIONS,
+        light=palette.css(palette.LIGHT),
+        dark=palette.css(palette.DARK),
+    )
 
 
 def _facts(figures: dict) -> dict[str, str]:
@@ -144,8 +177,11 @@ def _facts(figures: dict) -> dict[str, str]:
         facts["class of the first image" if first else "class"] = f"{figures['class']}"
     if "match" in figures:
         count = figures["comparisons"]
-        compared = (f"all {count:,} outputs are equal" if figures["match"]
-                    else f"{figures['mismatches']:,} of {count:,} outputs differ")
+        compared = (
+            f"all {count:,} outputs are equal"
+            if figures["match"]
+            else f"{figures['mismatches']:,} of {count:,} outputs differ"
+        )
         facts["golden model"] = f"class {figures['golden_class']}, {compared}"
     return facts
 
@@ -158,18 +194,32 @@ def _tiles(image: Image, figures: dict) -> list[Tile]:
     each = f", {figures['cycles_per_image']:,} an image" if images > 1 else ""
     tiles = [
         Tile("Cycles", f"{cycles:,}", f"{1000 * seconds:,.3f} ms at {clock / 1e6:,.10g} MHz{each}"),
-        Tile("Inferences per second", f"{images / seconds:,.0f}",
-             f"{images:,} images a run" if images > 1 else "one image a run"),
-        Tile("Against the roofline", _times(cycles, figures["roofline_cycles"]),
-             f"{figures['roofline_cycles']:,} cycles are the least"),
+        Tile(
+            "Inferences per second",
+            f"{images / seconds:,.0f}",
+            f"{images:,} images a run" if images > 1 else "one image a run",
+        ),
+        Tile(
+            "Against the roofline",
+            _times(cycles, figures["roofline_cycles"]),
+            f"{figures['roofline_cycles']:,} cycles are the least",
+        ),
         Tile("DRAM bytes", f"{dram:,}", f"{_times(dram, compulsory)} the compulsory {compulsory:,}"),
         Tile("Energy", f"{figures['energy_uJ']:,} µJ", "without what has no price, see below"),
-        Tile("Utilisation", f"{100 * figures['utilisation']:.1f} %",
-             f"of {figures['multipliers']:,} multipliers in all cycles"),
+        Tile(
+            "Utilisation",
+            f"{100 * figures['utilisation']:.1f} %",
+            f"of {figures['multipliers']:,} multipliers in all cycles",
+        ),
     ]
     if figures.get("host_operators"):
-        tiles.append(Tile("On the host", f"{100 * figures['host_share']:.3f} %",
-                          f"of the network's operations: {printable(', '.join(figures['host_operators']))}"))
+        tiles.append(
+            Tile(
+                "On the host",
+                f"{100 * figures['host_share']:.3f} %",
+                f"of the network's operations: {printable(', '.join(figures['host_operators']))}",
+            )
+        )
     return tiles + _baseline_tiles(image, figures, dram)
 
 
@@ -183,13 +233,20 @@ def _baseline_tiles(image: Image, figures: dict, dram: int) -> list[Tile]:
     if not found:
         return []
     mine = {"cycles": figures["cycles"], "dram_bytes": dram, "energy_uJ": figures["energy_uJ"]}
-    names = {"cycles": ("Cycles", "fewer", ""), "dram_bytes": ("DRAM bytes", "fewer", ""),
-             "energy_uJ": ("Energy", "less", " µJ")}
-    return [Tile(f"{name} against the published baseline",
-                 _less(found[key] * figures["images"] / mine[key], word),
-                 f"{found[key]:,.0f}{unit} an image, by an analytical model of {baseline.MULTIPLIERS} "
-                 f"multipliers; this machine has {figures['multipliers']:,}")
-            for key, (name, word, unit) in names.items()]
+    names = {
+        "cycles": ("Cycles", "fewer", ""),
+        "dram_bytes": ("DRAM bytes", "fewer", ""),
+        "energy_uJ": ("Energy", "less", " µJ"),
+    }
+    return [
+        Tile(
+            f"{name} against the published baseline",
+            _less(found[key] * figures["images"] / mine[key], word),
+            f"{found[key]:,.0f}{unit} an image, by an analytical model of {baseline.MULTIPLIERS} "
+            f"multipliers; this machine has {figures['multipliers']:,}",
+        )
+        for key, (name, word, unit) in names.items()
+    ]
 
 
 def _less(ratio: float, word: str) -> str:
@@ -200,9 +257,15 @@ def _machine_table(image: Image) -> Table:
     """What was fixed when the network was compiled."""
     contents = image.map
     numbers = contents["machine"] | {
-        "images a run": contents["images"], "layers": len(contents["steps"]),
+        "images a run": contents["images"],
+        "layers": len(contents["steps"]),
         "passes": sum(len(step["passes"]) for step in contents["steps"]),
-        "DRAM image, bytes": contents["bytes"], "program, bytes": contents["program"]["bytes"]}
-    return Table("Machine and program", "Fixed when the network was compiled.", ["parameter", "value"],
-                 [[name, (f"{value:,}", "")] for name, value in numbers.items()])
-
+        "DRAM image, bytes": contents["bytes"],
+        "program, bytes": contents["program"]["bytes"],
+    }
+    return Table(
+        "Machine and program",
+        "Fixed when the network was compiled.",
+        ["parameter", "value"],
+        [[name, (f"{value:,}", "")] for name, value in numbers.items()],
+    )

@@ -7,13 +7,29 @@ stand out from the paper by 3:1 or more, ink and muted text by 4.5:1.
 """
 
 LIGHT = {
-    "paper": "#ffffff", "ink": "#1c2128", "muted": "#5b6570", "grid": "#dfe3e8", "idle": "#87919c",
-    "blue": "#2565ae", "orange": "#c8690e", "teal": "#15877a", "purple": "#7d4fa3", "red": "#c2334d",
+    "paper": "#ffffff",
+    "ink": "#1c2128",
+    "muted": "#5b6570",
+    "grid": "#dfe3e8",
+    "idle": "#87919c",
+    "blue": "#2565ae",
+    "orange": "#c8690e",
+    "teal": "#15877a",
+    "purple": "#7d4fa3",
+    "red": "#c2334d",
     "gold": "#8f7413",
 }
 DARK = {
-    "paper": "#15181d", "ink": "#e7eaee", "muted": "#a3adb8", "grid": "#30363d", "idle": "#6d7783",
-    "blue": "#5b9be6", "orange": "#f0a04b", "teal": "#3fc4b1", "purple": "#bd93e6", "red": "#f4758a",
+    "paper": "#15181d",
+    "ink": "#e7eaee",
+    "muted": "#a3adb8",
+    "grid": "#30363d",
+    "idle": "#6d7783",
+    "blue": "#5b9be6",
+    "orange": "#f0a04b",
+    "teal": "#3fc4b1",
+    "purple": "#bd93e6",
+    "red": "#f4758a",
     "gold": "#d9bd52",
 }
 HUES = ("blue", "orange", "teal", "purple", "red", "gold")

@@ -83,8 +83,9 @@ def _dram_port(span: Span) -> Finding:
     waits = span.unit("filter", "wait")
     stream = f"; the filter stream waited {percent(waits)} for chunks" if waits >= MUCH else ""
     busy = span.row["units"]["dma"]["busy"]
-    return "DRAM port", (f"The DRAM port was busy in {busy:,} of {span.cycles:,} cycles{stream}: this layer "
-                         "is bound by the DRAM port.")
+    return "DRAM port", (
+        f"The DRAM port was busy in {busy:,} of {span.cycles:,} cycles{stream}: this layer is bound by the DRAM port."
+    )
 
 
 def _late_filters(span: Span) -> Finding:
@@ -93,16 +94,19 @@ def _late_filters(span: Span) -> Finding:
     if span.loss != "wait_filter" or waits < MUCH:
         return None
     why = "transfers waited for room in the GLB" if room else "transfers began late"
-    return "late filters", (f"The filter stream waited {percent(waits)} for chunks from DRAM, whose port was "
-                            f"busy in {percent(span.unit('dma', 'busy'))} of the cycles: {why}.")
+    return "late filters", (
+        f"The filter stream waited {percent(waits)} for chunks from DRAM, whose port was "
+        f"busy in {percent(span.unit('dma', 'busy'))} of the cycles: {why}."
+    )
 
 
 def _filter_port(span: Span) -> Finding:
     """PEs wait for filters, and the GLB gives them as fast as it can."""
     if span.loss != "wait_filter" or span.filter_port < FULL:
         return None
-    return "filter port", (f"The filter stream used {percent(span.filter_port)} of its GLB port: this layer "
-                           "is bound by that port.")
+    return "filter port", (
+        f"The filter stream used {percent(span.filter_port)} of its GLB port: this layer is bound by that port."
+    )
 
 
 def _earlier_pass(span: Span) -> Finding:
@@ -118,8 +122,10 @@ def _ifmap(span: Span) -> Finding:
     if span.loss != "wait_ifmap":
         return None
     lost = span.row["units"]["glb"]["lost"]
-    return "ifmap", ("They were in the GLB: this layer is bound by their way to the PEs. "
-                     f"Clients of the GLB lost {lost:,} cycles to bank conflicts.")
+    return "ifmap", (
+        "They were in the GLB: this layer is bound by their way to the PEs. "
+        f"Clients of the GLB lost {lost:,} cycles to bank conflicts."
+    )
 
 
 def _words(span: Span) -> Finding:
@@ -136,23 +142,29 @@ def _drain(span: Span) -> Finding:
     if span.loss != "wait_psum":
         return None
     busy, stall = (percent(span.unit("drain", state)) for state in ("busy", "stall"))
-    return "drain", (f"The drain was busy in {busy} of the cycles, and the PPU held it up in {stall}: this "
-                     "layer is bound by the drain.")
+    return "drain", (
+        f"The drain was busy in {busy} of the cycles, and the PPU held it up in {stall}: this "
+        "layer is bound by the drain."
+    )
 
 
 def _bursts(span: Span) -> Finding:
     """PEs wait for filters, and no port is full."""
-    return "filters in bursts", (f"Neither the DRAM port (busy {percent(span.unit('dma', 'busy'))}) nor the "
-                                 f"filter port (used {percent(span.filter_port)}) was full: filters came "
-                                 "late or in bursts.")
+    return "filters in bursts", (
+        f"Neither the DRAM port (busy {percent(span.unit('dma', 'busy'))}) nor the "
+        f"filter port (used {percent(span.filter_port)}) was full: filters came "
+        "late or in bursts."
+    )
 
 
 def _mapping(span: Span) -> Finding:
     """PEs have no work in the pass that runs."""
     if 1 - span.running >= span.pe("idle") / 2:
         return None
-    return "mapping", (f"A pass ran in {percent(span.running)} of the cycles: in the running pass, the "
-                       "mapping gives work to a part of the PEs only.")
+    return "mapping", (
+        f"A pass ran in {percent(span.running)} of the cycles: in the running pass, the "
+        "mapping gives work to a part of the PEs only."
+    )
 
 
 def _no_pass(span: Span) -> Finding:
@@ -163,12 +175,25 @@ def _no_pass(span: Span) -> Finding:
 
 
 RULES: tuple[Callable[[Span], Finding], ...] = (
-    _multipliers, _dram_port, _late_filters, _filter_port, _earlier_pass, _ifmap, _words, _drain, _bursts)
+    _multipliers,
+    _dram_port,
+    _late_filters,
+    _filter_port,
+    _earlier_pass,
+    _ifmap,
+    _words,
+    _drain,
+    _bursts,
+)
 IDLE_RULES = (_multipliers, _dram_port, _mapping, _no_pass)  # where most of the loss are PEs without work
 
-_LOSSES = {"wait_filter": "waited for filters", "wait_ifmap": "waited for ifmap words or depthwise taps",
-           "wait_words": "waited for pointwise words", "wait_psum": "waited for room for their sums",
-           "idle": "had no work"}
+_LOSSES = {
+    "wait_filter": "waited for filters",
+    "wait_ifmap": "waited for ifmap words or depthwise taps",
+    "wait_words": "waited for pointwise words",
+    "wait_psum": "waited for room for their sums",
+    "idle": "had no work",
+}
 
 
 def reason(row: dict, machine: MachineConfig) -> Reason:
@@ -193,5 +218,7 @@ def _padding(span: Span) -> str:
     if not issued or span.row["macs"] / issued >= OWN:
         return ""
     own = span.row["macs"]
-    return (f"Its own {own:,} multiplications are {percent(own / issued)} of those issued: the rest is "
-            "padding of channels and filters, or another layer's.")
+    return (
+        f"Its own {own:,} multiplications are {percent(own / issued)} of those issued: the rest is "
+        "padding of channels and filters, or another layer's."
+    )

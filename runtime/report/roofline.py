@@ -29,8 +29,12 @@ def points(image: Image, figures: dict) -> np.ndarray:
     With these bytes, a layer is as far below the roof as its `cycles` are above its `roofline_cycles`. What there is
     none of gives 0.
     """
-    return np.array([(_ratio(step["macs"], step_bytes(step)), _ratio(row["macs"], row["cycles"]))
-                     for step, row in zip(image.map["steps"], figures["layers"])])
+    return np.array(
+        [
+            (_ratio(step["macs"], step_bytes(step)), _ratio(row["macs"], row["cycles"]))
+            for step, row in zip(image.map["steps"], figures["layers"])
+        ]
+    )
 
 
 def _ratio(count: float, of: float) -> float:
@@ -50,8 +54,12 @@ class _Plane:
 
     def place(self, x, y) -> np.ndarray:
         """[n, 2], in units from the lower left corner."""
-        return np.column_stack([self.width * np.log(x / self.left) / np.log(self.right / self.left),
-                                self.height * np.log(y / self.bottom) / np.log(self.top / self.bottom)])
+        return np.column_stack(
+            [
+                self.width * np.log(x / self.left) / np.log(self.right / self.left),
+                self.height * np.log(y / self.bottom) / np.log(self.top / self.bottom),
+            ]
+        )
 
 
 def roofline(image: Image, figures: dict, width: float):
@@ -64,26 +72,35 @@ def roofline(image: Image, figures: dict, width: float):
     plane = _plane(reached, ridge, peak, (width - _LEFT - _RIGHT, HEIGHT - legend.height - _BOTTOM))
     plot = canvas.figure(width, HEIGHT)
     legend.draw(plot)
-    axes = canvas.axes(plot, _LEFT, legend.height, plane.width, plane.height, xscale="log", yscale="log",
-                       xlim=(plane.left, plane.right), ylim=(plane.bottom, plane.top))
+    axes = canvas.axes(
+        plot,
+        _LEFT,
+        legend.height,
+        plane.width,
+        plane.height,
+        xscale="log",
+        yscale="log",
+        xlim=(plane.left, plane.right),
+        ylim=(plane.bottom, plane.top),
+    )
     axes.set_xlabel("multiplications per byte of constants")
     axes.set_ylabel("multiplications per cycle")
     axes.grid(True)
     axes.minorticks_off()
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: canvas.count(value))
-    axes.plot([plane.left, ridge, plane.right], [plane.left * bus_bytes, peak, peak], color=LIGHT["ink"],
-              linewidth=1.6)
+    axes.plot([plane.left, ridge, plane.right], [plane.left * bus_bytes, peak, peak], color=LIGHT["ink"], linewidth=1.6)
     # What has no cycles, or no multiplications, stands at the edge.
     margin = 1.08
     shown = np.clip(reached, [plane.left * margin, plane.bottom * margin], [plane.right / margin, plane.top])
     for part, role in ((reached[:, 0] < ridge, "orange"), (reached[:, 0] >= ridge, "blue")):
-        axes.scatter(*shown[part].T, s=44, color=LIGHT[role], edgecolors=LIGHT["paper"], linewidths=1,
-                     zorder=3)
+        axes.scatter(*shown[part].T, s=44, color=LIGHT[role], edgecolors=LIGHT["paper"], linewidths=1, zorder=3)
     xs = np.geomspace(plane.left, plane.right, 160)
     roof = [(x - 2, y - 2, 4, 4) for x, y in plane.place(xs, np.minimum(xs * bus_bytes, peak))]
-    names = [canvas.shortened(printable(row["name"]), NAME_WIDTH, canvas.SMALL)
-             if len(rows) <= NAMED[width] else str(n) for n, row in enumerate(rows, 1)]
+    names = [
+        canvas.shortened(printable(row["name"]), NAME_WIDTH, canvas.SMALL) if len(rows) <= NAMED[width] else str(n)
+        for n, row in enumerate(rows, 1)
+    ]
     _label(axes, names, plane.place(*shown.T), (plane.width, plane.height), roof)
     return plot
 
@@ -107,15 +124,26 @@ def _legend(rows: list[dict], peak: int, bus_bytes: int, width: float) -> canvas
 
 
 def _label(axes, names: list[str], places: np.ndarray, size: tuple, taken: list[tuple]) -> None:
-    boxes = place_labels(places, [(canvas.text_width(name, canvas.SMALL) + 2, 12) for name in names], size,
-                         taken)
+    boxes = place_labels(places, [(canvas.text_width(name, canvas.SMALL) + 2, 12) for name in names], size, taken)
     for name, (x, y), (left, low, wide, high) in zip(names, places, boxes):
         near = min(max(x, left), left + wide), min(max(y, low), low + high)
         if hypot(near[0] - x, near[1] - y) > 3 * _DOT:
-            axes.annotate("", near, (x, y), xycoords="axes points", textcoords="axes points",
-                          arrowprops={"arrowstyle": "-", "color": LIGHT["muted"], "linewidth": 0.7})
-        axes.annotate(name, (left + wide / 2, low + high / 2), xycoords="axes points", ha="center",
-                      va="center", fontsize=canvas.SMALL)
+            axes.annotate(
+                "",
+                near,
+                (x, y),
+                xycoords="axes points",
+                textcoords="axes points",
+                arrowprops={"arrowstyle": "-", "color": LIGHT["muted"], "linewidth": 0.7},
+            )
+        axes.annotate(
+            name,
+            (left + wide / 2, low + high / 2),
+            xycoords="axes points",
+            ha="center",
+            va="center",
+            fontsize=canvas.SMALL,
+        )
 
 
 def place_labels(points, sizes: list[tuple], size: tuple, taken: list[tuple] = ()) -> list[tuple]:
@@ -146,5 +174,11 @@ def _inside(x: float, y: float, wide: float, high: float, size: tuple, ring: int
 
 def _meets(box: tuple, others: np.ndarray) -> bool:
     left, low, wide, high = box
-    return bool(((others[:, 0] < left + wide + _GAP) & (left < others[:, 0] + others[:, 2] + _GAP)
-                 & (others[:, 1] < low + high) & (low < others[:, 1] + others[:, 3])).any())
+    return bool(
+        (
+            (others[:, 0] < left + wide + _GAP)
+            & (left < others[:, 0] + others[:, 2] + _GAP)
+            & (others[:, 1] < low + high)
+            & (low < others[:, 1] + others[:, 3])
+        ).any()
+    )

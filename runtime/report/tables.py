@@ -9,16 +9,23 @@ from eyrie.model.config import MachineConfig
 from eyrie.runtime.report.text import printable
 
 LAYER_COLUMNS = {
-    "cycles": "cycles", "roofline_cycles": "roofline cycles", "utilisation": "utilisation",
-    "macs": "multiplications", "gated": "gated", "dram_read_bytes": "DRAM bytes read",
-    "dram_write_bytes": "DRAM bytes written", "glb_read_bytes": "GLB bytes read",
-    "glb_write_bytes": "GLB bytes written"}
+    "cycles": "cycles",
+    "roofline_cycles": "roofline cycles",
+    "utilisation": "utilisation",
+    "macs": "multiplications",
+    "gated": "gated",
+    "dram_read_bytes": "DRAM bytes read",
+    "dram_write_bytes": "DRAM bytes written",
+    "glb_read_bytes": "GLB bytes read",
+    "glb_write_bytes": "GLB bytes written",
+}
 NETWORK_KEYS = {"gated": "counters.gated"}  # where the network's figure has another key than a layer's
 UNIT_NAMES = {"pe": "PE", "ifmap": "ifmap", "filter": "filters", "drain": "drain", "dma": "DMA", "glb": "GLB"}
 
 LAYERS_TEXT = (
     "Cycles: where two passes run at a time, they share them; utilisation is of these cycles. What is "
-    "gated and the bytes are those of the layer's span, from the end of the layer before to its own.")
+    "gated and the bytes are those of the layer's span, from the end of the layer before to its own."
+)
 UNITS_TEXT = "Cycles of the layer's span, from the end of the layer before to its own; PEs on average."
 
 Cell = tuple[str, str]  # text, key in summary.json or ""
@@ -52,11 +59,12 @@ def _cells(figures: dict, prefix: str, keys: Iterable[str]) -> list[Cell]:
     return found
 
 
-def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list[str],
-              total: list[str]) -> Table:
+def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list[str], total: list[str]) -> Table:
     """keys: of the figures of a layer; total: of the network."""
-    rows = [[f"{number}  {printable(row['name'])}", *_cells(row, f"layers.{number - 1}.", keys)]
-            for number, row in enumerate(figures["layers"], 1)]
+    rows = [
+        [f"{number}  {printable(row['name'])}", *_cells(row, f"layers.{number - 1}.", keys)]
+        for number, row in enumerate(figures["layers"], 1)
+    ]
     rows.append(["network", *_cells(figures, "", total)])
     return Table(title, text, ["layer", *heads], rows, True)
 
@@ -64,32 +72,55 @@ def _by_layer(figures: dict, title: str, text: str, heads: list[str], keys: list
 def cell_tables(figures: dict) -> list[Table]:
     """All layers; the units in each layer; all counters."""
     units = [f"units.{unit}.{state}" for unit, states in figures["units"].items() for state in states]
-    heads = [f"{UNIT_NAMES[unit]} {state.replace('_', ' ')}" for unit, states in figures["units"].items()
-             for state in states]
+    heads = [
+        f"{UNIT_NAMES[unit]} {state.replace('_', ' ')}" for unit, states in figures["units"].items() for state in states
+    ]
     counters = [[name, *_cells(figures, "", [f"counters.{name}"])] for name in figures["counters"]]
     return [
-        _by_layer(figures, "Layers", LAYERS_TEXT,
-                  list(LAYER_COLUMNS.values()), list(LAYER_COLUMNS),
-                  [NETWORK_KEYS.get(key, key) for key in LAYER_COLUMNS]),
-        _by_layer(figures, "Units", UNITS_TEXT, ["span", *heads], ["counters.cycles", *units],
-                  ["cycles", *units]),
+        _by_layer(
+            figures,
+            "Layers",
+            LAYERS_TEXT,
+            list(LAYER_COLUMNS.values()),
+            list(LAYER_COLUMNS),
+            [NETWORK_KEYS.get(key, key) for key in LAYER_COLUMNS],
+        ),
+        _by_layer(figures, "Units", UNITS_TEXT, ["span", *heads], ["counters.cycles", *units], ["cycles", *units]),
         Table("Counters", "Of the whole run.", ["counter", "value"], counters),
     ]
 
 
 def energy_table(figures: dict, machine: MachineConfig) -> Table:
     """Energy of the network by level, with what was counted and its price."""
-    counts = {"multipliers": figures["counters"]["macs"] - figures["counters"]["gated"],
-              "GLB": figures["glb_read_bytes"] + figures["glb_write_bytes"],
-              "DRAM": figures["dram_read_bytes"] + figures["dram_write_bytes"], "leakage": figures["cycles"]}
-    units = {"multipliers": ("multiplications not gated", f"{PJ_PER_MAC} pJ"),
-             "GLB": ("bytes", f"{PJ_PER_GLB_BYTE} pJ"), "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"),
-             "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW")}
+    counts = {
+        "multipliers": figures["counters"]["macs"] - figures["counters"]["gated"],
+        "GLB": figures["glb_read_bytes"] + figures["glb_write_bytes"],
+        "DRAM": figures["dram_read_bytes"] + figures["dram_write_bytes"],
+        "leakage": figures["cycles"],
+    }
+    units = {
+        "multipliers": ("multiplications not gated", f"{PJ_PER_MAC} pJ"),
+        "GLB": ("bytes", f"{PJ_PER_GLB_BYTE} pJ"),
+        "DRAM": ("bytes", f"{PJ_PER_DRAM_BYTE} pJ"),
+        "leakage": ("cycles", f"{1e6 * LEAKAGE_W:g} µW"),
+    }
     split = energy_by_level(*counts.values(), machine.clock_hz)
     whole = sum(split.values())
-    rows = [[level, *((text, "") for text in (f"{counts[level]:,} {units[level][0]}", units[level][1],
-                                              f"{value:,.2f} µJ", f"{100 * value / whole:.1f} %"))]
-            for level, value in split.items()]
+    rows = [
+        [
+            level,
+            *(
+                (text, "")
+                for text in (
+                    f"{counts[level]:,} {units[level][0]}",
+                    units[level][1],
+                    f"{value:,.2f} µJ",
+                    f"{100 * value / whole:.1f} %",
+                )
+            ),
+        ]
+        for level, value in split.items()
+    ]
     total = (f"{figures['energy_uJ']:,} µJ", "energy_uJ")
     rows.append(["all", ("", ""), ("", ""), total, ("", "")])
     return Table("Energy by level", "", ["level", "counted", "price of each", "energy", "share"], rows, True)

@@ -10,8 +10,7 @@ from eyrie.runtime.report.palette import HUES, LIGHT
 from eyrie.runtime.report.text import printable
 
 _RIGHT, _BOTTOM, _LANE, _GAP, _PASS_LANE = 30, 42, 46, 12, 20
-_STATES = {"working": "blue", "held up by the next unit": "red", "waiting": "gold",
-           "PEs without work": "idle"}
+_STATES = {"working": "blue", "held up by the next unit": "red", "waiting": "gold", "PEs without work": "idle"}
 IFMAP_LANES = 2  # words a cycle of the ifmap stream, at most
 
 Shares = list[float]  # of the states; the rest of the cycles shows as paper
@@ -21,12 +20,22 @@ def _lanes(machine: MachineConfig) -> dict[str, Callable[[dict[str, int]], Share
     """By unit, from what the counters went on by: cycles in each state."""
     pes, lanes = machine.rows * machine.cols, machine.filter_lanes
     return {
-        "PE array": lambda c: [c["MACS"] / machine.total_multipliers, 0, sum(
-            c[f"PE_WAIT_{what}"] for what in ("IFMAP", "WORDS", "FILTER", "PSUM")) / pes, c["PE_IDLE"] / pes],
-        "ifmap stream": lambda c: [c["GLB_IFMAP_BYTES"] / GLB_WORD_BYTES / IFMAP_LANES, c["IFMAP_STALL"],
-                                   c["IFMAP_WAIT"]],
-        "filter stream": lambda c: [c["GLB_FILTER_BYTES"] / GLB_WORD_BYTES / lanes, c["FILTER_STALL"],
-                                    c["FILTER_WAIT"]],
+        "PE array": lambda c: [
+            c["MACS"] / machine.total_multipliers,
+            0,
+            sum(c[f"PE_WAIT_{what}"] for what in ("IFMAP", "WORDS", "FILTER", "PSUM")) / pes,
+            c["PE_IDLE"] / pes,
+        ],
+        "ifmap stream": lambda c: [
+            c["GLB_IFMAP_BYTES"] / GLB_WORD_BYTES / IFMAP_LANES,
+            c["IFMAP_STALL"],
+            c["IFMAP_WAIT"],
+        ],
+        "filter stream": lambda c: [
+            c["GLB_FILTER_BYTES"] / GLB_WORD_BYTES / lanes,
+            c["FILTER_STALL"],
+            c["FILTER_WAIT"],
+        ],
         "drain, PPU": lambda c: [c["DRAIN_BUSY"], c["DRAIN_STALL"]],
         "DMA": lambda c: [c["DMA_BUSY"], 0, c["DMA_WAIT"]],
     }
@@ -72,14 +81,21 @@ class _Lanes:
         return self.top + sum(self.heights[:number]) + number * self.gap
 
     def lane(self, number: int):
-        axes = canvas.axes(self.plot, self.left, self._top(number), self.width, self.heights[number],
-                           xlim=(0, self.high), ylim=(0, 1))
+        axes = canvas.axes(
+            self.plot, self.left, self._top(number), self.width, self.heights[number], xlim=(0, self.high), ylim=(0, 1)
+        )
         axes.set_yticks([] if self.narrow else [0.5], [] if self.narrow else [self.names[number]])
         axes.set_xticks([])
         axes.spines["left"].set_visible(False)
         if self.narrow:
-            axes.annotate(self.names[number], (0, 1), (0, 4), xycoords="axes fraction",
-                          textcoords="offset points", fontsize=canvas.SMALL)
+            axes.annotate(
+                self.names[number],
+                (0, 1),
+                (0, 4),
+                xycoords="axes fraction",
+                textcoords="offset points",
+                fontsize=canvas.SMALL,
+            )
         return axes
 
 
@@ -117,8 +133,15 @@ def _stack(axes, ends: list[int], parts: list[Shares]) -> None:
 def _bars(axes, spans: list[tuple], layer_of: dict[int, int]) -> None:
     """A bar for each pass, in its layer's colour."""
     for number, role in enumerate(HUES):
-        canvas.boxes(axes, [(start, 0, end - start, 1) for n, (start, end) in enumerate(spans)
-                            if layer_of.get(n, 0) % len(HUES) == number], role)
+        canvas.boxes(
+            axes,
+            [
+                (start, 0, end - start, 1)
+                for n, (start, end) in enumerate(spans)
+                if layer_of.get(n, 0) % len(HUES) == number
+            ],
+            role,
+        )
 
 
 def _names(axes, spans: list[tuple], layer_of: dict[int, int], image, scale: float) -> None:
@@ -126,5 +149,6 @@ def _names(axes, spans: list[tuple], layer_of: dict[int, int], image, scale: flo
     for n, (start, end) in enumerate(spans):
         name = printable(image.map["steps"][layer_of[n]]["name"]) if n in layer_of else ""
         if name and canvas.text_width(name, canvas.SMALL) + 6 <= (end - start) * scale:
-            axes.text((start + end) / 2, 0.48, name, ha="center", va="center", fontsize=canvas.SMALL,
-                      color=LIGHT["paper"])
+            axes.text(
+                (start + end) / 2, 0.48, name, ha="center", va="center", fontsize=canvas.SMALL, color=LIGHT["paper"]
+            )

@@ -106,9 +106,7 @@ def _environment(bench: Bench, seed: int, folder: Path) -> dict[str, str]:
     }
 
 
-def _run(
-    command: list[str], environment: dict[str, str], folder: Path, on_line: Callable[[str], None]
-) -> None:
+def _run(command: list[str], environment: dict[str, str], folder: Path, on_line: Callable[[str], None]) -> None:
     """Runs the model in `folder` with its output in log.txt."""
     with (
         (folder / "log.txt").open("w") as log,

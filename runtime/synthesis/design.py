@@ -53,8 +53,9 @@ def merged(modules: dict[str, Json], top: str) -> Design:
                 source = source_name(name)
                 variants[source] += 1
                 known[digest] = source if variants[source] == 1 else f"{source}.{variants[source]}"
-                cells = {key: cell | {"type": inner.get(cell["type"], cell["type"])}
-                         for key, cell in module["cells"].items()}
+                cells = {
+                    key: cell | {"type": inner.get(cell["type"], cell["type"])} for key, cell in module["cells"].items()
+                }
                 kept[known[digest]] = module | {"cells": cells}
             names[name] = known[digest]
         return names[name]
@@ -81,8 +82,14 @@ def _digest(module: Json, inner: dict[str, str]) -> str:
     modules in the same order. What no output depends on is left out.
     """
     cells = module["cells"]
-    drivers = {bit: name for name, cell in cells.items() for port, bits in cell["connections"].items()
-               if cell["port_directions"].get(port) != "input" for bit in bits if isinstance(bit, int)}
+    drivers = {
+        bit: name
+        for name, cell in cells.items()
+        for port, bits in cell["connections"].items()
+        if cell["port_directions"].get(port) != "input"
+        for bit in bits
+        if isinstance(bit, int)
+    }
     writers: dict[str, list[str]] = {}  # of a memory
     for name, cell in cells.items():
         if "MEMID" in cell["parameters"] and cell["type"] in ("$memwr_v2", "$meminit_v2"):
@@ -145,8 +152,10 @@ def find_memories(design: Design, also: tuple[str, ...] = ()) -> None:
         if bits and (source_name(name) in also or (tech and bits >= MEMORY_BITS)):
             path = next(unregistered(design, name), None)
             if path is not None:
-                raise ValueError(f"{source_name(name)}: {path[1]} depends on {path[0]} in the same cycle: what counts "
-                                 "as memory has registered reads")
+                raise ValueError(
+                    f"{source_name(name)}: {path[1]} depends on {path[0]} in the same cycle: what counts "
+                    "as memory has registered reads"
+                )
             design.memories[name] = bits
     for name in also:
         if name not in map(source_name, design.memories):
@@ -157,8 +166,9 @@ def memory_bits(design: Design, name: str) -> int:
     """Bits of the arrays in a module and in what it instantiates."""
     module = design.modules[name]
     own = sum(memory["width"] * memory["size"] for memory in module.get("memories", {}).values())
-    return own + sum(memory_bits(design, cell["type"]) for cell in module["cells"].values()
-                     if cell["type"] in design.modules)
+    return own + sum(
+        memory_bits(design, cell["type"]) for cell in module["cells"].values() if cell["type"] in design.modules
+    )
 
 
 def unregistered(design: Design, name: str) -> Iterator[tuple[str, str]]:

@@ -23,17 +23,26 @@ class Sizes:
     gate_equivalents: float = 0.0
 
     def __add__(self, other: "Sizes") -> "Sizes":
-        return Sizes(self.cells + other.cells, self.flip_flop_bits + other.flip_flop_bits,
-                     self.memory_bits + other.memory_bits, self.gate_equivalents + other.gate_equivalents)
+        return Sizes(
+            self.cells + other.cells,
+            self.flip_flop_bits + other.flip_flop_bits,
+            self.memory_bits + other.memory_bits,
+            self.gate_equivalents + other.gate_equivalents,
+        )
 
     def __mul__(self, count: int) -> "Sizes":
-        return Sizes(self.cells * count, self.flip_flop_bits * count, self.memory_bits * count,
-                     self.gate_equivalents * count)
+        return Sizes(
+            self.cells * count, self.flip_flop_bits * count, self.memory_bits * count, self.gate_equivalents * count
+        )
 
     @property
     def entries(self) -> dict[str, int]:
-        return {"cells": self.cells, "flip_flop_bits": self.flip_flop_bits, "memory_bits": self.memory_bits,
-                "gate_equivalents": round(self.gate_equivalents)}
+        return {
+            "cells": self.cells,
+            "flip_flop_bits": self.flip_flop_bits,
+            "memory_bits": self.memory_bits,
+            "gate_equivalents": round(self.gate_equivalents),
+        }
 
 
 def chosen(text: str) -> list[str]:
@@ -48,10 +57,12 @@ def chosen(text: str) -> list[str]:
 def sizes(netlists: dict[str, Netlist], name: str, library: Library, memories: dict[str, int]) -> Sizes:
     """Those of a module."""
     netlist = netlists[name]
-    total = Sizes(sum(netlist.cells.values()),
-                  sum(count for kind, count in netlist.cells.items() if kind in library.registers),
-                  sum(memories[kind] for kind in netlist.memories),
-                  sum(library.areas[kind] * count for kind, count in netlist.cells.items()))
+    total = Sizes(
+        sum(netlist.cells.values()),
+        sum(count for kind, count in netlist.cells.items() if kind in library.registers),
+        sum(memories[kind] for kind in netlist.memories),
+        sum(library.areas[kind] * count for kind, count in netlist.cells.items()),
+    )
     for _, child, _ in netlist.children:
         total += sizes(netlists, child, library, memories)
     return total
@@ -68,10 +79,12 @@ def block_entries(design: Design, netlists: dict[str, Netlist], library: Library
         largest = max(kinds, key=lambda kind: found[kind].gate_equivalents)
         paths = [path for path in (longest(netlists, kind) for kind in kinds) if path]
         entries[name] = {
-            "instances": sum(design.instances[kind] for kind in kinds), **found[largest].entries,
+            "instances": sum(design.instances[kind] for kind in kinds),
+            **found[largest].entries,
             "gate_equivalents_of_all": round(everywhere.gate_equivalents),
             **path_entries(max(paths, key=lambda path: path.cells, default=None)),
-            "ecp5_fmax_mhz": None, "ecp5_reason": "not among the blocks that are placed",
+            "ecp5_fmax_mhz": None,
+            "ecp5_reason": "not among the blocks that are placed",
         }
     return entries
 
@@ -80,8 +93,12 @@ def path_entries(path: Path | None) -> dict[str, object]:
     """The entries of a path: its cells, from where to where, and through which instances."""
     if path is None:
         return {"longest_path_cells": 0, "path_start": "", "path_end": "", "path_through": []}
-    return {"longest_path_cells": path.cells, "path_start": path.start, "path_end": path.end,
-            "path_through": [list(part) for part in path.through]}
+    return {
+        "longest_path_cells": path.cells,
+        "path_start": path.start,
+        "path_end": path.end,
+        "path_through": [list(part) for part in path.through],
+    }
 
 
 def all_of(design: Design, netlists: dict[str, Netlist], library: Library, names: tuple[str, ...]) -> Sizes:
@@ -104,13 +121,18 @@ def summary(design: Design, netlists: dict[str, Netlist], library: Library, name
     if TOP in names:
         whole = sizes(netlists, TOP, library, design.memories).entries
         parts = {"multiplier_gate_equivalents": MULTIPLIERS, "requantizer_gate_equivalents": REQUANTIZERS}
-        parts = {key: round(all_of(design, netlists, library, modules).gate_equivalents)
-                 for key, modules in parts.items()}
+        parts = {
+            key: round(all_of(design, netlists, library, modules).gate_equivalents) for key, modules in parts.items()
+        }
         paths = [path_entries(path) for path in between(netlists, TOP)[:LISTED_PATHS]]
     return {
-        **whole, "longest_path_cells": max(entry["longest_path_cells"] for entry in blocks.values()), **parts,
-        "library": library.name, "memories": {name: bits for name, bits in sorted(design.memories.items())},
-        "blocks": blocks, "paths": paths,
+        **whole,
+        "longest_path_cells": max(entry["longest_path_cells"] for entry in blocks.values()),
+        **parts,
+        "library": library.name,
+        "memories": dict(sorted(design.memories.items())),
+        "blocks": blocks,
+        "paths": paths,
     }
 
 
@@ -119,19 +141,34 @@ def summary(design: Design, netlists: dict[str, Netlist], library: Library, name
 
 def markdown(found: dict) -> str:
     """The tables of a summary: blocks, and the longest paths between them."""
-    heads = ("block", "instances", "kGE each", "kGE of all", "flip-flop bits", "memory bits", "longest path, cells",
-             "from", "to", "ECP5 MHz")
+    heads = (
+        "block",
+        "instances",
+        "kGE each",
+        "kGE of all",
+        "flip-flop bits",
+        "memory bits",
+        "longest path, cells",
+        "from",
+        "to",
+        "ECP5 MHz",
+    )
     lines = [f"| {' | '.join(heads)} |", "|---|--:|--:|--:|--:|--:|--:|---|---|--:|"]
     for name, entry in found["blocks"].items():
         mhz = entry["ecp5_fmax_mhz"]
-        lines.append(f"| `{name}` | {entry['instances']} | {_thousands(entry['gate_equivalents'])} | "
-                     f"{_thousands(entry['gate_equivalents_of_all'])} | {entry['flip_flop_bits']:,} | "
-                     f"{entry['memory_bits']:,} | {entry['longest_path_cells']} | {_code(entry['path_start'])} | "
-                     f"{_code(entry['path_end'])} | {'' if mhz is None else mhz} |")
+        lines.append(
+            f"| `{name}` | {entry['instances']} | {_thousands(entry['gate_equivalents'])} | "
+            f"{_thousands(entry['gate_equivalents_of_all'])} | {entry['flip_flop_bits']:,} | "
+            f"{entry['memory_bits']:,} | {entry['longest_path_cells']} | {_code(entry['path_start'])} | "
+            f"{_code(entry['path_end'])} | {'' if mhz is None else mhz} |"
+        )
     if found["gate_equivalents"] is not None:
         multipliers, requantizers = found["multiplier_gate_equivalents"], found["requantizer_gate_equivalents"]
-        lines += ["", f"Gate equivalents of all multipliers {multipliers:,}, of all requantisers {requantizers:,}: "
-                      f"{requantizers / multipliers:.2f} times as many."]
+        lines += [
+            "",
+            f"Gate equivalents of all multipliers {multipliers:,}, of all requantisers {requantizers:,}: "
+            f"{requantizers / multipliers:.2f} times as many.",
+        ]
     return "\n".join(lines)
 
 
@@ -140,8 +177,9 @@ def path_table(found: dict, count: int) -> str:
     lines = ["| cells | from | to | through (cells) |", "|--:|---|---|---|"]
     for entry in found["paths"][:count]:
         through = ", ".join(f"{place.rpartition('.')[2] or TOP} {cells}" for place, cells, _ in entry["path_through"])
-        lines.append(f"| {entry['longest_path_cells']} | {_code(entry['path_start'])} | {_code(entry['path_end'])} | "
-                     f"{through} |")
+        lines.append(
+            f"| {entry['longest_path_cells']} | {_code(entry['path_start'])} | {_code(entry['path_end'])} | {through} |"
+        )
     return "\n".join(lines)
 
 

@@ -64,8 +64,9 @@ def run(jobs: list[Job], folder: Path, at_once: int, report: Callable[[int, str]
                 return
             own = everything.enter_context(ExitStack())
             log = own.enter_context((folder / command.log).open("w"))
-            tool = own.enter_context(process(_words(command), cwd=folder, stdin=subprocess.DEVNULL, stdout=log,
-                                             stderr=subprocess.STDOUT))
+            tool = own.enter_context(
+                process(_words(command), cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+            )
             running.append(_Running(job, command, tool, own))
 
         while waiting or running:

@@ -8,8 +8,18 @@ from pathlib import Path
 # Yosys's own gates. The areas are those that libraries of standard cells have in common: a NAND2 of 4 transistors is
 # 1, a register 5 2/3, one with a reset 6 2/3.
 _GATES = {
-    "$_NOT_": 0.67, "$_NAND_": 1.0, "$_NOR_": 1.0, "$_AND_": 1.33, "$_OR_": 1.33, "$_XOR_": 2.0, "$_XNOR_": 2.0,
-    "$_MUX_": 2.33, "$_AOI3_": 1.33, "$_OAI3_": 1.33, "$_AOI4_": 1.67, "$_OAI4_": 1.67,
+    "$_NOT_": 0.67,
+    "$_NAND_": 1.0,
+    "$_NOR_": 1.0,
+    "$_AND_": 1.33,
+    "$_OR_": 1.33,
+    "$_XOR_": 2.0,
+    "$_XNOR_": 2.0,
+    "$_MUX_": 2.33,
+    "$_AOI3_": 1.33,
+    "$_OAI3_": 1.33,
+    "$_AOI4_": 1.67,
+    "$_OAI4_": 1.67,
 }
 _REGISTERS = {"$_DFF_P_": 5.67, "$_DFF_PN0_": 6.67, "$_DFF_PN1_": 6.67}
 ABC_GATES = "AND,NAND,OR,NOR,XOR,XNOR,MUX,AOI3,OAI3,AOI4,OAI4"
@@ -72,5 +82,5 @@ def _group(text: str, start: int) -> str:
     for brace in re.compile(r"[{}]").finditer(text, start):
         depth += 1 if brace[0] == "{" else -1
         if depth == 0:
-            return text[start:brace.start()]
+            return text[start : brace.start()]
     return text[start:]

@@ -22,8 +22,11 @@ _REGISTERS = ("$_DFF_P_", "$_DFF_PN0_", "$_DFF_PN1_")
 def elaboration(folder: Path, top: str) -> Job:
     """Writes elaborated.json of the machine in the checkout: every instance is a module of its own."""
     shutil.copytree(ROOT / "rtl", folder / "rtl")
-    script = [f"read_slang -j 1 --keep-hierarchy --top {top} -f {FILE_LIST}", f"hierarchy -check -top {top}",
-              "write_json elaborated.json"]
+    script = [
+        f"read_slang -j 1 --keep-hierarchy --top {top} -f {FILE_LIST}",
+        f"hierarchy -check -top {top}",
+        "write_json elaborated.json",
+    ]
     yield yosys(folder, "elaboration", script)
 
 
@@ -45,8 +48,13 @@ def holding(modules: Json, names: list[str]) -> Json:
             nets[f"{port}_{index}"] = {"hide_name": 0, "bits": bits, "attributes": {}}
             pins[port] = bits
         cells[f"u_{index}"] = {
-            "hide_name": 0, "type": name, "parameters": {}, "attributes": {}, "connections": pins,
-            "port_directions": {port: entry["direction"] for port, entry in modules[name]["ports"].items()}}
+            "hide_name": 0,
+            "type": name,
+            "parameters": {},
+            "attributes": {},
+            "connections": pins,
+            "port_directions": {port: entry["direction"] for port, entry in modules[name]["ports"].items()},
+        }
     return {"attributes": {}, "ports": ports, "cells": cells, "netnames": nets}
 
 
@@ -57,12 +65,20 @@ def mapping(folder: Path, modules: Json, names: list[str], library: Library) -> 
     """
     design = {"creator": "eyrie", "modules": modules | {CHOSEN: holding(modules, names)}}
     (folder / "blocks.json").write_text(json.dumps(design))
-    script = ["read_json blocks.json", f"hierarchy -check -top {CHOSEN}", "flatten",
-              f"synth -top {CHOSEN} -nofsm -noabc", "opt_clean -purge"]
+    script = [
+        "read_json blocks.json",
+        f"hierarchy -check -top {CHOSEN}",
+        "flatten",
+        f"synth -top {CHOSEN} -nofsm -noabc",
+        "opt_clean -purge",
+    ]
     if library.file:
         shutil.copyfile(library.file, folder / "cells.lib")
-        script += ["read_liberty -lib -ignore_miss_func cells.lib", "dfflibmap -liberty cells.lib",
-                   f"abc -liberty cells.lib -script {_SCRIPT}"]
+        script += [
+            "read_liberty -lib -ignore_miss_func cells.lib",
+            "dfflibmap -liberty cells.lib",
+            f"abc -liberty cells.lib -script {_SCRIPT}",
+        ]
     else:
         # abc would map the logic of each clock, enable and reset by itself: it is not to know registers.
         script += ["dfflegalize " + " ".join(f"-cell {kind} x" for kind in _REGISTERS), "opt_clean -purge"]

@@ -63,14 +63,27 @@ def nets(bits: list) -> np.ndarray:
 def read(modules: Json, library: Library, memories: dict[str, int]) -> dict[str, Netlist]:
     """The netlists of all modules that are neither memories nor cells. Raises ValueError for a cell that the library
     does not have."""
-    return {name: _read(name, module, modules, library, memories) for name, module in modules.items()
-            if name not in memories and name not in library.areas}
+    return {
+        name: _read(name, module, modules, library, memories)
+        for name, module in modules.items()
+        if name not in memories and name not in library.areas
+    }
 
 
 def _read(name: str, module: Json, modules: Json, library: Library, memories: dict[str, int]) -> Netlist:
-    found = Netlist(name, _size(module), {port: (entry["direction"], nets(entry["bits"]))
-                                          for port, entry in module["ports"].items()},
-                    Counter(), np.zeros(0, np.int64), np.zeros(0, np.int64), [], [], [], [], module["netnames"])
+    found = Netlist(
+        name,
+        _size(module),
+        {port: (entry["direction"], nets(entry["bits"])) for port, entry in module["ports"].items()},
+        Counter(),
+        np.zeros(0, np.int64),
+        np.zeros(0, np.int64),
+        [],
+        [],
+        [],
+        [],
+        module["netnames"],
+    )
     edges: list[tuple[int, int]] = []
     for key, cell in module["cells"].items():
         kind = cell["type"]
@@ -83,8 +96,10 @@ def _read(name: str, module: Json, modules: Json, library: Library, memories: di
         elif kind in modules:
             found.children.append((key, kind, {port: nets(bits) for port, bits in cell["connections"].items()}))
         else:
-            raise ValueError(f"{name}: {key} is a {kind}, which {library.name} has not: what cannot be mapped to it "
-                             "is no synchronous logic")
+            raise ValueError(
+                f"{name}: {key} is a {kind}, which {library.name} has not: what cannot be mapped to it "
+                "is no synchronous logic"
+            )
     if edges:
         found.source, found.target = np.array(edges, np.int64).T
     return found
@@ -94,8 +109,13 @@ def _size(module: Json) -> int:
     """One more than the largest number of a net."""
     entries = [*module["ports"].values(), *module["netnames"].values()]
     used = [bit for entry in entries for bit in entry["bits"] if isinstance(bit, int)]
-    used += [bit for cell in module["cells"].values() for bits in cell["connections"].values() for bit in bits
-             if isinstance(bit, int)]
+    used += [
+        bit
+        for cell in module["cells"].values()
+        for bits in cell["connections"].values()
+        for bit in bits
+        if isinstance(bit, int)
+    ]
     return max(used, default=0) + 1
 
 

@@ -53,11 +53,33 @@ def placement(folder: Path, modules: Json, block: str, done: Callable[[float | N
     """
     name = f"ecp5_{block}"
     (folder / f"{name}.v").write_text(frame(modules[block], block))
-    yield yosys(folder, name, ["read_json design.json", f"read_verilog {name}.v", "hierarchy -check -top frame",
-                               f"synth_ecp5 -top frame -json {name}.json"])
-    failure = yield Command(NEXTPNR, (
-        *DEVICE, "--json", f"{name}.json", "--freq", str(TARGET_MHZ), "--timing-allow-fail", "--seed", str(SEED),
-        "--report", f"{name}.report.json"), f"{name}.place.log", LIMIT_S)
+    yield yosys(
+        folder,
+        name,
+        [
+            "read_json design.json",
+            f"read_verilog {name}.v",
+            "hierarchy -check -top frame",
+            f"synth_ecp5 -top frame -json {name}.json",
+        ],
+    )
+    failure = yield Command(
+        NEXTPNR,
+        (
+            *DEVICE,
+            "--json",
+            f"{name}.json",
+            "--freq",
+            str(TARGET_MHZ),
+            "--timing-allow-fail",
+            "--seed",
+            str(SEED),
+            "--report",
+            f"{name}.report.json",
+        ),
+        f"{name}.place.log",
+        LIMIT_S,
+    )
     if failure:
         done(None, failure)
         return

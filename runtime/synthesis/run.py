@@ -48,8 +48,9 @@ def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...]
     return tables
 
 
-def _synthesised(folder: Path, names: list[str], library: Library, memories: tuple[str, ...], placed: bool,
-                 task: progress.Task) -> dict:
+def _synthesised(
+    folder: Path, names: list[str], library: Library, memories: tuple[str, ...], placed: bool, task: progress.Task
+) -> dict:
     run_jobs([elaboration(folder, TOP)], folder, AT_ONCE, lambda done, what: task.say(what))
     design = merged(json.loads((folder / "elaborated.json").read_text())["modules"], TOP)
     find_memories(design, memories)

@@ -8,8 +8,10 @@ from tb.sim.dram import SOURCES
 
 def _has_other_lists(machine: MachineConfig) -> str | None:
     if machine.bus_words != 1 or machine.glb_words < DEFAULT.glb_words:
-        return (f"the bench's command lists are for a port of one word and {DEFAULT.glb_words} words of GLB, it has "
-                f"{machine.bus_words} and {machine.glb_words}")
+        return (
+            f"the bench's command lists are for a port of one word and {DEFAULT.glb_words} words of GLB, it has "
+            f"{machine.bus_words} and {machine.glb_words}"
+        )
     return None
 
 

@@ -80,8 +80,11 @@ async def _accesses(tb: Testbench, port: Registers, board: Scoreboard) -> None:
             value, strobe = int(tb.rng.integers(1 << 32)), int(tb.rng.integers(16))
             if address == Register.CONTROL:
                 value, strobe = 0, 15
-            board.compare(model.write(address, value, strobe), await port.write(address, value, strobe),
-                          f"write {address:#x}, busy {model.busy}")
+            board.compare(
+                model.write(address, value, strobe),
+                await port.write(address, value, strobe),
+                f"write {address:#x}, busy {model.busy}",
+            )
         else:
             board.compare(model.read(address), await port.read(address), f"read {address:#x}")
     tb.dut.busy_i.value = 0
@@ -187,8 +190,7 @@ class Counters:
 
     async def compare(self, what: str) -> None:
         for counter in Counter:
-            self.board.compare(self.totals[counter], await self.port.counter(counter),
-                               f"{what}: {counter.name}")
+            self.board.compare(self.totals[counter], await self.port.counter(counter), f"{what}: {counter.name}")
 
 
 @cocotb.test()

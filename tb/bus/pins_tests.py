@@ -22,8 +22,12 @@ def transfers(rng: np.random.Generator, pairs: int) -> Program:
     """Of a load and a store, whichever is first: the bus never waits for either one long."""
     program = Program(LIST)
     for opcode in (each for _ in range(pairs) for each in rng.permutation([Opcode.LOAD, Opcode.STORE])):
-        program.transfer(Opcode(opcode), 0x40000 + 8 * int(rng.integers(1000)), int(rng.integers(4000)),
-                         int(rng.integers(1, MOST_WORDS)))
+        program.transfer(
+            Opcode(opcode),
+            0x40000 + 8 * int(rng.integers(1000)),
+            int(rng.integers(4000)),
+            int(rng.integers(1, MOST_WORDS)),
+        )
     program.end()
     return program
 
@@ -64,8 +68,12 @@ class Pins:
     async def start(self, program: Program) -> None:
         memory = dram.view(self.tb.dut.dram_pointer_o, BYTES).view("<u8")
         memory[LIST // 8 :][: len(program.words)] = np.array(program.words, np.uint64)
-        for register, value in ((Register.WINDOW_LIMIT, BYTES), (Register.PROGRAM_BASE, program.base),
-                                (Register.INTERRUPT_ENABLE, 1), (Register.CONTROL, START)):
+        for register, value in (
+            (Register.WINDOW_LIMIT, BYTES),
+            (Register.PROGRAM_BASE, program.base),
+            (Register.INTERRUPT_ENABLE, 1),
+            (Register.CONTROL, START),
+        ):
             await self.registers.write(register, value)
 
     async def idle(self) -> None:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frame of every cocotb test: clock, reset, randomness, the end and its summary.
 
-    @cocotb.test()
-    async def some_test(dut):
-        tb = Testbench(dut)
-        source = StreamDriver(tb, "in", idle=0.3)      # agents are made while the reset is active
-        ...
-        await tb.reset()
-        ...                                            # queue stimulus and expectations
-        await tb.finish(scoreboard)                    # waits, compares, writes the summary
+@cocotb.test()
+async def some_test(dut):
+    tb = Testbench(dut)
+    source = StreamDriver(tb, "in", idle=0.3)      # agents are made while the reset is active
+    ...
+    await tb.reset()
+    ...                                            # queue stimulus and expectations
+    await tb.finish(scoreboard)                    # waits, compares, writes the summary
 """
 
 import json
@@ -71,9 +71,7 @@ class Testbench:
         """Clock cycles since the last reset."""
         return round((get_sim_time("ns") - self._start_ns) / PERIOD_NS)
 
-    async def until(
-        self, condition: Callable[[], bool], what: str, limit: int = 100_000, step: int = 8
-    ) -> None:
+    async def until(self, condition: Callable[[], bool], what: str, limit: int = 100_000, step: int = 8) -> None:
         """Waits for a condition on Python's side, looking every `step` cycles.
 
         Fails after `limit` cycles, naming `what` it waited for. For a signal, await its edge.

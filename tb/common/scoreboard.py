@@ -72,9 +72,7 @@ class Scoreboard:
         assert self.first_difference is None, self.first_difference
         if self._expected:
             item, where = self._expected[0]
-            raise AssertionError(
-                f"{self.name}: {len(self._expected)} items missing, the first: {where} {item}"
-            )
+            raise AssertionError(f"{self.name}: {len(self._expected)} items missing, the first: {where} {item}")
         assert self.comparisons > 0, f"{self.name}: nothing was compared"
 
     def _differ(self, where: object, expected: object, got: object) -> None:

@@ -76,8 +76,14 @@ def shrinking(number: int, strategy: st.SearchStrategy, check: Callable, shrink:
     """Has `check` look at draw `number` of the run's seed, which depends on no other draw. One that fails is shrunk, if
     that is asked for, and printed."""
     phases = (Phase.generate, Phase.shrink) if shrink else (Phase.generate,)
-    once = settings(max_examples=1, deadline=None, database=None, print_blob=False, phases=phases,
-                    suppress_health_check=list(HealthCheck))
+    once = settings(
+        max_examples=1,
+        deadline=None,
+        database=None,
+        print_blob=False,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
     try:
         seed(run_seed() * 1_000_000 + number)(once(given(strategy)(lambda drawn: check(drawn))))()
     except BaseException as error:

@@ -66,9 +66,13 @@ def _case(drawn: Drawn, compiled: Compiled) -> Case:
     graph, map_ = compiled.graph, compiled.parts[0].stages.image.map
     golden = drawn.golden(Reference.MICRO if Reference.MICRO in drawn.references else Reference.LITERT)
     inputs, expected = (
-        {tensor.name: _signed(value).reshape(map_[end][tensor.name]["shape"])
-         for tensor, value in zip(tensors, values, strict=True) if tensor.name in map_[end]}
-        for end, tensors, values in (("inputs", graph.inputs, drawn.inputs), ("outputs", graph.outputs, golden)))
+        {
+            tensor.name: _signed(value).reshape(map_[end][tensor.name]["shape"])
+            for tensor, value in zip(tensors, values, strict=True)
+            if tensor.name in map_[end]
+        }
+        for end, tensors, values in (("inputs", graph.inputs, drawn.inputs), ("outputs", graph.outputs, golden))
+    )
     return Case(drawn, compiled, inputs, expected)
 
 

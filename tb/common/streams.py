@@ -33,9 +33,7 @@ def _signals(fields: Sequence[str], enters: bool) -> dict[str, str]:
 class StreamDriver(BusDriver):
     """Sends queued items (append, extend) into the design; before each one it may idle."""
 
-    def __init__(
-        self, tb: Testbench, name: str, fields: Sequence[str] = ("data",), idle: float = 0.0
-    ) -> None:
+    def __init__(self, tb: Testbench, name: str, fields: Sequence[str] = ("data",), idle: float = 0.0) -> None:
         self.idle = idle  # may be changed at any time
         self._signals = _signals(fields, enters=True)
         self._rng = tb.rng
@@ -97,9 +95,7 @@ class StreamMonitor(BusMonitor):
         self._signals = _signals(fields, enters=hasattr(tb.dut, f"{name}_valid_i"))
         self._fields = tuple(fields)
         self._signed = signed
-        super().__init__(
-            tb.dut, name, tb.clock, reset_n=tb.dut.rst_ni, callback=callback, case_insensitive=False
-        )
+        super().__init__(tb.dut, name, tb.clock, reset_n=tb.dut.rst_ni, callback=callback, case_insensitive=False)
 
     @property
     def items(self) -> list[Item]:

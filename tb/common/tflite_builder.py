@@ -11,12 +11,14 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-TENSOR_TYPES = {name: getattr(schema.TensorType, name.upper())
-                for name in ("int8", "uint8", "int32", "int64", "float32")}
+TENSOR_TYPES = {
+    name: getattr(schema.TensorType, name.upper()) for name in ("int8", "uint8", "int32", "int64", "float32")
+}
 
 # The version of an operator, 2 where none is given: the oldest that computes int8.
 VERSIONS = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4} | dict.fromkeys(
-    ("ELU", "EXPAND_DIMS", "HARD_SWISH", "MIRROR_PAD", "PADV2", "PRELU", "RELU_N1_TO_1", "RESHAPE", "SQUEEZE"), 1)
+    ("ELU", "EXPAND_DIMS", "HARD_SWISH", "MIRROR_PAD", "PADV2", "PRELU", "RELU_N1_TO_1", "RESHAPE", "SQUEEZE"), 1
+)
 
 # The class of an operator's options, where it is not named after it.
 OPTIONS = {
@@ -68,10 +70,10 @@ class Builder:
     def operator(self, name, inputs, outputs, **options):
         """Add the operator `name` of the schema; `options` are its fields there."""
         code = getattr(schema.BuiltinOperator, name)
-        self.codes.append(schema.OperatorCodeT(
-            builtinCode=code, deprecatedBuiltinCode=min(code, 127), version=VERSIONS.get(name, 2)))
-        operator = schema.OperatorT(
-            opcodeIndex=len(self.codes) - 1, inputs=list(inputs), outputs=list(outputs))
+        self.codes.append(
+            schema.OperatorCodeT(builtinCode=code, deprecatedBuiltinCode=min(code, 127), version=VERSIONS.get(name, 2))
+        )
+        operator = schema.OperatorT(opcodeIndex=len(self.codes) - 1, inputs=list(inputs), outputs=list(outputs))
         if name not in BARE:
             kind = OPTIONS.get(name, "".join(map(str.capitalize, name.split("_"))) + "Options")
             operator.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
@@ -82,8 +84,11 @@ class Builder:
         """Add the custom operator `name`."""
         number = schema.BuiltinOperator.CUSTOM
         self.codes.append(schema.OperatorCodeT(builtinCode=number, deprecatedBuiltinCode=number, customCode=name))
-        self.operators.append(schema.OperatorT(
-            opcodeIndex=len(self.codes) - 1, inputs=list(inputs), outputs=list(outputs), customOptions=list(options)))
+        self.operators.append(
+            schema.OperatorT(
+                opcodeIndex=len(self.codes) - 1, inputs=list(inputs), outputs=list(outputs), customOptions=list(options)
+            )
+        )
 
     def pack(self, inputs, outputs):
         """Return the model's bytes, with these tensor indices as inputs and outputs."""
@@ -94,9 +99,7 @@ class Builder:
             outputs=list(outputs),
             operators=self.operators,
         )
-        model = schema.ModelT(
-            version=3, operatorCodes=self.codes, subgraphs=[graph], buffers=self.buffers
-        )
+        model = schema.ModelT(version=3, operatorCodes=self.codes, subgraphs=[graph], buffers=self.buffers)
         packer = flatbuffers.Builder(1024)
         packer.Finish(model.Pack(packer), file_identifier=b"TFL3")
         return bytes(packer.Output())

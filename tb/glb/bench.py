@@ -7,15 +7,19 @@ from eyrie.runtime.simulator.bench import Bench
 
 def _glb(name: str, about: str, testcase: str, machine: MachineConfig = DEFAULT, depth: int = 4) -> Bench:
     """depth: words of a bank's queue."""
-    return Bench(name, about, "tb_glb", "tb.glb.glb_tests", testcase, {"QUEUE_WORDS": depth}, {"depth": depth},
-                 machine=machine)
+    return Bench(
+        name, about, "tb_glb", "tb.glb.glb_tests", testcase, {"QUEUE_WORDS": depth}, {"depth": depth}, machine=machine
+    )
 
 
 SMALL = MachineConfig(glb_banks=4, glb_bank_words=513)
 
 BENCHES = [
-    _glb("glb0", "GLB: random clients against a model: arbitration, queues, strobes, pairs, errors, counters",
-         "random_clients"),
+    _glb(
+        "glb0",
+        "GLB: random clients against a model: arbitration, queues, strobes, pairs, errors, counters",
+        "random_clients",
+    ),
     _glb("glb1", "GLB of 4 banks with queues of 3 words, likewise", "random_clients", SMALL, 3),
     _glb("glb2", "GLB: clients that go along rows, columns or channels leave others their cycles", "sweeps"),
     _glb("glb3", "GLB: words that were announced are there", "announced"),

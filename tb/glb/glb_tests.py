@@ -51,8 +51,7 @@ class Model:
 
     def cycle(self, requests: list[Request | None]) -> tuple[list[bool], dict[int, bytes]]:
         """One cycle: who is granted, and the 16 bytes that each read brings."""
-        urgent = {bank for bank, queue in enumerate(self._queues)
-                  if self._settling[bank] or len(queue) == self._depth}
+        urgent = {bank for bank, queue in enumerate(self._queues) if self._settling[bank] or len(queue) == self._depth}
         self.full += sum(len(queue) == self._depth for queue in self._queues)
         granted, read = [False] * CLIENTS, self._grant(READERS, requests, urgent)
         for client in read.granted + self._grant(WRITERS, requests, set()).granted:
@@ -92,8 +91,9 @@ class Model:
 
     def inside(self, request: Request) -> bool:
         """Whether it is within the memory, a pair at an even address; what accesses nothing is."""
-        return not request.strobe or (request.address < self.words
-                                      and not (request.strobe >> 8 and request.address % 2))
+        return not request.strobe or (
+            request.address < self.words and not (request.strobe >> 8 and request.address % 2)
+        )
 
     def _places(self, request: Request) -> list[tuple[int, int]]:
         """Words that are accessed, each with its lane."""
@@ -128,9 +128,7 @@ class Ports:
         self.dut.last_i.value = vector([request.last for request in known], 1)
         self.dut.address_i.value = vector([request.address for request in known], 16)
         self.dut.strobe_i.value = vector([request.strobe for request in known], 16)
-        self.dut.data_i.value = vector(
-            [int.from_bytes(request.data, "little") for request in known], 128
-        )
+        self.dut.data_i.value = vector([int.from_bytes(request.data, "little") for request in known], 128)
 
     def bits(self, name: str) -> list[bool]:
         value = int(getattr(self.dut, name).value)
@@ -173,8 +171,9 @@ class Cycles:
         self._reads = words
         done = [request if taken else None for request, taken in zip(requests, granted)]
         outside = any(request is not None and not self.model.inside(request) for request in done)
-        counted = [request.strobe.bit_count() if request is not None and self.model.inside(request) else 0
-                   for request in done]
+        counted = [
+            request.strobe.bit_count() if request is not None and self.model.inside(request) else 0 for request in done
+        ]
         conflicts = sum(request is not None for request in requests) - sum(granted)
         self.waits += conflicts
         self._before = outside, counted, conflicts
@@ -234,8 +233,10 @@ async def announced(dut):
     for turn in range(300):
         writer = WRITERS[tb.rng.integers(2)]
         address = int(tb.rng.integers(tb.machine.glb_words - 64)) & ~1
-        words = {address + int(place): tb.rng.bytes(8)
-                 for place in tb.rng.choice(16, int(tb.rng.integers(1, 12)), replace=False) * tb.rng.integers(1, 5)}
+        words = {
+            address + int(place): tb.rng.bytes(8)
+            for place in tb.rng.choice(16, int(tb.rng.integers(1, 12)), replace=False) * tb.rng.integers(1, 5)
+        }
         writes = [Request(False, word & ~1, 0xFF00 if word & 1 else 0x00FF, data * 2) for word, data in words.items()]
         if tb.rng.random() < 0.5:  # what announces them need not write itself
             writes.append(Request(True, address, 0, bytes(16)))

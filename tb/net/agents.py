@@ -168,8 +168,7 @@ class PassMonitor(uvm_monitor):
             self._more.clear()
             while self.published < self.ended:
                 number = self.published
-                signature, written = [await self._trace(number, select)
-                                      for select in (len(Counter), len(Counter) + 2)]
+                signature, written = [await self._trace(number, select) for select in (len(Counter), len(Counter) + 2)]
                 self.port.write(PassEnd(number, signature, written))
                 self.published += 1
 

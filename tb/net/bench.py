@@ -45,45 +45,119 @@ def _has_no_faults(machine: MachineConfig) -> str | None:
 
 
 def network(name: str, about: str, testcase: str = "runs_network", **arguments: object) -> Bench:
-    return Bench(name, about, "board", _MODULE, testcase, arguments=arguments, sources=SOURCES,
-                 cycles=CAMPAIGN_CYCLES, machine=DEFAULT, unfit=_does_not_compile)
+    return Bench(
+        name,
+        about,
+        "board",
+        _MODULE,
+        testcase,
+        arguments=arguments,
+        sources=SOURCES,
+        cycles=CAMPAIGN_CYCLES,
+        machine=DEFAULT,
+        unfit=_does_not_compile,
+    )
 
 
 def random_networks(name: str, about: str, testcase: str = "runs_networks", **arguments: object) -> Bench:
     """A bench of the pyuvm environment: networks of at most `cycles_each` predicted cycles each, with DRAM at its
     default pace (at a slow one they take up to 20 times as many)."""
-    return Bench(name, about, "board", _UVM_MODULE, testcase, arguments=arguments, sources=SOURCES,
-                 cycles=CAMPAIGN_CYCLES, machine=DEFAULT, unfit=_runs_nothing)
+    return Bench(
+        name,
+        about,
+        "board",
+        _UVM_MODULE,
+        testcase,
+        arguments=arguments,
+        sources=SOURCES,
+        cycles=CAMPAIGN_CYCLES,
+        machine=DEFAULT,
+        unfit=_runs_nothing,
+    )
 
 
 BENCHES = [
     network("net", "MobileNetV1 on the demo photo, every pass and the result against the model"),
-    random_networks("net1", "random networks one after the other, DRAM of any pace",
-                    networks=16, cycles_each=160_000),
-    replace(random_networks("net2", "every error code, soft reset, and the next program", "recovers",
-                            rounds=3, cycles_each=25_000), unfit=_has_no_faults),
-    random_networks("net3", "random networks on a slow, stalling DRAM",
-                    networks=10, cycles_each=40_000, slow=True),
+    random_networks("net1", "random networks one after the other, DRAM of any pace", networks=16, cycles_each=160_000),
+    replace(
+        random_networks(
+            "net2", "every error code, soft reset, and the next program", "recovers", rounds=3, cycles_each=25_000
+        ),
+        unfit=_has_no_faults,
+    ),
+    random_networks("net3", "random networks on a slow, stalling DRAM", networks=10, cycles_each=40_000, slow=True),
     replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), machine=WIDE),
-    replace(network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),
-            module="tb.net.large_tests"),
-    replace(random_networks("net6", "networks above 2^31, reset by rst_ni in the middle of a run",
-                            "runs_after_resets", networks=3, resets=3, cycles_each=80_000),
-            module="tb.net.reset_tests"),
-    replace(network("net7", "convolutions and depthwise convolutions of any window", "runs_windows", chains=12),
-            module="tb.net.window_tests"),
-    replace(network("net8", "random networks with branches and joins, several inputs and outputs", "runs_branches",
-                    networks=6), module="tb.net.branch_tests"),
-    replace(network("net9", "a random graph of each operator", "runs_operators", graphs=1),
-            module="tb.net.operator_tests"),
-    replace(network("words0", "elementwise passes in lists, the cost model", "runs_lists", kinds=["elementwise"],
-                    lists=6, passes=12, timed=True), module="tb.net.pass_list_tests", unfit=lambda machine: None),
-    replace(network("words1", "passes of every kind in lists, one overlapping the next", "runs_lists", lists=8,
-                    kinds=["elementwise", "fused", "elementwise", "pointwise", "kernel", "elementwise", "depthwise",
-                           "addition", "maxima"], passes=9, timed=False),
-            module="tb.net.pass_list_tests", unfit=lambda machine: None),
-    replace(network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
-            module="tb.net.cost_tests"),
-    replace(network("cost1", "likewise, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),
-            module="tb.net.cost_tests", machine=WIDE),
+    replace(
+        network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),
+        module="tb.net.large_tests",
+    ),
+    replace(
+        random_networks(
+            "net6",
+            "networks above 2^31, reset by rst_ni in the middle of a run",
+            "runs_after_resets",
+            networks=3,
+            resets=3,
+            cycles_each=80_000,
+        ),
+        module="tb.net.reset_tests",
+    ),
+    replace(
+        network("net7", "convolutions and depthwise convolutions of any window", "runs_windows", chains=12),
+        module="tb.net.window_tests",
+    ),
+    replace(
+        network(
+            "net8", "random networks with branches and joins, several inputs and outputs", "runs_branches", networks=6
+        ),
+        module="tb.net.branch_tests",
+    ),
+    replace(
+        network("net9", "a random graph of each operator", "runs_operators", graphs=1), module="tb.net.operator_tests"
+    ),
+    replace(
+        network(
+            "words0",
+            "elementwise passes in lists, the cost model",
+            "runs_lists",
+            kinds=["elementwise"],
+            lists=6,
+            passes=12,
+            timed=True,
+        ),
+        module="tb.net.pass_list_tests",
+        unfit=lambda machine: None,
+    ),
+    replace(
+        network(
+            "words1",
+            "passes of every kind in lists, one overlapping the next",
+            "runs_lists",
+            lists=8,
+            kinds=[
+                "elementwise",
+                "fused",
+                "elementwise",
+                "pointwise",
+                "kernel",
+                "elementwise",
+                "depthwise",
+                "addition",
+                "maxima",
+            ],
+            passes=9,
+            timed=False,
+        ),
+        module="tb.net.pass_list_tests",
+        unfit=lambda machine: None,
+    ),
+    replace(
+        network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
+        module="tb.net.cost_tests",
+    ),
+    replace(
+        network("cost1", "likewise, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),
+        module="tb.net.cost_tests",
+        machine=WIDE,
+    ),
 ]

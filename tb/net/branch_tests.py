@@ -43,6 +43,5 @@ async def runs_branches(dut) -> None:
             golden = expected_outputs(stages.graph, inputs)
             result = await run_compared(host, board, image, inputs, golden, about)
             judge.cycles(about, predict(image).cycles, result.counters["CYCLES"])
-            dut._log.info("%s: %d cycles, %d passes", about, result.counters["CYCLES"],
-                          len(result.passes))
+            dut._log.info("%s: %d cycles, %d passes", about, result.counters["CYCLES"], len(result.passes))
     await tb.finish(board, **judge.summary())

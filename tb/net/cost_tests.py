@@ -13,10 +13,10 @@ from eyrie.compiler.cost.traffic import COUNTERS
 from eyrie.compiler.ir.image import Image
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.figures import figures as network_figures
+from eyrie.testing.demo_net import demo_input, demo_network
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
-from eyrie.testing.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
 from tb.net.random_layers import draws
 
@@ -55,9 +55,14 @@ class Judge:
         self._board.compare(True, self.refused <= allowed, f"{self.refused} of {self.drawn} layers refused")
 
     def summary(self) -> dict[str, object]:
-        return {"layers": len(self.errors), "within": sum(share <= 1 for share in self.errors),
-                "worst_share_of_bound": round(max(self.errors), 3), "missed": self.missed,
-                "drawn": self.drawn, "refused": self.refused}
+        return {
+            "layers": len(self.errors),
+            "within": sum(share <= 1 for share in self.errors),
+            "worst_share_of_bound": round(max(self.errors), 3),
+            "missed": self.missed,
+            "drawn": self.drawn,
+            "refused": self.refused,
+        }
 
 
 @cocotb.test()
@@ -98,8 +103,10 @@ async def _network(host: Host, judge: Judge, board: Scoreboard, machine: Machine
     judge.cycles("network", prediction.cycles, result.counters["CYCLES"])
     figures = network_figures(image, result.counters, result.passes)
     for layers in _together(image.map["steps"]):
-        predicted, measured = (sum(of[n] for n in layers) for of in (
-            [cost.cycles for cost in prediction.layers], [row["cycles"] for row in figures["layers"]]))
+        predicted, measured = (
+            sum(of[n] for n in layers)
+            for of in ([cost.cycles for cost in prediction.layers], [row["cycles"] for row in figures["layers"]])
+        )
         judge.cycles(" ".join(prediction.layers[n].name for n in layers), predicted, measured)
     energy = prediction.energy_uj(image.map["machine"]["clock_hz"], result.counters["GATED"])
     host.tb.dut._log.info("network: %.2f uJ predicted, %.2f measured", energy, figures["energy_uJ"])

@@ -20,8 +20,12 @@ from eyrie.model.legality import broken_rule
 from tb.net.programs import Network, Program, draw_base, move, place
 
 ADDRESSES = 1 << 16  # of GLB words
-DESCRIPTOR_WORDS = ((enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE), (enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS),
-                    (enc.DRAIN_INDEX, enc.DRAIN), (enc.PPU_INDEX, enc.PPU))
+DESCRIPTOR_WORDS = (
+    (enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE),
+    (enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS),
+    (enc.DRAIN_INDEX, enc.DRAIN),
+    (enc.PPU_INDEX, enc.PPU),
+)
 TOKENS = 100  # at most so many more than there are
 
 
@@ -42,12 +46,22 @@ _ONE = enc.TRANSFER_ROWS.pack(count=1)
 _CHUNKS = enc.TRANSFER.pack(opcode=Opcode.CHUNKS)
 ILLEGAL = (
     *((opcode,) for opcode in sorted(set(range(16)) - set(Opcode))),
-    (Opcode.END | 1 << 4,), (Opcode.PASS | 1 << 63,), (Opcode.CONFIG,),
+    (Opcode.END | 1 << 4,),
+    (Opcode.PASS | 1 << 63,),
+    (Opcode.CONFIG,),
     (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=enc.CONFIG_WORDS, count=1),),
     (enc.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=enc.CONFIG_WORDS + 1),),
-    (enc.TRANSFER.pack(opcode=Opcode.STORE, chunk=1),), (_ROW, 0), (_BLOCK, 0, _ONE, _ONE),
-    (_CHUNKS | 1 << 4,), (_CHUNKS | 1 << 5,), (_CHUNKS, 0), (_CHUNKS, _PLACE, 0), (_CHUNKS, _PLACE, 1 << 32 | 1 << 48),
-    (_BLOCK, _PLACE, 0, _ONE), (_BLOCK, _PLACE, _ONE, 0), (_BLOCK, _PLACE, _ONE | 1 << 63, _ONE),
+    (enc.TRANSFER.pack(opcode=Opcode.STORE, chunk=1),),
+    (_ROW, 0),
+    (_BLOCK, 0, _ONE, _ONE),
+    (_CHUNKS | 1 << 4,),
+    (_CHUNKS | 1 << 5,),
+    (_CHUNKS, 0),
+    (_CHUNKS, _PLACE, 0),
+    (_CHUNKS, _PLACE, 1 << 32 | 1 << 48),
+    (_BLOCK, _PLACE, 0, _ONE),
+    (_BLOCK, _PLACE, _ONE, 0),
+    (_BLOCK, _PLACE, _ONE | 1 << 63, _ONE),
 )
 
 
@@ -71,8 +85,9 @@ class Faulty:
 class Fault:
     """One faulty program in the making: the parts that a fault may change."""
 
-    def __init__(self, rng: np.random.Generator, network: Network, dram_bytes: int,
-                 window: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, rng: np.random.Generator, network: Network, dram_bytes: int, window: tuple[int, int] | None = None
+    ) -> None:
         """window: of every program, at whose begin the network lies; else both are drawn."""
         self.rng, self.network, self.dram_bytes, self.window = rng, network, dram_bytes, window
         self.glb_words = network.image.machine.glb_words
@@ -113,8 +128,9 @@ def illegal_command(fault: Fault) -> None:
     fault.commands.insert(int(fault.rng.integers(len(fault.commands))), Raw(words))
 
 
-def bad_transfer(fault: Fault, first: Callable[[Transfer], dict[str, int]],
-                 **stride: Callable[[Transfer], int]) -> None:
+def bad_transfer(
+    fault: Fault, first: Callable[[Transfer], dict[str, int]], **stride: Callable[[Transfer], int]
+) -> None:
     """A transfer whose first row fails, with these fields changed; or its second one, by the stride."""
     index = fault.any_of(Transfer)
     command = fault.commands[index]
@@ -131,8 +147,11 @@ def outside_window(fault: Fault) -> None:
     low, high = fault.good.window
 
     def first(command: Transfer) -> dict[str, int]:
-        places = (fault.between(0, low), fault.between(high - 8 * command.words + 8, 1 << 32),
-                  command.dram_address + int(fault.rng.integers(1, 8)))
+        places = (
+            fault.between(0, low),
+            fault.between(high - 8 * command.words + 8, 1 << 32),
+            command.dram_address + int(fault.rng.integers(1, 8)),
+        )
         return {"dram_address": places[fault.rng.integers(3)]}
 
     def stride(command: Transfer) -> int:
@@ -224,16 +243,23 @@ def odd_pair(fault: Fault) -> None:
     stream_beyond_glb(fault)
 
 
-def change_loop(fault: Fault, change: Callable[[Descriptor, Stream], tuple[int, int] | None],
-                ) -> tuple[int, Stream] | None:
+def change_loop(
+    fault: Fault,
+    change: Callable[[Descriptor, Stream], tuple[int, int] | None],
+) -> tuple[int, Stream] | None:
     """One PASS, without chunks, whose stream has a loop of another length, in a list without chunks if there are others
     behind it; its index and the stream, or None if there is no such PASS. change: the loop's level and iterations, or
     None."""
     passes = [n for n, command in enumerate(fault.commands) if isinstance(command, Run)]
     descriptors = {n: descriptor_of(fault, n) for n in passes}
     chunked = [n for n in passes if descriptors[n].stream(Stream.FILTER).options["chunk"]]
-    ways = [(n, stream, found) for n in passes if n not in chunked for stream in Stream
-            if descriptors[n].uses(stream) and (found := change(descriptors[n], stream))]
+    ways = [
+        (n, stream, found)
+        for n in passes
+        if n not in chunked
+        for stream in Stream
+        if descriptors[n].uses(stream) and (found := change(descriptors[n], stream))
+    ]
     if not ways:
         return None
     index, stream, (level, count) = ways[fault.rng.integers(len(ways))]
@@ -332,8 +358,14 @@ FAULTS: tuple[tuple[Callable[[Fault], None], ErrorCode], ...] = (
 )
 
 
-def draw_fault(rng: np.random.Generator, network: Network, dram_bytes: int,
-               plant: Callable[[Fault], None], code: ErrorCode, window: tuple[int, int] | None = None) -> Faulty:
+def draw_fault(
+    rng: np.random.Generator,
+    network: Network,
+    dram_bytes: int,
+    plant: Callable[[Fault], None],
+    code: ErrorCode,
+    window: tuple[int, int] | None = None,
+) -> Faulty:
     """A network's program with a fault of one kind; window: see Fault."""
     fault = Fault(rng, network, dram_bytes, window)
     plant(fault)

@@ -11,10 +11,10 @@ from eyrie.model.encoding import glb_write_bytes
 from eyrie.model.machine import Machine
 from eyrie.runtime.figures import figures as network_figures
 from eyrie.runtime.results import comparison, write_page
+from eyrie.testing.demo_net import demo_input, demo_network
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
-from eyrie.testing.demo_net import demo_input, demo_network
 from tb.net.host import Host, Result
 
 
@@ -38,8 +38,14 @@ def compare_run(board: Scoreboard, image: Image, contents: np.ndarray, result: R
             board.compare(value, counters[name], f"counter {name}")
 
 
-async def run_compared(host: Host, board: Scoreboard, image: Image, inputs: dict[str, np.ndarray],
-                       expected: dict[str, np.ndarray], about: object) -> Result:
+async def run_compared(
+    host: Host,
+    board: Scoreboard,
+    image: Image,
+    inputs: dict[str, np.ndarray],
+    expected: dict[str, np.ndarray],
+    about: object,
+) -> Result:
     """Runs a network; every pass, the counters and all outputs, by name, against the model and what is expected."""
     contents = image.with_inputs(inputs)
     result = await host.run(contents, image.program, CYCLE_LIMIT)

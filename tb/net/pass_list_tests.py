@@ -8,8 +8,8 @@ from eyrie.compiler.cost.predict import timed
 from eyrie.compiler.cost.traffic import COUNTERS
 from eyrie.model.encoding import ErrorCode
 from eyrie.model.machine import Machine
-from tb.common.bench import Testbench
 from eyrie.testing.pass_layers import why_not
+from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.cost_tests import CYCLES, SHARE
@@ -53,8 +53,9 @@ def _compare_cycles(tb: Testbench, board: Scoreboard, program: PassList, result:
     for name in (*COUNTERS, "MACS"):
         if name not in ("COMMAND_BYTES", "DRAM_READ_BYTES"):
             board.compare(result.counters[name], counters[name], f"{about}: {name}")
-    ends, predicted = ([0, *found] for found in ([end["CYCLES"] for end in result.passes],
-                                                  [passed.done - 1 for passed in times]))
+    ends, predicted = (
+        [0, *found] for found in ([end["CYCLES"] for end in result.passes], [passed.done - 1 for passed in times])
+    )
     shares = []
     for n, drawn in enumerate(program.passes):
         measured, expected = ends[n + 1] - ends[n], predicted[n + 1] - predicted[n]

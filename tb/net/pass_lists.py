@@ -69,7 +69,7 @@ def draw_list(rng: np.random.Generator, machine: MachineConfig, kinds: Sequence[
     """Passes with an ofmap, of kinds in turn, as many as asked for or as the GLB holds."""
     passes, base = [], 0
     glb = np.zeros(machine.glb_words, np.uint64)
-    for attempt in range(ATTEMPTS):
+    for _attempt in range(ATTEMPTS):
         layer, about = pass_layers.draw(rng, kinds[len(passes) % len(kinds)], machine)
         case = layer.parts[0][0]
         size = len(case.glb) + len(case.glb) % 2

@@ -106,8 +106,10 @@ class Program:
 
 def move(commands: list[Command], distance: int) -> list[Command]:
     """The list for tensors that lie so many bytes further up."""
-    return [replace(command, dram_address=command.dram_address + distance)
-            if isinstance(command, Transfer) else command for command in commands]
+    return [
+        replace(command, dram_address=command.dram_address + distance) if isinstance(command, Transfer) else command
+        for command in commands
+    ]
 
 
 def place(network: Network, base: int, commands: list[Command], about: str = "") -> Program:

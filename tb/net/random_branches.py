@@ -72,21 +72,28 @@ def _join(rng: np.random.Generator, net: TfliteBuilder, name: str, x: Tensor, ot
     return net.binary(kind, name, x, other, out, relu=int(rng.choice([0, 0, 1])))
 
 
-
 def draw_inputs(image: Image, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Of a run, as Image.with_inputs takes them."""
     images = (image.images,) if image.images > 1 else ()
-    return {name: rng.integers(-128, 128, (*images, *place["shape"])).astype(np.int8)
-            for name, place in image.map["inputs"].items()}
+    return {
+        name: rng.integers(-128, 128, (*images, *place["shape"])).astype(np.int8)
+        for name, place in image.map["inputs"].items()
+    }
 
 
 def expected_outputs(graph: Graph, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What the golden model gives, as Image.outputs has it; inputs that nothing reads are zeros."""
-    batched = [shape[:-3] for shape in (values.shape for values in inputs.values())][0]
+    batched = next(shape[:-3] for shape in (values.shape for values in inputs.values()))
     runs = []
     for n in range(batched[0] if batched else 1):
-        values = [inputs[tensor.name].reshape(-1, *tensor.shape)[n] if tensor.name in inputs else
-                  np.zeros(tensor.shape, np.int8) for tensor in graph.inputs]
+        values = [
+            inputs[tensor.name].reshape(-1, *tensor.shape)[n]
+            if tensor.name in inputs
+            else np.zeros(tensor.shape, np.int8)
+            for tensor in graph.inputs
+        ]
         runs.append(graph.run(*values))
-    return {tensor.name: np.stack([run[tensor.name] for run in runs]).reshape(*batched, *map_shape(tensor.shape))
-            for tensor in graph.outputs}
+    return {
+        tensor.name: np.stack([run[tensor.name] for run in runs]).reshape(*batched, *map_shape(tensor.shape))
+        for tensor in graph.outputs
+    }

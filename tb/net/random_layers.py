@@ -10,8 +10,8 @@ import numpy as np
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
 from eyrie.model.config import DEFAULT, MachineConfig
-from tests.compiler.windows import Chain, compile_groups, draw_chain
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.windows import Chain, compile_groups, draw_chain
 
 KINDS = ("convolution", "separable", "depthwise", "pointwise", "fully connected")
 CHANNELS = (3, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)

@@ -11,8 +11,8 @@ from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, ErrorCode, Stream
 from eyrie.model.machine import Machine, MachineError
 from eyrie.model.passes import PassTrace
-from tb.net.programs import Program
 from eyrie.testing.beats import multiplications
+from tb.net.programs import Program
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,10 @@ def run_model(program: Program, memory: np.ndarray, rng: np.random.Generator, co
     nothing but unwritten bytes, and signatures of words between rows, may depend on them."""
     glb = rng.integers(0, 1 << 64, config.glb_words, np.uint64)
     one, other = (_run(program, memory, words, config) for words in (glb, ~glb))
-    one, other = (replace(run, passes=[end.beside(again) for end, again in zip(run.passes, beside.passes)])
-                  for run, beside in ((one, other), (other, one)))
+    one, other = (
+        replace(run, passes=[end.beside(again) for end, again in zip(run.passes, beside.passes)])
+        for run, beside in ((one, other), (other, one))
+    )
     for name in ("code", "address", "counters", "passes"):
         assert getattr(one, name) == getattr(other, name), f"{program.about}: {name} depends on old GLB words"
     return replace(one, unwritten=one.memory != other.memory)

@@ -34,9 +34,12 @@ async def runs_after_resets(dut) -> None:
         memory = dram.view(dut.dram_pointer_o, len(program.contents), program.base)
         memory[:] = program.contents
         for register, value in (
-            (Register.WINDOW_BASE, program.window[0]), (Register.WINDOW_LIMIT, program.window[1]),
-            (Register.PROGRAM_BASE, program.start), (Register.WATCHDOG_LIMIT, WATCHDOG),
-            (Register.INTERRUPT_ENABLE, 1), (Register.CONTROL, START),
+            (Register.WINDOW_BASE, program.window[0]),
+            (Register.WINDOW_LIMIT, program.window[1]),
+            (Register.PROGRAM_BASE, program.start),
+            (Register.WATCHDOG_LIMIT, WATCHDOG),
+            (Register.INTERRUPT_ENABLE, 1),
+            (Register.CONTROL, START),
         ):
             await registers.write(register, value)
 

@@ -70,9 +70,12 @@ class ProgramSequence(uvm_sequence):
     async def start_program(self) -> None:
         program, pace = self.program, self.pace
         for register, value in (
-            (Register.WINDOW_BASE, program.window[0]), (Register.WINDOW_LIMIT, program.window[1]),
-            (Register.PROGRAM_BASE, program.start), (Register.WATCHDOG_LIMIT, pace.watchdog),
-            (Register.INTERRUPT_ENABLE, int(not pace.polled)), (Register.CONTROL, START),
+            (Register.WINDOW_BASE, program.window[0]),
+            (Register.WINDOW_LIMIT, program.window[1]),
+            (Register.PROGRAM_BASE, program.start),
+            (Register.WATCHDOG_LIMIT, pace.watchdog),
+            (Register.INTERRUPT_ENABLE, int(not pace.polled)),
+            (Register.CONTROL, START),
         ):
             await self.write(register, value)
 

@@ -10,10 +10,10 @@ import numpy as np
 from eyrie.compiler.ir.failure import DoesNotFit
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tests.compiler.windows import compile_groups, draw_chain
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
 from tb.net.host import Host
 from tb.net.net_tests import compare_run
+from tests.compiler.windows import compile_groups, draw_chain
 
 
 @cocotb.test()

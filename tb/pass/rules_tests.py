@@ -18,23 +18,41 @@ from tb.common.scoreboard import Scoreboard
 from tb.ppu import operations
 
 OPTIONS = [enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET for stream in Stream]
-FORMATS = {enc.ARRAY_SHAPE_INDEX: enc.ARRAY_SHAPE, enc.ARRAY_LOOPS_INDEX: enc.ARRAY_LOOPS,
-           enc.DEPTHWISE_INDEX: enc.DEPTHWISE, enc.DRAIN_INDEX: enc.DRAIN, enc.PPU_INDEX: enc.PPU,
-           enc.PPU_FIRST_INDEX: enc.PPU_FIRST, enc.PPU_RESULT_INDEX: enc.PPU_RESULT,
-           OPTIONS[Stream.IFMAP]: enc.STREAM_OPTIONS}
+FORMATS = {
+    enc.ARRAY_SHAPE_INDEX: enc.ARRAY_SHAPE,
+    enc.ARRAY_LOOPS_INDEX: enc.ARRAY_LOOPS,
+    enc.DEPTHWISE_INDEX: enc.DEPTHWISE,
+    enc.DRAIN_INDEX: enc.DRAIN,
+    enc.PPU_INDEX: enc.PPU,
+    enc.PPU_FIRST_INDEX: enc.PPU_FIRST,
+    enc.PPU_RESULT_INDEX: enc.PPU_RESULT,
+    OPTIONS[Stream.IFMAP]: enc.STREAM_OPTIONS,
+}
 CLEAR_CYCLES = 80  # until the descriptor takes words
 MUTANTS = 3000
 
 
 def legal(rng: np.random.Generator, machine: MachineConfig) -> list[Descriptor]:
     """Descriptors of passes of every kind that the machine has."""
-    draws = [partial(layers.separable, rng, kind, (20, 30, 6, 7), machine=machine)
-             for kind in ("fused", "pointwise", "depthwise")]
-    draws += [partial(layers.convolution, rng, dict(e=e, p=4, q=4, r=r, t=t), 8, machine=machine,
-                      has={"ipsum", *(["packed"] if packed else [])})
-              for e, r, t, packed in ((8, 1, 2, False), (8, 2, 1, False), (2, 1, 1, False), (8, 1, 2, True))]
-    draws += [lambda name=name: elementwise_layers.operated(rng, name, layers.int8(rng, 3, 4, 16), machine)[0]
-              for name in operations.ALL]
+    draws = [
+        partial(layers.separable, rng, kind, (20, 30, 6, 7), machine=machine)
+        for kind in ("fused", "pointwise", "depthwise")
+    ]
+    draws += [
+        partial(
+            layers.convolution,
+            rng,
+            dict(e=e, p=4, q=4, r=r, t=t),
+            8,
+            machine=machine,
+            has={"ipsum", *(["packed"] if packed else [])},
+        )
+        for e, r, t, packed in ((8, 1, 2, False), (8, 2, 1, False), (2, 1, 1, False), (8, 1, 2, True))
+    ]
+    draws += [
+        lambda name=name: elementwise_layers.operated(rng, name, layers.int8(rng, 3, 4, 16), machine)[0]
+        for name in operations.ALL
+    ]
     made = []
     for draw in draws:
         try:
@@ -55,8 +73,13 @@ def mutate(rng: np.random.Generator, descriptor: Descriptor) -> Descriptor:
         values = FORMATS[index].unpack(words[index])
         field = FORMATS[index].fields[rng.integers(len(FORMATS[index].fields))]
         least, most = (-(1 << field.width - 1) if field.signed else 0), FORMATS[index].largest(field.name)
-        choices = (least, most, values[field.name] - 1, values[field.name] + 1,
-                   int(rng.integers(least, most, endpoint=True)))
+        choices = (
+            least,
+            most,
+            values[field.name] - 1,
+            values[field.name] + 1,
+            int(rng.integers(least, most, endpoint=True)),
+        )
         values[field.name] = min(max(choices[rng.integers(len(choices))], least), most)
         words[index] = FORMATS[index].pack(**values)
     return Descriptor(words)

@@ -62,8 +62,11 @@ def set_stream(descriptor: Descriptor, stream: Stream, program: StreamDescriptor
     changed.set(base + enc.STREAM_OPTIONS_OFFSET, enc.STREAM_OPTIONS, **options)
     for n, level in enumerate(program.levels):
         fields = enc.STREAM_LEVEL.unpack(changed.words[base + enc.STREAM_LEVELS_OFFSET + n])
-        changed.set(base + enc.STREAM_LEVELS_OFFSET + n, enc.STREAM_LEVEL,
-                    **fields | {"last": level.count - 1, "tag": level.tag})
+        changed.set(
+            base + enc.STREAM_LEVELS_OFFSET + n,
+            enc.STREAM_LEVEL,
+            **fields | {"last": level.count - 1, "tag": level.tag},
+        )
     return changed
 
 

@@ -8,8 +8,15 @@ _ALL = ("CONVOLUTION", "POINTWISE", "FUSED", "DEPTHWISE")
 
 
 def _pe(name: str, about: str, *modes: str, multipliers: int = 4, **arguments: object) -> Bench:
-    return Bench(name, about, "pe_tb", "tb.pe.pe_tests", "runs_passes", arguments={"modes": modes, **arguments},
-                 machine=MachineConfig(multipliers=multipliers))
+    return Bench(
+        name,
+        about,
+        "pe_tb",
+        "tb.pe.pe_tests",
+        "runs_passes",
+        arguments={"modes": modes, **arguments},
+        machine=MachineConfig(multipliers=multipliers),
+    )
 
 
 BENCHES = [

@@ -67,17 +67,25 @@ class Shape:
     def config(self) -> tuple[int, int]:
         """The configuration words."""
         shape = enc.ARRAY_SHAPE.pack(
-            mode=self.mode, taps=self.taps, stride_2=self.stride - 1, ifmap_offset=self.ifmap_offset,
-            word_offset=self.word_offset, filter_zero_point=self.filter_zero_point,
-            depthwise_zero_point=self.depthwise_zero_point, pixels=self.pixels, deal=self.deal,
-            **{f"filters_{n}": filters for n, filters in enumerate(self.dealt)})
-        return shape, enc.ARRAY_LOOPS.pack(
-            groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
+            mode=self.mode,
+            taps=self.taps,
+            stride_2=self.stride - 1,
+            ifmap_offset=self.ifmap_offset,
+            word_offset=self.word_offset,
+            filter_zero_point=self.filter_zero_point,
+            depthwise_zero_point=self.depthwise_zero_point,
+            pixels=self.pixels,
+            deal=self.deal,
+            **{f"filters_{n}": filters for n, filters in enumerate(self.dealt)},
+        )
+        return shape, enc.ARRAY_LOOPS.pack(groups=self.groups, inner=self.inner, tiles=self.tiles, outer=self.outer)
 
 
-def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig, row: int,
-               max_filters: int = 20) -> Shape:
+def draw_shape(
+    rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig, row: int, max_filters: int = 20
+) -> Shape:
     """A pass that a PE of the machine takes, in a row of its set."""
+
     def up_to(limit: int) -> int:
         return int(rng.integers(1, limit + 1))
 
@@ -94,8 +102,22 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig
             pixels = min(pixels, (machine.ifmap_words - taps) // stride + 1)
         pixels = min(pixels, machine.pixel_words, up_to(4) if rng.random() < 0.7 else pixels)
     zero_points = [int(rng.choice([-128, 0, 127, rng.integers(-128, 128)])) for _ in range(2)]
-    return Shape(mode, taps, stride, bool(rng.integers(2)), bool(rng.integers(2)), *zero_points, pixels, dealt,
-                 up_to(2), up_to(4) if mode != ArrayMode.DEPTHWISE else 1, up_to(2), up_to(5), deal, row)
+    return Shape(
+        mode,
+        taps,
+        stride,
+        bool(rng.integers(2)),
+        bool(rng.integers(2)),
+        *zero_points,
+        pixels,
+        dealt,
+        up_to(2),
+        up_to(4) if mode != ArrayMode.DEPTHWISE else 1,
+        up_to(2),
+        up_to(5),
+        deal,
+        row,
+    )
 
 
 @dataclass(frozen=True)
@@ -163,8 +185,9 @@ def draw_operands(rng: np.random.Generator, shape: Shape, zeros: float) -> Opera
         operands.taps = values.draw(dw, shape.taps, zero_point=shape.depthwise_zero_point)
     if shape.mode == ArrayMode.CONVOLUTION:
         operands.ifmap = values.draw(sums, shape.row_words)
-        operands.filters = [values.draw(count * shape.taps, zero_point=shape.filter_zero_point)
-                            for count in shape.filters]
+        operands.filters = [
+            values.draw(count * shape.taps, zero_point=shape.filter_zero_point) for count in shape.filters
+        ]
     elif shape.sums:
         operands.filters = [values.draw(count, zero_point=shape.filter_zero_point) for count in shape.filters]
         count = dw if shape.mode == ArrayMode.FUSED else sums
@@ -216,8 +239,16 @@ class Chain:
     beats: list[dict[str, int]] = field(default_factory=list)
     results: list[dict[str, int]] = field(default_factory=list)
 
-    def beat(self, rng: np.random.Generator, row: int, own: list[int], index: int, free: bool,
-             word: int | None = None, two: bool | None = None) -> None:
+    def beat(
+        self,
+        rng: np.random.Generator,
+        row: int,
+        own: list[int],
+        index: int,
+        free: bool,
+        word: int | None = None,
+        two: bool | None = None,
+    ) -> None:
         """A beat that takes the row's sums `own`, of one pixel or of two, or passes by (none), then of two pixels if
         `two` or chance says so; word: what a SUPER puts in the first sum's place. The bits of the other rows are
         random."""

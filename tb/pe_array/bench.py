@@ -3,8 +3,8 @@
 
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.simulator.bench import Bench
-from eyrie.testing.beats import behind_any_glb
 from eyrie.testing.array_layers import why_not
+from eyrie.testing.beats import behind_any_glb
 
 _MODULE = "tb.pe_array.pe_array_tests"
 
@@ -14,8 +14,16 @@ def _array(name: str, about: str, *layers: dict[str, object], **machine: int) ->
         array = behind_any_glb(machine)
         return next(filter(None, (why_not(options, array) for options in layers)), None)
 
-    return Bench(name, about, "pe_array_tb", _MODULE, "runs_layers", arguments={"layers": list(layers)},
-                 machine=MachineConfig(**machine), unfit=unfit)
+    return Bench(
+        name,
+        about,
+        "pe_array_tb",
+        _MODULE,
+        "runs_layers",
+        arguments={"layers": list(layers)},
+        machine=MachineConfig(**machine),
+        unfit=unfit,
+    )
 
 
 def _convolution(width: int, e: int, p: int, q: int, r: int, t: int, **options: object) -> dict[str, object]:
@@ -67,19 +75,32 @@ _TILES = (
     _layer("pointwise", channels=24, filters=50, tile=16, rows=3, cols=17, inner=2),
 )
 _MIXED = (
-    _layer("fused"), _convolution(6, 8, 4, 4, 1, 2), _layer("connected"), _layer("depthwise"),
-    _layer("pointwise"), _layer("fused", stride=2), _convolution(9, 16, 4, 4, 1, 1),
+    _layer("fused"),
+    _convolution(6, 8, 4, 4, 1, 2),
+    _layer("connected"),
+    _layer("depthwise"),
+    _layer("pointwise"),
+    _layer("fused", stride=2),
+    _convolution(9, 16, 4, 4, 1, 1),
 )
 _ONE_SET = (
-    _convolution(8, 4, 4, 4, 1, 1), _convolution(5, 2, 4, 3, 1, 2, stride=2),
-    _convolution(6, 4, 3, 4, 1, 1, kernel=2), _convolution(9, 3, 4, 2, 1, 1, kernel=1),
-    _layer("fused"), _layer("fused", stride=2), _layer("fused", channels=19, filters=40, tile=16, inner=2),
-    _layer("pointwise"), _layer("pointwise", channels=24, filters=50, tile=16), _layer("connected"),
+    _convolution(8, 4, 4, 4, 1, 1),
+    _convolution(5, 2, 4, 3, 1, 2, stride=2),
+    _convolution(6, 4, 3, 4, 1, 1, kernel=2),
+    _convolution(9, 3, 4, 2, 1, 1, kernel=1),
+    _layer("fused"),
+    _layer("fused", stride=2),
+    _layer("fused", channels=19, filters=40, tile=16, inner=2),
+    _layer("pointwise"),
+    _layer("pointwise", channels=24, filters=50, tile=16),
+    _layer("connected"),
     _layer("connected"),
 )
 _SERIAL = (
-    _convolution(6, 8, 4, 4, 1, 2), _layer("fused", filters=20),
-    _layer("depthwise"), _layer("pointwise", filters=20),
+    _convolution(6, 8, 4, 4, 1, 2),
+    _layer("fused", filters=20),
+    _layer("depthwise"),
+    _layer("pointwise", filters=20),
 )
 
 BENCHES = [
@@ -95,8 +116,7 @@ BENCHES = [
     _array("array9", "fused depthwise-separable passes, strides 1 and 2", *_FUSED),
     _array("array10", "fused and pointwise passes with several filter and pixel blocks", *_TILES),
     _array("array11", "depthwise passes", *(_layer("depthwise", stride=n) for n in (1, 2, 1, 2))),
-    _array("array12", "pointwise passes", *(_layer("pointwise") for _ in range(4)),
-           _layer("pointwise", filters=12)),
+    _array("array12", "pointwise passes", *(_layer("pointwise") for _ in range(4)), _layer("pointwise", filters=12)),
     _array("array13", "fully connected: a map of one pixel", *(_layer("connected") for _ in range(8)), *_FEW),
     _array("array14", "idle rows and columns", *_IDLE),
     _array("array15", "all modes in turn, passes overlapping", *_MIXED),

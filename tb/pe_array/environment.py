@@ -6,6 +6,7 @@ import numpy as np
 from pyuvm import ConfigDB, uvm_env, uvm_sequence, uvm_subscriber
 
 from eyrie.model.config import MachineConfig
+from eyrie.testing.beats import TWO, PassBeats
 from tb.common.scoreboard import Scoreboard
 from tb.pe_array.agents import (
     Agent,
@@ -18,7 +19,6 @@ from tb.pe_array.agents import (
     StreamItem,
     SumsMonitor,
 )
-from eyrie.testing.beats import TWO, PassBeats
 
 STREAMS = ("ifmap", "filter", "depthwise", "drain")
 
@@ -38,8 +38,7 @@ class SumsBoard(uvm_subscriber):
         firsts = np.flatnonzero(~beats.second).tolist()
         for tile, (values, notes) in enumerate(zip(sums[:, :, :used].tolist(), beats.notes.tolist())):
             for n, (first, note) in enumerate(zip(firsts, notes)):
-                self.board.expect((values[first : first + 1 + (note >> TWO)], note),
-                                  f"{about}, tile {tile}, beat {n}")
+                self.board.expect((values[first : first + 1 + (note >> TWO)], note), f"{about}, tile {tile}, beat {n}")
         self._used += [used] * (sums.shape[0] * sums.shape[1])
 
     def write(self, beat: dict[str, int]) -> None:

@@ -6,10 +6,10 @@ import numpy as np
 from pyuvm import ConfigDB, uvm_root, uvm_test
 
 from eyrie.testing import layers
+from eyrie.testing.array_layers import draw
+from eyrie.testing.beats import PassBeats, behind_any_glb, pass_beats
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from eyrie.testing.beats import PassBeats, behind_any_glb, pass_beats
-from eyrie.testing.array_layers import draw
 from tb.pe_array.environment import ArrayEnvironment, PassesSequence
 
 BEATS_LIMIT = 200_000  # cycles: five times what the longest bench takes

@@ -68,21 +68,32 @@ def draw_operation(rng: np.random.Generator, name: str, a: np.ndarray, window: i
 
 
 def _ports(first: dict[str, int], second: dict[str, int], result: dict[str, int]) -> dict[str, int]:
-    return {"first": enc.PPU_FIRST.pack(**first), "second": enc.PPU_SECOND.pack(**second),
-            "result": enc.PPU_RESULT.pack(**result)}
+    return {
+        "first": enc.PPU_FIRST.pack(**first),
+        "second": enc.PPU_SECOND.pack(**second),
+        "result": enc.PPU_RESULT.pack(**result),
+    }
 
 
 def _operand(rng: np.random.Generator) -> dict[str, int]:
-    return {"multiplier": int(rng.integers(1 << 30, 1 << 31)), "right_shift": int(rng.integers(0, 12)),
-            "zero_point": int(rng.integers(-128, 128))}
+    return {
+        "multiplier": int(rng.integers(1 << 30, 1 << 31)),
+        "right_shift": int(rng.integers(0, 12)),
+        "zero_point": int(rng.integers(-128, 128)),
+    }
 
 
 def _result(rng: np.random.Generator, factor: float) -> dict[str, int]:
     """A factor around one, and a zero point and clamp of any kind."""
     shift = int(np.floor(np.log2(factor) + rng.uniform(-1, 2)))
     low, high = sorted(int(v) for v in rng.integers(-128, 128, 2)) if rng.random() < 0.4 else (-128, 127)
-    return {"multiplier": int(rng.integers(1 << 30, 1 << 31)), "shift": min(max(shift, -31), 30),
-            "zero_point": int(rng.integers(-128, 128)), "act_min": low, "act_max": high}
+    return {
+        "multiplier": int(rng.integers(1 << 30, 1 << 31)),
+        "shift": min(max(shift, -31), 30),
+        "zero_point": int(rng.integers(-128, 128)),
+        "act_min": low,
+        "act_max": high,
+    }
 
 
 def _each(a: np.ndarray, b: np.ndarray, value: Callable[[int, int], int], result: dict[str, int]) -> np.ndarray:
@@ -133,8 +144,10 @@ def _extreme(rng: np.random.Generator, name: str, a: np.ndarray, window: int) ->
         words = _each(a, b, lambda x, y: choose(x, y) - first["zero_point"], result)
         return Operated(_ports(first, _operand(rng), result), words, words_of(b))
     first["window"] = window
-    words = [[finish(choose(int(v) for v in column) - first["zero_point"], result) for column in part.T]
-             for part in _windows(a, window)]
+    words = [
+        [finish(choose(int(v) for v in column) - first["zero_point"], result) for column in part.T]
+        for part in _windows(a, window)
+    ]
     return Operated(_ports(first, _operand(rng), result), np.array(words, np.int8))
 
 
@@ -142,8 +155,11 @@ def _table(rng: np.random.Generator, name: str, a: np.ndarray, _: int) -> Operat
     entries = rng.integers(-128, 128, 256).astype(np.int8)  # of -128, -127, ...
     result = {"operation": Operation.TABLE, **_result(rng, 1.0), **AS_IS, "zero_point": 0}
     words = np.clip(entries[a.astype(int) + 128], result["act_min"], result["act_max"])
-    return Operated(_ports({**_operand(rng), "window": 0}, _operand(rng), result), words.astype(np.int8),
-                    words_of(entries.reshape(-1, 8)))
+    return Operated(
+        _ports({**_operand(rng), "window": 0}, _operand(rng), result),
+        words.astype(np.int8),
+        words_of(entries.reshape(-1, 8)),
+    )
 
 
 def _windows(a: np.ndarray, window: int) -> list[np.ndarray]:

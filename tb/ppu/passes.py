@@ -52,8 +52,16 @@ class Sizes:
         return Sizes(columns, blocks or self.blocks or int(rng.integers(1, 7)), channels or self.channels, pixels)
 
 
-def draw_pass(rng: np.random.Generator, kind: str, cols: int, name: str, sizes: Sizes = Sizes(),
-              pool: str | None = None, operation: str | None = None, two_pixels: bool | None = None) -> Pass:
+def draw_pass(
+    rng: np.random.Generator,
+    kind: str,
+    cols: int,
+    name: str,
+    sizes: Sizes = Sizes(),
+    pool: str | None = None,
+    operation: str | None = None,
+    two_pixels: bool | None = None,
+) -> Pass:
     """A pass of one of KINDS on a machine of `cols` columns.
 
     `pool` is the kind of the pass on whose words an operation is done, `operation` one of operations.RIDING: random if
@@ -73,13 +81,22 @@ def draw_pass(rng: np.random.Generator, kind: str, cols: int, name: str, sizes: 
     output = _draw_output(rng)
     pooling, span = _draw_pooling(rng, pool, sizes.columns, sizes.pixels)
     nothing = operations.draw_operation(rng, "NONE", np.zeros((0, CHANNELS), np.int8))
-    drawn = Pass({"cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling), **nothing.ports,
-                  "columns": sizes.columns, "to_ppu": kind != "dropped", "elementwise": 0})
+    drawn = Pass(
+        {
+            "cfg": encoding.PPU.pack(**output, raw=pool == "raw", **pooling),
+            **nothing.ports,
+            "columns": sizes.columns,
+            "to_ppu": kind != "dropped",
+            "elementwise": 0,
+        }
+    )
     made, places, together = [], [], []
     for block in range(sizes.blocks):
         words, count = _append_block(rng, drawn, block == sizes.blocks - 1, sizes, cols, pool, span, output, at_a_time)
-        where = (f"{name} ({kind}, {pool}, {operation}, {sizes.columns} columns, {sizes.pixels} pixels), "
-                 f"block {block} of {count} channels")
+        where = (
+            f"{name} ({kind}, {pool}, {operation}, {sizes.columns} columns, {sizes.pixels} pixels), "
+            f"block {block} of {count} channels"
+        )
         together += _together(len(places), len(words), sizes, at_a_time)
         places += [f"{where}, word {n}" for n in range(len(words))]
         made.append(words)
@@ -90,8 +107,9 @@ def draw_pass(rng: np.random.Generator, kind: str, cols: int, name: str, sizes: 
     return drawn
 
 
-def draw_elementwise(rng: np.random.Generator, name: str, operation: str | None = None, count: int | None = None,
-                     window: int = 0) -> Pass:
+def draw_elementwise(
+    rng: np.random.Generator, name: str, operation: str | None = None, count: int | None = None, window: int = 0
+) -> Pass:
     """A pass of `count` words A; operation: one of operations.ALL, of windows of `window` words. What is not given is
     random."""
     operation = operation or str(rng.choice(operations.ALL))
@@ -114,10 +132,10 @@ def _append_block(rng, drawn, last, sizes, cols, pool, span, output, at_a_time):
     if pool == "raw":
         count = min(count, int(rng.choice([1, 2, 2])))
         sums = rng.integers(INT32_MIN, INT32_MAX + 1, (sizes.pixels, count, cols))
-        words = _raw_words(sums[..., :sizes.columns])
+        words = _raw_words(sums[..., : sizes.columns])
     else:
         sums, values = _requantized(rng, drawn, sizes.pixels, count, cols, output)
-        words = _pooled_words(values[:, :sizes.columns], pool, span)
+        words = _pooled_words(values[:, : sizes.columns], pool, span)
     _append_beats(drawn, sums, ends, int(drawn.ports["to_ppu"]), at_a_time)
     return words, count
 
@@ -126,20 +144,33 @@ def _together(begin: int, words: int, sizes: Sizes, at_a_time: int) -> list[tupl
     """Numbers of the words of a block, those that leave at a time together; begin: of the first."""
     if at_a_time == 1:
         return [(begin + n,) for n in range(words)]
-    return [tuple(begin + pixel * sizes.columns + column for pixel in range(first, min(first + 2, sizes.pixels)))
-            for first in range(0, sizes.pixels, 2) for column in range(sizes.columns)]
+    return [
+        tuple(begin + pixel * sizes.columns + column for pixel in range(first, min(first + 2, sizes.pixels)))
+        for first in range(0, sizes.pixels, 2)
+        for column in range(sizes.columns)
+    ]
 
 
-def _finish(drawn: Pass, operated: operations.Operated, places: list[str],
-            together: list[tuple[int, ...]] | None = None) -> None:
+def _finish(
+    drawn: Pass, operated: operations.Operated, places: list[str], together: list[tuple[int, ...]] | None = None
+) -> None:
     """together: the words that leave at a time."""
     drawn.ports |= operated.ports
     drawn.residual, drawn.table = operated.residual, drawn.table + operated.table
     words = words_of(operated.words)
     together = [(n,) for n in range(len(words))] if together is None else together
     assert sorted(n for now in together for n in now) == list(range(len(places))) and len(words) == len(places)
-    drawn.words = [({"data": sum(words[n] << 64 * k for k, n in enumerate(now)), "two": len(now) - 1,
-                     "last": int(now == together[-1])}, places[now[0]]) for now in together]
+    drawn.words = [
+        (
+            {
+                "data": sum(words[n] << 64 * k for k, n in enumerate(now)),
+                "two": len(now) - 1,
+                "last": int(now == together[-1]),
+            },
+            places[now[0]],
+        )
+        for now in together
+    ]
 
 
 def _draw_output(rng: np.random.Generator) -> dict[str, int]:
@@ -158,8 +189,12 @@ def _draw_pooling(rng: np.random.Generator, pool: str, columns: int, pixels: int
         span = int(rng.choice([columns, *spans]))
         count = pixels * span
         reciprocal, shift = average_reciprocal(count)
-        fields |= {"pool_count": count, "pool_reciprocal": reciprocal, "pool_shift": shift,
-                   "pool_columns": (span - 1).bit_length()}
+        fields |= {
+            "pool_count": count,
+            "pool_reciprocal": reciprocal,
+            "pool_shift": shift,
+            "pool_columns": (span - 1).bit_length(),
+        }
     return fields, span
 
 
@@ -204,7 +239,7 @@ def _raw_words(sums):
 
 
 def _append_beats(drawn, sums, ends, to_ppu, at_a_time):
-    pixels, count, cols = sums.shape
+    pixels, count, _cols = sums.shape
     bits = sums.astype("<i4")
     for f in range(0, pixels, at_a_time):
         own = bits[f : f + at_a_time]

@@ -68,9 +68,7 @@ class PpuBench:
                 stream.extend({"data": word, "epoch": epoch} for word in words)
             self.streams[3].extend(item.elements)
             await ClockCycles(self.tb.clock, 1)
-            await self.tb.until(
-                lambda: dut.cfg_epoch_o.value == dut.cfg_epoch_i.value, "a pass to be taken", step=1
-            )
+            await self.tb.until(lambda: dut.cfg_epoch_o.value == dut.cfg_epoch_i.value, "a pass to be taken", step=1)
             for port in self._ports.values():
                 port.value = int.from_bytes(rng.bytes(8), "little") >> (64 - len(port))
             await ClockCycles(self.tb.clock, int(rng.choice([1, 1, 5, 40])))
@@ -155,8 +153,9 @@ async def elementwise(dut):
                 continue  # waits for its table
             early = int(window == 1)  # the second word is taken behind the first
             period = 1 if name == "NONE" or window > 1 else 2
-            board.compare(period * (size - 1) - early, int(dut.last_o.value),
-                          f"cycles from the first word A to the last, {name}")
+            board.compare(
+                period * (size - 1) - early, int(dut.last_o.value), f"cycles from the first word A to the last, {name}"
+            )
             latency = 0 if name == "NONE" else WORD_LATENCY + early
             board.compare(latency, int(dut.tail_o.value), f"cycles from the last word A to the last word, {name}")
     await tb.finish(board)

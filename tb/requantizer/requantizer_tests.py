@@ -94,8 +94,15 @@ async def values(dut):
             enable = tb.rng.random() >= stall
             valid = sent < BATCH and moves >= free and tb.rng.random() >= gap
             operands, tag = draw(tb.rng, lanes), int(tb.rng.integers(128))
-            drive(enable=enable, valid=valid, tag=tag, multiplier=operands["multiplier"], shift=operands["shift"],
-                  sums=packed(operands["sums"], "<i4"), biases=packed(operands["biases"], "<i4"))
+            drive(
+                enable=enable,
+                valid=valid,
+                tag=tag,
+                multiplier=operands["multiplier"],
+                shift=operands["shift"],
+                sums=packed(operands["sums"], "<i4"),
+                biases=packed(operands["biases"], "<i4"),
+            )
             await FallingEdge(dut.clk_i)
             due = bool(leaving) and leaving[0] == moves
             assert bool(dut.valid_o.value) == due, f"batch {batch}: valid_o after {moves} moves"

@@ -30,8 +30,9 @@ def run(network: Path, inputs: Sequence[dict[str, np.ndarray]], folder: Path, se
     program = link(RUN, network, image.machine, folder)
     taken, made = folder / "inputs.bin", folder / "outputs.bin"
     several = [{name: values.reshape(image.images, -1) for name, values in one.items()} for one in inputs]
-    taken.write_bytes(b"".join(one[name][n].tobytes() for one in several for n in range(image.images)
-                               for name in image.map["inputs"]))
+    taken.write_bytes(
+        b"".join(one[name][n].tobytes() for one in several for n in range(image.images) for name in image.map["inputs"])
+    )
     said = call(program, network / "image.bin", taken, made, len(inputs), setting=setting)
     return CRun(_outputs(image, np.fromfile(made, np.int8), len(inputs)), [int(line) for line in said.splitlines()])
 
@@ -42,5 +43,7 @@ def _outputs(image: Image, values: np.ndarray, runs: int) -> list[dict[str, np.n
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
     parts = np.split(values.reshape(runs, image.images, ends[-1]), ends[:-1], axis=2)
     images = () if image.images == 1 else (image.images,)
-    return [{name: part[n].reshape(*images, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
-            for n in range(runs)]
+    return [
+        {name: part[n].reshape(*images, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+        for n in range(runs)
+    ]

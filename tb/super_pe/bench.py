@@ -6,8 +6,15 @@ from eyrie.runtime.simulator.bench import Bench
 
 
 def _super(name: str, about: str, *modes: str, **arguments: object) -> Bench:
-    return Bench(name, about, "super_pe_tb", "tb.super_pe.super_pe_tests", "runs_passes",
-                 arguments={"modes": modes, **arguments}, machine=DEFAULT)
+    return Bench(
+        name,
+        about,
+        "super_pe_tb",
+        "tb.super_pe.super_pe_tests",
+        "runs_passes",
+        arguments={"modes": modes, **arguments},
+        machine=DEFAULT,
+    )
 
 
 BENCHES = [

@@ -46,7 +46,8 @@ def finish_words(rng: np.random.Generator, sums: np.ndarray) -> tuple[np.ndarray
         half = int(rng.integers(2))
         mine = slice(4 * half, 4 * half + 4)
         scaled = multiply_by_quantized_multiplier(
-            wrap_int32(sums[group] + bias[group, mine]), multiplier[group, mine], shift[group, mine])
+            wrap_int32(sums[group] + bias[group, mine]), multiplier[group, mine], shift[group, mine]
+        )
         words[group] = np.clip(scaled + zero_point, low, high)
         packed = pack_tables(bias[group], multiplier[group], shift[group])[0]
         beats += [{"data": int(word), "half": half} for word in packed]
@@ -57,8 +58,7 @@ def draw_shape(rng: np.random.Generator, mode: ArrayMode, machine: MachineConfig
     """A pass whose words fit the word buffer, at times just so."""
     shape = ref.draw_shape(rng, mode, machine, ROW, max_filters=12)
     if rng.random() < 0.2:
-        shape = replace(shape, outer=1, tiles=min(shape.tiles, 2),
-                        dealt=tuple(min(count, 4) for count in shape.dealt))
+        shape = replace(shape, outer=1, tiles=min(shape.tiles, 2), dealt=tuple(min(count, 4) for count in shape.dealt))
         groups = machine.word_buffer_words // (shape.inner * shape.pixels)
         return replace(shape, groups=groups)
     return shape

@@ -9,8 +9,10 @@ from tb.sim.dram import SOURCES
 def _is_made_for_others(machine: MachineConfig) -> str | None:
     if (machine.bus_words, machine.glb_words) == (DEFAULT.bus_words, DEFAULT.glb_words):
         return None
-    return (f"the bench's programs and model are made for a port of {DEFAULT.bus_words} word and a GLB of "
-            f"{DEFAULT.glb_words} words, it has {machine.bus_words} and {machine.glb_words}")
+    return (
+        f"the bench's programs and model are made for a port of {DEFAULT.bus_words} word and a GLB of "
+        f"{DEFAULT.glb_words} words, it has {machine.bus_words} and {machine.glb_words}"
+    )
 
 
 def _bench(name: str, about: str, testcase: str, tests: str = "tiling", **arguments: object) -> Bench:

@@ -70,13 +70,9 @@ COMMAND_ERRORS = {
     "CONFIG beyond the descriptor": _illegal(
         encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=100, count=encoding.CONFIG_WORDS - 99)
     ),
-    "CONFIG far beyond": _illegal(
-        encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=4095, count=4095)
-    ),
+    "CONFIG far beyond": _illegal(encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=4095, count=4095)),
     "CONFIG of nothing": _illegal(encoding.CONFIG.pack(opcode=Opcode.CONFIG)),
-    "CONFIG with a bit": _illegal(
-        encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=1) | 1 << 28
-    ),
+    "CONFIG with a bit": _illegal(encoding.CONFIG.pack(opcode=Opcode.CONFIG, index=0, count=1) | 1 << 28),
     "PASS with a bit": _illegal(encoding.PASS.pack(opcode=Opcode.PASS) | 1 << 62),
     "LOAD of nothing": _illegal(ROW, PLACE ^ 1 << 48),
     "STORE of nothing": _illegal(encoding.TRANSFER.pack(opcode=STORE), PLACE ^ 1 << 48),
@@ -95,13 +91,9 @@ COMMAND_ERRORS = {
     "LOAD over the limit": _bad_transfer(DRAM, LOAD, LIMIT - 24, 0, 4),
     "LOAD that wraps": _bad_transfer(DRAM, LOAD, 0xFFFFFFF8, 0, 65535),
     "LOAD of half words": _bad_transfer(DRAM, LOAD, BASE + 4, 0, 1),
-    "LOAD, last row over the limit": _bad_transfer(
-        DRAM, LOAD, LIMIT - 64, 0, 2, (16, 2, 4), (16, 8, 2)
-    ),
+    "LOAD, last row over the limit": _bad_transfer(DRAM, LOAD, LIMIT - 64, 0, 2, (16, 2, 4), (16, 8, 2)),
     "LOAD, second row of half words": _bad_transfer(DRAM, LOAD, BASE, 0, 2, (18, 2, 2)),
-    "LOAD, plane below the window": _bad_transfer(
-        DRAM, LOAD, BASE + 64, 0, 2, (0, 2, 2), (-64, 8, 3)
-    ),
+    "LOAD, plane below the window": _bad_transfer(DRAM, LOAD, BASE + 64, 0, 2, (0, 2, 2), (-64, 8, 3)),
     "STORE below the window": _bad_transfer(DRAM, STORE, BASE - 8, 0, 4),
     "STORE over the limit": _bad_transfer(DRAM, STORE, LIMIT - 24, 0, 4),
     "STORE, row over the limit": _bad_transfer(DRAM, STORE, LIMIT - 64, 0, 4, (32, 4, 3)),
@@ -111,9 +103,7 @@ COMMAND_ERRORS = {
     "LOAD, row beyond the GLB": _bad_transfer(GLB, LOAD, 0x20000, GLB_WORDS - 8, 4, (32, 4, 3)),
     "LOAD, row before the GLB": _bad_transfer(GLB, LOAD, 0x20000, 4, 4, (32, -8, 2)),
     "STORE beyond the GLB": _bad_transfer(GLB, STORE, 0x20000, 65535, 1),
-    "STORE, plane beyond the GLB": _bad_transfer(
-        GLB, STORE, 0x20000, 0, 4, (32, 4, 1), (64, GLB_WORDS - 3, 2)
-    ),
+    "STORE, plane beyond the GLB": _bad_transfer(GLB, STORE, 0x20000, 0, 4, (32, 4, 1), (64, GLB_WORDS - 3, 2)),
 }
 WIDE = {  # with a window that is larger than the DRAM
     "LOAD that fails": _bad_transfer(AXI, LOAD, END_OF_DRAM - 8, 0, 300),

@@ -48,8 +48,9 @@ def long_list(program: Program, passes: int, chunks: int, numbers: int, stored: 
         program.start_pass(None, wait_transfers=needed, wait_passes=max(0, number - BEHIND))
         if number % EVERY == EVERY - 1:  # what the last passes have written, before others write over it
             for old in range(number - 2, number + 1):
-                program.transfer(Opcode.STORE, stored + 8 * len(values), STORE_BASE + old % STORE_WORDS, 1,
-                                 wait_passes=old + 1)
+                program.transfer(
+                    Opcode.STORE, stored + 8 * len(values), STORE_BASE + old % STORE_WORDS, 1, wait_passes=old + 1
+                )
                 values.append(old)
     program.end()
     return LongList(program, numbers, stored, np.array(values, np.uint64), loaded)

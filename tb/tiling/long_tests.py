@@ -21,8 +21,19 @@ async def counts_on(dut) -> None:
     """Every transfer, pass and chunk waits for what its tokens name, and for no more, to the end of the list."""
     tb = Testbench(dut)
     board = Scoreboard("long list")
-    for name in ("config_ready", "pass_ready", "pass_done", "chunk_freed", "wants_chunk", "glb_error", "glb_stall",
-                 "stall", "beats", "cycles", "dead"):
+    for name in (
+        "config_ready",
+        "pass_ready",
+        "pass_done",
+        "chunk_freed",
+        "wants_chunk",
+        "glb_error",
+        "glb_stall",
+        "stall",
+        "beats",
+        "cycles",
+        "dead",
+    ):
         getattr(dut, f"{name}_i").value = 0
     dut.auto_i.value, dut.latency_i.value = 1, tb.arguments["latency"]
     dut.bytes_i.value, dut.outside_i.value = BYTES, dram.DECERR
@@ -34,9 +45,13 @@ async def counts_on(dut) -> None:
     made = long_list(Program(LIST), passes, chunks, NUMBERS, STORED)
     memory[: max(passes, chunks)] = np.arange(max(passes, chunks))
     memory[LIST // 8 :][: len(made.program.words)] = np.array(made.program.words, np.uint64)
-    for register, value in ((Register.WINDOW_LIMIT, BYTES), (Register.PROGRAM_BASE, LIST),
-                            (Register.WATCHDOG_LIMIT, 2000), (Register.INTERRUPT_ENABLE, 1),
-                            (Register.CONTROL, START)):
+    for register, value in (
+        (Register.WINDOW_LIMIT, BYTES),
+        (Register.PROGRAM_BASE, LIST),
+        (Register.WATCHDOG_LIMIT, 2000),
+        (Register.INTERRUPT_ENABLE, 1),
+        (Register.CONTROL, START),
+    ):
         await registers.write(register, value)
     try:
         await with_timeout(RisingEdge(dut.interrupt_o), tb.arguments["limit"] * PERIOD_NS, "ns")

@@ -148,8 +148,7 @@ class Machine:
         )
         read = counts[Counter.DRAM_READ_BYTES] - counts[Counter.COMMAND_BYTES]
         board.observe(
-            (counts[Counter.PASSES], counts[Counter.TRANSFERS], read // 8,
-             counts[Counter.DRAM_WRITE_BYTES] // 8)
+            (counts[Counter.PASSES], counts[Counter.TRANSFERS], read // 8, counts[Counter.DRAM_WRITE_BYTES] // 8)
         )
         spare = counts[Counter.COMMAND_BYTES] // 8 - len(program.words)
         board.expect(True, f"{what}: command words fetched in vain: {spare}")
@@ -224,9 +223,7 @@ class Machine:
                 chunks.append(self.glb[place : place + CHUNK_WORDS].copy())
                 await ClockCycles(self.tb.clock, int(self.tb.rng.integers(1, 30)))
                 await self._pulse("chunk_freed_i")
-            self.glb[what.target : what.target + what.words] = perform(
-                what, number, source, chunks
-            )
+            self.glb[what.target : what.target + what.words] = perform(what, number, source, chunks)
             self._busy = bool(self._taken)
             await self._pulse("pass_done_i")
 

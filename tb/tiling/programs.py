@@ -60,9 +60,7 @@ class Program:
 
     def start_pass(self, what: Pass, wait_transfers: int = 0, wait_passes: int = 0) -> None:
         self.words.append(
-            encoding.PASS.pack(
-                opcode=Opcode.PASS, wait_transfers=wait_transfers, wait_passes=wait_passes
-            )
+            encoding.PASS.pack(opcode=Opcode.PASS, wait_transfers=wait_transfers, wait_passes=wait_passes)
         )
         self.handed.append(("pass", wait_passes))
         self.passes.append(what)
@@ -79,19 +77,13 @@ class Program:
     ) -> None:
         """A LOAD or STORE; `rows` and `planes` are (DRAM stride, GLB stride, count) of a block."""
         block = rows is not None
+        self.words.append(encoding.TRANSFER.pack(opcode=opcode, block=block, **fields))
         self.words.append(
-            encoding.TRANSFER.pack(opcode=opcode, block=block, **fields)
-        )
-        self.words.append(
-            encoding.TRANSFER_ADDRESS.pack(
-                dram_address=(self.origin + dram) % (1 << 32), glb_address=glb, words=words
-            )
+            encoding.TRANSFER_ADDRESS.pack(dram_address=(self.origin + dram) % (1 << 32), glb_address=glb, words=words)
         )
         if block:
             for form, shape in ((encoding.TRANSFER_ROWS, rows), (encoding.TRANSFER_PLANES, planes)):
-                self.words.append(
-                    form.pack(dram_stride=shape[0], glb_stride=shape[1], count=shape[2])
-                )
+                self.words.append(form.pack(dram_stride=shape[0], glb_stride=shape[1], count=shape[2]))
         self.transfers += 1
         moved = words * (rows[2] * planes[2] if block else 1)
         if opcode == Opcode.LOAD:
@@ -162,9 +154,7 @@ class RandomProgram:
             words = self._int(1, 24)
             rows = (8 * self._int(-40, 60), self._int(-30, 40), self._int(1, 7))
             planes = (8 * self._int(-200, 500), self._int(-100, 200), self._int(1, 3))
-        row, plane = np.meshgrid(
-            np.arange(rows[2] if rows else 1), np.arange(planes[2]), indexing="xy"
-        )
+        row, plane = np.meshgrid(np.arange(rows[2] if rows else 1), np.arange(planes[2]), indexing="xy")
         shape = rows or (0, 0, 1)
         dram = (row * shape[0] + plane * planes[0]) // 8
         glb = row * shape[1] + plane * planes[1]
@@ -174,9 +164,7 @@ class RandomProgram:
         touched = np.unique((glb.reshape(-1, 1) + np.arange(words)).ravel())
         writes = opcode == Opcode.LOAD
         wait = self._last_pass(touched, writes)
-        self.program.transfer(
-            opcode, 8 * int(dram[0, 0]), int(glb[0, 0]), words, rows, planes, wait_passes=wait
-        )
+        self.program.transfer(opcode, 8 * int(dram[0, 0]), int(glb[0, 0]), words, rows, planes, wait_passes=wait)
         for dram_row, glb_row in zip(dram.ravel(), glb.ravel(), strict=True):
             dram_words = self._dram[dram_row : dram_row + words]
             glb_words = self._glb[glb_row : glb_row + words]

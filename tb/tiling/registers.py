@@ -45,8 +45,10 @@ class Registers:
     async def write(self, register: int, value: int, strobe: int = 0xF) -> int:
         """Writes a register and returns the response."""
         await self._edge
-        sent = [cocotb.start_soon(self._send("aw", awaddr=register)),
-                cocotb.start_soon(self._send("w", wdata=value, wstrb=strobe))]
+        sent = [
+            cocotb.start_soon(self._send("aw", awaddr=register)),
+            cocotb.start_soon(self._send("w", wdata=value, wstrb=strobe)),
+        ]
         for each in sent:  # in any order
             await each
         await self._pause()

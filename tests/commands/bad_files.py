@@ -52,9 +52,18 @@ def make(folder: Path) -> None:
 # ---- Models ----
 
 
-def conv(shape=(8, 8, 8), filters=(8, 3, 3, 8), out=(8, 8, 8), batch=1, kind="CONV_2D",
-         source: dict | None = None, weights: dict | None = None, bias: int | None = None,
-         ends: str = "one of each", **options: int) -> bytes:
+def conv(
+    shape=(8, 8, 8),
+    filters=(8, 3, 3, 8),
+    out=(8, 8, 8),
+    batch=1,
+    kind="CONV_2D",
+    source: dict | None = None,
+    weights: dict | None = None,
+    bias: int | None = None,
+    ends: str = "one of each",
+    **options: int,
+) -> bytes:
     """A model of one convolution; what is given differs from one that compiles."""
     net = Builder()
     scale = {"scale": 0.1, "zero_point": 3}
@@ -103,8 +112,14 @@ def _models(folder: Path) -> None:
         "mixed": two_to_one("RESHAPE", (1, 16, 16, 2)),
     }.items():
         (folder / f"{name}.tflite").write_bytes(model)
-    for name in ("two words.tflite", "two\nlines.tflite", "a'quote.tflite", "$HOME.tflite", "-dash.tflite",
-                 os.fsdecode(b"caf\xe9.tflite")):
+    for name in (
+        "two words.tflite",
+        "two\nlines.tflite",
+        "a'quote.tflite",
+        "$HOME.tflite",
+        "-dash.tflite",
+        os.fsdecode(b"caf\xe9.tflite"),
+    ):
         (folder / name).write_text("text")
 
 

@@ -9,8 +9,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from eyrie.runtime.folders import ROOT
 from eyrie.command_line import COMMANDS, run_command
+from eyrie.runtime.folders import ROOT
 
 PROGRESS = re.compile(r".*( \.\.\.|\(\d+ s\))\n")  # of work that takes a while (runtime/progress.py)
 

@@ -24,13 +24,22 @@ def separable(rng: np.random.Generator, size: int = 8) -> bytes:
     """Convolution, depthwise (padded apart, stride 2), pointwise, average, classifier."""
     net = TfliteBuilder("small")
     x = net.input("image", (1, size, size, 3), INPUT)
-    x = net.conv("conv", x, weights(rng, 16, 3, 3, 3), scales(rng, 16), bias(rng, 16),
-                 Quant(0.03, -128), relu=True)
+    x = net.conv("conv", x, weights(rng, 16, 3, 3, 3), scales(rng, 16), bias(rng, 16), Quant(0.03, -128), relu=True)
     x = net.pad("pad", x, 1, 1, 1, 1)
-    x = net.depthwise("depthwise", x, weights(rng, 1, 3, 3, 16), scales(rng, 16), bias(rng, 16),
-                      Quant(0.05, -128), stride=2, padding=VALID, relu=6)
-    x = net.conv("pointwise", x, weights(rng, 24, 1, 1, 16), scales(rng, 24), bias(rng, 24),
-                 Quant(0.1, -128), relu=True)
+    x = net.depthwise(
+        "depthwise",
+        x,
+        weights(rng, 1, 3, 3, 16),
+        scales(rng, 16),
+        bias(rng, 16),
+        Quant(0.05, -128),
+        stride=2,
+        padding=VALID,
+        relu=6,
+    )
+    x = net.conv(
+        "pointwise", x, weights(rng, 24, 1, 1, 16), scales(rng, 24), bias(rng, 24), Quant(0.1, -128), relu=True
+    )
     x = net.average_pool("pool", x, x.shape[1], x.shape[1])
     x = net.conv("logits", x, weights(rng, 10, 1, 1, 24), scales(rng, 10), bias(rng, 10), Quant(0.2, 3))
     return net.build([x])

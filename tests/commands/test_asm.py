@@ -12,8 +12,8 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import Image
 from eyrie.runtime.board.runs import named_on_rtl
 from eyrie.runtime.networks import named_on_model
-from tests.compiler.assembly_sources import examples, fully_connected, mixed, write
 from tests.commands.commands import assert_refused, eyrie
+from tests.compiler.assembly_sources import examples, fully_connected, mixed, write
 
 CYCLES = 1.1  # times the prediction, of so short a program
 

@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from eyrie.command_line import COMMANDS
 from eyrie.runtime import folders
 from eyrie.runtime.folders import ROOT
-from eyrie.command_line import COMMANDS
 from tests.commands import bad_files
 from tests.commands.transcript import Entry, entries, lines_said, run
 
 FILES = sorted((ROOT / "tb" / "scripts" / "bad_inputs").glob("*.txt"))
 ENTRIES = [entry for file in FILES for entry in entries(file)]
 # What people do not write: Python's classes, tuples and lists, numbers of system errors, usage, absolute paths.
-PYTHON = re.compile(r"\w+(Error|Exception)\b|<class|object at|\(\d+,|\[\d+,|Posix|NoneType|Errno|Traceback|"
-                    r"usage:|argument -|/tmp/")
+PYTHON = re.compile(
+    r"\w+(Error|Exception)\b|<class|object at|\(\d+,|\[\d+,|Posix|NoneType|Errno|Traceback|"
+    r"usage:|argument -|/tmp/"
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,7 @@ def contents(folder: Path) -> dict[str, tuple]:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.file.stem}-{entry.number}")
-def test_says_one_line_and_leaves_nothing(entry: Entry, folder: Path,
-                                          monkeypatch: pytest.MonkeyPatch) -> None:
+def test_says_one_line_and_leaves_nothing(entry: Entry, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = _watched(monkeypatch)
     before, beside = contents(folder), {path.name for path in ROOT.iterdir()} | {"build"}
     ended = run(entry.command, folder)

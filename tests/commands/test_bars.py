@@ -6,12 +6,16 @@ import re
 
 import pytest
 
-from eyrie.runtime.folders import ROOT
-from eyrie.measure.bars import BARS, Bar, entries, judged
 from eyrie.commands.bench import DIFFERS, PARTS, report_verdict
+from eyrie.measure.bars import BARS, Bar, entries, judged
+from eyrie.runtime.folders import ROOT
 
-SUMMARY = {"match": True, "cycles": 100, "layers": [{"name": "a", "use": 0.5}, {"name": "b", "use": 0.9}],
-           "part": {"match": True, "cycles": 7}}
+SUMMARY = {
+    "match": True,
+    "cycles": 100,
+    "layers": [{"name": "a", "use": 0.5}, {"name": "b", "use": 0.9}],
+    "part": {"match": True, "cycles": 7},
+}
 MOST, LEAST = Bar("part.cycles", "<=", 7, "a part", "make p"), Bar("layers.b.use", ">=", 0.91, "layer b", "make q")
 
 
@@ -21,8 +25,10 @@ def test_values_by_key() -> None:
         Bar("layers.c.use", ">=", 1, "", "").value(SUMMARY)
 
 
-@pytest.mark.parametrize(("comparison", "value", "met"), [("<=", 6, True), ("<=", 7, True), ("<=", 8, False),
-                                                          (">=", 6, False), (">=", 7, True), (">=", 8, True)])
+@pytest.mark.parametrize(
+    ("comparison", "value", "met"),
+    [("<=", 6, True), ("<=", 7, True), ("<=", 8, False), (">=", 6, False), (">=", 7, True), (">=", 8, True)],
+)
 def test_comparisons(comparison: str, value: float, met: bool) -> None:
     assert Bar("x", comparison, 7, "", "").met(value) == met
 
@@ -34,14 +40,21 @@ def test_bars_of_what_ran() -> None:
     results = judged(SUMMARY, set(), [MOST, LEAST, lost])
     assert results == [(MOST, 7), (LEAST, 0.9), (lost, None)]
     assert [(entry["key"], entry["value"], entry["met"]) for entry in entries(results)] == [
-        ("part.cycles", 7, True), ("layers.b.use", 0.9, False), ("part.nosuch", None, False)]
+        ("part.cycles", 7, True),
+        ("layers.b.use", 0.9, False),
+        ("part.nosuch", None, False),
+    ]
 
 
 def test_a_missed_bar_is_named(capsys: pytest.CaptureFixture) -> None:
     assert not report_verdict(SUMMARY, {"part": SUMMARY["part"]}, [(MOST, 7), (LEAST, 0.9)])
     missed = "MISSED layer b: 0.9 >= 0.91 (layers.b.use, make q)"
     assert capsys.readouterr().out.splitlines() == [
-        "met    a part: 7 <= 7 (part.cycles, make p)", missed, "1 wrong:", missed]
+        "met    a part: 7 <= 7 (part.cycles, make p)",
+        missed,
+        "1 wrong:",
+        missed,
+    ]
 
 
 def test_a_value_that_is_not_there_is_missed(capsys: pytest.CaptureFixture) -> None:
@@ -74,8 +87,9 @@ def test_figures_of_the_readme_meet_the_bars() -> None:
     for about, text, command in rows:
         numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", text)]
         if text.startswith(f"{numbers[0]:,} cycles"):
-            found = {bar.key: numbers[0] for bar in BARS
-                     if bar.command == command and "cycles" in bar.key.split(".")[-1]}
+            found = {
+                bar.key: numbers[0] for bar in BARS if bar.command == command and "cycles" in bar.key.split(".")[-1]
+            }
         else:
             assert about == "DRAM traffic, batch 1"
             found = {"dram_over_compulsory": numbers[0] / numbers[1]}
@@ -83,5 +97,11 @@ def test_figures_of_the_readme_meet_the_bars() -> None:
             if bar.key in found:
                 assert bar.met(found[bar.key]), f"{about}: {bar.line(found[bar.key])}"
                 checked.add(bar.key)
-    assert checked == {"cycles", "dram_over_compulsory", "latency100.cycles", "batch4.cycles_per_image",
-                       "bus128.cycles", "mult48.cycles"}
+    assert checked == {
+        "cycles",
+        "dram_over_compulsory",
+        "latency100.cycles",
+        "batch4.cycles_per_image",
+        "bus128.cycles",
+        "mult48.cycles",
+    }

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from eyrie.commands import bench
 from eyrie.compiler.ir.image import Image
 from eyrie.model.config import MachineConfig
 from eyrie.model.encoding import Counter
 from eyrie.runtime.figures import figures as network_figures
 from eyrie.runtime.figures import layer_table, ratios, unit_table
-from eyrie.commands import bench
 from tests.commands.commands import assert_refused, eyrie
 
 
@@ -21,8 +21,15 @@ def counters(**values: int) -> dict[str, int]:
 
 
 def step(name: str, passes: list[int], macs: int, weight_bytes: int, channels: int) -> dict:
-    return {"name": name, "way": "whole", "passes": passes, "macs": macs, "weight_bytes": weight_bytes,
-            "channels": channels, "made": [1, 1, channels]}
+    return {
+        "name": name,
+        "way": "whole",
+        "passes": passes,
+        "macs": macs,
+        "weight_bytes": weight_bytes,
+        "channels": channels,
+        "made": [1, 1, channels],
+    }
 
 
 @pytest.fixture
@@ -40,14 +47,33 @@ def figures(image: Image) -> dict:
     traces = [
         counters(CYCLES=900, MACS=96_000, PE_WAIT_FILTER=4800, DMA_BUSY=10),
         counters(CYCLES=1500, MACS=192_000, GATED=1000, PE_WAIT_FILTER=9600, DMA_BUSY=30, GLB_LOAD_BYTES=64),
-        counters(CYCLES=3900, MACS=194_000, GATED=1500, PE_WAIT_FILTER=9600, PE_IDLE=96_000, DMA_BUSY=1030,
-                 GLB_LOAD_BYTES=64, GLB_OFMAP_BYTES=800, DRAM_READ_BYTES=16_000),
+        counters(
+            CYCLES=3900,
+            MACS=194_000,
+            GATED=1500,
+            PE_WAIT_FILTER=9600,
+            PE_IDLE=96_000,
+            DMA_BUSY=1030,
+            GLB_LOAD_BYTES=64,
+            GLB_OFMAP_BYTES=800,
+            DRAM_READ_BYTES=16_000,
+        ),
     ]
-    end = traces[-1] | counters(CYCLES=4000, MACS=194_000, GATED=1500, PE_WAIT_FILTER=9600, PE_IDLE=100_800,
-                                DMA_BUSY=1130, GLB_LOAD_BYTES=64, GLB_OFMAP_BYTES=800, GLB_STORE_BYTES=800,
-                                DRAM_READ_BYTES=16_000, DRAM_WRITE_BYTES=800, GLB_CONFLICTS=12)
-    passes = [trace | {"signature": 1, "pe_cycles": cycles * 48}
-              for trace, cycles in zip(traces, (800, 450, 2650))]
+    end = traces[-1] | counters(
+        CYCLES=4000,
+        MACS=194_000,
+        GATED=1500,
+        PE_WAIT_FILTER=9600,
+        PE_IDLE=100_800,
+        DMA_BUSY=1130,
+        GLB_LOAD_BYTES=64,
+        GLB_OFMAP_BYTES=800,
+        GLB_STORE_BYTES=800,
+        DRAM_READ_BYTES=16_000,
+        DRAM_WRITE_BYTES=800,
+        GLB_CONFLICTS=12,
+    )
+    passes = [trace | {"signature": 1, "pe_cycles": cycles * 48} for trace, cycles in zip(traces, (800, 450, 2650))]
     return network_figures(image, end, passes)
 
 
@@ -83,9 +109,11 @@ def test_units(figures: dict) -> None:
 def test_tables(figures: dict) -> None:
     head, *rows = layer_table(figures).splitlines()
     assert head.split() == ["layer", "cycles", "roofline", "use", "DRAM", "bytes", "GLB", "bytes"]
-    assert [row.split() for row in rows] == [["a", "1,250", "1,000", "80.0%", "0", "64"],
-                                             ["b", "2,650", "1,800", "0.4%", "16,000", "800"],
-                                             ["network", "4,000", "2,800", "25.2%", "16,800", "1,664"]]
+    assert [row.split() for row in rows] == [
+        ["a", "1,250", "1,000", "80.0%", "0", "64"],
+        ["b", "2,650", "1,800", "0.4%", "16,000", "800"],
+        ["network", "4,000", "2,800", "25.2%", "16,800", "1,664"],
+    ]
     assert ratios(figures) == "cycles / roofline 1.429, DRAM / compulsory bytes 1.095"
     title, head, *rows = unit_table(figures).splitlines()
     assert {len(line) for line in (title, head, *rows)} == {len(head)} and len(head) <= 130
@@ -99,8 +127,9 @@ def test_tables(figures: dict) -> None:
 @pytest.mark.parametrize("text", ["nosuch", "speed,nosuch", "nosuch,speed"])
 def test_unknown_part_refused(text: str) -> None:
     run = eyrie("bench", "--parts", text)
-    assert_refused(run, "eyrie bench: no part is named 'nosuch': there are latency100, batch4, mult48, bus128, "
-                        "cost_model, speed")
+    assert_refused(
+        run, "eyrie bench: no part is named 'nosuch': there are latency100, batch4, mult48, bus128, cost_model, speed"
+    )
     assert not run.stdout
 
 
@@ -125,16 +154,27 @@ def test_parts_within_the_budget(monkeypatch: pytest.MonkeyPatch, capsys) -> Non
 
 def test_seeds_of_the_cost_model(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     """All seeds count, one that fails says why; none but the first begins when the budget is used up."""
+
     def run(out: object, name: str, seed: int) -> dict:
         share = 0.5 if name == "cost0" else 1.25
-        return {"test": name, "seed": seed, "status": "pass" if share < 1 else "fail", "reason": "too far",
-                "layers": 60, "within": 60 - (share > 1), "worst_share_of_bound": share, "missed": [], "drawn": 63,
-                "refused": 3}
+        return {
+            "test": name,
+            "seed": seed,
+            "status": "pass" if share < 1 else "fail",
+            "reason": "too far",
+            "layers": 60,
+            "within": 60 - (share > 1),
+            "worst_share_of_bound": share,
+            "missed": [],
+            "drawn": 63,
+            "refused": 3,
+        }
 
     monkeypatch.setattr(bench, "cost_run", run)
     monkeypatch.setattr(bench, "predict", lambda image: SimpleNamespace(layers=[SimpleNamespace(name="a", cycles=99)]))
-    base = SimpleNamespace(out=None, image=None, summary={"layers": [{"cycles": 100}]}, seeds=3,
-                           end=time.monotonic() + 60)
+    base = SimpleNamespace(
+        out=None, image=None, summary={"layers": [{"cycles": 100}]}, seeds=3, end=time.monotonic() + 60
+    )
     section = bench.cost_model(base)
     assert (section["layers"], section["within"], section["drawn"], section["refused"]) == (360, 357, 378, 18)
     assert section["worst_share_of_bound"] == 1.25 and not section["match"]

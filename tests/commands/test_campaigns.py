@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.runtime import folders
-from eyrie.measure import bars, campaign, trials
 from eyrie.commands import family, sizes
+from eyrie.measure import bars, campaign, trials
+from eyrie.runtime import folders
 from tests.commands.commands import eyrie
 from tests.commands.test_zoo import convolution
 
@@ -81,11 +81,17 @@ def write_config(path: Path) -> None:
     path.write_text('{"rows": 9}')
 
 
-@pytest.mark.parametrize("change", [
-    lambda trial: trial.model.write_bytes(b"other"), lambda trial: write_config(trial.config),
-    lambda trial: trial.input.write_bytes(b"other")])
-def test_what_changed_runs_again(build: Path, begun: list[str], tmp_path: Path,
-                                 change: Callable[[trials.Trial], object]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda trial: trial.model.write_bytes(b"other"),
+        lambda trial: write_config(trial.config),
+        lambda trial: trial.input.write_bytes(b"other"),
+    ],
+)
+def test_what_changed_runs_again(
+    build: Path, begun: list[str], tmp_path: Path, change: Callable[[trials.Trial], object]
+) -> None:
     for name in ("model", "config", "input"):
         (tmp_path / name).write_bytes(name.encode())
     trial = trials.Trial("one", tmp_path / "model", tmp_path / "config", input=tmp_path / "input")
@@ -100,8 +106,9 @@ def test_changed_sources_run_again(tmp_path: Path) -> None:
     assert campaign.key(trial, b"1") == campaign.key(trial, b"1") != campaign.key(trial, b"2")
 
 
-def test_sources_that_change_on_the_way(build: Path, begun: list[str], tmp_path: Path,
-                                        monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_that_change_on_the_way(
+    build: Path, begun: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nobody knows which of them made the result: it is not kept."""
     trial, _ = two(tmp_path)
     digests = iter([b"before", b"after", b"before"])
@@ -146,10 +153,15 @@ def test_family_of_one_network(seed: int, build: Path, monkeypatch: pytest.Monke
 
 
 def test_family_figures() -> None:
-    entries = [{"status": "ok", "cycles_over_roofline": ratio, "prediction_error": error}
-               for ratio, error in ((2.0, -0.02), (0.5, None), (8.0, 0.01))]
+    entries = [
+        {"status": "ok", "cycles_over_roofline": ratio, "prediction_error": error}
+        for ratio, error in ((2.0, -0.02), (0.5, None), (8.0, 0.01))
+    ]
     assert family.figures(entries, 3) == {
-        "geometric_mean": 2.0, "most_over_roofline": 8.0, "worst_prediction_error": 0.02}
+        "geometric_mean": 2.0,
+        "most_over_roofline": 8.0,
+        "worst_prediction_error": 0.02,
+    }
     wrong = [*entries[:2], entries[2] | {"status": "wrong"}]
     assert family.figures(wrong, 3)["geometric_mean"] is None and family.figures(wrong, 3)["most_over_roofline"] == 2.0
     assert set(family.figures([], 3).values()) == {None} and family.figures(entries[:2], 2)["geometric_mean"] == 1
@@ -159,10 +171,17 @@ def entry(predicted: int, measured: int | None = None) -> dict:
     return {"predicted_cycles": predicted, "cycles": measured or predicted, "on_rtl": measured is not None}
 
 
-@pytest.mark.parametrize(("smaller", "larger", "met"), [
-    (entry(1000), entry(1000), True), (entry(1000), entry(1001), False), (entry(1000), entry(900), True),
-    (entry(1000, 1000), entry(1000, 1003), True), (entry(1000, 1000), entry(1000, 1004), False),
-    (entry(1000, 900), entry(1000), True)])
+@pytest.mark.parametrize(
+    ("smaller", "larger", "met"),
+    [
+        (entry(1000), entry(1000), True),
+        (entry(1000), entry(1001), False),
+        (entry(1000), entry(900), True),
+        (entry(1000, 1000), entry(1000, 1003), True),
+        (entry(1000, 1000), entry(1000, 1004), False),
+        (entry(1000, 900), entry(1000), True),
+    ],
+)
 def test_larger_costs_no_cycles(smaller: dict, larger: dict, met: bool) -> None:
     [pair] = sizes.compared({"glb32": smaller, "6x8": larger, "9x8": entry(1)})
     assert (pair["smaller"], pair["larger"], pair["met"]) == ("glb32", "6x8", met)

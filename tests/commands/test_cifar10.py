@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""eyrie/training/cifar10.py and command.py: batches come out as images; what is damaged is refused."""
+"""eyrie/training/cifar10.py and the command: batches come out as images; what is damaged is refused."""
 
 import hashlib
 import io
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.training import cifar10
 from eyrie.commands import cifar10 as command
+from eyrie.training import cifar10
 from tests.commands.commands import assert_refused, eyrie, files
 
 COUNT = 20  # images of a synthetic batch
@@ -36,8 +36,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def expected(numbers: range) -> tuple[np.ndarray, np.ndarray]:
     batches = [batch(number) for number in numbers]
-    images = [np.stack([plane.reshape(32, 32) for plane in row.reshape(3, 1024)], -1)
-              for b in batches for row in b[b"data"]]
+    images = [
+        np.stack([plane.reshape(32, 32) for plane in row.reshape(3, 1024)], -1) for b in batches for row in b[b"data"]
+    ]
     return np.stack(images), np.concatenate([np.array(b[b"labels"], np.uint8) for b in batches])
 
 
@@ -91,8 +92,10 @@ def test_damaged_archives(what: str, folder: Path, tmp_path: Path) -> None:
     place.mkdir()
     archive = place / cifar10.ARCHIVE
     with tarfile.open(archive, "w:gz") as tar:
-        tar.add(folder / cifar10.FOLDER / "test_batch", "elsewhere" if what == "other files" else
-                f"{cifar10.FOLDER}/test_batch")
+        tar.add(
+            folder / cifar10.FOLDER / "test_batch",
+            "elsewhere" if what == "other files" else f"{cifar10.FOLDER}/test_batch",
+        )
     if what == "truncated":
         archive.write_bytes(archive.read_bytes()[:-20_000])
     elif what == "text":
@@ -121,7 +124,7 @@ def test_preprocess() -> None:
         cifar10.preprocess(np.zeros((32, 32, 3)))
 
 
-# ---- command.py ----
+# ---- The command ----
 
 
 @pytest.fixture

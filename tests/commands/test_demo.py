@@ -13,8 +13,8 @@ from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.folders import BUILD
 from eyrie.runtime.preprocessing import convention, photo_input
 from tb.common.tflite_builder import Builder
-from tests.compiler.test_partition import image_classifier
 from tests.commands.commands import assert_refused, eyrie, python
+from tests.compiler.test_partition import image_classifier
 
 
 def truncated(path: Path) -> None:
@@ -26,13 +26,15 @@ def truncated(path: Path) -> None:
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     truncated(tmp_path / "photo.png")
-    run = python("eyrie/commands/demo.py", "--image", tmp_path / "photo.png")
+    run = python("-m", "eyrie", "demo", "--image", tmp_path / "photo.png")
     assert_refused(run, f"eyrie demo: {tmp_path / 'photo.png'}: a damaged picture")
     assert not run.stdout
 
 
-@pytest.mark.parametrize(("scale", "zero_point", "ends"), [
-    (1 / 255, -128, (0, 1)), (2 / 255, 0, (-1, 1)), (1 / 128, -1, (-1, 1)), (1, -128, (0, 255)), (1, 0, (-128, 127))])
+@pytest.mark.parametrize(
+    ("scale", "zero_point", "ends"),
+    [(1 / 255, -128, (0, 1)), (2 / 255, 0, (-1, 1)), (1 / 128, -1, (-1, 1)), (1, -128, (0, 255)), (1, 0, (-128, 127))],
+)
 def test_convention(scale: float, zero_point: int, ends: tuple[int, int]) -> None:
     assert convention(Quantization(scale, zero_point)) == ends
 

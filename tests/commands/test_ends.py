@@ -10,9 +10,9 @@ import pytest
 from eyrie.compiler.frontend import tflite
 from eyrie.runtime import folders
 from eyrie.testing.references import run_micro
-from tests.compiler.test_partition import image_classifier
 from tests.commands.commands import Ended, assert_refused, eyrie
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder
+from tests.compiler.test_partition import image_classifier
 
 
 @pytest.fixture(autouse=True)
@@ -69,8 +69,10 @@ BAD = {
     "too few": (lambda path: np.savez(path, ZEROS), "has arr_0, must have arr_0, arr_1: save 2 int8 arrays with "),
     "other names": (lambda path: np.savez(path, left=ZEROS, right=ZEROS), "has left, right, must have arr_0, arr_1: "),
     "another shape": (lambda path: np.savez(path, ZEROS, ZEROS[1:]), "input right: int8 1 x 3 x 8: the network takes "),
-    "another count": (lambda path: np.savez(path, ZEROS[None], np.stack([ZEROS] * 2)),
-                      "input right: 2 images, of the first input there are 1: give as many"),
+    "another count": (
+        lambda path: np.savez(path, ZEROS[None], np.stack([ZEROS] * 2)),
+        "input right: 2 images, of the first input there are 1: give as many",
+    ),
 }
 
 
@@ -119,7 +121,11 @@ def test_dumps_of_a_network_in_parts(parts: Path) -> None:
     model, out = parts.with_suffix(".tflite"), parts.parent / "out"
     alone = eyrie("compile", model, "--dump", "groups")
     assert alone.returncode == 0 and [line.split()[0] for line in alone.stdout.splitlines() if line] == [
-        "part1:", "pointwise0", "part3:", "fc0"]
+        "part1:",
+        "pointwise0",
+        "part3:",
+        "fc0",
+    ]
     ended = eyrie("compile", model, "--dump", "groups", "-o", out)
     assert ended.stdout == alone.stdout and (out / "network.json").exists()
 

@@ -18,7 +18,7 @@ from eyrie.testing.catalogue import find
 
 
 def gen_golden(*arguments: object) -> subprocess.CompletedProcess:
-    command = [sys.executable, "eyrie/commands/golden.py", *map(str, arguments)]
+    command = [sys.executable, "-m", "eyrie", "golden", *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
@@ -32,9 +32,7 @@ def test_files_fit_together(test: str, seed: int, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     run = gen_golden(test, "--seed", seed, "--out", tmp_path)
     assert run.returncode == 0, run.stderr
-    passes = sorted(
-        path for path in tmp_path.glob("*.npz") if re.search(r"pass\d+\.npz", path.name)
-    )
+    passes = sorted(path for path in tmp_path.glob("*.npz") if re.search(r"pass\d+\.npz", path.name))
     assert f"{test}: {len(passes)} pass(es)" in run.stdout and passes
     layers: dict[str, np.ndarray] = {}
     for path in passes:

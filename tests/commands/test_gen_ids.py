@@ -32,7 +32,7 @@ LN = 0b11011 (bit i joins row i to row i + 1): rows 0-2, 3-5
 
 
 def gen_ids(arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "eyrie/commands/ids.py", *arguments.split()]
+    command = [sys.executable, "-m", "eyrie", "ids", *arguments.split()]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 

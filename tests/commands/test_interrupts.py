@@ -53,13 +53,21 @@ def family(mark: str) -> list[str]:
     return [line for line in found if line]
 
 
-def end(command: list[object], ready: Callable[[list[str]], object], number: signal.Signals, mark: str
-        ) -> subprocess.CompletedProcess:
+def end(
+    command: list[object], ready: Callable[[list[str]], object], number: signal.Signals, mark: str
+) -> subprocess.CompletedProcess:
     """Starts a command, sends the signal once it is ready, and waits for its end."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     environment[MARK] = mark
-    started = subprocess.Popen([sys.executable, *map(str, command)], cwd=ROOT, env=environment,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    started = subprocess.Popen(
+        [sys.executable, *map(str, command)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     try:
         until(lambda: started.poll() is not None or ready(family(mark)), "ready to be interrupted")
         assert started.poll() is None, started.communicate()
@@ -91,7 +99,8 @@ class TestInterrupts:
         def simulates(processes: list[str]) -> bool:
             begun.update(set(BUILD.glob(".net1.own-*")) - parts)
             return any("/model +verilator" in line for line in processes) and any(
-                log.stat().st_size for part in begun for log in part.glob("log.txt"))
+                log.stat().st_size for part in begun for log in part.glob("log.txt")
+            )
 
         ended = end(["-m", "eyrie", "sim", "net1", "--seed", "1"], simulates, number, mark)
         assert_ended(ended, "sim", code, word)
@@ -100,8 +109,12 @@ class TestInterrupts:
 
     @pytest.mark.parametrize(("number", "code", "word"), ENDINGS)
     def test_a_build(self, number: signal.Signals, code: int, word: str, tmp_path: Path) -> None:
-        ended = end(["-c", BUILDS, tmp_path / "models"],
-                    lambda found: any("verilator_bin --cc" in line for line in found), number, f"build {number}")
+        ended = end(
+            ["-c", BUILDS, tmp_path / "models"],
+            lambda found: any("verilator_bin --cc" in line for line in found),
+            number,
+            f"build {number}",
+        )
         assert_ended(ended, "sim", code, word)
         assert {path.suffix for path in (tmp_path / "models").iterdir()} <= {".lock", ".log", ""}
         assert not [path for path in (tmp_path / "models").iterdir() if path.is_dir()]
@@ -112,13 +125,20 @@ class TestInterrupts:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "map.json").write_text("before")
         steps = tmp_path / "places"
-        lines = ("import sys; from pathlib import Path; from eyrie.compiler.plan import search; from eyrie import command_line\n"
-                 "place = search.place\n"
-                 f"def begun(*rest): Path({str(steps)!r}).write_text(''); return place(*rest)\n"
-                 "search.place = begun\n"
-                 "sys.exit(command_line.main(['compile', *sys.argv[1:]]))")
-        ended = end(["-c", lines, MODEL, "-o", tmp_path / "out", "--effort", 10_000_000],
-                    lambda _: steps.exists(), number, f"compilation {number}")
+        lines = (
+            "import sys; from pathlib import Path; from eyrie.compiler.plan import search; "
+            "from eyrie import command_line\n"
+            "place = search.place\n"
+            f"def begun(*rest): Path({str(steps)!r}).write_text(''); return place(*rest)\n"
+            "search.place = begun\n"
+            "sys.exit(command_line.main(['compile', *sys.argv[1:]]))"
+        )
+        ended = end(
+            ["-c", lines, MODEL, "-o", tmp_path / "out", "--effort", 10_000_000],
+            lambda _: steps.exists(),
+            number,
+            f"compilation {number}",
+        )
         assert_ended(ended, "compile", code, word)
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["map.json"]
         assert (tmp_path / "out" / "map.json").read_text() == "before"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from eyrie.runtime.folders import ROOT
 from eyrie.commands import mutate
+from eyrie.runtime.folders import ROOT
 
 SAMPLE = """\
 // a == b in a comment
@@ -44,8 +44,7 @@ endmodule
 
 CHANGES = {
     14: {"assign ready = a || !b;", "assign ready = a && b;"},
-    15: {"assign more  = count_q < 4'd3;", "assign more  = count_q <= 4'd4;",
-         "assign more  = count_q <= 4'd2;"},
+    15: {"assign more  = count_q < 4'd3;", "assign more  = count_q <= 4'd4;", "assign more  = count_q <= 4'd2;"},
     16: {"assign word  = half ? word_i[3:0] : word_i[7:4];"},
     19: {"count_q <= '1;", ";"},
     20: {"end else if (!(step)) begin"},
@@ -66,8 +65,7 @@ def test_candidates_of_a_sample() -> None:
 def test_a_change_is_of_one_line() -> None:
     for candidate in mutate.candidates("rtl/common/sample.sv", SAMPLE):
         changed = mutate.apply(candidate, SAMPLE).splitlines()
-        differ = [n for n, pair in enumerate(zip(SAMPLE.splitlines(), changed, strict=True), 1)
-                  if pair[0] != pair[1]]
+        differ = [n for n, pair in enumerate(zip(SAMPLE.splitlines(), changed, strict=True), 1) if pair[0] != pair[1]]
         assert differ == [candidate.line]
 
 
@@ -95,8 +93,7 @@ def test_every_file_has_benches_that_exist() -> None:
 
 
 def test_equivalent_changes_are_candidates() -> None:
-    found = {(item.file, item.before, item.after)
-             for block in mutate.by_block(ROOT).values() for item in block}
+    found = {(item.file, item.before, item.after) for block in mutate.by_block(ROOT).values() for item in block}
     assert set(mutate.EQUIVALENT) <= found
 
 
@@ -113,13 +110,10 @@ def repository(tmp_path: Path) -> Path:
 
 def _contents(root: Path) -> dict[Path, str]:
     paths = (path for path in root.rglob("*") if path.is_file())
-    return {path: path.read_text() for path in paths
-            if not {"build"} & set(path.relative_to(root).parts)}
+    return {path: path.read_text() for path in paths if not {"build"} & set(path.relative_to(root).parts)}
 
 
-@pytest.mark.parametrize(
-    ("status", "result"), [("fail", "killed"), ("pass", "survived"), ("no build", "no build")]
-)
+@pytest.mark.parametrize(("status", "result"), [("fail", "killed"), ("pass", "survived"), ("no build", "no build")])
 def test_the_working_tree_is_never_changed(
     repository: Path, monkeypatch: pytest.MonkeyPatch, status: str, result: str
 ) -> None:

@@ -16,7 +16,7 @@ from tests.commands import case_files
 
 
 def run_case(case: Path, out: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "eyrie/commands/case.py", str(case), str(out)]
+    command = [sys.executable, "-m", "eyrie", "case", str(case), str(out)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 

@@ -50,8 +50,9 @@ def test_golden_outputs(batch: int, compiled: Path, seed: int, tmp_path: Path) -
     if batch > 1:
         net = tmp_path / "net"
         assert eyrie("compile", compiled / "net.tflite", "-o", net, "--batch", batch).returncode == 0
-    ended = python("eyrie/commands/run.py", net, "--golden",
-                   "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
+    ended = python(
+        "-m", "eyrie", "run", net, "--golden", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"
+    )
     assert ended.returncode == 0, ended.stderr
     graph = tflite.load(compiled / "net.tflite")
     outputs = np.load(tmp_path / "y.npy")
@@ -83,48 +84,77 @@ NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no folder": (shutil.rmtree, "map.json: cannot be read (No such file or directory)"),
     "no image": (lambda net: (net / "image.bin").unlink(), "image.bin: cannot be read (No such file"),
     "map truncated": (lambda net: truncate(net / "map.json", 50), "map.json: not JSON ("),
-    "map of something else": (lambda net: (net / "map.json").write_text("[1, 2]"),
-                              "map.json: an entry is unknown, missing or of the wrong kind"),
+    "map of something else": (
+        lambda net: (net / "map.json").write_text("[1, 2]"),
+        "map.json: an entry is unknown, missing or of the wrong kind",
+    ),
     "map binary": (lambda net: (net / "map.json").write_bytes(b"\xff\xfe\x80"), "map.json: not JSON (no text in"),
     "no program": (change_map(lambda m: m.pop("program")), "map.json: program is missing"),
     "no layout": (change_map(lambda m: entry(m, "inputs").pop("layout")), "map.json: layout is missing"),
     "layout of text": (change_map(lambda m: entry(m, "outputs")["layout"].update(cols="8")), "map.json: "),
-    "another shape": (change_map(lambda m: entry(m, "inputs").update(shape=[9, 8, 3])),
-                      "map.json: shape and layout differ"),
-    "planes that are no truth": (change_map(lambda m: entry(m, "inputs")["layout"].update(planar=1)),
-                                 "map.json: shape and layout differ"),
-    "packed that is no truth": (change_map(lambda m: entry(m, "inputs")["layout"].update(packed=1)),
-                                "map.json: shape and layout differ"),
-    "more channels than half a word": (change_map(lambda m: entry(m, "outputs")["layout"].update(packed=True)),
-                                       "map.json: shape and layout differ"),
-    "more channels than words": (change_map(lambda m: entry(m, "outputs").update(shape=[1, 1, 17])),
-                                 "map.json: shape and layout differ"),
-    "no rows": (change_map(lambda m: entry(m, "inputs")["layout"].update(rows=0)),
-                "map.json: rows must be an integer of at least 1, is 0"),
+    "another shape": (
+        change_map(lambda m: entry(m, "inputs").update(shape=[9, 8, 3])),
+        "map.json: shape and layout differ",
+    ),
+    "planes that are no truth": (
+        change_map(lambda m: entry(m, "inputs")["layout"].update(planar=1)),
+        "map.json: shape and layout differ",
+    ),
+    "packed that is no truth": (
+        change_map(lambda m: entry(m, "inputs")["layout"].update(packed=1)),
+        "map.json: shape and layout differ",
+    ),
+    "more channels than half a word": (
+        change_map(lambda m: entry(m, "outputs")["layout"].update(packed=True)),
+        "map.json: shape and layout differ",
+    ),
+    "more channels than words": (
+        change_map(lambda m: entry(m, "outputs").update(shape=[1, 1, 17])),
+        "map.json: shape and layout differ",
+    ),
+    "no rows": (
+        change_map(lambda m: entry(m, "inputs")["layout"].update(rows=0)),
+        "map.json: rows must be an integer of at least 1, is 0",
+    ),
     "no outputs": (change_map(lambda m: m.update(outputs={})), "map.json: no inputs or no outputs"),
     "no images": (change_map(lambda m: m.update(images=0)), "map.json: images must be an integer of at least 1, is 0"),
-    "program before the memory": (change_map(lambda m: m["program"].update(address=-8)),
-                                  "map.json: address must be an integer of at least 0, is -8"),
-    "program beyond the memory": (change_map(lambda m: m["program"].update(bytes=1 << 30)),
-                                  "map.json: something lies beyond the memory"),
+    "program before the memory": (
+        change_map(lambda m: m["program"].update(address=-8)),
+        "map.json: address must be an integer of at least 0, is -8",
+    ),
+    "program beyond the memory": (
+        change_map(lambda m: m["program"].update(bytes=1 << 30)),
+        "map.json: something lies beyond the memory",
+    ),
     "no steps": (change_map(lambda m: m.update(steps=[])), "map.json: no steps"),
-    "step without passes": (change_map(lambda m: m["steps"][0].update(passes=[])),
-                            "map.json: a step without a name or without passes"),
-    "step of half a pass": (change_map(lambda m: m["steps"][0].update(passes=[0.5])),
-                            "map.json: a step without a name or without passes"),
-    "step of less than nothing": (change_map(lambda m: m["steps"][0].update(macs=-1)),
-                                  "map.json: macs must be an integer of at least 0, is -1"),
-    "impossible machine": (change_map(lambda m: m["machine"].update(rows=4)),
-                           "map.json: rows = 4"),
-    "input beyond": (change_map(lambda m: entry(m, "inputs").update(address=1 << 30)),
-                     "map.json: something lies beyond the memory"),
+    "step without passes": (
+        change_map(lambda m: m["steps"][0].update(passes=[])),
+        "map.json: a step without a name or without passes",
+    ),
+    "step of half a pass": (
+        change_map(lambda m: m["steps"][0].update(passes=[0.5])),
+        "map.json: a step without a name or without passes",
+    ),
+    "step of less than nothing": (
+        change_map(lambda m: m["steps"][0].update(macs=-1)),
+        "map.json: macs must be an integer of at least 0, is -1",
+    ),
+    "impossible machine": (change_map(lambda m: m["machine"].update(rows=4)), "map.json: rows = 4"),
+    "input beyond": (
+        change_map(lambda m: entry(m, "inputs").update(address=1 << 30)),
+        "map.json: something lies beyond the memory",
+    ),
     "no buffers": (change_map(lambda m: m.pop("buffers")), "map.json: buffers is missing"),
     "buffer beyond the GLB": (change_map(lambda m: m["buffers"][0].update(address=65_536)), OUTSIDE),
     "buffer beyond the passes": (change_map(lambda m: m["buffers"][0].update(last=10_000)), OUTSIDE),
-    "buffer without a name": (change_map(lambda m: m["buffers"][0].update(name="")),
-                              "map.json: a buffer without a name"),
-    "buffer at a text": (change_map(lambda m: m["buffers"][0].update(address="0")),
-                         "map.json: a buffer's place is no integer"),
+    "buffer without a name": (
+        change_map(lambda m: m["buffers"][0].update(name="")),
+        "map.json: a buffer without a name",
+    ),
+    "buffer at a text": (
+        change_map(lambda m: m["buffers"][0].update(address="0")),
+        "map.json: a buffer's place is no integer",
+    ),
     "image truncated": (lambda net: truncate(net / "image.bin", 64), "image.bin: has "),
     "image empty": (lambda net: (net / "image.bin").write_bytes(b""), "image.bin: has 0 bytes, map.json "),
 }
@@ -191,6 +221,7 @@ def test_the_rtl_says_how_far_it_is(net: Path, tmp_path: Path, monkeypatch: pyte
     names = [step["name"] for step in steps for _ in step["passes"]]
     told = [place for place in seen if len(place) == 3]  # a build of the model says less
     possible = [(0, 2 * len(names), "run 1 of 2, ")] + [
-        (n + 1, 2 * len(names), f"run {n // len(names) + 1} of 2, {name}") for n, name in enumerate(2 * names)]
+        (n + 1, 2 * len(names), f"run {n // len(names) + 1} of 2, {name}") for n, name in enumerate(2 * names)
+    ]
     assert told == sorted(told) and set(told) <= set(possible)
     assert possible[len(names)] in told and told[-1] == possible[-1]

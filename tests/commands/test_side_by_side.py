@@ -25,8 +25,17 @@ def together(build: Path, *commands: list[object]) -> list[str]:
     # Without the variables of a make that runs the tests.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     environment["EYRIE_BUILD"] = str(build)
-    running = [subprocess.Popen([str(word) for word in command], cwd=ROOT, env=environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE) for command in commands]
+    running = [
+        subprocess.Popen(
+            [str(word) for word in command],
+            cwd=ROOT,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for command in commands
+    ]
     printed = []
     for process in running:
         out, err = process.communicate()
@@ -58,9 +67,12 @@ def test_six_at_once(round_: int, seed: int, tmp_path: Path) -> None:
     printed = together(
         build,
         *(["make", "demo", f"IMAGE={tmp_path / f'photo{n}.png'}"] for n in range(2)),
-        *([".venv/bin/eyrie", "run", program, "--input", tmp_path / f"x{n}.npy",
-           "--output", tmp_path / f"y{n}.npy"] for n in range(2)),
-        *(["make", "sim", "TEST=fifo0", f"SEED={n}"] for n in range(2)))
+        *(
+            [".venv/bin/eyrie", "run", program, "--input", tmp_path / f"x{n}.npy", "--output", tmp_path / f"y{n}.npy"]
+            for n in range(2)
+        ),
+        *(["make", "sim", "TEST=fifo0", f"SEED={n}"] for n in range(2)),
+    )
     expected = graph.run_images(inputs)
     assert (expected[0] != expected[1]).any()
     for n in range(2):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from eyrie.runtime import folders
 from eyrie.commands import study
 from eyrie.measure.studies import fusion, library
 from eyrie.measure.studies.section import NOT_HAD, Row, compared
+from eyrie.runtime import folders
 from tests.commands.commands import assert_refused, eyrie
 
 LONG = {"library"}  # compiles layers for minutes
@@ -26,8 +26,10 @@ def test_the_page_is_up_to_date(name: str, tmp_path: Path) -> None:
 def test_the_page_has_the_layers_of_the_library(tmp_path: Path) -> None:
     """All but what is found of layers, which are not compiled: other figures change no more than where they stand."""
     page = study.PAGE.read_text()
-    low, high = (library.tables({layer.name: library.Found(cycles, 4) for layer in library.STUDIED}, tmp_path)
-                 for cycles in (8, 5))
+    low, high = (
+        library.tables({layer.name: library.Found(cycles, 4) for layer in library.STUDIED}, tmp_path)
+        for cycles in (8, 5)
+    )
     found = 0
     for one, other in zip(low.rows, high.rows, strict=True):
         start = f"| {one.what} | {one.printed} |"

@@ -36,7 +36,13 @@ def test_round_trip(seed: int, tmp_path: Path) -> None:
     graph = tflite.load(path)
     conv, pad, depthwise, pool, flat, fc = graph.nodes
     assert [node.operator.name for node in graph.nodes] == [
-        "CONV_2D", "PAD", "DEPTHWISE_CONV_2D", "AVERAGE_POOL_2D", "RESHAPE", "FULLY_CONNECTED"]
+        "CONV_2D",
+        "PAD",
+        "DEPTHWISE_CONV_2D",
+        "AVERAGE_POOL_2D",
+        "RESHAPE",
+        "FULLY_CONNECTED",
+    ]
     assert [node.where for node in graph.nodes] == ["#0", "#1", "#2", "#3", "#4", "#5"]
     assert (graph.input.name, graph.input.shape) == ("image", (1, 9, 7, 3))
     assert (graph.output.name, graph.output.shape) == ("fc", (1, 4))
@@ -44,14 +50,16 @@ def test_round_trip(seed: int, tmp_path: Path) -> None:
     assert (depthwise.operator.stride, depthwise.operator.pads) == ((2, 2), (0, 0, 0, 0))
     assert pool.operator.kernel == (4, 4) and flat.operator.to == (1, 8)
     for node, (filters, scale, biases, out), activation in zip(
-            (conv, depthwise, fc), layers, ("RELU6", "RELU", "NONE")):
+        (conv, depthwise, fc), layers, ("RELU6", "RELU", "NONE")
+    ):
         operator = node.operator
         assert np.array_equal(operator.filters, filters[0] if node is depthwise else filters)
         assert np.array_equal(operator.bias, biases)
         quantization = node.outputs[0].quantization
         assert (quantization.scale, quantization.zero_point) == out
-        limits = requantization(node.inputs[0].quantization, np.broadcast_to(scale, len(biases)),
-                                quantization, activation)
+        limits = requantization(
+            node.inputs[0].quantization, np.broadcast_to(scale, len(biases)), quantization, activation
+        )
         for name, value in vars(limits).items():
             assert np.array_equal(getattr(operator.requantization(node.inputs, node.outputs), name), value), name
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.runtime import folders
 from eyrie.measure import trials
+from eyrie.runtime import folders
 from tb.common.tflite_builder import STEPS, Builder
 from tests.commands.commands import eyrie
 

@@ -62,8 +62,15 @@ def run(command: str, folder: Path) -> Ended:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     environment["PATH"] = f"{ROOT / '.venv' / 'bin'}:{environment['PATH']}"
     place = ROOT if command.startswith("make ") else folder
-    ended = subprocess.run(["bash", "-c", command], cwd=place, env=environment, stdin=subprocess.DEVNULL,
-                           capture_output=True, text=True, timeout=CAP_S)
+    ended = subprocess.run(
+        ["bash", "-c", command],
+        cwd=place,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=CAP_S,
+    )
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 

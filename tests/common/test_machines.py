@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from eyrie.commands.machines import summarised, trial
 from eyrie.model.config import DEFAULT, GLB_WORDS, MachineConfig, sizes
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.simulator.simulate import simulate
 from eyrie.runtime.simulator.sources import SourceError, code, parameters
-from eyrie.commands.machines import summarised, trial
-from eyrie.testing.catalogue import benches, find
 from eyrie.testing import machines
+from eyrie.testing.catalogue import benches, find
 from eyrie.testing.machines import LEGAL_SHARE, NAMED, beyond, disagreement, draw_machines, edges, model_refusal
 
 LIGHT = "machine_check"  # the checks by themselves
@@ -53,8 +53,17 @@ def test_drawn_machines_have_one_verdict(seed: int) -> None:
     assert {machine["glb_banks"] * machine["glb_bank_words"] for machine in legal} >= {GLB_WORDS[0], GLB_WORDS[-1]}
 
 
-@pytest.mark.parametrize("machine", [{"rows": 3, "cols": 2}, {"rows": 4}, {"cols": 1}, {"multipliers": 2},
-                                     {"rows": 3, "cols": 17, "bus_words": 4}, {"rows": 3, "bus_words": 0}])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"rows": 3, "cols": 2},
+        {"rows": 4},
+        {"cols": 1},
+        {"multipliers": 2},
+        {"rows": 3, "cols": 17, "bus_words": 4},
+        {"rows": 3, "bus_words": 0},
+    ],
+)
 def test_the_whole_machine_has_the_same_verdict(machine: dict[str, int]) -> None:
     assert agree(machine, "eyrie") == (machine == {"rows": 3, "cols": 2})
 
@@ -120,8 +129,10 @@ def test_a_drawn_small_machine_works(number: int, seed: int, tmp_path) -> None:
 
 
 def test_a_campaign_notes_what_it_found(tmp_path) -> None:
-    found = [trial(tmp_path, 1, float("inf"), 0, DEFAULT.as_dict() | {"rows": 4}),
-             trial(tmp_path, 1, 0.0, 1, DEFAULT.as_dict())]
+    found = [
+        trial(tmp_path, 1, float("inf"), 0, DEFAULT.as_dict() | {"rows": 4}),
+        trial(tmp_path, 1, 0.0, 1, DEFAULT.as_dict()),
+    ]
     assert [result["verdict"] for result in found] == ["refused", "skipped"]
     assert found[0]["reason"] == "ROWS = 4: must be 3, 6, 9, 12 or 15"
     assert summarised(found, 1)["status"] == "fail"  # nothing has run

@@ -47,6 +47,7 @@ def test_a_draw_stands_for_itself() -> None:
 
 def test_choices_are_a_generator() -> None:
     """Shapes, types and bounds are those of np.random.Generator."""
+
     def same(one, other) -> None:
         assert (np.shape(one), np.asarray(one).dtype.kind) == (np.shape(other), np.asarray(other).dtype.kind)
 
@@ -56,11 +57,20 @@ def test_choices_are_a_generator() -> None:
 
     def check(mine: Choices) -> None:
         theirs = np.random.default_rng(0)
-        for call in (lambda rng: rng.integers(5), lambda rng: rng.integers(2, 9, (2, 3)), lambda rng: rng.random(),
-                     lambda rng: rng.integers(0, [[3], [4]], (2, 2), endpoint=True), lambda rng: rng.random(3),
-                     lambda rng: rng.uniform(-2, 3), lambda rng: rng.choice([1, 5, 9], 2), lambda rng: rng.choice("ab"
-                     .split()), lambda rng: rng.choice([2, 3], p=[0.4, 0.6]), lambda rng: rng.permutation(5),
-                     lambda rng: rng.choice(6, 3, replace=False), lambda rng: rng.integers(-128, 128, (9, 9))):
+        for call in (
+            lambda rng: rng.integers(5),
+            lambda rng: rng.integers(2, 9, (2, 3)),
+            lambda rng: rng.random(),
+            lambda rng: rng.integers(0, [[3], [4]], (2, 2), endpoint=True),
+            lambda rng: rng.random(3),
+            lambda rng: rng.uniform(-2, 3),
+            lambda rng: rng.choice([1, 5, 9], 2),
+            lambda rng: rng.choice("ab".split()),
+            lambda rng: rng.choice([2, 3], p=[0.4, 0.6]),
+            lambda rng: rng.permutation(5),
+            lambda rng: rng.choice(6, 3, replace=False),
+            lambda rng: rng.integers(-128, 128, (9, 9)),
+        ):
             same(call(mine), call(theirs))
         values = mine.integers(-3, 4, 20)
         assert values.min() >= -3 and values.max() < 4 and 0 <= mine.random() < 1

@@ -22,8 +22,7 @@ PIECES = 2  # of a transfer, and of a stream's turn or chunk
 WORD_TURNS = 4  # of an elementwise pass, whose words leave one by one
 READERS = tuple(stream for stream in Stream if stream != Stream.OFMAP)
 INTO_ARRAY = (Stream.IFMAP, Stream.FILTER, Stream.DEPTHWISE, Stream.IPSUM)
-UNITS = ("start", "land", "send", "respond", "offer", *(s.name for s in READERS), "array", "drain", "OFMAP",
-         "done")
+UNITS = ("start", "land", "send", "respond", "offer", *(s.name for s in READERS), "array", "drain", "OFMAP", "done")
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,14 @@ def _pieces(descriptor: Descriptor, stream: Stream, machine: MachineConfig) -> l
     for n, (part, use) in enumerate(zip(np.array_split(words, chunks), np.array_split(there, chunks))):
         again = n // counts[level] % counts[level + 1]
         for k, piece in enumerate(_split(part, use, PIECES)):
-            found.append(Piece(piece, n // counts[level], takes=again == 0 and k == 0,
-                               frees=again == counts[level + 1] - 1 and k == PIECES - 1))
+            found.append(
+                Piece(
+                    piece,
+                    n // counts[level],
+                    takes=again == 0 and k == 0,
+                    frees=again == counts[level + 1] - 1 and k == PIECES - 1,
+                )
+            )
     return found
 
 
@@ -110,13 +115,22 @@ class Program:
             elif isinstance(command, Transfer):
                 assert command.block is None
                 words = np.array_split(np.arange(command.words), PIECES)
-                self.moves.append(Move(number, command, [command.glb_address + w for w in words],
-                                       [command.dram_address // GLB_WORD_BYTES + w for w in words]))
+                self.moves.append(
+                    Move(
+                        number,
+                        command,
+                        [command.glb_address + w for w in words],
+                        [command.dram_address // GLB_WORD_BYTES + w for w in words],
+                    )
+                )
             elif isinstance(command, Run):
                 key = tuple(shadow.words)
                 if key not in known:
-                    known[key] = {stream: _pieces(shadow, stream, machine) for stream in Stream
-                                  if shadow.stream(stream).options["enable"]}
+                    known[key] = {
+                        stream: _pieces(shadow, stream, machine)
+                        for stream in Stream
+                        if shadow.stream(stream).options["enable"]
+                    }
                 self.passes.append(Work(number, command, _turns(shadow), known[key]))
         self.glb = machine.glb_words
         self.dram = 1 + max((int(w.max(initial=0)) for move in self.moves for w in move.dram), default=0)
@@ -205,8 +219,11 @@ class Timing:
 
     def _starts(self, transfer: Transfer) -> bool:
         under_way = self.transfers_done < self.started
-        return (self.passes_done >= transfer.wait_passes and self.chunks_freed >= transfer.wait_chunks and
-                (not under_way or self.program.moves[self.started - 1].transfer.load == transfer.load))
+        return (
+            self.passes_done >= transfer.wait_passes
+            and self.chunks_freed >= transfer.wait_chunks
+            and (not under_way or self.program.moves[self.started - 1].transfer.load == transfer.load)
+        )
 
     def _ready(self, unit: str) -> bool:
         place, at = self.taken[unit], self.step_of[unit]
@@ -225,12 +242,12 @@ class Timing:
             last = not behind or behind[0].turn != turn
             there = all(self._read_for(place, s, turn, most=last) for s in (Stream.TABLE, Stream.RESIDUAL))
             drain = self.taken["drain"]
-            drains = drain > place or drain == place and self.step_of["drain"] >= turn
+            drains = drain > place or (drain == place and self.step_of["drain"] >= turn)
             return there and drains and self._array_did(place, turn)
         return True
 
     def _array_did(self, place: int, turn: int) -> bool:
-        return self.taken["array"] > place or self.taken["array"] == place and self.step_of["array"] > turn
+        return self.taken["array"] > place or (self.taken["array"] == place and self.step_of["array"] > turn)
 
     # ---- Going on ----
 
@@ -248,8 +265,12 @@ class Timing:
         """Whether a run to the end saw or left other data than the serial one, or did not end."""
         self.finish()
         seen = self.program.seen
-        return (not self.over or bool(self.different) or not np.array_equal(self.glb, seen["glb",])
-                or not np.array_equal(self.dram, seen["dram",]))
+        return (
+            not self.over
+            or bool(self.different)
+            or not np.array_equal(self.glb, seen["glb",])
+            or not np.array_equal(self.dram, seen["dram",])
+        )
 
     def _see(self, unit: Unit, data: np.ndarray) -> None:
         if self.note is not None:
@@ -258,7 +279,7 @@ class Timing:
             self.different.append(unit)
 
     def _step(self, unit: Unit) -> None:
-        name, command, at = unit
+        name, _command, at = unit
         if name in self.taken:
             if at < 0:
                 self.taken[name], self.step_of[name] = self.taken[name] + 1, 0

@@ -37,8 +37,10 @@ def write(folder: Path, text: str, **arrays: np.ndarray) -> Path:
 
 def fully_connected(rng: np.random.Generator, folder: Path) -> Both:
     """The page's first example."""
-    net, arrays = TfliteBuilder(), {"w1": weights(rng, 256, 1024), "w2": weights(rng, 256, 256),
-                                    "b1": bias(rng, 256), "b2": bias(rng, 256)}
+    net, arrays = (
+        TfliteBuilder(),
+        {"w1": weights(rng, 256, 1024), "w2": weights(rng, 256, 256), "b1": bias(rng, 256), "b2": bias(rng, 256)},
+    )
     x = net.input("x", (1, 1024), Quant(0.02, -5))
     h = net.fully_connected("h", x, arrays["w1"], 0.004, arrays["b1"], Quant(0.05, -128), relu=True)
     y = net.fully_connected("y", h, arrays["w2"], 0.006, arrays["b2"], Quant(0.1, 7))
@@ -71,8 +73,15 @@ output head
 
 def ten_layers(rng: np.random.Generator, folder: Path) -> Both:
     """Of different kinds, with a branch."""
-    shapes = {"stem": (16, 3, 3, 3), "depth": (1, 3, 3, 16), "point": (24, 1, 1, 16), "left": (24, 3, 3, 24),
-              "wide": (32, 5, 5, 24), "dense": (48, 32), "head": (10, 48)}
+    shapes = {
+        "stem": (16, 3, 3, 3),
+        "depth": (1, 3, 3, 16),
+        "point": (24, 1, 1, 16),
+        "left": (24, 3, 3, 24),
+        "wide": (32, 5, 5, 24),
+        "dense": (48, 32),
+        "head": (10, 48),
+    }
     w = {name: weights(rng, *shape) for name, shape in shapes.items()}
     m = {name: shape[-1] if name == "depth" else shape[0] for name, shape in shapes.items()}
     s, b = ({name: draw(rng, count) for name, count in m.items()} for draw in (scales, bias))

@@ -23,16 +23,19 @@ def branches() -> bytes:
     """A residual block between two convolutions, and an average pool; two outputs."""
     rng, net = np.random.default_rng(2), TfliteBuilder("branches")
     out = Quant(0.1, 3)
-    x = net.conv("stem", net.input("picture", (1, 6, 8, 3), INPUT), weights(rng, 8, 3, 3, 3), scales(rng, 8),
-                 bias(rng, 8), out)
+    x = net.conv(
+        "stem", net.input("picture", (1, 6, 8, 3), INPUT), weights(rng, 8, 3, 3, 3), scales(rng, 8), bias(rng, 8), out
+    )
     inner = net.conv("inner", x, weights(rng, 8, 3, 3, 8), scales(rng, 8), bias(rng, 8), out)
     total = net.add("total", x, inner, out)
     pooled = net.average_pool("pooled", total, 2, 2)
     return net.build([pooled, net.conv("head", total, weights(rng, 4, 1, 1, 8), scales(rng, 4), bias(rng, 4), out)])
 
 
-NETWORKS = {"chain": (separable(np.random.default_rng(1)), NAMES),
-            "branches": (branches(), tuple(name for name in NAMES if name != "fusion"))}  # that is of chains
+NETWORKS = {
+    "chain": (separable(np.random.default_rng(1)), NAMES),
+    "branches": (branches(), tuple(name for name in NAMES if name != "fusion")),
+}  # that is of chains
 
 
 def dumped(network: str) -> str:

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 
-TOO_LARGE = re.compile(r"group (\S+) needs at least (\d+) bytes of GLB, there are (\d+): "
-                       r"use a larger GLB or a smaller layer")
+TOO_LARGE = re.compile(
+    r"group (\S+) needs at least (\d+) bytes of GLB, there are (\d+): "
+    r"use a larger GLB or a smaller layer"
+)
 
 
 def with_room(machine: MachineConfig, demand: int) -> MachineConfig:

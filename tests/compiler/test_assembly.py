@@ -25,9 +25,9 @@ from eyrie.model.encoding import Stream
 from eyrie.model.word import Word
 from eyrie.runtime.networks import named_on_model
 from eyrie.runtime.shipped import MODEL
-from tests.compiler.assembly_sources import TEN_LAYERS, Both, examples, fully_connected, mixed, ten_layers, write
 from tb.net.programs import draw_networks
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.assembly_sources import TEN_LAYERS, Both, examples, fully_connected, mixed, ten_layers, write
 
 EFFORT = 4
 BY_HAND = examples()[1]
@@ -36,8 +36,10 @@ BY_HAND = examples()[1]
 def outputs(assembled: Assembled, rng: np.random.Generator) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Drawn inputs, and what the command-level model makes of them."""
     image = assembled.image
-    inputs = {name: rng.integers(-128, 128, (2, *place["shape"])).astype(np.int8)
-              for name, place in image.map["inputs"].items()}
+    inputs = {
+        name: rng.integers(-128, 128, (2, *place["shape"])).astype(np.int8)
+        for name, place in image.map["inputs"].items()
+    }
     return list(inputs.values()), list(named_on_model(image, inputs).values())
 
 
@@ -49,8 +51,10 @@ def test_every_word_with_a_meaning_has_a_name() -> None:
     names = [slot.name for slot in slots().values()]
     assert len(names) == len(set(names)) and max(slots()) < enc.CONFIG_WORDS
     per_stream = 3 + enc.LEVELS
-    single = sum(name.endswith("_INDEX") and isinstance(getattr(enc, name.removesuffix("_INDEX"), None), Word)
-                 for name in vars(enc))
+    single = sum(
+        name.endswith("_INDEX") and isinstance(getattr(enc, name.removesuffix("_INDEX"), None), Word)
+        for name in vars(enc)
+    )
     assert len(names) == single + enc.STREAMS_INDEX - enc.ROW_IDS_INDEX + len(Stream) * per_stream
 
 
@@ -58,8 +62,9 @@ def test_fields_of_every_word_come_back(seed: int) -> None:
     """Any bits of any word: of its fields, or not."""
     rng = np.random.default_rng(seed)
     for index, slot in slots().items():
-        fields = slot.word.pack(**{field.name: int(rng.integers(1 << field.width - field.signed))
-                                   for field in slot.word.fields})
+        fields = slot.word.pack(
+            **{field.name: int(rng.integers(1 << field.width - field.signed)) for field in slot.word.fields}
+        )
         for word in (0, fields, int(rng.integers(1 << 63)), (1 << 64) - 1):
             assert from_text(to_text([Config(index, (word,))])) == [Config(index, (word,))]
         assert slot.count > 1 or "0x" not in slot.text(fields)
@@ -91,8 +96,9 @@ def test_names_of_tensors_may_have_colons(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("network", [fully_connected, ten_layers])
-def test_layers_are_the_network(network: Callable[[np.random.Generator, Path], Both], seed: int,
-                                tmp_path: Path) -> None:
+def test_layers_are_the_network(
+    network: Callable[[np.random.Generator, Path], Both], seed: int, tmp_path: Path
+) -> None:
     """As fast as the model, and with the model's values, which its golden model says."""
     rng = np.random.default_rng(seed)
     both = network(rng, tmp_path)
@@ -130,8 +136,10 @@ def test_blocks_that_read_the_same_map_of_few_channels(seed: int, tmp_path: Path
         max_pool p x kernel=2
         output c p"""
     weights = rng.integers(-127, 128, (8, 3, 3, 3)).astype(np.int8)
-    found, whole = (outputs(assemble_file(write(tmp_path, text, w=weights)), np.random.default_rng(seed))
-                    for text in (lines, lines.replace("barrier\n", "")))
+    found, whole = (
+        outputs(assemble_file(write(tmp_path, text, w=weights)), np.random.default_rng(seed))
+        for text in (lines, lines.replace("barrier\n", ""))
+    )
     for barrier, alone in zip(found[1], whole[1], strict=True):
         assert len(np.unique(alone)) > 5 and np.array_equal(barrier, alone)
 

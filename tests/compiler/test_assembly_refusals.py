@@ -12,7 +12,8 @@ from eyrie.compiler.assemble import assemble_file
 from tests.compiler.assembly_sources import examples, write
 
 LINES = [line for line in examples()[1].splitlines() if line]
-LAYERS = """input x 8,8,8 scale=0.05
+LAYERS = (
+    """input x 8,8,8 scale=0.05
 filter w 8,8 values=WEIGHTS scale=0.01
 filter d 3,3,8 values=TAPS scale=0.01
 pointwise_conv p x w scale=0.1 zero_point=3 bias=1,2,3,4,5,6,7,8 activation=RELU
@@ -20,7 +21,10 @@ depthwise_conv q p d scale=0.1 pad=1,1,1,1 stride=2
 max_pool r q kernel=2
 mean s r
 output s
-""".replace("WEIGHTS", ",".join(["3"] * 64)).replace("TAPS", ",".join(["2"] * 72)).splitlines()
+""".replace("WEIGHTS", ",".join(["3"] * 64))
+    .replace("TAPS", ",".join(["2"] * 72))
+    .splitlines()
+)
 
 Damage = Callable[[np.random.Generator, list[str]], tuple[list[str], int, int, str]]
 
@@ -46,8 +50,9 @@ def misspelt_keyword(rng, lines):
 def misspelt_field(rng, lines):
     number, match = chosen(rng, lines, r"(?<= )[a-z_]+(?==)")
     line = lines[number]
-    return at(lines, number, line[: match.end()] + "qx" + line[match.end() :], match.start() + 1,
-              f"is named '{match[0]}qx'")
+    return at(
+        lines, number, line[: match.end()] + "qx" + line[match.end() :], match.start() + 1, f"is named '{match[0]}qx'"
+    )
 
 
 def no_number(rng, lines):
@@ -77,16 +82,26 @@ def no_scale(rng, lines):
 def bad_scale(rng, lines):
     number, match = chosen(rng, lines, r"scale=([.\d]+)")
     line, bad = lines[number], rng.choice(["0", "-0.5", "nan", "inf", "1e99"])
-    return at(lines, number, line[: match.start(1)] + bad + line[match.end(1) :], match.start() + 1,
-              f"a scale is positive and finite, got {bad}")
+    return at(
+        lines,
+        number,
+        line[: match.start(1)] + bad + line[match.end(1) :],
+        match.start() + 1,
+        f"a scale is positive and finite, got {bad}",
+    )
 
 
 def too_large(rng, lines):
     """For the field of a descriptor."""
     number, match = chosen(rng, lines, r"\b(last|rows|cols|multiplier|enable)=(\w+)")
     line = lines[number]
-    return at(lines, number, line[: match.start(2)] + "0x7fffffffff" + line[match.end(2) :], match.start() + 1,
-              f".{match[1]} = {0x7fffffffff}: must be in 0 to")
+    return at(
+        lines,
+        number,
+        line[: match.start(2)] + "0x7fffffffff" + line[match.end(2) :],
+        match.start() + 1,
+        f".{match[1]} = {0x7FFFFFFFFF}: must be in 0 to",
+    )
 
 
 def beyond_int8(rng, lines):
@@ -104,8 +119,13 @@ def unknown_operand(rng, lines):
 def taken_name(rng, lines):
     number, match = chosen(rng, lines[1:], r"^(?:input|tensor|filter|buffer|pointwise_conv|depthwise_conv) +(\w+)")
     line, [first] = lines[number + 1], re.findall(r"^input +(\w+)", lines[0])
-    return at(lines, number + 1, line[: match.start(1)] + first + line[match.end(1) :], match.start(1) + 1,
-              f"{first} is there already, from line 1")
+    return at(
+        lines,
+        number + 1,
+        line[: match.start(1)] + first + line[match.end(1) :],
+        match.start(1) + 1,
+        f"{first} is there already, from line 1",
+    )
 
 
 def one_too_many(rng, lines):
@@ -116,8 +136,13 @@ def one_too_many(rng, lines):
 def no_file(rng, lines):
     number, match = chosen(rng, lines, r"(?<=^filter \w )[\d,]+ values=[^ ]+")
     line = lines[number]
-    return at(lines, number, f"{line[: match.start()]}none.npy{line[match.end() :]}", match.start() + 1,
-              "none.npy: cannot be read")
+    return at(
+        lines,
+        number,
+        f"{line[: match.start()]}none.npy{line[match.end() :]}",
+        match.start() + 1,
+        "none.npy: cannot be read",
+    )
 
 
 def ragged_values(rng, lines):
@@ -177,8 +202,13 @@ def nothing_fetched(rng, lines):
 def token_that_never_comes(rng, lines):
     number, match = chosen(rng, lines, r"(wait_transfers|wait_passes)=(\d)")
     line = lines[number]
-    return at(lines, number, f"{line[: match.start(2)]}{rng.integers(3, 99)}{line[match.end(2) :]}", 1,
-              "the machine stops with WATCHDOG")
+    return at(
+        lines,
+        number,
+        f"{line[: match.start(2)]}{rng.integers(3, 99)}{line[match.end(2) :]}",
+        1,
+        "the machine stops with WATCHDOG",
+    )
 
 
 def no_wait(rng, lines):
@@ -229,14 +259,38 @@ def long_stream(rng, lines):
     return [*text[: number + 1], *more, *text[number + 1 :]], run + 4, 1, "positions, "
 
 
-BOTH = (misspelt_keyword, misspelt_field, no_number, given_twice, no_value, no_scale, bad_scale, unknown_operand,
-        taken_name, one_too_many, behind_the_end, shape_of_two)
+BOTH = (
+    misspelt_keyword,
+    misspelt_field,
+    no_number,
+    given_twice,
+    no_value,
+    no_scale,
+    bad_scale,
+    unknown_operand,
+    taken_name,
+    one_too_many,
+    behind_the_end,
+    shape_of_two,
+)
 OF_LAYERS = (beyond_int8, no_file, ragged_values, window_too_large, other_channels)
-OF_COMMANDS = (too_large, idle_stream, words_too_few, nothing_fetched, token_that_never_comes, no_wait, beyond_the_glb,
-               beyond_the_window, nothing_stored, stored_over_an_input, output_in_part,
-               long_stream)
-DAMAGES = [(damage, lines) for lines, those in ((LINES, BOTH + OF_COMMANDS), (LAYERS, BOTH + OF_LAYERS))
-           for damage in those]
+OF_COMMANDS = (
+    too_large,
+    idle_stream,
+    words_too_few,
+    nothing_fetched,
+    token_that_never_comes,
+    no_wait,
+    beyond_the_glb,
+    beyond_the_window,
+    nothing_stored,
+    stored_over_an_input,
+    output_in_part,
+    long_stream,
+)
+DAMAGES = [
+    (damage, lines) for lines, those in ((LINES, BOTH + OF_COMMANDS), (LAYERS, BOTH + OF_LAYERS)) for damage in those
+]
 
 
 @pytest.mark.parametrize("damage, lines", DAMAGES, ids=lambda value: getattr(value, "__name__", ""))
@@ -254,22 +308,31 @@ def test_damaged_sources(damage: Damage, lines: list[str], seed: int, tmp_path: 
         assert re.search(pattern, message), message
 
 
-@pytest.mark.parametrize("text, message", [
-    ("", "1:1: no command and no layer"),
-    ("input x 8 scale=1\n", "1:1: no command and no layer"),
-    ("buffer b words=1\nload dram=0 glb=b words=1\n", "1:1: the program has no input"),
-    ("input x 8 scale=1\noutput x\n", "2:8: x is an input: leave it out"),
-    ("barrier\ninput x 8 scale=1\ntensor y 8 scale=1\noutput y\nbuffer b words=2\nfetch b x\nsend y b\n",
-     "7:1: the program has no pass"),
-    ("input x 8 scale=1\nmachine rows=6\n", "2:1: machine behind other lines: put it first"),
-    ("machine rows=5\n", "1:1: rows = 5: must be"),
-    ("machine none.json\n", "1:1: "),
-    ("image none\n", "1:7: "),
-    ("input x 66,66,8 scale=1\nmax_pool y x kernel=1\naverage_pool z y kernel=66\noutput z\n",
-     "3:1: AVERAGE_POOL_2D z: averages are of 1 to 2896 pixels"),
-    ("input x 600,600,64 scale=1\nmax_pool y x kernel=2\nmean z y\noutput z\n",
-     "3:1: group average1 needs at least"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "1:1: no command and no layer"),
+        ("input x 8 scale=1\n", "1:1: no command and no layer"),
+        ("buffer b words=1\nload dram=0 glb=b words=1\n", "1:1: the program has no input"),
+        ("input x 8 scale=1\noutput x\n", "2:8: x is an input: leave it out"),
+        (
+            "barrier\ninput x 8 scale=1\ntensor y 8 scale=1\noutput y\nbuffer b words=2\nfetch b x\nsend y b\n",
+            "7:1: the program has no pass",
+        ),
+        ("input x 8 scale=1\nmachine rows=6\n", "2:1: machine behind other lines: put it first"),
+        ("machine rows=5\n", "1:1: rows = 5: must be"),
+        ("machine none.json\n", "1:1: "),
+        ("image none\n", "1:7: "),
+        (
+            "input x 66,66,8 scale=1\nmax_pool y x kernel=1\naverage_pool z y kernel=66\noutput z\n",
+            "3:1: AVERAGE_POOL_2D z: averages are of 1 to 2896 pixels",
+        ),
+        (
+            "input x 600,600,64 scale=1\nmax_pool y x kernel=2\nmean z y\noutput z\n",
+            "3:1: group average1 needs at least",
+        ),
+    ],
+)
 def test_refusals(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError) as caught:
         assemble_file(write(tmp_path, text))

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.commands.resnet50 import model
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.study.banks import Array, Mapping, compulsory, everywhere, local, most_on_chip, propagated
-from eyrie.commands.resnet50 import model
 from tests.commands.small_nets import Quant, TfliteBuilder, bias, scales, weights
 
 DOCS = Path(__file__).parents[2] / "docs" / "movement.md"
@@ -23,8 +23,9 @@ def resnet50() -> Graph:
 def residual() -> Graph:
     """4 x 4 pixels of 8 channels, two pointwise convolutions to 16, and the sum of both."""
     rng, net, out = np.random.default_rng(1), TfliteBuilder("residual"), Quant(0.1, 3)
-    first = net.conv("first", net.input("picture", (1, 4, 4, 8), out), weights(rng, 16, 1, 1, 8), scales(rng, 16),
-                     bias(rng, 16), out)
+    first = net.conv(
+        "first", net.input("picture", (1, 4, 4, 8), out), weights(rng, 16, 1, 1, 8), scales(rng, 16), bias(rng, 16), out
+    )
     second = net.conv("second", first, weights(rng, 16, 1, 1, 16), scales(rng, 16), bias(rng, 16), out)
     return tflite.from_bytes(net.build([net.add("total", first, second, out)]))
 
@@ -37,12 +38,18 @@ def test_fewer_banks_for_results_than_for_inputs() -> None:
     one, all_ = local(graph, array), everywhere(graph, array)
     assert [str(copy).split() for copy in one.copies] == [
         ["first", "256", *"channels over 4 -> channels over 8".split()],
-        ["second", "256", *"channels over 4 -> rows over 4".split()]]
+        ["second", "256", *"channels over 4 -> rows over 4".split()],
+    ]
     assert [str(copy).split() for copy in all_.copies] == [
-        ["first", "256", *"channels over 4 -> channels over 8".split()]]
+        ["first", "256", *"channels over 4 -> channels over 8".split()]
+    ]
     assert (one.off_chip, all_.off_chip) == (768 + 2 * 256, 768)
-    assert propagated(graph, array) == {"picture": Mapping("channels", 8), "first": Mapping("channels", 4),
-                                        "second": Mapping("channels", 4), "total": Mapping("channels", 4)}
+    assert propagated(graph, array) == {
+        "picture": Mapping("channels", 8),
+        "first": Mapping("channels", 4),
+        "second": Mapping("channels", 4),
+        "total": Mapping("channels", 4),
+    }
     assert most_on_chip(graph) == 3 * 256
 
 
@@ -56,8 +63,12 @@ def test_resnet50_off_chip(resnet50: Graph) -> None:
     it, for the second of those that read it, and that convolution's result for the sum."""
     assert compulsory(resnet50) == 25_502_912 + 224 * 224 * 3 + 1000
     again = 0
-    for pixels, width, blocks, before in ((56, 256, 3, 56 * 56 * 64), (28, 512, 4, 56 * 56 * 256),
-                                          (14, 1024, 6, 28 * 28 * 512), (7, 2048, 3, 14 * 14 * 1024)):
+    for pixels, width, blocks, before in (
+        (56, 256, 3, 56 * 56 * 64),
+        (28, 512, 4, 56 * 56 * 256),
+        (14, 1024, 6, 28 * 28 * 512),
+        (7, 2048, 3, 14 * 14 * 1024),
+    ):
         again += 2 * (before + blocks * pixels * pixels * width)
     for array in (Array(), Array(columns=128)):
         assert local(resnet50, array).off_chip == compulsory(resnet50) + again

@@ -23,8 +23,8 @@ from eyrie.compiler.plan.pieces import in_pieces
 from eyrie.compiler.plan.segments import SegmentPlanner, segments_of_images
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.machine import Machine
-from tests.compiler.test_segments import BUSY, cost_of, estimates, sums
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.test_segments import BUSY, cost_of, estimates, sums
 
 SMALL = replace(DEFAULT, glb_bank_words=256, word_buffer_words=64)  # the smallest GLB and word buffer
 IMAGES = 4
@@ -37,10 +37,25 @@ def late_blocks(rng: np.random.Generator) -> bytes:
     x = net.input("image", (1, 8, 8, 32), INPUT)
     for n, (filters, stride) in enumerate(((64, 2), (64, 1), (128, 2))):
         channels = x.shape[3]
-        x = net.depthwise(f"block{n}/depthwise", x, weights(rng, 1, 3, 3, channels), scales(rng, channels),
-                          bias(rng, channels), Quant(0.05, -128), stride=stride, relu=1)
-        x = net.conv(f"block{n}", x, weights(rng, filters, 1, 1, channels), scales(rng, filters),
-                     bias(rng, filters), Quant(0.05, -128), relu=1)
+        x = net.depthwise(
+            f"block{n}/depthwise",
+            x,
+            weights(rng, 1, 3, 3, channels),
+            scales(rng, channels),
+            bias(rng, channels),
+            Quant(0.05, -128),
+            stride=stride,
+            relu=1,
+        )
+        x = net.conv(
+            f"block{n}",
+            x,
+            weights(rng, filters, 1, 1, channels),
+            scales(rng, filters),
+            bias(rng, filters),
+            Quant(0.05, -128),
+            relu=1,
+        )
     x = net.average_pool("pool", x, 2, 2)
     return net.build([net.conv("fc", x, weights(rng, 10, 1, 1, 128), scales(rng, 10), bias(rng, 10), Quant(0.2, 3))])
 
@@ -124,8 +139,12 @@ def alone(groups: list[Group], machine: MachineConfig) -> tuple[float, float]:
 def spent(segments: list[Segment], machine: MachineConfig) -> float:
     """Cycles as planned, with what neighbours wait for that each image goes through alone."""
     runs = groupby(segments, lambda segment: (segment.groups[0].images, segment.groups[0].image))
-    return sum(sums(list(run), machine, "cycles")[0] if not images else
-               sum(Bounds(segment, machine).cost("cycles", BUSY)[0] for segment in run) for (images, _), run in runs)
+    return sum(
+        sums(list(run), machine, "cycles")[0]
+        if not images
+        else sum(Bounds(segment, machine).cost("cycles", BUSY)[0] for segment in run)
+        for (images, _), run in runs
+    )
 
 
 def test_no_worse_than_one_by_one(model: Path, busy: None) -> None:
@@ -203,8 +222,10 @@ def test_last_run_is_filled(model: Path, seed: int) -> None:
     assert results.shape == (7, 1, 1, 10) and results.sum() == 30
 
 
-@pytest.mark.parametrize("machine", [replace(DEFAULT, multipliers=1), MachineConfig(rows=3, cols=4),
-                                     replace(DEFAULT, bus_words=2, filter_lanes=2)])
+@pytest.mark.parametrize(
+    "machine",
+    [replace(DEFAULT, multipliers=1), MachineConfig(rows=3, cols=4), replace(DEFAULT, bus_words=2, filter_lanes=2)],
+)
 def test_other_machines(machine: MachineConfig, model: Path, seed: int) -> None:
     stages = compile_network(model, machine, effort=EFFORT, images=3)
     values = images(seed, 3)

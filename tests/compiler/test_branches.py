@@ -27,9 +27,9 @@ from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import DEFAULT
 from eyrie.model.machine import Machine
 from eyrie.model.operators.quantization import Quantization
-from tests.compiler.test_networks import MACHINES
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.test_networks import MACHINES
 
 COUNT = int(os.environ.get("EYRIE_BRANCHES", "60"))
 SEEN = ("held", "fetched", "rides", "by itself", "waits", "several inputs", "several outputs", "read on", "striped")
@@ -100,9 +100,17 @@ def test_most_waiting() -> None:
     scale = Quantization(1.0, 0)
     image, wide, first, second, total = (
         Quantized(name=name, shape=(1, 1, 1, size), dtype="int8", quantization=scale)
-        for name, size in (("image", 5), ("wide", 24), ("first", 8), ("second", 6), ("total", 8)))
-    nodes = [Node(Add(), name, inputs, (output,)) for name, inputs, output in (
-        ("#0", (image,), first), ("#1", (image,), wide), ("#2", (wide,), second), ("#3", (first, second), total))]
+        for name, size in (("image", 5), ("wide", 24), ("first", 8), ("second", 6), ("total", 8))
+    )
+    nodes = [
+        Node(Add(), name, inputs, (output,))
+        for name, inputs, output in (
+            ("#0", (image,), first),
+            ("#1", (image,), wide),
+            ("#2", (wide,), second),
+            ("#3", (first, second), total),
+        )
+    ]
     assert most_waiting(Graph((image,), tuple(nodes), (total,))) == 8 + 24 + 6
     graph = Graph((image,), (nodes[1], nodes[2], nodes[0], nodes[3]), (total,))
     assert most_waiting(graph) == 24 + 6
@@ -116,8 +124,10 @@ def residual(rng: np.random.Generator) -> bytes:
     """Two branches from the input; the second is made right behind the first, and takes it."""
     net = TfliteBuilder("residual")
     x = net.input("image", (1, 6, 8, 8), INPUT)
-    parts = [net.conv(name, x, weights(rng, 8, size, size, 8), scales(rng, 8), bias(rng, 8), Quant(0.05, 3))
-             for name, size in (("first", 3), ("second", 1))]
+    parts = [
+        net.conv(name, x, weights(rng, 8, size, size, 8), scales(rng, 8), bias(rng, 8), Quant(0.05, 3))
+        for name, size in (("first", 3), ("second", 1))
+    ]
     return net.build([net.add("sum", *parts, Quant(0.1, -4))])
 
 

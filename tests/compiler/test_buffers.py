@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.commands.mobilenets import Layers
 from eyrie.compiler.buffers import description
 from eyrie.compiler.buffers.array import array_tree
 from eyrie.compiler.buffers.execution import execute
@@ -32,11 +33,10 @@ from eyrie.compiler.network import compile_greedily
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL
-from eyrie.commands.mobilenets import Layers
 from eyrie.testing.machines import draw_machines, model_refusal
 from tb.common.random_graphs import draw_graph
-from tests.compiler.test_text import drawn
 from tests.commands.commands import assert_refused, eyrie
+from tests.compiler.test_text import drawn
 
 NETWORKS = int(os.environ.get("EYRIE_BUFFERS", "25"))
 MACHINES = sorted((ROOT / "data" / "machines").glob("*.buffers"))
@@ -57,10 +57,17 @@ def drawn_tree(rng: np.random.Generator) -> BufferTree:
                 if level > 1 and rng.random() < 0.3:
                     continue
                 name = f"buffer{len(memories)}"
-                memories.append(Memory(
-                    name=name, bytes=int(rng.integers(200, 12000)) >> level, source=source, holds=group,
-                    width=int(rng.choice([1, 8, 16])), latency=int(rng.integers(0, 40)),
-                    alignment=int(rng.choice([1, 4, 8, 16]))))
+                memories.append(
+                    Memory(
+                        name=name,
+                        bytes=int(rng.integers(200, 12000)) >> level,
+                        source=source,
+                        holds=group,
+                        width=int(rng.choice([1, 8, 16])),
+                        latency=int(rng.integers(0, 40)),
+                        alignment=int(rng.choice([1, 4, 8, 16])),
+                    )
+                )
                 behind.append((group, name))
         parts = behind
     holder = rng.choice([n for n, memory in enumerate(memories)])
@@ -69,9 +76,14 @@ def drawn_tree(rng: np.random.Generator) -> BufferTree:
         inner = [n for n, memory in enumerate(memories) if memory.source == memories[holder].name]
         if inner and sums == 2:
             memories[inner[0]] = replace(memories[inner[0]], holds=(Role.SUMS, *memories[inner[0]].holds))
-    units = tuple(Unit(works=works, **{loop: int(rng.choice([1, 2, 8])) for loop in
-                                       ("rows", "columns", "filters", "channels")}, latency=int(rng.integers(3)))
-                  for works in ((Work.CONVOLUTION, Work.DEPTHWISE), (Work.POOL, Work.ELEMENTWISE)))
+    units = tuple(
+        Unit(
+            works=works,
+            **{loop: int(rng.choice([1, 2, 8])) for loop in ("rows", "columns", "filters", "channels")},
+            latency=int(rng.integers(3)),
+        )
+        for works in ((Work.CONVOLUTION, Work.DEPTHWISE), (Work.POOL, Work.ELEMENTWISE))
+    )
     return BufferTree(name="drawn", memories=tuple(memories), units=units)
 
 
@@ -145,27 +157,51 @@ def test_where_a_description_is_wrong(tmp_path: Path) -> None:
     all_ = "INPUT, OTHER, FILTERS, TABLE, OUTPUT".split(", ")
     holds = ", ".join(f"Role.{name}" for name in all_)
     for lines, said in (
-            (["machine = BufferTree(name='m', memories=(), units=())"],
-             "2:11: no BufferTree is like that: no buffer holds input: let one have Role.INPUT"),
-            ([f"a = Memory(name='a', bytes=0, holds=({holds}))"],
-             "2:5: no Memory is like that: bytes of buffer a is 0: give 1 or more"),
-            ([f"a = Memory(name='a', bytes=9, source='b', holds=({holds}))",
-              "machine = BufferTree(name='m', memories=(a,), units=())"],
-             "3:11: no BufferTree is like that: source of a: no buffer is named 'b': there are a"),
-            ([f"a = Memory(name='a', bytes=9, source='a', holds=({holds}))",
-              "machine = BufferTree(name='m', memories=(a,), units=())"],
-             "3:11: no BufferTree is like that: buffer a is a source of itself: let one come from DRAM, source=''"),
-            ([f"a = Memory(name='a', bytes=9, holds=({holds}))",
-              "b = Memory(name='b', bytes=9, holds=(Role.INPUT,))",
-              "machine = BufferTree(name='m', memories=(a, b), units=())"],
-             "4:11: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that "
-             "hold it lie behind each other"),
-            (["a = Unit(works=(Work.POOL,), rows=0)"],
-             "2:5: no Unit is like that: rows, columns, filters and channels of a unit are 1 or more, its latency 0 or "
-             "more"),
-            ([f"a = Memory(name='a', bytes=9, holds=({holds}))",
-              "u = Unit(works=(Work.POOL,))", "machine = BufferTree(name='m', memories=(a,), units=(u, u))"],
-             "4:11: no BufferTree is like that: two units do pool: leave it to one")):
+        (
+            ["machine = BufferTree(name='m', memories=(), units=())"],
+            "2:11: no BufferTree is like that: no buffer holds input: let one have Role.INPUT",
+        ),
+        (
+            [f"a = Memory(name='a', bytes=0, holds=({holds}))"],
+            "2:5: no Memory is like that: bytes of buffer a is 0: give 1 or more",
+        ),
+        (
+            [
+                f"a = Memory(name='a', bytes=9, source='b', holds=({holds}))",
+                "machine = BufferTree(name='m', memories=(a,), units=())",
+            ],
+            "3:11: no BufferTree is like that: source of a: no buffer is named 'b': there are a",
+        ),
+        (
+            [
+                f"a = Memory(name='a', bytes=9, source='a', holds=({holds}))",
+                "machine = BufferTree(name='m', memories=(a,), units=())",
+            ],
+            "3:11: no BufferTree is like that: buffer a is a source of itself: let one come from DRAM, source=''",
+        ),
+        (
+            [
+                f"a = Memory(name='a', bytes=9, holds=({holds}))",
+                "b = Memory(name='b', bytes=9, holds=(Role.INPUT,))",
+                "machine = BufferTree(name='m', memories=(a, b), units=())",
+            ],
+            "4:11: no BufferTree is like that: buffer b has its input from a, its source is DRAM: let buffers that "
+            "hold it lie behind each other",
+        ),
+        (
+            ["a = Unit(works=(Work.POOL,), rows=0)"],
+            "2:5: no Unit is like that: rows, columns, filters and channels of a unit are 1 or more, its latency 0 or "
+            "more",
+        ),
+        (
+            [
+                f"a = Memory(name='a', bytes=9, holds=({holds}))",
+                "u = Unit(works=(Work.POOL,))",
+                "machine = BufferTree(name='m', memories=(a,), units=(u, u))",
+            ],
+            "4:11: no BufferTree is like that: two units do pool: leave it to one",
+        ),
+    ):
         path.write_text("\n".join(["# Eyrie buffers", *lines]))
         with pytest.raises(ValueError) as caught:
             description.load(path)
@@ -209,12 +245,12 @@ def test_wrong_places_are_caught(program: Program) -> None:
     load = program.instructions[number]
     room = program.tree.memory(load.place.memory).bytes
     for place, said in (
-            (replace(load.place, address=room // 16 * 16), f"leave buffer {load.place.memory} of {room}$"),
-            (replace(load.place, bytes=load.place.bytes // 2),
-             rf"in a place of {load.place.bytes // 2} bytes of buffer"),
-            (replace(load.place, address=1), "at 1 of buffer scratchpad, of which addresses are multiples of 16$"),
-            (replace(load.place, memory="queue"), "buffer queue does not hold|goes no other way than through weights$"),
-            (replace(load.place, role=Role.FILTERS), "buffer scratchpad does not hold filters$")):
+        (replace(load.place, address=room // 16 * 16), f"leave buffer {load.place.memory} of {room}$"),
+        (replace(load.place, bytes=load.place.bytes // 2), rf"in a place of {load.place.bytes // 2} bytes of buffer"),
+        (replace(load.place, address=1), "at 1 of buffer scratchpad, of which addresses are multiples of 16$"),
+        (replace(load.place, memory="queue"), "buffer queue does not hold|goes no other way than through weights$"),
+        (replace(load.place, role=Role.FILTERS), "buffer scratchpad does not hold filters$"),
+    ):
         with pytest.raises(Inconsistent, match=said):
             execute(mutated(program, number, replace(load, place=place)), values(program))
 
@@ -233,15 +269,23 @@ def test_a_tile_larger_than_its_buffer_is_caught() -> None:
 
 def test_overlapping_places_are_caught(program: Program) -> None:
     """What another operand has been put over is not read."""
-    filters = [each.place for each in program.instructions
-               if isinstance(each, Load) and each.place.memory == "weights" and each.place.role is Role.FILTERS][0]
+    filters = next(
+        each.place
+        for each in program.instructions
+        if isinstance(each, Load) and each.place.memory == "weights" and each.place.role is Role.FILTERS
+    )
 
     def moved(place):
         return replace(place, address=filters.address) if place and place.role is Role.TABLE else place
 
-    changed = [replace(each, place=moved(each.place)) if isinstance(each, Load) else
-               replace(each, places={role: moved(place) for role, place in each.places.items()})
-               if isinstance(each, Compute) else each for each in program.instructions]
+    changed = [
+        replace(each, place=moved(each.place))
+        if isinstance(each, Load)
+        else replace(each, places={role: moved(place) for role, place in each.places.items()})
+        if isinstance(each, Compute)
+        else each
+        for each in program.instructions
+    ]
     with pytest.raises(Inconsistent, match="before all of it is there, or when something else has taken its bytes$"):
         execute(replace(program, instructions=changed), values(program))
 
@@ -251,9 +295,15 @@ def test_cycles_counted_by_hand() -> None:
     4 + 32 / 8 cycles, as those of a filter; 12 of the table 6, an output 5; an operation 32."""
     layers = Layers("by hand", 1, seed=1, channels=32)
     graph = tflite.from_bytes(layers.net.build([layers.conv(layers.input, 4)]))
-    memories = tuple(Memory(name=name, bytes=size, holds=holds, latency=4) for name, size, holds in (
-        ("inputs", 64, (Role.INPUT, Role.OTHER)), ("filters", 32, (Role.FILTERS,)), ("table", 12, (Role.TABLE,)),
-        ("outputs", 5, (Role.OUTPUT, Role.SUMS))))
+    memories = tuple(
+        Memory(name=name, bytes=size, holds=holds, latency=4)
+        for name, size, holds in (
+            ("inputs", 64, (Role.INPUT, Role.OTHER)),
+            ("filters", 32, (Role.FILTERS,)),
+            ("table", 12, (Role.TABLE,)),
+            ("outputs", 5, (Role.OUTPUT, Role.SUMS)),
+        )
+    )
     tree = BufferTree(name="small", memories=memories, units=(Unit(works=(Work.CONVOLUTION,)),))
     nest = nest_of(graph.nodes[0])
     program = program_of(nest, tree, False)
@@ -280,8 +330,10 @@ def test_commands(seed: int, tmp_path: Path) -> None:
     program = (tmp_path / "net" / "program.txt").read_text().splitlines()
     assert program == compile_greedily(model, effort=4).text.splitlines()
     (tmp_path / "bad.buffers").write_text("# Eyrie buffers\nmachine = Memory(name='a')")
-    assert_refused(eyrie("buffers", model, "--machine", tmp_path / "bad.buffers"),
-                   f"eyrie buffers: {tmp_path / 'bad.buffers'}:2:11: Memory lacks bytes, holds: give bytes=value")
+    assert_refused(
+        eyrie("buffers", model, "--machine", tmp_path / "bad.buffers"),
+        f"eyrie buffers: {tmp_path / 'bad.buffers'}:2:11: Memory lacks bytes, holds: give bytes=value",
+    )
 
 
 def test_exhaustion_is_no_worse_than_greed(seed: int) -> None:

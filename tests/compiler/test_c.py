@@ -28,8 +28,9 @@ def chain(dtype: str = "int8", channels: int = 4) -> Graph:
     net, shape = Builder(), (1, 6, 6, channels)
     offset = 128 if dtype == "uint8" else 0
     x = net.tensor(shape, dtype, 0.05, 3 + offset)
-    filters = net.tensor((channels, 1, 1, channels), dtype, 0.02, offset,
-                         data=np.full((channels, 1, 1, channels), offset + 1))
+    filters = net.tensor(
+        (channels, 1, 1, channels), dtype, 0.02, offset, data=np.full((channels, 1, 1, channels), offset + 1)
+    )
     y = net.tensor(shape, dtype, 0.07, offset)
     z = net.tensor(shape, dtype, 1 / 256, -128 + offset)
     flat = net.tensor((1, 36 * channels), dtype, 1 / 256, -128 + offset)
@@ -49,10 +50,16 @@ def test_the_header_says_what_the_function_takes(tmp_path: Path) -> None:
     sources = c.write(chain(), tmp_path, "my net")
     assert {path.name for path in tmp_path.iterdir()} == {"my_net.h", "my_net.c", "my_net_constants.h"}
     header = (tmp_path / sources.header).read_text()
-    for line in ("#define MY_NET_ARENA_BYTES 144", "#define MY_NET_T0_SIZE 144", "#define MY_NET_T0_SHAPE {1, 6, 6, 4}",
-                 "#define MY_NET_T0_SCALE 0.05f", "#define MY_NET_T0_ZERO_POINT (3)",
-                 "#define MY_NET_T4_SHAPE {1, 144}", "#define MY_NET_T4_ZERO_POINT (-128)",
-                 "int my_net_run(const int8_t *t0, int8_t *t4);"):
+    for line in (
+        "#define MY_NET_ARENA_BYTES 144",
+        "#define MY_NET_T0_SIZE 144",
+        "#define MY_NET_T0_SHAPE {1, 6, 6, 4}",
+        "#define MY_NET_T0_SCALE 0.05f",
+        "#define MY_NET_T0_ZERO_POINT (3)",
+        "#define MY_NET_T4_SHAPE {1, 144}",
+        "#define MY_NET_T4_ZERO_POINT (-128)",
+        "int my_net_run(const int8_t *t0, int8_t *t4);",
+    ):
         assert line in header.splitlines(), line
 
 
@@ -63,8 +70,12 @@ def test_maps_lie_where_they_are_wanted() -> None:
 
 def test_uint8_is_turned_at_the_ends() -> None:
     sources = sources_of(chain("uint8"), "net")
-    assert calls(sources) == ["flip(&step0, t0, arena)", "conv_2d(&step1, arena, arena + 144)",
-                              "softmax(&step2, arena + 144, arena)", "flip(&step3, arena, t4)"]
+    assert calls(sources) == [
+        "flip(&step0, t0, arena)",
+        "conv_2d(&step1, arena, arena + 144)",
+        "softmax(&step2, arena + 144, arena)",
+        "flip(&step3, arena, t4)",
+    ]
     assert "#define NET_T0_ZERO_POINT (131)" in sources.files["net.h"]
     assert "int net_run(const uint8_t *t0, uint8_t *t4);" in sources.files["net.h"]
 
@@ -110,8 +121,12 @@ def test_tensors_that_are_there_at_once_share_no_byte(seed: int) -> None:
     reached = 0
     for _ in range(30):
         firsts = rng.integers(0, 20, 12)
-        lifetimes = [Lifetime(str(number), int(size), int(first), int(first + length)) for number, (size, first, length)
-                     in enumerate(zip(rng.integers(1, 500, 12), firsts, rng.integers(0, 6, 12)))]
+        lifetimes = [
+            Lifetime(str(number), int(size), int(first), int(first + length))
+            for number, (size, first, length) in enumerate(
+                zip(rng.integers(1, 500, 12), firsts, rng.integers(0, 6, 12))
+            )
+        ]
         places, size, least = arena.placed(lifetimes)
         used = {step: np.zeros(size, int) for step in range(30)}
         for each in lifetimes:
@@ -127,10 +142,22 @@ def test_tensors_that_are_there_at_once_share_no_byte(seed: int) -> None:
 # ---- Names ----
 
 
-@pytest.mark.parametrize(("text", "word"), [
-    ("serving_default_x:0", "serving_default_x_0"), ("a/b//c", "a_b_c"), ("0", "value_0"), ("", "value"),
-    ("*/", "value"),
-    ("int", "int_"), ("class", "class_"), ("caf\u00e9", "caf"), ("_x_", "x"), ("NULL", "null"), ("linux", "linux_")])
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("serving_default_x:0", "serving_default_x_0"),
+        ("a/b//c", "a_b_c"),
+        ("0", "value_0"),
+        ("", "value"),
+        ("*/", "value"),
+        ("int", "int_"),
+        ("class", "class_"),
+        ("caf\u00e9", "caf"),
+        ("_x_", "x"),
+        ("NULL", "null"),
+        ("linux", "linux_"),
+    ],
+)
 def test_identifiers(text: str, word: str) -> None:
     assert identifier(text, "value") == word
 
@@ -167,8 +194,9 @@ def test_a_long_softmax_is_refused() -> None:
 
 
 def test_sums_that_leave_int32_are_refused() -> None:
-    with refused("operator #0 FULLY_CONNECTED: sums of output 1 can leave int32: "
-                 "quantise the model again, with a smaller bias"):
+    with refused(
+        "operator #0 FULLY_CONNECTED: sums of output 1 can leave int32: quantise the model again, with a smaller bias"
+    ):
         net = Builder()
         x, y = net.tensor((1, 2), "int8", 0.1, -128), net.tensor((1, 2), "int8", 0.1)
         filters = net.tensor((2, 2), "int8", 0.1, data=np.ones((2, 2)))
@@ -187,6 +215,9 @@ def test_nothing_asks_the_golden_model() -> None:
         tree = ast.parse(path.read_text())
         modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         assert not [name for name in modules if name.startswith("model")], path
-        called = {node.func.attr for node in ast.walk(tree)
-                  if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)}
+        called = {
+            node.func.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
         assert not called & asked, path

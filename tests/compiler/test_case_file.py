@@ -116,9 +116,7 @@ def test_too_much_for_the_glb(tmp_path) -> None:
     path = tmp_path / "case.npz"
     case, _ = case_files.convolution(np.random.default_rng(1), (4000, 3, 3), 1, (3, 3), 1, 0)
     np.savez(path, **case)
-    with pytest.raises(
-        BadCase, match=r"GLB: needs \d+ bytes, has 65536; .* fewer channels or columns"
-    ):
+    with pytest.raises(BadCase, match=r"GLB: needs \d+ bytes, has 65536; .* fewer channels or columns"):
         parts(load(path))
 
 

@@ -18,9 +18,9 @@ from eyrie.model.config import MachineConfig
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL
 from tb.common.tflite_builder import Builder
-from tests.compiler.refusals import with_room
 from tests.commands.commands import assert_refused, eyrie, files, python
 from tests.commands.small_nets import deep, separable
+from tests.compiler.refusals import with_room
 
 
 def compile_(*arguments: object):
@@ -71,9 +71,9 @@ def test_dump_takes_the_place_of_the_table(small: bytes, tmp_path: Path) -> None
     assert files(tmp_path / "out") == FILES
 
 
-@pytest.mark.parametrize(("target", "said"), [
-    ("/dev/full", "eyrie compile: standard output: No space left on device\n"),
-    ("pipe", "")])
+@pytest.mark.parametrize(
+    ("target", "said"), [("/dev/full", "eyrie compile: standard output: No space left on device\n"), ("pipe", "")]
+)
 def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(small)
     if target == "pipe":
@@ -83,24 +83,42 @@ def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path
         pytest.skip("no such device here")
     else:
         writer = os.open(target, os.O_WRONLY)
-    command = [sys.executable, "eyrie/commands/compile.py", str(tmp_path / "net.tflite"), "--dump", "assemble"]
+    command = [sys.executable, "-m", "eyrie", "compile", str(tmp_path / "net.tflite"), "--dump", "assemble"]
     run = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert (run.returncode, told(run.stderr)) == (1, said)
 
 
-@pytest.mark.parametrize(("lines", "slow"), [
-    ("from argparse import ArgumentParser; from eyrie.compiler.command import add_arguments; "
-     "add_arguments(ArgumentParser())", "numpy"),
-    ("from eyrie.command_line import run_command; run_command('compile', ['nosuch.tflite', '-o', 'out'])", "numpy"),
-    *[(f"from eyrie.command_line import run_command; run_command({command.split()[0]!r}, {command.split()[1:]})", slow)
-      for command, slow in (("accuracy --cifar10 nosuch", "torch"), ("train --cifar10 nosuch -o w.pt", "torch"),
-                            ("quantize nosuch.pt out.tflite --cifar10 nosuch", "torch"), ("profile nosuch", "numpy"),
-                            ("run nosuch --input x.npy --output nosuch/y.npy", "numpy"),
-                            ("demo --image nosuch", "torch"))],
-    (f"from eyrie.compiler.network import compile_network; compile_network({str(MODEL)!r}, until='groups')",
-     "eyrie.compiler.plan.segments"),
-])
+@pytest.mark.parametrize(
+    ("lines", "slow"),
+    [
+        (
+            "from argparse import ArgumentParser; from eyrie.compiler.command import add_arguments; "
+            "add_arguments(ArgumentParser())",
+            "numpy",
+        ),
+        ("from eyrie.command_line import run_command; run_command('compile', ['nosuch.tflite', '-o', 'out'])", "numpy"),
+        *[
+            (
+                "from eyrie.command_line import run_command; "
+                f"run_command({command.split()[0]!r}, {command.split()[1:]})",
+                slow,
+            )
+            for command, slow in (
+                ("accuracy --cifar10 nosuch", "torch"),
+                ("train --cifar10 nosuch -o w.pt", "torch"),
+                ("quantize nosuch.pt out.tflite --cifar10 nosuch", "torch"),
+                ("profile nosuch", "numpy"),
+                ("run nosuch --input x.npy --output nosuch/y.npy", "numpy"),
+                ("demo --image nosuch", "torch"),
+            )
+        ],
+        (
+            f"from eyrie.compiler.network import compile_network; compile_network({str(MODEL)!r}, until='groups')",
+            "eyrie.compiler.plan.segments",
+        ),
+    ],
+)
 def test_imports_what_it_needs(lines: str, slow: str) -> None:
     run = python("-c", f"{lines}; import sys; print({slow!r} in sys.modules)")
     assert run.stdout.endswith("False\n"), run.stderr
@@ -108,8 +126,9 @@ def test_imports_what_it_needs(lines: str, slow: str) -> None:
 
 def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     run = python("-m", "eyrie", "compile", tmp_path / "none.tflite", "-o", tmp_path / "out")
-    assert_refused(run, f"eyrie compile: {tmp_path / 'none.tflite'}: cannot be read (No such file or directory): "
-                        "give an int8")
+    assert_refused(
+        run, f"eyrie compile: {tmp_path / 'none.tflite'}: cannot be read (No such file or directory): give an int8"
+    )
     assert not files(tmp_path)
 
 
@@ -162,10 +181,13 @@ def test_damaged_models_compile_or_are_refused_in_one_line(small: bytes, seed: i
     assert refused > 10
 
 
-@pytest.mark.parametrize(("sizes", "message"), [
-    ({"rows": 3, "cols": 2, "glb_bank_words": 256}, "group fc0 needs at least 20304 bytes of GLB, there are 16384"),
-    ({"rows": 3, "glb_bank_words": 256}, "group fc0 needs at least 20304 bytes of GLB, there are 16384"),
-])
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"rows": 3, "cols": 2, "glb_bank_words": 256}, "group fc0 needs at least 20304 bytes of GLB, there are 16384"),
+        ({"rows": 3, "glb_bank_words": 256}, "group fc0 needs at least 20304 bytes of GLB, there are 16384"),
+    ],
+)
 def test_machines_too_small(sizes: dict[str, int], message: str, tmp_path: Path) -> None:
     """With what the message asks for, and a little more for places, it compiles."""
     model = tmp_path / "deep.tflite"

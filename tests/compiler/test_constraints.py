@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the machine asks of a network: each constraint's message, and all obstacles of a network at once."""
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,11 +18,11 @@ from eyrie.compiler.passes.partition import Side
 from eyrie.compiler.passes.remove_idle import remove_idle
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.session import Session
-from tb.common.random_graphs import draw_graph
 from eyrie.testing.references import RUN
+from tb.common.random_graphs import draw_graph
 from tb.common.tflite_builder import STEPS, Builder
-from tests.compiler.test_groups import Net
 from tests.commands.bad_files import conv, two_to_one
+from tests.compiler.test_groups import Net
 
 
 def uint8() -> bytes:
@@ -69,10 +70,16 @@ def of_constants(name: str) -> bytes:
     """An operator of constants, of which the network adds what comes out to its input."""
     net, rng = Builder(), np.random.default_rng(0)
     x, made, total = (net.tensor((1, 4, 4, 8), scale=0.1, zero_point=3) for _ in range(3))
-    options = {"RELU": {}, "ADD": {"fusedActivationFunction": 0}, "AVERAGE_POOL_2D": {
-        "filterHeight": 1, "filterWidth": 1, "strideH": 1, "strideW": 1}, "CONV_2D": STEPS}[name]
-    taken = [net.tensor((1, 4, 4, 8), scale=0.1, zero_point=3, data=rng.integers(-128, 128, (1, 4, 4, 8)))
-             for _ in range(2 if name == "ADD" else 1)]
+    options = {
+        "RELU": {},
+        "ADD": {"fusedActivationFunction": 0},
+        "AVERAGE_POOL_2D": {"filterHeight": 1, "filterWidth": 1, "strideH": 1, "strideW": 1},
+        "CONV_2D": STEPS,
+    }[name]
+    taken = [
+        net.tensor((1, 4, 4, 8), scale=0.1, zero_point=3, data=rng.integers(-128, 128, (1, 4, 4, 8)))
+        for _ in range(2 if name == "ADD" else 1)
+    ]
     if name == "CONV_2D":
         taken.append(net.tensor((8, 1, 1, 8), scale=0.01, data=rng.integers(-127, 128, (8, 1, 1, 8))))
     net.operator(name, taken, [made], **options)
@@ -96,25 +103,46 @@ def far_window(name: str, seed: int = 0) -> bytes:
 
 BROKEN: dict[str, tuple[bytes, str]] = {
     "operator": (softmax(), "operator #0 SOFTMAX: the machine has no such operator"),
-    "batch": (conv(batch=2), "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 "
-                             "axes, not 2 x 8 x 8 x 8"),
+    "batch": (
+        conv(batch=2),
+        "operator #0 CONV_2D: the model is converted with a batch of 1 and tensors of 2 to 4 axes, not 2 x 8 x 8 x 8",
+    ),
     "uint8": (uint8(), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8"),
-    "uint8 sums": (uint8_connected(), "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8; "
-                                      "operator #0 FULLY_CONNECTED: sums are rescaled as fixed point can, not in "
-                                      "double, by a factor that it does not have"),
-    "shape": (two_to_one("RESHAPE", (1, 16, 16, 2)),
-              "operator #0 RESHAPE: values are moved pixel by pixel in loops, and channel by channel, not other "
-              "channels of other pixels"),
-    "sum": (sum_that_grows(), "operator #0 ADD: an operand, the first one of SUB, has the result's shape, the other "
-                              "that, or a single row or column, or is a constant, not 1 x 3 x 1 x 8"),
-    "constants": (of_constants("ADD"), "operator #0 ADD: what an operator takes is known only when the network runs, "
-                                       "not constants alone"),
-    "window of a convolution": (far_window("CONV_2D"), "operator #1 CONV_2D: the machine's fields count the steps of a "
-                                "window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000"),
-    "window of a pool": (far_window("MAX_POOL_2D"), "operator #1 MAX_POOL_2D: the machine's fields count the steps of "
-                         "a window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000"),
-    "mean": (mean_of_a_channel(), "operator #0 MEAN: means leave axes in their places, and their number and factor fit "
-                                  "the machine's fields, not pixels that become channels"),
+    "uint8 sums": (
+        uint8_connected(),
+        "input t0 is uint8: inputs are int8; output t1 is uint8: outputs are int8; "
+        "operator #0 FULLY_CONNECTED: sums are rescaled as fixed point can, not in "
+        "double, by a factor that it does not have",
+    ),
+    "shape": (
+        two_to_one("RESHAPE", (1, 16, 16, 2)),
+        "operator #0 RESHAPE: values are moved pixel by pixel in loops, and channel by channel, not other "
+        "channels of other pixels",
+    ),
+    "sum": (
+        sum_that_grows(),
+        "operator #0 ADD: an operand, the first one of SUB, has the result's shape, the other "
+        "that, or a single row or column, or is a constant, not 1 x 3 x 1 x 8",
+    ),
+    "constants": (
+        of_constants("ADD"),
+        "operator #0 ADD: what an operator takes is known only when the network runs, not constants alone",
+    ),
+    "window of a convolution": (
+        far_window("CONV_2D"),
+        "operator #1 CONV_2D: the machine's fields count the steps of a "
+        "window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000",
+    ),
+    "window of a pool": (
+        far_window("MAX_POOL_2D"),
+        "operator #1 MAX_POOL_2D: the machine's fields count the steps of "
+        "a window, over margins, too, not a 1 x 1 kernel with stride 1 x 3 pads 0 0 2000 7000",
+    ),
+    "mean": (
+        mean_of_a_channel(),
+        "operator #0 MEAN: means leave axes in their places, and their number and factor fit "
+        "the machine's fields, not pixels that become channels",
+    ),
 }
 
 
@@ -163,8 +191,10 @@ def test_all_obstacles_at_once() -> None:
     net.operator("SOFTMAX", [others[1]], [others[2]], beta=1.0)
     with pytest.raises(Obstacles) as caught:
         check(tflite.from_bytes(net.pack([x], [others[2]])))
-    assert str(caught.value) == ("operators #0, #2 SOFTMAX: the machine has no such operator; operator #1 "
-                                 "RESIZE_BILINEAR: the machine has no such operator")
+    assert str(caught.value) == (
+        "operators #0, #2 SOFTMAX: the machine has no such operator; operator #1 "
+        "RESIZE_BILINEAR: the machine has no such operator"
+    )
     assert [obstacle.where for obstacle in caught.value.obstacles] == ["#0", "#1", "#2"]
 
 
@@ -202,8 +232,9 @@ def test_passes(what: str, seed: int, tmp_path: Path) -> None:
 def test_pad_before_a_max_pool(zero_point: int) -> None:
     """A window's border never wins there, so that only a PAD with the lowest value goes into it."""
     net = Builder()
-    x, padded, y = (net.tensor(shape, scale=0.1, zero_point=zero_point)
-                    for shape in ((1, 4, 4, 2), (1, 5, 5, 2), (1, 4, 4, 2)))
+    x, padded, y = (
+        net.tensor(shape, scale=0.1, zero_point=zero_point) for shape in ((1, 4, 4, 2), (1, 5, 5, 2), (1, 4, 4, 2))
+    )
     margins = np.int32([[0, 0], [1, 0], [0, 1], [0, 0]])
     net.operator("PAD", [x, net.tensor((4, 2), "int32", data=margins)], [padded])
     net.operator("MAX_POOL_2D", [padded], [y], strideH=1, strideW=1, filterHeight=2, filterWidth=2, padding=1)
@@ -231,7 +262,7 @@ def test_quantize_between_types(place: str) -> None:
     kinds = {"input": ["int8"], "inside": ["uint8", "int8"], "output": ["uint8"]}[place]
     tensors = [net.tensor((1, 4, 4, 2), kind, 0.1, 131 if kind == "uint8" else 3) for kind in kinds]
     chain = [x, *tensors, net.tensor((1, 4, 4, 2), "int8", 0.1, 3)]
-    for source, made in zip(chain[:-1], chain[1:], strict=True):
+    for source, made in itertools.pairwise(chain):
         quantize = {"input": source == x, "inside": source == chain[1], "output": made == chain[-1]}[place]
         net.operator("QUANTIZE" if quantize else "LEAKY_RELU", [source], [made], **({} if quantize else {"alpha": 0.5}))
     left = [node.operator.name for node in remove_idle(tflite.from_bytes(net.pack([x], chain[-1:]))).verified().nodes]

@@ -23,9 +23,9 @@ from eyrie.compiler.network import compile_network
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.encoding import Stream
 from eyrie.model.machine import Machine
-from tests.compiler.test_networks import network
 from eyrie.testing.demo_net import demo_network
 from tb.net.random_layers import Layer, compile_layer
+from tests.compiler.test_networks import network
 
 NETWORKS = 20
 MOVED = ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES")
@@ -81,8 +81,9 @@ def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) ->
     def swept(banks: Banks, load: bool, first: int, address: int, count: int, lanes: int) -> None:
         sweep(banks, load, first, address, count, lanes)
         wanted = banks.loads if load else banks.stores
-        late[load] += sum(bool(wanted[cycle] & streams[load].get(cycle, 0))
-                          for cycle in range(first, first + count // lanes))
+        late[load] += sum(
+            bool(wanted[cycle] & streams[load].get(cycle, 0)) for cycle in range(first, first + count // lanes)
+        )
         words[load] += count
 
     monkeypatch.setattr(Banks, "grant", granted)
@@ -93,11 +94,15 @@ def test_transfers_are_known(bus_words: int, monkeypatch: pytest.MonkeyPatch) ->
     assert late[False] < words[False] / 50 and late[True] < words[True] / 500
 
 
-@pytest.mark.parametrize(("machine", "layer"), [
-    (DEFAULT, Layer("pointwise", 2, 2, 512, 512)),
-    (MachineConfig(rows=3, cols=4), Layer("pointwise", 2, 2, 512, 512)),
-    (DEFAULT, Layer("convolution", 16, 16, 128, 64, 3, 1)),
-], ids=["two sets", "one set", "row-stationary"])
+@pytest.mark.parametrize(
+    ("machine", "layer"),
+    [
+        (DEFAULT, Layer("pointwise", 2, 2, 512, 512)),
+        (MachineConfig(rows=3, cols=4), Layer("pointwise", 2, 2, 512, 512)),
+        (DEFAULT, Layer("convolution", 16, 16, 128, 64, 3, 1)),
+    ],
+    ids=["two sets", "one set", "row-stationary"],
+)
 def test_filters_in_chunks(machine: MachineConfig, layer: Layer, seed: int, tmp_path: Path) -> None:
     """Each chunk waits for its load: there are as many as the pass takes, and the port has the time to bring them."""
     image = compile_layer(layer, np.random.default_rng(seed), tmp_path / "net.tflite", machine).image

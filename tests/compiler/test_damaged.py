@@ -132,7 +132,13 @@ def change_constant(model: schema.ModelT, rng: np.random.Generator) -> None:
 
 
 CHANGES: tuple[Callable[[schema.ModelT, np.random.Generator], None], ...] = (
-    change_shape, change_tensor, change_scale, change_ends, change_option, change_constant)
+    change_shape,
+    change_tensor,
+    change_scale,
+    change_ends,
+    change_option,
+    change_constant,
+)
 
 
 def structure(data: bytes, rng: np.random.Generator) -> bytes:

@@ -57,12 +57,12 @@ def check(layer: layers.Layer, machine: MachineConfig, about: str) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize(
-    "mapping", MAPPINGS, ids=lambda m: "".join(f"{k}{v}" for k, v in m.items())
-)
+@pytest.mark.parametrize("mapping", MAPPINGS, ids=lambda m: "".join(f"{k}{v}" for k, v in m.items()))
 def test_convolutions(mapping: dict[str, int], packed: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    makes_words = mapping["p"] == 8 or mapping["p"] * mapping["t"] == 8 and mapping["r"] * mapping["t"] <= DEFAULT.sets
+    makes_words = mapping["p"] == 8 or (
+        mapping["p"] * mapping["t"] == 8 and mapping["r"] * mapping["t"] <= DEFAULT.sets
+    )
     for _ in range(6):
         kernel, stride, extra, width = (int(v) for v in rng.integers((1, 1, 0, 1), (4, 3, 3, 20)))
         pads = tuple(int(v) for v in rng.integers(0, kernel, 4))
@@ -75,13 +75,18 @@ def test_convolutions(mapping: dict[str, int], packed: bool, seed: int) -> None:
             < 1
         ):
             continue
-        has = {name for name, there in (("ipsum", rng.integers(2)), ("packed", packed),
-                                        ("ofmap", makes_words and rng.integers(2))) if there}
+        has = {
+            name
+            for name, there in (
+                ("ipsum", rng.integers(2)),
+                ("packed", packed),
+                ("ofmap", makes_words and rng.integers(2)),
+            )
+            if there
+        }
         window = Window((kernel, kernel), (stride, stride), pads)
         layer = layers.convolution(rng, mapping, width, window, extra=extra, has=has)
-        check(
-            layer, DEFAULT, f"{mapping} F={width} R={kernel} U={stride} pads={pads} extra={extra}"
-        )
+        check(layer, DEFAULT, f"{mapping} F={width} R={kernel} U={stride} pads={pads} extra={extra}")
 
 
 @pytest.mark.parametrize(
@@ -95,20 +100,12 @@ def test_separable_layers(kind: str, size: str, seed: int) -> None:
     rng, machine = np.random.default_rng(seed), SIZES[size]
     for _ in range(12):
         stride = int(rng.integers(1, 3)) if kind != "pointwise" else 1
-        rows, cols, channels, filters = (
-            int(v) for v in rng.integers((3, 3, 1, 1), (18, 18, 50, 110))
-        )
+        rows, cols, channels, filters = (int(v) for v in rng.integers((3, 3, 1, 1), (18, 18, 50, 110)))
         kernel = int(rng.integers(1, 4))
-        pads = (
-            tuple(int(v) for v in rng.integers(0, kernel, 4))
-            if kind != "pointwise"
-            else (0, 0, 0, 0)
-        )
+        pads = tuple(int(v) for v in rng.integers(0, kernel, 4)) if kind != "pointwise" else (0, 0, 0, 0)
         window = Window((kernel, kernel), (stride, stride), pads)
         layer = layers.separable(rng, kind, (channels, filters, rows, cols), window, machine)
-        check(
-            layer, machine, f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} {pads}"
-        )
+        check(layer, machine, f"{kind} C={channels} M={filters} H={rows} W={cols} U={stride} {pads}")
 
 
 @pytest.mark.parametrize("kind", ["fused", "pointwise"])

@@ -69,16 +69,25 @@ def test_a_table_is_read_before_the_first_word_is_written() -> None:
 
 def group(made: tuple[int, int, int], operation: WordOperation, walk: tuple[Loop, ...] = ()) -> Elementwise:
     scale = Quantization(1.0, 0)
-    return Elementwise(name="group", source=Map("source", (4, 4, 8), scale), output=Map("made", made, scale),
-                       walk=walk, epilogue=(operation,))
+    return Elementwise(
+        name="group",
+        source=Map("source", (4, 4, 8), scale),
+        output=Map("made", made, scale),
+        walk=walk,
+        epilogue=(operation,),
+    )
 
 
 def test_groups_of_one_source_have_mappings_of_their_own() -> None:
     """Whichever is asked for first: copies take a cycle a word, a table two, and twice as many pixels twice as long."""
     rows, cols = Loop(4, Axis.ROW, 1), Loop(4, Axis.COLUMN, 1)
     table = lookup(np.zeros(256, np.int8))
-    groups = [group((4, 4, 8), copy()), group((4, 4, 8), table), group((4, 4, 8), copy(), (rows, cols)),
-              group((4, 8, 8), copy(), (Loop(2, Axis.COLUMN, 0), cols, rows))]
+    groups = [
+        group((4, 4, 8), copy()),
+        group((4, 4, 8), table),
+        group((4, 4, 8), copy(), (rows, cols)),
+        group((4, 8, 8), copy(), (Loop(2, Axis.COLUMN, 0), cols, rows)),
+    ]
     assert [mappings_of(DEFAULT, each, 4)[0].cycles for each in groups] == [16, 32, 16, 32]
     in_place = [bool(mappings_of(DEFAULT, each, 4, Way.IN_PLACE)) for each in groups[:2]]
     assert in_place == [True, True]

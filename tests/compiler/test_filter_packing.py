@@ -20,7 +20,7 @@ def test_bytes(zero_point: int, seed: int) -> None:
     rng = np.random.default_rng([seed, zero_point])
     count, channels, rows, taps = (int(rng.integers(*bounds)) for bounds in ((1, 20), (1, 20), (1, 4), (1, 4)))
     stored = rng.integers(0, 256, (count, channels, rows, taps))
-    stored.flat[: 2] = rng.permutation([0, 255])[: stored.size]
+    stored.flat[:2] = rng.permutation([0, 255])[: stored.size]
     filters = (stored - zero_point).astype(np.int16)
     if {0, 255} <= set(stored.flat):
         assert stored_zero_point(filters) == zero_point - 128
@@ -40,8 +40,19 @@ def test_bytes(zero_point: int, seed: int) -> None:
         np.testing.assert_array_equal(values, expected)
 
 
-@pytest.mark.parametrize(("values", "zero_point"), [
-    ([], 0), ([0], 0), ([-128, 127], 0), ([128], -1), ([255], -128), ([-255], 127), ([-129, 3], 1), ([-100, 155], -28)])
+@pytest.mark.parametrize(
+    ("values", "zero_point"),
+    [
+        ([], 0),
+        ([0], 0),
+        ([-128, 127], 0),
+        ([128], -1),
+        ([255], -128),
+        ([-255], 127),
+        ([-129, 3], 1),
+        ([-100, 155], -28),
+    ],
+)
 def test_zero_points(values: list[int], zero_point: int) -> None:
     assert stored_zero_point(np.array(values, np.int16)) == zero_point
 
@@ -74,4 +85,5 @@ def test_zero_point_that_is_no_uint8(zero_point: int) -> None:
     with pytest.raises(ImportFailure) as caught:
         tflite.from_bytes(convolution(zero_point))
     assert str(caught.value).startswith(
-        f"operator #0 CONV_2D: uint8 filters with zero point {zero_point}, must be 0 to 255: ")
+        f"operator #0 CONV_2D: uint8 filters with zero point {zero_point}, must be 0 to 255: "
+    )

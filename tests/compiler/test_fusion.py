@@ -34,8 +34,15 @@ KIB = 1024
 Stored = dict[int, np.ndarray]  # rows of a map by number
 
 
-def layer(name: str, shape: tuple[int, int, int], filters: int, kernel: int, stride: int,
-          pads: tuple[int, int, int, int], constants: int = 0) -> ChainLayer:
+def layer(
+    name: str,
+    shape: tuple[int, int, int],
+    filters: int,
+    kernel: int,
+    stride: int,
+    pads: tuple[int, int, int, int],
+    constants: int = 0,
+) -> ChainLayer:
     height, width, channels = shape
     rows = (height + pads[0] + pads[1] - kernel) // stride + 1
     cols = (width + pads[2] + pads[3] - kernel) // stride + 1
@@ -156,8 +163,7 @@ def counted_storage(chain: Chain, way: FusedWay) -> int:
     widths = [one.row_bytes for one in chain] + [chain[-1].out_row_bytes]
 
     def live(step: int) -> int:
-        return sum(width * sum(made[t][y] <= step <= read[t][y] for y in made[t])
-                   for t, width in enumerate(widths))
+        return sum(width * sum(made[t][y] <= step <= read[t][y] for y in made[t]) for t, width in enumerate(widths))
 
     return max(map(live, range(len(steps))))
 
@@ -221,8 +227,9 @@ def compare(seed: int, chain: Chain, name: str, capacity: int | None, space: Sea
 
 def room(rng: np.random.Generator, chain: Chain, space: SearchSpace) -> int:
     """A capacity that binds: between the largest layer and the whole chain as one group."""
-    least = max(min(fused_group(chain, n, n + 1, way).storage for way in space.ways(chain, n, n + 1))
-                for n in range(len(chain)))
+    least = max(
+        min(fused_group(chain, n, n + 1, way).storage for way in space.ways(chain, n, n + 1)) for n in range(len(chain))
+    )
     whole = fused_group(chain, 0, len(chain), FusedWay(chain[-1].out_height)).storage
     return int(rng.integers(least, max(whole, least) + 1))
 
@@ -292,13 +299,11 @@ def test_mobilenet_reaches_compulsory_traffic(network: Chain) -> None:
     assert names(plan) == ["conv0+block1+block2", *(f"block{n}" for n in range(3, 9)), "fc9"]
     assert plan[1].way.in_place
     assert describe(plan).splitlines()[1] == (
-        "block3: GLB -> GLB, 8 x 2 rows, halo kept, in place; "
-        "storage 58752 B, transfer 19840 B, 4489216 MACs")
+        "block3: GLB -> GLB, 8 x 2 rows, halo kept, in place; storage 58752 B, transfer 19840 B, 4489216 MACs"
+    )
 
 
-@pytest.mark.parametrize(
-    ("height", "placed", "live"), [(1, 59168, 54560), (2, 65824, 57728), (4, 79136, 65920)]
-)
+@pytest.mark.parametrize(("height", "placed", "live"), [(1, 59168, 54560), (2, 65824, 57728), (4, 79136, 65920)])
 def test_mobilenet_first_stripes(network: Chain, height: int, placed: int, live: int) -> None:
     """conv0 to block2 in stripes: bytes with a place for everything, and live at a time."""
     way = FusedWay(height, target_on_chip=True)
@@ -308,6 +313,7 @@ def test_mobilenet_first_stripes(network: Chain, height: int, placed: int, live:
 
 def test_mobilenet_needs_fusion(network: Chain) -> None:
     """Without tensors that stay in the GLB, fusion alone moves more; without fusion, more again."""
+
     def moved(space: SearchSpace, most: int) -> int:
         cost = Objective(lambda group: group.transfer if len(group.layers) <= most else None)
         return sum(group.transfer for group in best_plan(network, cost, 64 * KIB, space))

@@ -18,8 +18,8 @@ from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.model.operators.quantization import from_uint8, to_uint8
 from eyrie.model.operators.reference import Reference
-from tb.common.random_operators import OPERATORS, draw
 from eyrie.testing.references import RUN, Refused
+from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed
 from tests.compiler.test_groups import Net
 
@@ -30,8 +30,10 @@ SEED = run_seed()
 def run(graph: Graph, inputs: tuple[np.ndarray, ...]) -> list[np.ndarray]:
     """Inputs and outputs as the file has them."""
     values = graph.run(*(from_uint8(value) if value.dtype == np.uint8 else value for value in inputs))
-    return [to_uint8(values[tensor.name]) if isinstance(tensor, Quantized) and tensor.unsigned else values[tensor.name]
-            for tensor in graph.outputs]
+    return [
+        to_uint8(values[tensor.name]) if isinstance(tensor, Quantized) and tensor.unsigned else values[tensor.name]
+        for tensor in graph.outputs
+    ]
 
 
 def differences(ours: list[np.ndarray], theirs: list[np.ndarray]) -> int:
@@ -68,7 +70,9 @@ def small(tmp_path) -> Graph:
 
 
 def test_text(small: Graph) -> None:
-    assert str(small) == """\
+    assert (
+        str(small)
+        == """\
 inputs                 image int8[1,4,4,2] 0.00392157/-9
 #0   PAD               image int8[1,4,4,2] 0.00392157/-9 -> p int8[1,5,5,2] 0.00392157/-9  \
 margins 0 0 0 1 0 1 0 0  value -9
@@ -76,6 +80,7 @@ margins 0 0 0 1 0 1 0 0  value -9
 filters int8[8,2,2,2]  scales float32[8]  bias int32[8]
 #2   AVERAGE_POOL_2D   c int8[1,4,4,8] 0.05/-128 -> a int8[1,2,2,8] 0.05/-128  kernel 2 2  stride 2 2
 outputs                a int8[1,2,2,8] 0.05/-128"""
+    )
 
 
 def node(graph: Graph, number: int, **change: object) -> Graph:
@@ -86,38 +91,66 @@ def node(graph: Graph, number: int, **change: object) -> Graph:
 
 
 PLANTED = {
-    "made twice": (lambda graph: node(graph, 1, outputs=graph.nodes[0].outputs),
-                   "operator #1 CONV_2D: makes int8 1 x 4 x 4 x 8, its output is int8 1 x 5 x 5 x 2"),
-    "made again": (lambda graph: replace(graph, nodes=(*graph.nodes, graph.nodes[0])),
-                   "operator #0 PAD: makes p, which is there already"),
-    "not made": (lambda graph: replace(graph, nodes=graph.nodes[1:]),
-                 "operator #1 CONV_2D: takes p, which no operator before it makes"),
-    "made too late": (lambda graph: replace(graph, nodes=graph.nodes[::-1]),
-                      "operator #2 AVERAGE_POOL_2D: takes c, which no operator before it makes"),
-    "another of this name": (lambda graph: node(graph, 1, inputs=(replace(graph.nodes[0].outputs[0], shape=(1,)),)),
-                             "operator #1 CONV_2D: takes p, which no operator before it makes"),
-    "output not made": (lambda graph: replace(graph, nodes=graph.nodes[:2]),
-                        "the model's output a is made by no operator"),
+    "made twice": (
+        lambda graph: node(graph, 1, outputs=graph.nodes[0].outputs),
+        "operator #1 CONV_2D: makes int8 1 x 4 x 4 x 8, its output is int8 1 x 5 x 5 x 2",
+    ),
+    "made again": (
+        lambda graph: replace(graph, nodes=(*graph.nodes, graph.nodes[0])),
+        "operator #0 PAD: makes p, which is there already",
+    ),
+    "not made": (
+        lambda graph: replace(graph, nodes=graph.nodes[1:]),
+        "operator #1 CONV_2D: takes p, which no operator before it makes",
+    ),
+    "made too late": (
+        lambda graph: replace(graph, nodes=graph.nodes[::-1]),
+        "operator #2 AVERAGE_POOL_2D: takes c, which no operator before it makes",
+    ),
+    "another of this name": (
+        lambda graph: node(graph, 1, inputs=(replace(graph.nodes[0].outputs[0], shape=(1,)),)),
+        "operator #1 CONV_2D: takes p, which no operator before it makes",
+    ),
+    "output not made": (
+        lambda graph: replace(graph, nodes=graph.nodes[:2]),
+        "the model's output a is made by no operator",
+    ),
     "another output of this name": (
         lambda graph: replace(graph, outputs=(replace(graph.outputs[0], shape=(4, 2, 8)),)),
-        "the model's output a is made by no operator"),
-    "an input as output": (lambda graph: replace(graph, outputs=graph.inputs),
-                           "the model's output image is made by no operator"),
-    "an input is made": (lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], name="image"),)),
-                         "operator #0 PAD: makes image, which is there already"),
+        "the model's output a is made by no operator",
+    ),
+    "an input as output": (
+        lambda graph: replace(graph, outputs=graph.inputs),
+        "the model's output image is made by no operator",
+    ),
+    "an input is made": (
+        lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], name="image"),)),
+        "operator #0 PAD: makes image, which is there already",
+    ),
     "input twice": (lambda graph: replace(graph, inputs=graph.inputs * 2), "the model has its input image twice"),
-    "shape": (lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], shape=(1, 5, 4, 2)),)),
-              "operator #0 PAD: makes int8 1 x 5 x 5 x 2, its output is int8 1 x 5 x 4 x 2"),
-    "type": (lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], dtype="int32"),)),
-             "operator #0 PAD: makes int8 1 x 5 x 5 x 2, its output is int32 1 x 5 x 5 x 2"),
-    "scale": (lambda graph: node(graph, 0, outputs=(
-        replace(graph.nodes[0].outputs[0], quantization=graph.output.quantization),)),
-        "operator #0 PAD: input and output differ in their scale or zero point"),
+    "shape": (
+        lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], shape=(1, 5, 4, 2)),)),
+        "operator #0 PAD: makes int8 1 x 5 x 5 x 2, its output is int8 1 x 5 x 4 x 2",
+    ),
+    "type": (
+        lambda graph: node(graph, 0, outputs=(replace(graph.nodes[0].outputs[0], dtype="int32"),)),
+        "operator #0 PAD: makes int8 1 x 5 x 5 x 2, its output is int32 1 x 5 x 5 x 2",
+    ),
+    "scale": (
+        lambda graph: node(
+            graph, 0, outputs=(replace(graph.nodes[0].outputs[0], quantization=graph.output.quantization),)
+        ),
+        "operator #0 PAD: input and output differ in their scale or zero point",
+    ),
     "operator": (lambda graph: node(graph, 0, operator=Add()), "operator #0 ADD: takes 2 tensors, has 1"),
-    "attribute": (lambda graph: node(graph, 2, operator=Reshape(to=(1, 4, 4, 7))),
-                  "operator #2 RESHAPE: 1 x 4 x 4 x 8 values do not fill 1 x 4 x 4 x 7"),
-    "outputs": (lambda graph: node(graph, 2, outputs=graph.nodes[2].outputs * 2),
-                "operator #2 AVERAGE_POOL_2D: makes 1 tensors, has 2 outputs"),
+    "attribute": (
+        lambda graph: node(graph, 2, operator=Reshape(to=(1, 4, 4, 7))),
+        "operator #2 RESHAPE: 1 x 4 x 4 x 8 values do not fill 1 x 4 x 4 x 7",
+    ),
+    "outputs": (
+        lambda graph: node(graph, 2, outputs=graph.nodes[2].outputs * 2),
+        "operator #2 AVERAGE_POOL_2D: makes 1 tensors, has 2 outputs",
+    ),
 }
 
 

@@ -52,8 +52,7 @@ class Net:
 
 RIGHT: dict[str, Callable[[Net], Net]] = {
     "two PADs": lambda net: net.pad("p", 1, 0, 0, 1).pad("q", 0, 1, 1, 0).conv("c", 3, padding=VALID),
-    "PAD between the halves": lambda net: net.depthwise("d", 3).pad("p", 1, 1, 1, 1)
-                                         .conv("c", 1, padding=VALID),
+    "PAD between the halves": lambda net: net.depthwise("d", 3).pad("p", 1, 1, 1, 1).conv("c", 1, padding=VALID),
     "PAD before a pointwise convolution": lambda net: net.pad("p", 1, 1, 1, 1).conv("c", 1, padding=VALID),
     "average of one pixel": lambda net: net.conv("c", 1, padding=VALID).pool("p", 1),
     "PAD at the end": lambda net: net.conv("c", 3).pad("p", 1, 1, 1, 1),
@@ -61,8 +60,9 @@ RIGHT: dict[str, Callable[[Net], Net]] = {
     "PAD before an average": lambda net: net.conv("c", 1).pad("p", 2, 0, 0, 0).pool("a", 8),
     "average of windows": lambda net: net.conv("c", 1).pool("a", 2),
     "average first": lambda net: net.pad("p", 0, 2, 0, 0).pool("a", 8),
-    "average behind a window": lambda net: net.conv("c", 3).pad("p", 0, 2, 0, 0).conv("d", 3, padding=VALID).conv(
-        "e", 3).pool("a", 6),
+    "average behind a window": lambda net: (
+        net.conv("c", 3).pad("p", 0, 2, 0, 0).conv("d", 3, padding=VALID).conv("e", 3).pool("a", 6)
+    ),
 }
 
 

@@ -21,16 +21,19 @@ def test_buffers_share_no_byte(stages: Stages) -> None:
     buffers = stages.image.map["buffers"]
     assert len(buffers) > 30 and max(b["address"] + b["bytes"] for b in buffers) <= 65_536
     for a, b in combinations(buffers, 2):
-        apart = (a["address"] + a["bytes"] <= b["address"] or b["address"] + b["bytes"] <= a["address"]
-                 or a["last"] < b["first"] or b["last"] < a["first"])
+        apart = (
+            a["address"] + a["bytes"] <= b["address"]
+            or b["address"] + b["bytes"] <= a["address"]
+            or a["last"] < b["first"]
+            or b["last"] < a["first"]
+        )
         assert apart, (a, b)
 
 
 def test_buffers_are_those_of_the_schedule(stages: Stages) -> None:
     """As --dump places prints them: from 0 on, first and last pass, all parts of a name together."""
     lines = [line.split(maxsplit=7) for line in stages.dump("places").splitlines()]
-    printed = {(name, int(start), int(end), int(first), int(last))
-               for start, _, end, _, first, _, last, name in lines}
+    printed = {(name, int(start), int(end), int(first), int(last)) for start, _, end, _, first, _, last, name in lines}
     spans: dict[str, list[dict]] = {}
     for buffer in stages.image.map["buffers"]:
         spans.setdefault(buffer["name"], []).append(buffer)
@@ -40,8 +43,13 @@ def test_buffers_are_those_of_the_schedule(stages: Stages) -> None:
     assert single
     for name in single:
         parts = spans[name]
-        assert (name, min(b["address"] for b in parts), max(b["address"] + b["bytes"] for b in parts),
-                min(b["first"] for b in parts) // 2, max(b["last"] for b in parts) // 2) in printed
+        assert (
+            name,
+            min(b["address"] for b in parts),
+            max(b["address"] + b["bytes"] for b in parts),
+            min(b["first"] for b in parts) // 2,
+            max(b["last"] for b in parts) // 2,
+        ) in printed
 
 
 def test_map_is_loaded_as_saved(stages: Stages, tmp_path) -> None:

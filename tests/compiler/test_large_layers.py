@@ -12,10 +12,10 @@ from eyrie.compiler.ir.plan import Way
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from eyrie.model.encoding import STREAM_RANGE
 from eyrie.model.machine import Machine
-from tests.compiler.refusals import TOO_LARGE, with_room
 from tb.net.bench import WIDE
 from tb.net.large_layers import LARGEST_MAP, LAYERS
 from tb.net.random_layers import Layer, compile_layer
+from tests.compiler.refusals import TOO_LARGE, with_room
 
 AGAIN = [  # filters, or input and output, are larger than the GLB: each stripe has them anew
     Layer("convolution", 32, 32, 512, 8, 3, 1),
@@ -45,18 +45,23 @@ def test_large_layers(seed: int, tmp_path: Path, layer: Layer, machine: MachineC
 ROWS, COLUMNS = STREAM_RANGE.largest("rows"), STREAM_RANGE.largest("cols")
 
 
-@pytest.mark.parametrize("layer", [Layer("pointwise", 1, COLUMNS + 1, 8, 8), Layer("pointwise", ROWS + 1, 1, 8, 8)],
-                         ids=str)
+@pytest.mark.parametrize(
+    "layer", [Layer("pointwise", 1, COLUMNS + 1, 8, 8), Layer("pointwise", ROWS + 1, 1, 8, 8)], ids=str
+)
 def test_beyond_the_fields_refused_by_name(tmp_path: Path, layer: Layer) -> None:
     draw = compile_layer(layer, np.random.default_rng(1), tmp_path / "layer.tflite")
     assert draw.image is None and f"at most {ROWS} x {COLUMNS} x " in draw.reason, draw.reason
 
 
-@pytest.mark.parametrize(("layer", "least"), [
-    (Layer("convolution", 32, 32, 1024, 8, 3, 1), 3 * 32 * 1024),  # three rows
-    (Layer("convolution", 2, 2000, 32, 8, 3, 1), 2 * 2000 * 32),
-    (Layer("fully connected", 1, 1, 65536, 8), 65536),
-], ids=str)
+@pytest.mark.parametrize(
+    ("layer", "least"),
+    [
+        (Layer("convolution", 32, 32, 1024, 8, 3, 1), 3 * 32 * 1024),  # three rows
+        (Layer("convolution", 2, 2000, 32, 8, 3, 1), 2 * 2000 * 32),
+        (Layer("fully connected", 1, 1, 65536, 8), 65536),
+    ],
+    ids=str,
+)
 def test_what_must_be_there_whole_is_refused_by_name(tmp_path: Path, layer: Layer, least: int) -> None:
     """With more than what must be there, which has room for a stripe and its constants, it compiles."""
     rng = np.random.default_rng(1)

@@ -38,9 +38,18 @@ def listed() -> tuple[list[Command], np.ndarray]:
     dram[places["output"] :] = 0
     source, made = FeatureMap(1, 4, GROUPS, IFMAP, 1), FeatureMap(1, 4, 1, OFMAP, 1)
     ring = (RING + SLOTS * FILTERS, SLOTS * FILTERS)
-    descriptor = separable_descriptor(DEFAULT, SeparablePass(
-        source, made, Window(), Blocks(1, 1, 4), -128, Output(),
-        Filters(FILTERS, 1, RING, TABLE, ring, chunk_groups=1)))
+    descriptor = separable_descriptor(
+        DEFAULT,
+        SeparablePass(
+            source,
+            made,
+            Window(),
+            Blocks(1, 1, 4),
+            -128,
+            Output(),
+            Filters(FILTERS, 1, RING, TABLE, ring, chunk_groups=1),
+        ),
+    )
     line = Timeline(DEFAULT)
     line.load(8 * places["ifmap"], IFMAP, sizes["ifmap"])
     line.load(8 * places["table"], TABLE, enc.TABLE_WORDS)
@@ -52,8 +61,13 @@ def listed() -> tuple[list[Command], np.ndarray]:
 
     for number in range(PASSES):
         load_chunks(0, SLOTS, number)
-        line.run(descriptor, [(IFMAP, source.words)], [(TABLE, enc.TABLE_WORDS)], [(OFMAP, made.words)],
-                 [(RING, SLOTS * FILTERS)])
+        line.run(
+            descriptor,
+            [(IFMAP, source.words)],
+            [(TABLE, enc.TABLE_WORDS)],
+            [(OFMAP, made.words)],
+            [(RING, SLOTS * FILTERS)],
+        )
         load_chunks(SLOTS, GROUPS, number)
         for n in range(STORES):
             line.store(8 * (places["output"] + number * STORES + n), OFMAP + n % 4, 1)
@@ -95,8 +109,12 @@ def test_tokens_reach_as_far_as_addresses() -> None:
     last = (1 << enc.TOKEN_BITS) - 1
     for command in (Run(last, last), Transfer(True, 0, 0, 1, last, last)):
         assert disassemble(np.append(assemble([command]), assemble([End()]))) == [command, End()]
-    for command in (Run(last + 1, 0), Run(0, last + 1), Transfer(True, 0, 0, 1, last + 1), Transfer(
-            True, 0, 0, 1, 0, last + 1)):
+    for command in (
+        Run(last + 1, 0),
+        Run(0, last + 1),
+        Transfer(True, 0, 0, 1, last + 1),
+        Transfer(True, 0, 0, 1, 0, last + 1),
+    ):
         with pytest.raises(ValueError, match="must be in 0 to 536870911$"):
             command.encode()
 

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
+from eyrie.commands.wavenet import Wavenet
+from eyrie.commands.wavenet import model as wavenet
 from eyrie.compiler import dumps
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
@@ -26,12 +28,10 @@ from eyrie.model.encoding import Operation
 from eyrie.model.machine import Machine
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.session import Session, drawn_inputs, on_command_level
-from eyrie.commands.wavenet import Wavenet
-from eyrie.commands.wavenet import model as wavenet
+from eyrie.testing.references import RUN
 from tb.common.random_graphs import movement, weighted
 from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import chance, draw_quantization, whole
-from eyrie.testing.references import RUN
 from tb.common.tflite_builder import STEPS, Builder
 
 GRAPHS = int(os.environ.get("EYRIE_MOVES", "60"))
@@ -43,8 +43,12 @@ def stored_by_moves(model: bytes) -> list[int]:
     """Bytes of each tensor that an operator which only moves values makes, from the file itself."""
     file = schema.ModelT.InitFromPackedBuf(model, 0)
     (graph,), wanted = file.subgraphs, {getattr(schema.BuiltinOperator, name) for name in MOVES}
-    return [int(np.prod(graph.tensors[made].shape)) for operator in graph.operators
-            if file.operatorCodes[operator.opcodeIndex].builtinCode in wanted for made in operator.outputs]
+    return [
+        int(np.prod(graph.tensors[made].shape))
+        for operator in graph.operators
+        if file.operatorCodes[operator.opcodeIndex].builtinCode in wanted
+        for made in operator.outputs
+    ]
 
 
 def only_moves(group: Group) -> bool:
@@ -106,9 +110,11 @@ def test_dump_says_what_became_of_each_pair() -> None:
     graph = tflite.from_bytes(wavenet(Wavenet(stacks=1, layers=2, channels=8, samples=16)))
     *lines, before, after = dumps.moves(graph, simplified(graph)).splitlines()
     assert [line.split(None, 4)[4] for line in lines[:4]] == [
-        "gone: done by #2 MOVE", "gone: done by #2 MOVE",
+        "gone: done by #2 MOVE",
+        "gone: done by #2 MOVE",
         "left: #4 CONV_2D: its window would not begin at the edge of the map, or not end there",
-        "gone: done by #4 CONV_2D"]
+        "gone: done by #4 CONV_2D",
+    ]
     assert all("gone: done by" in line for line in lines[4:])
     assert before.split()[:3] == ["before", str(len(lines)), "pairs"]
     assert after.split() == ["after", "1", "pairs", "16", "bytes"]
@@ -158,10 +164,14 @@ class Drawn:
     def conv(self, x: int, filters: int, rows: int = 1, cols: int = 1) -> int:
         """VALID."""
         images, height, width, channels = self.shapes[x]
-        weight = self.builder.tensor((filters, rows, cols, channels), scale=np.full(filters, 0.005),
-                                     data=self.rng.integers(-127, 128, (filters, rows, cols, channels)))
-        bias = self.builder.tensor((filters,), "int32", np.full(filters, 0.05 * 0.005),
-                                   data=self.rng.integers(-999, 999, filters))
+        weight = self.builder.tensor(
+            (filters, rows, cols, channels),
+            scale=np.full(filters, 0.005),
+            data=self.rng.integers(-127, 128, (filters, rows, cols, channels)),
+        )
+        bias = self.builder.tensor(
+            (filters,), "int32", np.full(filters, 0.05 * 0.005), data=self.rng.integers(-999, 999, filters)
+        )
         made = self.tensor((images, height - rows + 1, width - cols + 1, filters))
         self.builder.operator("CONV_2D", [x, weight, bias], [made], padding=1, **STEPS)
         return made
@@ -235,14 +245,17 @@ CASES: dict[str, tuple[Callable[[Drawn], tuple[int, ...]], list[str]]] = {
     "halves joined again": (halves_back, ["CONV_2D"]),
     "every second pixel behind a layer": (
         lambda net: (net.slice(net.reshape(net.conv(net.input, 8), 1, 6, 4, 16), (0, 0, 0, 0), (1, 6, 4, 8)),),
-        ["CONV_2D"]),
+        ["CONV_2D"],
+    ),
     "dilated with margins": (
         lambda net: (columns(net, net.conv(net.pad(images(net, net.input, 2), *MARGIN), 8, 1, 2)),),
-        ["CONV_2D"]),
+        ["CONV_2D"],
+    ),
     "a crop is no window": (crop, ["SLICE", "CONV_2D"]),
     "moved and cropped with margins": (
         lambda net: (net.slice(net.pad(net.input, (0, 0), (2, 0), (0, 1), (0, 0)), (0, 0, 1, 0), (1, 6, 8, 16)),),
-        ["MOVE"]),
+        ["MOVE"],
+    ),
     "small ones among large ones": (of_small_and_large, ["SLICE"] * 3 + ["CONCATENATION"] * 3),
 }
 
@@ -286,9 +299,23 @@ def test_moves_stay_where_the_layer_would_not_fit(seed: int, tmp_path: Path) -> 
 # ---- Drawn ----
 
 DRAWN_MOVES = (
-    movement.concatenation, movement.split, movement.slice_, movement.strided_slice, movement.pad, movement.pad_v2,
-    movement.mirror_pad, movement.squeeze, movement.expand_dims, movement.pack, movement.unpack, movement.gather,
-    movement.reshape, movement.reshape, movement.transpose, movement.transpose)
+    movement.concatenation,
+    movement.split,
+    movement.slice_,
+    movement.strided_slice,
+    movement.pad,
+    movement.pad_v2,
+    movement.mirror_pad,
+    movement.squeeze,
+    movement.expand_dims,
+    movement.pack,
+    movement.unpack,
+    movement.gather,
+    movement.reshape,
+    movement.reshape,
+    movement.transpose,
+    movement.transpose,
+)
 OF_MAPS = (weighted.conv_2d, weighted.pointwise, weighted.depthwise_conv_2d, movement.resize_nearest_neighbor)
 
 

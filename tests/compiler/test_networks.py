@@ -22,14 +22,18 @@ from eyrie.model.encoding import ArrayMode, Stream
 from eyrie.model.machine import Machine
 from eyrie.model.streams import inside, positions, written
 from eyrie.testing.machines import draw_machines
-from tests.compiler.refusals import with_room
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.refusals import with_room
 
 SAME = "SAME"
 NETWORKS = 60
-MACHINES = (MachineConfig(rows=3, cols=4), replace(DEFAULT, multipliers=1),
-            replace(DEFAULT, bus_words=2, filter_lanes=2), replace(DEFAULT, glb_bank_words=256),
-            replace(DEFAULT, glb_bank_words=512, word_buffer_words=64))
+MACHINES = (
+    MachineConfig(rows=3, cols=4),
+    replace(DEFAULT, multipliers=1),
+    replace(DEFAULT, bus_words=2, filter_lanes=2),
+    replace(DEFAULT, glb_bank_words=256),
+    replace(DEFAULT, glb_bank_words=512, word_buffer_words=64),
+)
 
 
 def layer(rng: np.random.Generator, net: TfliteBuilder, name: str, x, kind: str, filters: int):
@@ -130,8 +134,9 @@ def check(stages: Stages, rng: np.random.Generator, about: str) -> None:
     values = rng.integers(-128, 128, (image.images, *image.input_place["shape"])).astype(np.int8)
     [run] = image.runs(image.named(values))
     late: list[int] = []
-    machine = Machine(image.with_inputs(run), stages.machine,
-                      observe=lambda trace: late.append(read_too_late(trace.descriptor)))
+    machine = Machine(
+        image.with_inputs(run), stages.machine, observe=lambda trace: late.append(read_too_late(trace.descriptor))
+    )
     machine.run(image.program)
     [output] = image.results([image.outputs(machine.dram)], len(values)).values()
     about += f", {len(values)} images:\n{stages.dump('groups')}\n{stages.dump('segments')}"
@@ -215,8 +220,10 @@ def test_words_that_the_word_buffers_do_not_hold(seed: int, tmp_path: Path) -> N
     x = net.depthwise("d", x, weights(rng, 1, 3, 3, 256), scales(rng, 256), bias(rng, 256), out)
     x = net.conv("c", x, weights(rng, 512, 1, 1, 256), scales(rng, 512), bias(rng, 512), out)
     path.write_bytes(net.build([net.average_pool("pool", x, 3, 3)]))
-    for machine, kinds in ((DEFAULT, ["pointwise", "separable"]),
-                           (replace(DEFAULT, word_buffer_words=64), ["pointwise", "depthwise", "pointwise"])):
+    for machine, kinds in (
+        (DEFAULT, ["pointwise", "separable"]),
+        (replace(DEFAULT, word_buffer_words=64), ["pointwise", "depthwise", "pointwise"]),
+    ):
         stages = compile_network(path, machine, effort=8)
         assert [group.kind for group in stages.groups] == kinds
         check(stages, rng, str(machine))
@@ -246,8 +253,14 @@ def test_averages_in_flight_of_any_machine(seed: int) -> None:
         except ValueError:  # one of four is none
             continue
         for shape in product(range(1, 10), repeat=2):
-            group = Pointwise(name="p", source=Map("x", (*shape, 8), None), output=Map("y", (1, 1, 8), None),
-                              epilogue=(Average(prod(shape)),), filters=np.zeros((8, 8), np.int8), table=None)
+            group = Pointwise(
+                name="p",
+                source=Map("x", (*shape, 8), None),
+                output=Map("y", (1, 1, 8), None),
+                epilogue=(Average(prod(shape)),),
+                filters=np.zeros((8, 8), np.int8),
+                table=None,
+            )
             assert holds_at_once(machine, shape) == bool(mappings(machine, group, shape[0])), (machine, shape)
             held += holds_at_once(machine, shape)
     assert held
@@ -274,8 +287,11 @@ def test_stores_that_nothing_overlaps(seed: int, tmp_path: Path) -> None:
         for segment, behind in pairwise(plan.segments):
             if segment.to_dram:
                 n, stored = segment.last - 1, plan.made[segment.last - 1].buffer
-                beside = {id(buffer): buffer.words for buffer in stages.placed.buffers
-                          if buffer.birth <= plan.spans[behind.first][0] <= buffer.death and buffer.name != stored.name}
+                beside = {
+                    id(buffer): buffer.words
+                    for buffer in stages.placed.buffers
+                    if buffer.birth <= plan.spans[behind.first][0] <= buffer.death and buffer.name != stored.name
+                }
                 overlaps = stored.death > plan.spans[n][1]
                 assert not overlaps or sum(beside.values()) + stored.words <= stages.machine.glb_words
                 overlapped[overlaps] += 1

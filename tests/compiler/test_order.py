@@ -23,8 +23,9 @@ class Drawn:
     works: list[Work] = field(default_factory=list)
     chunks: list[int] = field(default_factory=list)
 
-    def load(self, words: int, wait_passes: int = 0, wait_chunks: int = 0, chunk: bool = False,
-             load: bool = True) -> int:
+    def load(
+        self, words: int, wait_passes: int = 0, wait_chunks: int = 0, chunk: bool = False, load: bool = True
+    ) -> int:
         """The number of a transfer, which is its DRAM address, too."""
         number = len(self.moves) + 1
         after = (self.chunks[-1],) if chunk and self.chunks else ()
@@ -41,8 +42,9 @@ def drawn(rng: np.random.Generator, passes: int, waits: bool = True, streams: bo
     """Loads for each pass, which wait for passes before; stores of some passes; chunks through rings."""
     net = Drawn()
     for n in range(passes):
-        needs = [net.load(int(rng.integers(1, 40)), int(rng.integers(n + 1)) if waits else 0)
-                 for _ in range(rng.integers(4))]
+        needs = [
+            net.load(int(rng.integers(1, 40)), int(rng.integers(n + 1)) if waits else 0) for _ in range(rng.integers(4))
+        ]
         if waits and n and rng.random() < 0.3:
             net.load(int(rng.integers(1, 10)), n, load=False)
         tiles, each, uses = (int(rng.integers(1, 4)), int(rng.integers(1, SLOTS)), int(rng.integers(1, 3)))
@@ -50,7 +52,7 @@ def drawn(rng: np.random.Generator, passes: int, waits: bool = True, streams: bo
             net.works.append(Work((), tuple(needs), 0, int(rng.integers(1, 80))))
             continue
         first = len(net.chunks)
-        for chunk in range(min(SLOTS, tiles * each)):
+        for _ in range(min(SLOTS, tiles * each)):
             net.load(int(rng.integers(1, 20)), int(rng.integers(n + 1)), chunk=True)
         net.works.append(Work((), tuple(needs), 0, tiles * each * uses * int(rng.integers(1, 20)), tiles, each, uses))
         for chunk in range(SLOTS, tiles * each):
@@ -78,8 +80,11 @@ class Stepped:
             quiet += 1
             for number, move in enumerate(self.net.moves, 1):
                 token = move.transfer
-                if number not in self.could and all(n in self.began for n in move.after) and (
-                        token.wait_passes <= len(ended) and token.wait_chunks <= len(freed)):
+                if (
+                    number not in self.could
+                    and all(n in self.began for n in move.after)
+                    and (token.wait_passes <= len(ended) and token.wait_chunks <= len(freed))
+                ):
                     self.could[number] = now
             if place < len(self.order) and now >= free and self.order[place] in self.could:
                 number, quiet = self.order[place], 0
@@ -104,7 +109,7 @@ class Stepped:
                     left = work.cycles
                 left -= bool(left)
                 if not left and uses and uses[0][0] < len(loaded) and loaded[uses[0][0]] <= now:
-                    chunk, last = uses.pop(0)
+                    _chunk, last = uses.pop(0)
                     freed += [now + 1] * last
                 if not left and not uses:
                     used += work.tiles * work.chunks
@@ -119,8 +124,12 @@ class Stepped:
 
 def _uses(work: Work, first: int) -> list[tuple[int, bool]]:
     """The chunks that a pass uses, one after the other, and whether it is for the last time."""
-    return [(first + tile * work.chunks + chunk, use == work.uses - 1) for tile in range(work.tiles)
-            for use in range(work.uses) for chunk in range(work.chunks)]
+    return [
+        (first + tile * work.chunks + chunk, use == work.uses - 1)
+        for tile in range(work.tiles)
+        for use in range(work.uses)
+        for chunk in range(work.chunks)
+    ]
 
 
 def order_of(commands: list[Command]) -> list[int]:
@@ -201,7 +210,7 @@ def test_what_others_wait_for_is_needed_when_they_are() -> None:
 def test_passes_are_listed_while_the_one_before_runs() -> None:
     """Many loads for later passes do not keep a pass from being listed."""
     net = Drawn()
-    for n in range(4):
+    for _n in range(4):
         net.works.append(Work((), (net.load(4),), 0, 100))
     for _ in range(60):
         net.load(50)

@@ -45,8 +45,13 @@ def test_pairs_of_pixels_begin_at_even_columns(packed: bool, stride: int) -> Non
         columns_level(map_, 2, 5)
 
 
-def convolution(channels: int = 3, kernel: tuple[int, int] = (3, 3), stride: tuple[int, int] = (1, 1),
-                filters: int = 16, dilation: tuple[int, int] = (1, 1)) -> Group:
+def convolution(
+    channels: int = 3,
+    kernel: tuple[int, int] = (3, 3),
+    stride: tuple[int, int] = (1, 1),
+    filters: int = 16,
+    dilation: tuple[int, int] = (1, 1),
+) -> Group:
     window = Window(kernel, stride, dilation=dilation)
     return convolution_chain(np.random.default_rng(1), (16, 17, channels), window, filters).groups[0]
 
@@ -61,9 +66,15 @@ def packed(groups: list[Group], machine: MachineConfig = DEFAULT) -> list[bool]:
     return [group.source.packed for group in with_packed_inputs(suited(groups, machine), machine)]
 
 
-@pytest.mark.parametrize("group", [
-    *(convolution(channels) for channels in (1, 2, 3, 4)), convolution(stride=(2, 2)), convolution(kernel=(1, 3)),
-    wide(convolution())])
+@pytest.mark.parametrize(
+    "group",
+    [
+        *(convolution(channels) for channels in (1, 2, 3, 4)),
+        convolution(stride=(2, 2)),
+        convolution(kernel=(1, 3)),
+        wide(convolution()),
+    ],
+)
 def test_inputs_of_row_stationary_convolutions_are_packed(group: Convolution) -> None:
     assert packed([group]) == [True]
     [found] = with_packed_inputs([group], DEFAULT)
@@ -79,10 +90,18 @@ def test_depthwise_work_on_one_channel_is_a_convolution() -> None:
         assert packed([Depthwise(**ends, depthwise=taps, middle=group.table)]) == [expected]
 
 
-@pytest.mark.parametrize(("group", "machine"), [
-    (convolution(5), DEFAULT), (convolution(kernel=(5, 5)), DEFAULT), (convolution(stride=(3, 3)), DEFAULT),
-    (convolution(stride=(1, 2)), DEFAULT), (convolution(dilation=(2, 2)), DEFAULT),
-    (convolution(), MachineConfig(rows=3)), (convolution(filters=512), SMALL)])
+@pytest.mark.parametrize(
+    ("group", "machine"),
+    [
+        (convolution(5), DEFAULT),
+        (convolution(kernel=(5, 5)), DEFAULT),
+        (convolution(stride=(3, 3)), DEFAULT),
+        (convolution(stride=(1, 2)), DEFAULT),
+        (convolution(dilation=(2, 2)), DEFAULT),
+        (convolution(), MachineConfig(rows=3)),
+        (convolution(filters=512), SMALL),
+    ],
+)
 def test_inputs_of_others_are_not(group: Convolution, machine: MachineConfig) -> None:
     """Of convolutions by taps, and of one whose filters fill the GLB."""
     assert packed([group], machine) == [False]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of a network: they run in their order and compute what the network does, and there are no more than needed."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -19,9 +21,11 @@ def run(parts: Partition, graph: Graph, inputs: list[np.ndarray]) -> list[np.nda
     """The network's outputs, part by part."""
     values = {tensor.name: value for tensor, value in zip(graph.inputs, inputs, strict=True)}
     for part in parts.parts:
-        values |= {name: value for name, value in part.graph.run(
-            *(values[tensor.name] for tensor in part.graph.inputs)).items()
-            if name in {tensor.name for tensor in part.graph.outputs}}
+        values |= {
+            name: value
+            for name, value in part.graph.run(*(values[tensor.name] for tensor in part.graph.inputs)).items()
+            if name in {tensor.name for tensor in part.graph.outputs}
+        }
     return [values[tensor.name] for tensor in graph.outputs]
 
 
@@ -42,7 +46,7 @@ def changes(graph: Graph, reasons) -> list[tuple[Side, int]]:
         return [way + own for way in before or [[]]]
 
     found = (way for node in graph.nodes for way in ways(node) if way)
-    return [(way[0], sum(a != b for a, b in zip(way, way[1:]))) for way in found]
+    return [(way[0], sum(a != b for a, b in itertools.pairwise(way))) for way in found]
 
 
 def test_random_networks(seed: int) -> None:
@@ -57,8 +61,9 @@ def test_random_networks(seed: int) -> None:
         nodes = [node for part in parts.parts for node in part.graph.verified().nodes]
         assert len(nodes) == len(graph.nodes) and set(nodes) == set(graph.nodes), about
         for part in parts.parts:
-            sides = {Side.HOST if reasons(node, graph) else Side.MACHINE for node in part.graph.nodes
-                     if not is_view(node)}
+            sides = {
+                Side.HOST if reasons(node, graph) else Side.MACHINE for node in part.graph.nodes if not is_view(node)
+            }
             assert sides <= {part.side}, about
         assert all(a.side != b.side for a, b in zip(parts.parts, parts.parts[1:])), about
         ways = changes(graph, reasons)
@@ -78,7 +83,8 @@ def image_classifier() -> bytes:
     net = Builder()
     picture, answer = net.tensor((1, 4, 4, 1), "float32"), net.tensor((1, 3), "float32")
     x, made, resized, flat, logits = (
-        net.tensor(shape, scale=0.1) for shape in ((1, 4, 4, 1), (1, 4, 4, 2), (1, 1, 1, 2), (1, 2), (1, 3)))
+        net.tensor(shape, scale=0.1) for shape in ((1, 4, 4, 1), (1, 4, 4, 2), (1, 1, 1, 2), (1, 2), (1, 3))
+    )
     likely = net.tensor((1, 3), scale=1 / 256, zero_point=-128)
     filters = net.tensor((2, 1, 1, 1), scale=0.01, data=np.ones((2, 1, 1, 1), np.int8))
     weights = net.tensor((3, 2), scale=0.01, data=np.ones((3, 2), np.int8))
@@ -94,7 +100,9 @@ def image_classifier() -> bytes:
 
 def test_a_network_that_goes_back_and_forth() -> None:
     parts = partition(simplified(tflite.from_bytes(image_classifier())))
-    assert str(parts) == """\
+    assert (
+        str(parts)
+        == """\
 host    #0               1 operators            16 operations  QUANTIZE
 machine #1               1 operators            32 operations  CONV_2D
 host    #2               1 operators             8 operations  RESIZE_BILINEAR
@@ -105,6 +113,7 @@ host    30 operations, 44.118 % of all
         operator #2 RESIZE_BILINEAR: the machine has no such operator
         operator #5 SOFTMAX: the machine has no such operator
         operator #6 DEQUANTIZE: tensors are int8, not float32"""
+    )
     assert parts.host_share == pytest.approx(30 / 68)
 
 

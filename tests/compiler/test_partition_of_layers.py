@@ -21,10 +21,10 @@ from eyrie.model.encoding import ArrayMode
 from eyrie.model.machine import Machine
 from eyrie.model.passes import PassTrace
 from eyrie.training.tflite_writer import Tensor
-from tests.compiler.refusals import TOO_LARGE, with_room
-from tests.compiler.test_performance import check_bytes
 from tb.net.random_branches import draw_inputs, expected_outputs
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.refusals import TOO_LARGE, with_room
+from tests.compiler.test_performance import check_bytes
 
 COUNT = int(os.environ.get("EYRIE_LARGE") or 40)
 EFFORT = 8
@@ -33,15 +33,28 @@ MOST_REFUSED = 0.03
 FEW = 4  # of a few dozen may be refused where that is the share of many
 KINDS = ("convolution", "pointwise", "depthwise", "separable", "separable")
 FILTERS = (8, 16, 24, 32, 64, 96, 128, 256, 512)
-SEEN = ("filters again", "filters again, in slices", "slices of channels", "halves", "odd blocks", "packed", "stripes",
-        "held", "three sets or more")
+SEEN = (
+    "filters again",
+    "filters again, in slices",
+    "slices of channels",
+    "halves",
+    "odd blocks",
+    "packed",
+    "stripes",
+    "held",
+    "three sets or more",
+)
 
 
 def draw_machine(rng: np.random.Generator) -> MachineConfig:
     """With a GLB of 16 to 64 KiB."""
-    return MachineConfig(rows=int(rng.choice([3, 6, 6, 9, 12, 15])), cols=int(rng.choice([4, 8, 8, 16])),
-                         glb_bank_words=int(rng.choice([256, 384, 512, 768, 1024])), bus_words=int(rng.integers(1, 3)),
-                         multipliers=int(rng.choice([1, 4, 4])))
+    return MachineConfig(
+        rows=int(rng.choice([3, 6, 6, 9, 12, 15])),
+        cols=int(rng.choice([4, 8, 8, 16])),
+        glb_bank_words=int(rng.choice([256, 384, 512, 768, 1024])),
+        bus_words=int(rng.integers(1, 3)),
+        multipliers=int(rng.choice([1, 4, 4])),
+    )
 
 
 def draw_network(rng: np.random.Generator) -> bytes:
@@ -95,7 +108,8 @@ def seen(stages: Stages) -> set[str]:
         "odd blocks": any(
             step.mapping.blocks.pixels * step.group.window.stride[1] % 2 and step.mapping.blocks.columns > 1
             for step in stages.steps
-            if not isinstance(step.group, Elementwise) and step.mapping.mode != ArrayMode.CONVOLUTION),
+            if not isinstance(step.group, Elementwise) and step.mapping.mode != ArrayMode.CONVOLUTION
+        ),
         "packed": any(group.source.packed for group in groups),
         "stripes": any(segment.way is Way.STRIPES and len(segment.groups) > 1 for segment in segments),
         "held": any(segment.beside > segment.fetched for segment in segments),

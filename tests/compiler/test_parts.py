@@ -28,8 +28,9 @@ def written(path: Path, seed: int, apart: bool) -> Path:
     rng, net = np.random.default_rng(seed), Builder()
     first, second = (rng.integers(-127, 128, (count, 3, 3, 64), np.int8) for count in (64, 256))
     cols = 110 if apart else 100
-    x, made, between, last = (net.tensor(shape, scale=0.1) for shape in (
-        (1, 6, 100, 64), (1, 6, 100, 64), (1, 6, 110, 64), (1, 6, cols, 256)))
+    x, made, between, last = (
+        net.tensor(shape, scale=0.1) for shape in ((1, 6, 100, 64), (1, 6, 100, 64), (1, 6, 110, 64), (1, 6, cols, 256))
+    )
 
     def convolution(source: int, filters: np.ndarray, output: int) -> None:
         net.operator("CONV_2D", [source, net.tensor(filters.shape, scale=0.01, data=filters)], [output], **STEPS)
@@ -51,8 +52,10 @@ def test_the_part_that_needs_most_is_named(apart: bool, seed: int, tmp_path: Pat
     failure = caught.value.__cause__
     assert isinstance(failure, DoesNotFit) and stages.count("segments") == 1 + apart
     where = "operator #2: group conv0" if apart else "operators #0 to #1: group conv1"
-    assert str(failure) == (f"{where} needs at least {failure.demand} bytes of GLB, there are {SMALL.glb_bytes}: use a "
-                            "larger GLB or a smaller layer")
+    assert str(failure) == (
+        f"{where} needs at least {failure.demand} bytes of GLB, there are {SMALL.glb_bytes}: use a "
+        "larger GLB or a smaller layer"
+    )
     with pytest.raises(ValueError, match="bytes of GLB"):
         compile_parts(path, with_room(DEFAULT, failure.demand - 64), effort=8)
     compile_parts(path, with_room(DEFAULT, failure.demand * 101 // 100), effort=200)
@@ -67,8 +70,9 @@ def averaged(path: Path, rng: np.random.Generator) -> Path:
         filters = net.tensor((32, 1, 1, 32), scale=0.01, data=rng.integers(-127, 128, (32, 1, 1, 32), np.int8))
         net.operator("CONV_2D", [source, filters], [output], **STEPS)
         if output == made:
-            net.operator("AVERAGE_POOL_2D", [made], [mean], padding=1, filterHeight=32, filterWidth=32, strideH=1,
-                         strideW=1)
+            net.operator(
+                "AVERAGE_POOL_2D", [made], [mean], padding=1, filterHeight=32, filterWidth=32, strideH=1, strideW=1
+            )
     path.write_bytes(net.pack([x], [last]))
     return path
 
@@ -80,12 +84,17 @@ def test_a_map_that_is_too_large_is_the_hosts(seed: int, tmp_path: Path) -> None
     assert [each.part.side for each in compiled.parts] == [Side.MACHINE, Side.HOST, Side.MACHINE]
     assert [node.operator.name for node in compiled.partition.host_nodes] == ["AVERAGE_POOL_2D"]
     reason = str(compiled.partition).splitlines()[-1].strip()
-    said = (r"operator #1 AVERAGE_POOL_2D: group average0 needs at least (\d+) bytes of GLB, there are "
-            f"{SMALL.glb_bytes}")
+    said = (
+        r"operator #1 AVERAGE_POOL_2D: group average0 needs at least (\d+) bytes of GLB, there are "
+        f"{SMALL.glb_bytes}"
+    )
     assert int(re.fullmatch(said, reason)[1]) > 2 * 32 * 32 * 8  # two slices of 8 channels in turn
     compiled.save(tmp_path / "net")
     assert [entry.get("reasons") for entry in json.loads((tmp_path / "net" / "network.json").read_text())["parts"]] == [
-        None, [reason], None]
+        None,
+        [reason],
+        None,
+    ]
     session = Session.load(tmp_path / "net")
     values = [rng.integers(-128, 128, (2, 1, 32, 32, 32), np.int8)]
     np.testing.assert_array_equal(session.run(values).outputs[0], session.golden(values)[0])
@@ -106,8 +115,10 @@ def test_the_command_takes_the_same_road(seed: int, tmp_path: Path, capsys: pyte
     compile_(path)
     assert "average" in capsys.readouterr().out.lower()
     compile_parts(path, SMALL, effort=8, on_stage=stages[1].append).save(tmp_path / "parts")
-    made = [sorted((each.relative_to(folder), each.read_bytes()) for each in folder.rglob("*") if each.is_file())
-            for folder in (tmp_path / "command", tmp_path / "parts")]
+    made = [
+        sorted((each.relative_to(folder), each.read_bytes()) for each in folder.rglob("*") if each.is_file())
+        for folder in (tmp_path / "command", tmp_path / "parts")
+    ]
     assert made[0] == made[1] and stages[0].count("segments") == stages[1].count("segments") > 1
     path, said = written(tmp_path / "refused.tflite", seed, apart=False), []
     for compiled in (compile_, lambda model: compile_parts(model, SMALL, effort=8)):

@@ -20,8 +20,14 @@ from eyrie.testing.layers import int8
 from tests.compiler.windows import Chain, compile_groups, convolution_chain
 
 DRAWN = 24
-MACHINES = (DEFAULT, replace(DEFAULT, bus_words=2, filter_lanes=2), replace(DEFAULT, glb_bank_words=512),
-            MachineConfig(rows=3), MachineConfig(rows=9, cols=5), replace(DEFAULT, multipliers=1))
+MACHINES = (
+    DEFAULT,
+    replace(DEFAULT, bus_words=2, filter_lanes=2),
+    replace(DEFAULT, glb_bank_words=512),
+    MachineConfig(rows=3),
+    MachineConfig(rows=9, cols=5),
+    replace(DEFAULT, multipliers=1),
+)
 
 # The input's shape, window and filters of first layers that people bring; how many times fewer cycles the array takes,
 # at least, and how many times the roofline it takes, at most.
@@ -85,13 +91,25 @@ def test_which_inputs_do_not() -> None:
     first = first_layer((28, 28, 1), Window((5, 5), pads=(2, 2, 2, 2)), 8)
     dilated = first_layer((28, 28, 1), Window((5, 5), dilation=(2, 2)), 8)
     wide = first_layer((28, 28, 5), Window((5, 5)), 8)
-    behind = replace(first, name="behind", source=first.output, window=Window((1, 1)),
-                     filters=np.ones((8, 1, 1, 8), np.int8), output=replace(first.output, name="end"))
+    behind = replace(
+        first,
+        name="behind",
+        source=first.output,
+        window=Window((1, 1)),
+        filters=np.ones((8, 1, 1, 8), np.int8),
+        output=replace(first.output, name="end"),
+    )
     small = first_layer((32, 32, 3), Window((3, 3), pads=(1, 1, 1, 1)), 32)
     strided = first_layer((96, 96, 3), Window((3, 3), (2, 2), (0, 1, 0, 1)), 32)
-    for groups, expected in (([first], [True]), ([first, behind], [True, False]), ([dilated], [False]),
-                             ([wide], [False]), ([small], [False]), ([strided], [False]),
-                             ([first, replace(first, name="again")], [False, False])):
+    for groups, expected in (
+        ([first], [True]),
+        ([first, behind], [True, False]),
+        ([dilated], [False]),
+        ([wide], [False]),
+        ([small], [False]),
+        ([strided], [False]),
+        ([first, replace(first, name="again")], [False, False]),
+    ):
         assert [group.source.patches is not None for group in laid(groups)] == expected
     assert laid([first], unpacked=(first.source.name,)) == [first]
 
@@ -135,9 +153,16 @@ def run(chain: Chain, machine: MachineConfig, rng: np.random.Generator) -> Count
         return Counter()
     overlap = any(step < size for step, size in zip(patches.step, patches.kernel))
     source = stages.plan.read[0].layout
-    return Counter(patches=1, packed=source.packed, overlap=overlap, apart=not overlap, pads=patches.before > (0, 0),
-                   pointwise=isinstance(stages.groups[0], Pointwise), ring=source.ring_rows < source.rows,
-                   dilated=stages.groups[0].window.dilation != (1, 1))
+    return Counter(
+        patches=1,
+        packed=source.packed,
+        overlap=overlap,
+        apart=not overlap,
+        pads=patches.before > (0, 0),
+        pointwise=isinstance(stages.groups[0], Pointwise),
+        ring=source.ring_rows < source.rows,
+        dilated=stages.groups[0].window.dilation != (1, 1),
+    )
 
 
 def test_drawn_first_layers(seed: int) -> None:
@@ -150,7 +175,8 @@ def test_drawn_first_layers(seed: int) -> None:
         kernel, stride = tuple(rng.integers(1, 12, 2).tolist()), tuple(rng.integers(1, 5, 2).tolist())
         rows, cols = (int(size + rng.integers(25)) for size in kernel)
         pads = tuple(int(rng.integers(0, kernel[side // 2])) for side in range(4))
-        chain = convolution_chain(rng, (rows, cols, int(rng.integers(1, 5))), Window(kernel, stride, pads),
-                                  int(rng.choice([1, 6, 8, 20, 24])))
+        chain = convolution_chain(
+            rng, (rows, cols, int(rng.integers(1, 5))), Window(kernel, stride, pads), int(rng.choice([1, 6, 8, 20, 24]))
+        )
         done += run(chain, MACHINES[rng.integers(len(MACHINES))], rng)
     assert done["patches"] > DRAWN // 2, done

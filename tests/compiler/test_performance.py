@@ -23,8 +23,8 @@ from eyrie.model.passes import PassTrace
 from eyrie.model.streams import inside, positions, read
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL
-from tests.compiler.test_networks import compiled, draw_images, late_network, network
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.test_networks import compiled, draw_images, late_network, network
 
 NETWORKS = 16
 WIDE = MachineConfig(bus_words=2, filter_lanes=2)
@@ -166,9 +166,25 @@ def test_bounds(shipped: dict[int, Stages]) -> None:
 
 
 FIGURES = Performance(
-    2, 100_000_000, 4000, 2800, 0.04, 50_000.0, 5000, 900, 100, 300, 800, 7000, 3000, 1.5,
-    (Layer("conv0", "conv", 4000, 3000, 2000, "multipliers", 0.6667, 500, 6000, "DRAM", "GLB", "resident"),
-     Layer("fc1", "fc", 1000, 990, 800, "DRAM", 0.8081, 200, 4000, "GLB", "DRAM", "in a ring")))
+    2,
+    100_000_000,
+    4000,
+    2800,
+    0.04,
+    50_000.0,
+    5000,
+    900,
+    100,
+    300,
+    800,
+    7000,
+    3000,
+    1.5,
+    (
+        Layer("conv0", "conv", 4000, 3000, 2000, "multipliers", 0.6667, 500, 6000, "DRAM", "GLB", "resident"),
+        Layer("fc1", "fc", 1000, 990, 800, "DRAM", 0.8081, 200, 4000, "GLB", "DRAM", "in a ring"),
+    ),
+)
 TABLE = """\
 layer    kind   MACs  cycles  bound  by            share  DRAM bytes  GLB bytes  ifmap  ofmap  filters
 conv0    conv  4,000   3,000  2,000  multipliers  66.7 %         500      6,000  DRAM   GLB    resident
@@ -188,7 +204,9 @@ def test_text() -> None:
 def test_files() -> None:
     rows = list(csv.DictReader(io.StringIO(FIGURES.csv())))
     assert [(row["name"], row["macs"], row["filters"]) for row in rows] == [
-        ("conv0", "4000", "resident"), ("fc1", "1000", "in a ring")]
+        ("conv0", "4000", "resident"),
+        ("fc1", "1000", "in a ring"),
+    ]
     read = json.loads(FIGURES.json())
     assert Performance(**read | {"layers": tuple(Layer(**layer) for layer in read["layers"])}) == FIGURES
 

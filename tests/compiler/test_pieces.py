@@ -25,10 +25,17 @@ def block(side: int, channels: int, filters: int, stride: int = 1) -> Separable:
     """What its tables hold does not matter here."""
     none = np.zeros(0)
     source, output = Map("x", (side, side, channels), None), Map("y", (-(-side // stride),) * 2 + (filters,), None)
-    return Separable(name="block0", source=source, output=output,
-                     window=Window((3, 3), (stride, stride), (1, 1, 1, 1)), stored=True,
-                     filters=np.zeros((filters, channels), np.int8), table=None,
-                     depthwise=np.zeros((3, 3, channels), np.int8), middle=Table(none, none, none, Output()))
+    return Separable(
+        name="block0",
+        source=source,
+        output=output,
+        window=Window((3, 3), (stride, stride), (1, 1, 1, 1)),
+        stored=True,
+        filters=np.zeros((filters, channels), np.int8),
+        table=None,
+        depthwise=np.zeros((3, 3, channels), np.int8),
+        middle=Table(none, none, none, Output()),
+    )
 
 
 def cost(pieces: tuple[Group, ...], machine: MachineConfig) -> float | None:
@@ -44,8 +51,12 @@ def test_halves_are_chosen_where_they_cost_less(machine: MachineConfig, seed: in
     while number < BLOCKS or not (chosen[1] and chosen[2]):
         rng, number = np.random.default_rng([seed, number]), number + 1
         assert number < 20 * BLOCKS, chosen
-        drawn = block(int(rng.choice([2, 4, 8, 16, 32])), int(rng.choice([16, 64, 256, 512])),
-                      int(rng.choice([16, 64, 256, 512])), int(rng.integers(1, 3)))
+        drawn = block(
+            int(rng.choice([2, 4, 8, 16, 32])),
+            int(rng.choice([16, 64, 256, 512])),
+            int(rng.choice([16, 64, 256, 512])),
+            int(rng.integers(1, 3)),
+        )
         whole, apart = cost((drawn,), machine), cost(halves(drawn), machine)
         pieces = in_pieces([drawn], estimates(machine))
         chosen[len(pieces)] += 1
@@ -62,10 +73,17 @@ def test_halves_are_chosen_where_they_cost_less(machine: MachineConfig, seed: in
 def test_an_average_by_itself_where_the_map_is_large() -> None:
     """7 x 7 pixels are in flight at once, of a map that is in the GLB whole; of one that does not fit, they go there
     stripe by stripe, and the average is a group of its own."""
+
     def averaged(channels: int, filters: int) -> Pointwise:
-        return Pointwise(name="pointwise0", source=Map("x", (7, 7, channels), None),
-                         output=Map("y", (1, 1, filters), None), epilogue=(Average(49),),
-                         filters=np.zeros((filters, channels), np.int8), table=None, stored=True)
+        return Pointwise(
+            name="pointwise0",
+            source=Map("x", (7, 7, channels), None),
+            output=Map("y", (1, 1, filters), None),
+            epilogue=(Average(49),),
+            filters=np.zeros((filters, channels), np.int8),
+            table=None,
+            stored=True,
+        )
 
     small, large = averaged(64, 64), averaged(512, 256)
     for group, count in ((small, 1), (large, 2)):

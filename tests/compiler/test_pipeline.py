@@ -16,8 +16,16 @@ from eyrie.model.config import DEFAULT
 from tests.commands.small_nets import separable
 
 RUN = ["import", "passes", "groups", "segments", "places", "schedule", "assemble", "image"]
-MADE = {"import": "graph", "passes": "folded", "groups": "groups", "segments": "plan", "places": "placed",
-        "schedule": "schedule", "assemble": "text", "image": "image"}
+MADE = {
+    "import": "graph",
+    "passes": "folded",
+    "groups": "groups",
+    "segments": "plan",
+    "places": "placed",
+    "schedule": "schedule",
+    "assemble": "text",
+    "image": "image",
+}
 
 
 @pytest.fixture
@@ -35,10 +43,21 @@ def test_all_stages_run_in_order(model: Path) -> None:
     assert len(set(NAMES)) == len(NAMES) and all(stage.about for stage in STAGES)
 
 
-@pytest.mark.parametrize(("until", "last"), [
-    ("import", "import"), ("passes", "passes"), ("groups", "groups"), ("fusion", "groups"),
-    ("segments", "places"), ("map", "places"), ("places", "places"), ("schedule", "schedule"),
-    ("assemble", "assemble"), ("image", "image")])
+@pytest.mark.parametrize(
+    ("until", "last"),
+    [
+        ("import", "import"),
+        ("passes", "passes"),
+        ("groups", "groups"),
+        ("fusion", "groups"),
+        ("segments", "places"),
+        ("map", "places"),
+        ("places", "places"),
+        ("schedule", "schedule"),
+        ("assemble", "assemble"),
+        ("image", "image"),
+    ],
+)
 def test_runs_as_far_as_asked(until: str, last: str, model: Path) -> None:
     """And prints then what a whole compilation prints."""
     seen: list[str] = []

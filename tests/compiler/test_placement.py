@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places in the GLB: nothing lies where something else lives, and what is loaded goes where it can come early."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def buffers(rng: np.random.Generator, count: int) -> list[Buffer]:
         cuts = np.sort(rng.choice(np.arange(2, 80, 2), size=rng.integers(1, 4), replace=False))
         edges = [0, *cuts.tolist()]
         parts = []
-        for start, end in zip(edges, edges[1:]):
+        for start, end in itertools.pairwise(edges):
             birth, death = np.sort(rng.integers(TIMES, size=2)).tolist()
             parts.append(LiveRange(start, end - start, birth, death))
         found.append(Buffer("group", f"buffer{n}", parts, bool(rng.integers(2))))
@@ -127,7 +129,9 @@ def test_no_time_is_lost_or_won(seed: int) -> None:
         cycles = rng.integers(1, 100, 6).tolist()
         pieces = []
         for need in range(6):
-            pieces += [Piece(need, float(rng.integers(need + 1)), int(rng.integers(1, 80)),
-                             8 * int(rng.integers(2))) for _ in range(rng.integers(4))]
+            pieces += [
+                Piece(need, float(rng.integers(need + 1)), int(rng.integers(1, 80)), 8 * int(rng.integers(2)))
+                for _ in range(rng.integers(4))
+            ]
         words, end = sum(piece.words for piece in pieces), finished(cycles, pieces, 1)
         assert max(sum(cycles), words) - 1e-6 <= end <= sum(cycles) + words + 1e-6

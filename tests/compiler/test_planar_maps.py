@@ -2,6 +2,7 @@
 """Maps in planes as maps of one row: where their words lie, which maps of a network lie so, and what is computed, with
 whatever lies between their rows. EYRIE_PLANES: how many networks are drawn (30)."""
 
+import itertools
 import os
 from collections import Counter
 from dataclasses import replace
@@ -25,10 +26,10 @@ from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.encoding import STREAM_RANGE
 from eyrie.model.machine import Machine
+from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_networks import MACHINES
 from tests.compiler.test_pieces import block
 from tests.compiler.test_segments import estimates
-from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 
 COUNT = int(os.environ.get("EYRIE_PLANES", "30"))
 SEEN = ("alone", "odd", "even", "rides", "to DRAM", "from DRAM", "slices", "in place", "blocks")
@@ -53,7 +54,7 @@ def test_pixels_of_one_row(odd: bool, seed: int) -> None:
 @pytest.mark.parametrize("other", [{"planar": False}, {"ring_rows": 3}, {"ring_rows": 5}, {"shift": 1}, {"images": 2}])
 def test_maps_that_are_not_one_row(other: dict) -> None:
     with pytest.raises(ValueError, match="^a map that is one row lies whole, in planes$"):
-        replace(FeatureMap(4, 5, 2, 0, 4, planar=True), **other).flat
+        _ = replace(FeatureMap(4, 5, 2, 0, 4, planar=True), **other).flat
 
 
 # ---- Mappings ----
@@ -61,10 +62,17 @@ def test_maps_that_are_not_one_row(other: dict) -> None:
 
 def pointwise(rows: int, cols: int, channels: int = 64, filters: int = 64, **others) -> Pointwise:
     none = np.zeros(0)
-    source, output = (Map(name, (rows, cols, count), None, planar=True)
-                      for name, count in (("x", channels), ("y", filters)))
-    return Pointwise(name="pointwise0", source=source, output=output, filters=np.zeros((filters, channels), np.int8),
-                     table=Table(none, none, none, None), **others)
+    source, output = (
+        Map(name, (rows, cols, count), None, planar=True) for name, count in (("x", channels), ("y", filters))
+    )
+    return Pointwise(
+        name="pointwise0",
+        source=source,
+        output=output,
+        filters=np.zeros((filters, channels), np.int8),
+        table=Table(none, none, none, None),
+        **others,
+    )
 
 
 @pytest.mark.parametrize(("side", "pixels"), [(5, 4), (6, 5)])
@@ -81,10 +89,15 @@ def test_what_is_not_taken_as_one_row() -> None:
     lie alike; several images lie side by side; streams count so many columns and no more."""
     group, row = pointwise(5, 5), Map("z", (1, 5, 64), None, planar=True)
     assert group.flat
-    for other in (replace(group, epilogue=(Average(25),)), replace(group, images=2), replace(group, others=(row,)),
-                  replace(group, source=replace(group.source, planar=False)),
-                  replace(group, output=replace(group.output, planar=False)),
-                  replace(group, others=(replace(group.output, planar=False),)), pointwise(5, 1)):
+    for other in (
+        replace(group, epilogue=(Average(25),)),
+        replace(group, images=2),
+        replace(group, others=(row,)),
+        replace(group, source=replace(group.source, planar=False)),
+        replace(group, output=replace(group.output, planar=False)),
+        replace(group, others=(replace(group.output, planar=False),)),
+        pointwise(5, 1),
+    ):
         assert not other.flat
     assert replace(group, others=(group.output,)).flat
     most = STREAM_RANGE.largest("cols")
@@ -99,8 +112,10 @@ def test_what_is_not_taken_as_one_row() -> None:
 def test_maps_at_the_ends_of_a_network_lie_row_by_row() -> None:
     first, second, third = (replace(pointwise(6, 6), name=f"pointwise{n}") for n in range(3))
     maps = [replace(first.source, name=name, planar=False) for name in "abcd"]
-    chain = [replace(group, source=source, output=made, stored=made is maps[-1])
-             for group, source, made in zip((first, second, third), maps, maps[1:])]
+    chain = [
+        replace(group, source=source, output=made, stored=made is maps[-1])
+        for group, source, made in zip((first, second, third), maps, maps[1:])
+    ]
     assert [group.flat for group in in_planes(chain, frozenset({(6, 6)}))] == [False, True, False]
     assert [group.flat for group in in_planes(chain, frozenset({(5, 5)}))] == [False] * 3
     read_on = [replace(chain[0], stored=True), *chain[1:]]
@@ -114,18 +129,22 @@ def test_planes_where_they_cost_less(seed: int) -> None:
         rng = np.random.default_rng([seed, number])
         side = int(rng.choice([4, 5, 6, 8]))
         channels = [int(n) for n in rng.choice([64, 128, 256], 4)]
-        blocks = [block(side, *pair) for pair in zip(channels, channels[1:])]
+        blocks = [block(side, *pair) for pair in itertools.pairwise(channels)]
         maps = [replace(blocks[0].source, name=f"m{n}", shape=(side, side, count)) for n, count in enumerate(channels)]
-        groups = [replace(each, name=f"block{n}", source=maps[n], output=maps[n + 1], stored=n == 2)
-                  for n, each in enumerate(blocks)]
+        groups = [
+            replace(each, name=f"block{n}", source=maps[n], output=maps[n + 1], stored=n == 2)
+            for n, each in enumerate(blocks)
+        ]
         planner, *others = planners(groups, estimates(DEFAULT))
         flat = any(group.flat for group in planner.flow.groups)
         found[side in (5, 6), flat] += 1
         assert len(others) == flat and not any(group.flat for other in others for group in other.flow.groups)
         if flat:
             assert gaining_sizes(groups, DEFAULT) == [(side, side)]
-            rows = tuple(replace(group, source=replace(group.source, planar=False),
-                                 output=replace(group.output, planar=False)) for group in planner.flow.groups)
+            rows = tuple(
+                replace(group, source=replace(group.source, planar=False), output=replace(group.output, planar=False))
+                for group in planner.flow.groups
+            )
             assert planner.cheapest()[0] < SegmentPlanner(Flow(rows), estimates(DEFAULT)).cheapest()[0]
     assert not found[False, True], found
 
@@ -134,8 +153,10 @@ def test_rows_where_planes_find_no_places() -> None:
     """Refused segments leave row by row what they do not leave in planes: with stripes of DRAM."""
     groups = [replace(pointwise(6, 6, 256, 256), name=f"pointwise{n}") for n in range(3)]
     maps = [replace(groups[0].source, name=name, planar=False) for name in "abcd"]
-    chain = [replace(group, source=source, output=made, stored=made is maps[-1])
-             for group, source, made in zip(groups, maps, maps[1:])]
+    chain = [
+        replace(group, source=source, output=made, stored=made is maps[-1])
+        for group, source, made in zip(groups, maps, maps[1:])
+    ]
     planner = BatchPlanner(chain, DEFAULT, "cycles", 1)
     made, segments = planner.cheapest(frozenset())
     assert any(group.flat for group in made)
@@ -150,9 +171,13 @@ def test_rows_where_planes_find_no_places() -> None:
 
 
 # (rows, columns), channels between blocks, within them, share of blocks with depthwise work, words of a GLB bank
-RECIPES = (((5, 5), (64,), (320,), 0.9, 256), ((10, 10), (64, 128), (128, 256), 0.2, 1024),
-           ((6, 6), (128,), (480,), 0.5, 256),
-           ((6, 5), (40, 64, 128), (128, 252, 480), 0.5, 512), ((5, 6), (40, 64, 128), (128, 252, 640), 0.5, 1024))
+RECIPES = (
+    ((5, 5), (64,), (320,), 0.9, 256),
+    ((10, 10), (64, 128), (128, 256), 0.2, 1024),
+    ((6, 6), (128,), (480,), 0.5, 256),
+    ((6, 5), (40, 64, 128), (128, 252, 480), 0.5, 512),
+    ((5, 6), (40, 64, 128), (128, 252, 640), 0.5, 1024),
+)
 
 
 def network(rng: np.random.Generator) -> tuple[bytes, MachineConfig]:
@@ -187,9 +212,16 @@ def seen(stages: Stages) -> set[str]:
         if not step.mapping.blocks.flat:
             continue
         group, segment, blocks = step.group, plan.segment_of[step.index], step.mapping.blocks
-        what = {"alone": not group.others, "rides": bool(group.others), "odd": group.map_shape[1] % 2 == 1,
-                "even": group.map_shape[1] % 2 == 0, "blocks": blocks.inner * blocks.outer > 1,
-                "slices": segment.slices > 1, "from DRAM": segment.from_dram, "to DRAM": segment.to_dram}
+        what = {
+            "alone": not group.others,
+            "rides": bool(group.others),
+            "odd": group.map_shape[1] % 2 == 1,
+            "even": group.map_shape[1] % 2 == 0,
+            "blocks": blocks.inner * blocks.outer > 1,
+            "slices": segment.slices > 1,
+            "from DRAM": segment.from_dram,
+            "to DRAM": segment.to_dram,
+        }
         found |= {name for name, there in what.items() if there}
     in_place = any(segment.way is Way.IN_PLACE and segment.groups[0].source.planar for segment in plan.segments)
     return found | ({"in place"} if in_place else set())

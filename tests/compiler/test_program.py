@@ -101,8 +101,15 @@ def test_nothing_follows_the_end() -> None:
 def test_words_without_a_name_and_bits_without_a_field() -> None:
     """They are numbers, and come back."""
     config = Config(42, (1 << 63, 5, 7 << 45))
-    assert to_text([config]).split() == ["config", "ifmap.options", f"0x{1 << 63:016x}", "word43",
-                                         "0x0000000000000005", "ifmap.level0", "tag=7"]
+    assert to_text([config]).split() == [
+        "config",
+        "ifmap.options",
+        f"0x{1 << 63:016x}",
+        "word43",
+        "0x0000000000000005",
+        "ifmap.level0",
+        "tag=7",
+    ]
     assert from_text(to_text([config])) == [config]
 
 
@@ -113,24 +120,32 @@ def test_words_that_are_not_neighbours_are_several_configs() -> None:
 
 def chunk(number: int, **other: int) -> Transfer:
     """One of a ring of three, of 5 words each, from GLB word 10 on."""
-    fields = {"dram_address": 800 + 40 * number, "glb_address": 10 + number % 3 * 5, "words": 5, "wait_passes": 2,
-              "wait_chunks": 7 + number}
+    fields = {
+        "dram_address": 800 + 40 * number,
+        "glb_address": 10 + number % 3 * 5,
+        "words": 5,
+        "wait_passes": 2,
+        "wait_chunks": 7 + number,
+    }
     return Transfer(True, **{**fields, **other}, chunk=True)
 
 
-@pytest.mark.parametrize(("numbers", "changes", "counts"), [
-    (range(8), {}, [8]),
-    (range(1), {}, [1]),
-    ((0, 1, 3, 4), {}, [2, 2]),
-    ((0, 0), {}, [1, 1]),
-    (range(6), {3: {"words": 4}}, [3, 1, 2]),
-    (range(6), {3: {"glb_address": 25}}, [6]),  # the ring's end is behind its fourth place
-    (range(6), {3: {"glb_address": 40}}, [4, 2]),
-    (range(6), {4: {"wait_passes": 1}}, [4, 1, 1]),
-    (range(6), {5: {"wait_chunks": 11}}, [5, 1]),
-    (range(6), {2: {"dram_address": 0}}, [2, 1, 3]),
-    (range(9), {6: {"glb_address": 15}}, [6, 2, 1]),  # a ring with another beginning
-])
+@pytest.mark.parametrize(
+    ("numbers", "changes", "counts"),
+    [
+        (range(8), {}, [8]),
+        (range(1), {}, [1]),
+        ((0, 1, 3, 4), {}, [2, 2]),
+        ((0, 0), {}, [1, 1]),
+        (range(6), {3: {"words": 4}}, [3, 1, 2]),
+        (range(6), {3: {"glb_address": 25}}, [6]),  # the ring's end is behind its fourth place
+        (range(6), {3: {"glb_address": 40}}, [4, 2]),
+        (range(6), {4: {"wait_passes": 1}}, [4, 1, 1]),
+        (range(6), {5: {"wait_chunks": 11}}, [5, 1]),
+        (range(6), {2: {"dram_address": 0}}, [2, 1, 3]),
+        (range(9), {6: {"glb_address": 15}}, [6, 2, 1]),  # a ring with another beginning
+    ],
+)
 def test_chunks_that_go_on_are_one_command(numbers: list[int], changes: dict, counts: list[int]) -> None:
     """Of three words; none of them is more or less than the LOADs that it stands for."""
     commands = [*(chunk(number, **changes.get(number, {})) for number in numbers), End()]
@@ -152,8 +167,9 @@ def test_unknown_opcode(opcode: int) -> None:
         disassemble(np.array([*Run(0, 0).encode(), opcode, 1], np.uint64))
 
 
-@pytest.mark.parametrize("command", [Config(1, (2, 3)), Transfer(True, 8, 1, 1),
-                                     Transfer(False, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0))])
+@pytest.mark.parametrize(
+    "command", [Config(1, (2, 3)), Transfer(True, 8, 1, 1), Transfer(False, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0))]
+)
 def test_list_that_ends_early(command: Command) -> None:
     refuse_early_ends(assemble([Run(0, 0), command]))
 
@@ -170,8 +186,10 @@ def refuse_early_ends(words: np.ndarray) -> None:
             disassemble(words[:length])
 
 
-@pytest.mark.parametrize("command, at", [(End(), 0), (Config(0, (1,)), 0), (Run(1, 2), 0),
-                                         (Transfer(True, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0)), 3)])
+@pytest.mark.parametrize(
+    "command, at",
+    [(End(), 0), (Config(0, (1,)), 0), (Run(1, 2), 0), (Transfer(True, 8, 1, 1, block=Block(1, 0, 0, 1, 0, 0)), 3)],
+)
 def test_bits_without_meaning(command: Command, at: int) -> None:
     words = assemble([command, End()])
     refuse_bit(words, at, 63)

@@ -61,8 +61,13 @@ class Net:
         zero = self.rng.integers(100, 150, count) if zeros else np.zeros(count, int)
         self.constants[name] = codes
         along = tuple(-1 if n == axis else 1 for n in range(len(shape))) if axis is not None else ()
-        back = self.add("dequantize", name, scale=scale if axis is not None else scale[0],
-                        zero_point=zero if axis is not None else int(zero[0]), axis=axis)
+        back = self.add(
+            "dequantize",
+            name,
+            scale=scale if axis is not None else scale[0],
+            zero_point=zero if axis is not None else int(zero[0]),
+            axis=axis,
+        )
         real = (codes.astype(float) - zero.reshape(along)) * scale.astype(float).reshape(along)
         self.torch[back] = torch.tensor(real)
         return back
@@ -105,6 +110,7 @@ def conv(function, bias=None, **options):
     def run(x, w, *b):
         b = b[0] if b else None
         return function(x, w, b, **options)
+
     return run
 
 
@@ -128,8 +134,14 @@ def test_convolutions(name: str, dtype: str, seed: int) -> None:
     top, bottom, left, right = options.get("pads", (0, 0, 0, 0))
 
     def reference(x, w, b):
-        return F.conv2d(F.pad(x, (left, right, top, bottom)), w, b, stride=options.get("strides", 1),
-                        dilation=options.get("dilations", 1), groups=options.get("groups", 1))
+        return F.conv2d(
+            F.pad(x, (left, right, top, bottom)),
+            w,
+            b,
+            stride=options.get("strides", 1),
+            dilation=options.get("dilations", 1),
+            groups=options.get("groups", 1),
+        )
 
     made = net.apply(reference, "conv", x, w, net.constant(net.rng.normal(0, 1, weight[0])), **options)
     net.check(made)
@@ -160,24 +172,33 @@ def test_fully_connected(shape: tuple[int, ...], seed: int) -> None:
 def test_what_follows_a_layer_becomes_part_of_it(seed: int) -> None:
     net = Net(seed)
     made = net.apply(F.conv2d, "conv", net.input(1, 6, 9, 9), net.weight(8, 6, 3, 3))
-    parameters = [net.constant(net.rng.uniform(0.5, 2, 8) * (net.rng.choice([-1, 1], 8) if not n else 1))
-                  for n in range(4)]
-    made = net.apply(lambda x, s, b, m, v: F.batch_norm(x, m, v, s, b, eps=1e-3), "batch_norm", made, *parameters,
-                     epsilon=1e-3)
+    parameters = [
+        net.constant(net.rng.uniform(0.5, 2, 8) * (net.rng.choice([-1, 1], 8) if not n else 1)) for n in range(4)
+    ]
+    made = net.apply(
+        lambda x, s, b, m, v: F.batch_norm(x, m, v, s, b, eps=1e-3), "batch_norm", made, *parameters, epsilon=1e-3
+    )
     made = net.apply(torch.mul, "mul", made, net.constant(net.rng.uniform(0.5, 2, (1, 8, 1, 1))))
     made = net.apply(lambda x: x.clamp(0, 6), "clip", made, minimum=0.0, maximum=6.0)
     made = net.apply(lambda x: F.max_pool2d(x, 2), "max_pool", made, kernel=(2, 2), strides=(2, 2))
     graph = net.check(made, 0.05, -128)
     assert [node.operator.name for node in graph.nodes] == [
-        "QUANTIZE", "TRANSPOSE", "CONV_2D", "MAX_POOL_2D", "TRANSPOSE"]
+        "QUANTIZE",
+        "TRANSPOSE",
+        "CONV_2D",
+        "MAX_POOL_2D",
+        "TRANSPOSE",
+    ]
 
 
 def test_normalisation_by_itself(seed: int) -> None:
     net = Net(seed)
-    parameters = [net.constant(net.rng.uniform(0.5, 2, 6) * (net.rng.choice([-1, 1], 6) if not n else 1))
-                  for n in range(4)]
-    net.check(net.apply(lambda x, s, b, m, v: F.batch_norm(x, m, v, s, b), "batch_norm", net.input(1, 6, 7, 7),
-                        *parameters))
+    parameters = [
+        net.constant(net.rng.uniform(0.5, 2, 6) * (net.rng.choice([-1, 1], 6) if not n else 1)) for n in range(4)
+    ]
+    net.check(
+        net.apply(lambda x, s, b, m, v: F.batch_norm(x, m, v, s, b), "batch_norm", net.input(1, 6, 7, 7), *parameters)
+    )
 
 
 BINARY = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "maximum": torch.maximum, "minimum": torch.minimum}
@@ -205,11 +226,21 @@ def test_a_sum_and_its_activation(first: int, second: int, seed: int) -> None:
 
 
 FUNCTIONS = {
-    "relu": (F.relu, {}), "sigmoid": (torch.sigmoid, {}), "tanh": (torch.tanh, {}), "silu": (F.silu, {}),
-    "hard_swish": (F.hardswish, {}), "hard_sigmoid": (F.hardsigmoid, {}), "erf": (torch.erf, {}),
-    "exp": (torch.exp, {}), "abs": (torch.abs, {}), "neg": (torch.neg, {}), "softplus": (F.softplus, {}),
-    "mish": (F.mish, {}), "leaky_relu": (lambda x: F.leaky_relu(x, 0.2), {"alpha": 0.2}),
-    "elu": (lambda x: F.elu(x, 0.7), {"alpha": 0.7}), "gelu": (F.gelu, {}),
+    "relu": (F.relu, {}),
+    "sigmoid": (torch.sigmoid, {}),
+    "tanh": (torch.tanh, {}),
+    "silu": (F.silu, {}),
+    "hard_swish": (F.hardswish, {}),
+    "hard_sigmoid": (F.hardsigmoid, {}),
+    "erf": (torch.erf, {}),
+    "exp": (torch.exp, {}),
+    "abs": (torch.abs, {}),
+    "neg": (torch.neg, {}),
+    "softplus": (F.softplus, {}),
+    "mish": (F.mish, {}),
+    "leaky_relu": (lambda x: F.leaky_relu(x, 0.2), {"alpha": 0.2}),
+    "elu": (lambda x: F.elu(x, 0.7), {"alpha": 0.7}),
+    "gelu": (F.gelu, {}),
     "clip": (lambda x: x.clamp(-0.7, 1.1), {"minimum": -0.7, "maximum": 1.1}),
 }
 
@@ -252,10 +283,16 @@ def test_a_function_of_several_operators_is_one_table(seed: int) -> None:
 POOLS = {
     "max": ("max_pool", lambda x: F.max_pool2d(x, 3, 2, 1), dict(kernel=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1))),
     "average": ("average_pool", lambda x: F.avg_pool2d(x, 2), dict(kernel=(2, 2), strides=(2, 2))),
-    "padded": ("average_pool", lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
-               dict(kernel=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1))),
-    "pads counted": ("average_pool", lambda x: F.avg_pool2d(x, 3, 2, 1),
-                     dict(kernel=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1), count_pads=True)),
+    "padded": (
+        "average_pool",
+        lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+        dict(kernel=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1)),
+    ),
+    "pads counted": (
+        "average_pool",
+        lambda x: F.avg_pool2d(x, 3, 2, 1),
+        dict(kernel=(3, 3), strides=(2, 2), pads=(1, 1, 1, 1), count_pads=True),
+    ),
 }
 
 
@@ -272,8 +309,9 @@ def test_pools(name: str, scale: float, seed: int) -> None:
 @pytest.mark.parametrize("axes", [(2, 3), (-1,), (1,)])
 def test_means(axes: tuple[int, ...], keep: bool, seed: int) -> None:
     net = Net(seed)
-    net.check(net.apply(lambda x: x.mean(axes, keepdim=keep), "mean", net.input(1, 30, 7, 8), axes=axes, keep=keep),
-              same=0.6)
+    net.check(
+        net.apply(lambda x: x.mean(axes, keepdim=keep), "mean", net.input(1, 30, 7, 8), axes=axes, keep=keep), same=0.6
+    )
 
 
 def test_a_mean_of_other_axes_behind_a_mean(seed: int) -> None:

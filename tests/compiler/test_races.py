@@ -24,11 +24,11 @@ from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.encoding import Stream
-from tests.compiler.any_timing import Program, Timing, holding, random_choice
-from tests.compiler.test_networks import MACHINES, late_network, network
 from tb.net.random_branches import draw_network
 from tb.net.random_layers import draw_layer
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, separable, weights
+from tests.compiler.any_timing import Program, Timing, holding, random_choice
+from tests.compiler.test_networks import MACHINES, late_network, network
 
 COUNT = int(os.environ.get("EYRIE_RACES", "24"))
 TIMINGS = 40  # of each program
@@ -151,8 +151,9 @@ def test_planted_races(small: list[tuple[Compiled, Program]], seed: int) -> None
 
 def test_every_pass_waits_for_a_transfer_less(programs: list[Compiled]) -> None:
     for compiled in programs:
-        commands = [replace(c, wait_transfers=c.wait_transfers - 1) if isinstance(c, Run) else c
-                    for c in compiled.commands]
+        commands = [
+            replace(c, wait_transfers=c.wait_transfers - 1) if isinstance(c, Run) else c for c in compiled.commands
+        ]
         assert find_races(commands, compiled.machine), compiled.about
 
 
@@ -175,15 +176,18 @@ def shows(commands: list[Command], rng: np.random.Generator, there: bool) -> boo
     return any(Timing(program, random_choice(rng)).shows_race() for _ in range(50 * TIMINGS if there else TIMINGS))
 
 
-@pytest.mark.parametrize(("ofmap", "tiles", "first", "count"), [
-    (64, 1, None, 0),  # each block takes its own words
-    (60, 1, None, 0),  # and those of the block before
-    (68, 1, 68, 4),  # the second block's, before that is read
-    (65, 1, 68, 1),
-    (64, 2, 64, 8),  # the second tile reads them again
-    (80, 1, None, 0),
-    (201, 1, 201, 8),  # its own tables
-])
+@pytest.mark.parametrize(
+    ("ofmap", "tiles", "first", "count"),
+    [
+        (64, 1, None, 0),  # each block takes its own words
+        (60, 1, None, 0),  # and those of the block before
+        (68, 1, 68, 4),  # the second block's, before that is read
+        (65, 1, 68, 1),
+        (64, 2, 64, 8),  # the second tile reads them again
+        (80, 1, None, 0),
+        (201, 1, 201, 8),  # its own tables
+    ],
+)
 def test_work_in_place(ofmap: int, tiles: int, first: int | None, count: int, seed: int) -> None:
     commands = [*pointwise(ofmap, tiles=tiles), End()]
     found = find_races(commands, DEFAULT)
@@ -209,8 +213,7 @@ def test_passes_behind_each_other(seed: int) -> None:
     rng = np.random.default_rng(seed)
     near = [*pointwise(64, 80), *pointwise(96, 64), End()]
     [race] = find_races(near, DEFAULT)
-    assert str(race) == ("command 1 (pass, ofmap) and command 3 (pass, ifmap): 8 GLB words from 64 on, "
-                         "in no order")
+    assert str(race) == ("command 1 (pass, ofmap) and command 3 (pass, ifmap): 8 GLB words from 64 on, in no order")
     assert shows(near, rng, True)
     far = [*pointwise(64, 80), *pointwise(112, 96), *pointwise(128, 64), End()]
     assert not find_races(far, DEFAULT) and not shows(far, rng, False)
@@ -228,8 +231,10 @@ def test_transfers_and_a_pass(seed: int) -> None:
     config, _ = pointwise(96)
     commands = [load, config, Run(1, 0), store, over, End()]
     assert not find_races(commands, DEFAULT) and not shows(commands, rng, False)
-    for n, change, race in ((2, {"wait_transfers": 0}, (0, Kind.LOAD, 2, Kind.IFMAP)),
-                            (3, {"wait_passes": 0}, (2, Kind.OFMAP, 3, Kind.STORE))):
+    for n, change, race in (
+        (2, {"wait_transfers": 0}, (0, Kind.LOAD, 2, Kind.IFMAP)),
+        (3, {"wait_passes": 0}, (2, Kind.OFMAP, 3, Kind.STORE)),
+    ):
         changed = [*commands[:n], replace(commands[n], **change), *commands[n + 1 :]]
         [found] = find_races(changed, DEFAULT)
         assert (found.first.command, found.first.kind, found.second.command, found.second.kind) == race
@@ -248,14 +253,17 @@ def test_words_of_a_block() -> None:
 # ---- Waits that never end ----
 
 
-@pytest.mark.parametrize(("commands", "message"), [
-    ([*pointwise(96)[:1], Run(1, 0)], "command 1: waits for 1 transfers, 0 come before it"),
-    ([*pointwise(96)[:1], Run(0, 1)], "command 1: waits for 1 passes, 0 come before it"),
-    ([Transfer(True, 0, 0, 2, 1)], "command 0: waits for 1 passes, 0 come before it"),
-    ([Transfer(True, 0, 0, 2, 0, 2)], "command 0: waits for 2 chunks to be freed, 0 come before it"),
-    ([Transfer(True, 0, 8191, 2)], "command 0: GLB word 8192, there are 8192"),
-    (pointwise(8190), "command 1: GLB word 8197, there are 8192"),
-])
+@pytest.mark.parametrize(
+    ("commands", "message"),
+    [
+        ([*pointwise(96)[:1], Run(1, 0)], "command 1: waits for 1 transfers, 0 come before it"),
+        ([*pointwise(96)[:1], Run(0, 1)], "command 1: waits for 1 passes, 0 come before it"),
+        ([Transfer(True, 0, 0, 2, 1)], "command 0: waits for 1 passes, 0 come before it"),
+        ([Transfer(True, 0, 0, 2, 0, 2)], "command 0: waits for 2 chunks to be freed, 0 come before it"),
+        ([Transfer(True, 0, 8191, 2)], "command 0: GLB word 8192, there are 8192"),
+        (pointwise(8190), "command 1: GLB word 8197, there are 8192"),
+    ],
+)
 def test_impossible_lists(commands: list[Command], message: str) -> None:
     with pytest.raises(ScheduleError, match=f"^{message}$"):
         find_races([*commands, End()], DEFAULT)
@@ -330,10 +338,13 @@ def test_compiler_refuses_its_own_races(seed: int, tmp_path: Path, monkeypatch: 
         compile_network(path, effort=8)
 
 
-@pytest.mark.parametrize(("shape", "filters", "size", "stride"), [
-    ((37, 7, 3), 8, 1, 1), ((37, 7, 3), 8, 1, 2), ((35, 3, 8), 64, 2, 1), ((35, 3, 8), 64, 2, 2)])
-def test_rows_that_a_small_kernel_does_not_have(shape: tuple[int, int, int], filters: int, size: int,
-                                                stride: int, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shape", "filters", "size", "stride"),
+    [((37, 7, 3), 8, 1, 1), ((37, 7, 3), 8, 1, 2), ((35, 3, 8), 64, 2, 1), ((35, 3, 8), 64, 2, 2)],
+)
+def test_rows_that_a_small_kernel_does_not_have(
+    shape: tuple[int, int, int], filters: int, size: int, stride: int, seed: int, tmp_path: Path
+) -> None:
     """Depthwise work takes three rows of pixels: the others are being brought, or made, meanwhile."""
     rng, net, path = np.random.default_rng(seed), TfliteBuilder("small kernel"), tmp_path / "net.tflite"
     x = net.input("image", (1, *shape), INPUT)

@@ -105,7 +105,5 @@ def test_refusals(arguments: tuple[int, ...], message: str) -> None:
 
 
 def test_ids_have_to_fit_their_field() -> None:
-    with pytest.raises(
-        ValueError, match="ifmap row 84 of a pass has no ID, they end at 62: reduce e"
-    ):
+    with pytest.raises(ValueError, match="ifmap row 84 of a pass has no ID, they end at 62: reduce e"):
         convolution_ids(WIDE, 42, 1, 1, 3, 2)

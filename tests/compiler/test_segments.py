@@ -29,8 +29,8 @@ from eyrie.compiler.plan.segments import (
 )
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.machine import Machine
-from tests.compiler.test_groups import Net
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.test_groups import Net
 
 NETWORKS = 12
 LEFT_BY_PRUNING = 0.01  # of the cost of the cheapest plan
@@ -47,12 +47,22 @@ def network(rng: np.random.Generator, count: int, sides: tuple[int, ...] = (8, 1
     for n in range(count):
         stride, filters = int(rng.integers(1, 3)), int(rng.choice([8, 16, 32]))
         out = -(-side // stride)
-        source, output = (Map(f"t{n + k}", shape, None) for k, shape in
-                          enumerate([(side, side, channels), (out, out, filters)]))
+        source, output = (
+            Map(f"t{n + k}", shape, None) for k, shape in enumerate([(side, side, channels), (out, out, filters)])
+        )
         window = Window((3, 3), (stride, stride), (1, 1, 1, 1))
-        groups.append(Separable(name=f"block{n}", source=source, output=output, window=window,
-                                filters=np.zeros((filters, channels), np.int8), table=None,
-                                depthwise=np.zeros((3, 3, channels), np.int8), middle=None))
+        groups.append(
+            Separable(
+                name=f"block{n}",
+                source=source,
+                output=output,
+                window=window,
+                filters=np.zeros((filters, channels), np.int8),
+                table=None,
+                depthwise=np.zeros((3, 3, channels), np.int8),
+                middle=None,
+            )
+        )
         side, channels = out, filters
     return groups
 
@@ -87,7 +97,10 @@ class Measured:
         self.segment, self.cost = segment, cost_of(bounds, objective)
         if self.cost is not None:
             self.head, self.tail, self.free = (
-                bounds.head_words, bounds.tail_cycles, machine.glb_words - bounds.peak_words)
+                bounds.head_words,
+                bounds.tail_cycles,
+                machine.glb_words - bounds.peak_words,
+            )
             self.reads, self.makes = segment.jobs[0].reads[1], segment.jobs[-1].first
 
 
@@ -134,10 +147,13 @@ def cheapest(flow: Flow, machine: MachineConfig, objective: str) -> tuple[float,
 
 def most_at_a_cut(flow: Flow, machine: MachineConfig, objective: str) -> int:
     """Segments that end where another begins."""
-    ends = Counter((segment.last, next_from_dram(flow, segment))
-                   for first in range(len(flow.groups)) for from_dram in (False, True)
-                   for segment in possible_segments(flow, first, from_dram)
-                   if segment.last < len(flow.groups) and cost_of(Bounds(segment, machine), objective) is not None)
+    ends = Counter(
+        (segment.last, next_from_dram(flow, segment))
+        for first in range(len(flow.groups))
+        for from_dram in (False, True)
+        for segment in possible_segments(flow, first, from_dram)
+        if segment.last < len(flow.groups) and cost_of(Bounds(segment, machine), objective) is not None
+    )
     return max(ends.values(), default=0)
 
 
@@ -192,8 +208,10 @@ def test_a_held_map_that_costs_less_in_dram_goes_there(seed: int) -> None:
         assert number < 100 * NETWORKS, (moved, stayed)
         rng = np.random.default_rng([seed, 5, number])
         flow = replace(branched(rng, 3 + number % 3, (16, 24, 32)), in_dram=frozenset())
-        plans = [SegmentPlanner(replace(flow, in_dram=in_dram), estimates(SMALL))._cut(frozenset())
-                 for in_dram in (frozenset(), frozenset(flow.held_names()))]
+        plans = [
+            SegmentPlanner(replace(flow, in_dram=in_dram), estimates(SMALL))._cut(frozenset())
+            for in_dram in (frozenset(), frozenset(flow.held_names()))
+        ]
         if len(flow.held_names()) != 1 or None in plans:
             continue
         planner = SegmentPlanner(flow, estimates(SMALL))
@@ -259,8 +277,9 @@ def test_jobs_of_slices_find_their_rows(way: Way, slices: int, seed: int) -> Non
         assert len(made) == len(set(made)) == height * slices
         assert {job.slice for job in segment.jobs} == set(range(slices))
         assert [job.first for job in segment.jobs] == sorted(job.first for job in segment.jobs)
-        assert all(job.last - job.first <= rows and job.reads == group.input_rows(job.first, job.last)
-                   for job in segment.jobs)
+        assert all(
+            job.last - job.first <= rows and job.reads == group.input_rows(job.first, job.last) for job in segment.jobs
+        )
         there = max(job.reads[1] - job.reads[0] for job in segment.jobs)
         assert there <= segment.input_ring_rows() <= group.source.shape[0]
 

@@ -20,8 +20,13 @@ from tb.common.single_operators import ON_THE_MACHINE, cases
 
 WIDE_FILTERS = ("CONV_2D uint8", "DEPTHWISE_CONV_2D uint8", "FULLY_CONNECTED uint8")  # less their zero point
 GRAPHS = int(os.environ.get("EYRIE_SINGLE", "5"))
-MACHINES = (DEFAULT, MachineConfig(rows=3, cols=5), MachineConfig(rows=9), replace(DEFAULT, multipliers=1),
-            replace(DEFAULT, bus_words=2, filter_lanes=2, glb_bank_words=8192))
+MACHINES = (
+    DEFAULT,
+    MachineConfig(rows=3, cols=5),
+    MachineConfig(rows=9),
+    replace(DEFAULT, multipliers=1),
+    replace(DEFAULT, bus_words=2, filter_lanes=2, glb_bank_words=8192),
+)
 
 
 @pytest.mark.parametrize("operator", ON_THE_MACHINE)

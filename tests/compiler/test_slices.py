@@ -12,8 +12,8 @@ from eyrie.compiler.network import compile_network
 from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import MachineConfig
 from eyrie.training.tflite_writer import VALID, Tensor
-from tests.compiler.test_partition_of_layers import EFFORT, check
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
+from tests.compiler.test_partition_of_layers import EFFORT, check
 
 OUTPUT = Quant(0.05, -128)
 
@@ -45,8 +45,9 @@ def separable(rng: np.random.Generator, net: TfliteBuilder) -> Tensor:
     """Slices of channels, then of filters, both in turn."""
     size, channels, filters = int(rng.integers(2, 6)), 1024, int(rng.choice([8, 1536]))
     x = net.input("image", (1, size, size, channels), INPUT)
-    x = net.depthwise("depthwise", x, weights(rng, 1, 3, 3, channels), scales(rng, channels), bias(rng, channels),
-                      OUTPUT)
+    x = net.depthwise(
+        "depthwise", x, weights(rng, 1, 3, 3, channels), scales(rng, channels), bias(rng, channels), OUTPUT
+    )
     return net.conv("layer", x, weights(rng, filters, 1, 1, channels), scales(rng, filters), bias(rng, filters), OUTPUT)
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eyrie.commands import ir as ir_command
+from eyrie.commands.mobilenets import Layers
 from eyrie.compiler.command_line import what_is_wrong
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.heading import IMPORT, level_of
@@ -22,8 +24,6 @@ from eyrie.compiler.text.writing import NoText, written
 from eyrie.model.config import MachineConfig
 from eyrie.model.messages import about
 from eyrie.runtime.networks import named_on_model
-from eyrie.commands import ir as ir_command
-from eyrie.commands.mobilenets import Layers
 from tests.commands.commands import assert_refused, eyrie
 
 DAMAGED = 40  # texts of each level
@@ -59,11 +59,12 @@ def outputs(work: Stages, graph: Graph, seed: int) -> tuple[list[np.ndarray], li
     rng = np.random.default_rng([seed, 2])
     inputs = [rng.integers(-128, 128, tensor.shape).astype(np.int8) for tensor in graph.inputs]
     places = work.image.map["inputs"]
-    given = {tensor.name: np.ascontiguousarray(value.reshape(1, *places[tensor.name]["shape"]))
-             for tensor, value in zip(graph.inputs, inputs)}
+    given = {
+        tensor.name: np.ascontiguousarray(value.reshape(1, *places[tensor.name]["shape"]))
+        for tensor, value in zip(graph.inputs, inputs)
+    }
     made, golden = named_on_model(work.image, given), graph.run(*inputs)
-    return ([value.ravel() for value in made.values()],
-            [golden[tensor.name].ravel() for tensor in graph.outputs])
+    return ([value.ravel() for value in made.values()], [golden[tensor.name].ravel() for tensor in graph.outputs])
 
 
 def same(made: list[np.ndarray], golden: list[np.ndarray]) -> bool:
@@ -91,8 +92,10 @@ def test_commands(model: Path, work: Stages, tmp_path: Path) -> None:
         effort = ["--effort", FEW] if level == IMPORT else []
         assert eyrie("compile", path, "-o", tmp_path / level, "--quiet", *effort).returncode == 0
         assert (tmp_path / level / "program.txt").read_text().splitlines() == work.text.splitlines()
-    assert_refused(eyrie("compile", path, "-o", tmp_path / "other", "--effort", FEW),
-                   f"eyrie compile: {path}: the text says for which machine, and what else it is asked for: leave out")
+    assert_refused(
+        eyrie("compile", path, "-o", tmp_path / "other", "--effort", FEW),
+        f"eyrie compile: {path}: the text says for which machine, and what else it is asked for: leave out",
+    )
     assert str(load(tmp_path / "import.txt")) == str(work.graph)
 
 
@@ -101,6 +104,7 @@ def test_other_stripes_change_no_output(work: Stages, tmp_path: Path, seed: int)
     text, rng, counts = text_of(work, "segments"), random.Random(seed), Counter()
     path = tmp_path / "net.txt"
     for _ in range(12):
+
         def changed(found: re.Match) -> str:
             return f"rows={rng.randint(1, 8)}" if rng.random() < 0.5 else found.group()
 
@@ -120,8 +124,16 @@ def test_other_stripes_change_no_output(work: Stages, tmp_path: Path, seed: int)
 def damaged(text: str, level: str, rng: random.Random) -> str:
     """With another number, name or character in a line that is no long array; of segments, in those themselves."""
     lines = text.split("\n")
-    number = rng.choice([n for n, line in enumerate(lines) if n and line and not line.startswith(("data", "effort"))
-                         and (level != "segments" or line.startswith(("segment", "tuple")))])
+    number = rng.choice(
+        [
+            n
+            for n, line in enumerate(lines)
+            if n
+            and line
+            and not line.startswith(("data", "effort"))
+            and (level != "segments" or line.startswith(("segment", "tuple")))
+        ]
+    )
     line = lines[number]
     found = list(NUMBER.finditer(line))
     if found and rng.random() < 0.7:
@@ -162,19 +174,20 @@ def test_damaged_texts(level: str, work: Stages, tmp_path: Path, seed: int) -> N
 
 def test_where_a_text_is_wrong() -> None:
     for text, said in (
-            ("a = Map(name='x', shape=(1, 2))", "1:25: Map.shape is (1, 2): it has to be tuple[int, int, int]"),
-            ("a = 1\nb = c", "2:5: no value is named c: give it one"),
-            ("a = b\nb = [a]", "2:6: a is made of itself: leave that out"),
-            ("a = 1\na = 2", "2:1: a is there already: give another name"),
-            ("a = Way.SIDEWAYS", "1:5: Way.SIDEWAYS is not there: Way has WHOLE, "),
-            ("a = Window(kernel=(1, 1), taps=3)", "1:27: Window has no field taps: it has kernel, "),
-            ("a = open('x')", "1:5: there is no open: "),
-            ("a = [1 for x in y]", "1:5: not a value: "),
-            ("import os", "1:1: name = value is wanted"),
-            ("a = array('int8', [1, 300])", "1:5: no array: numbers are not a row of int8"),
-            ("a = array('int8', (2,), 'eJxjBAAAAgAC')", "1:5: no array: (2,) of int8 are 2 bytes, not those"),
-            ("a = (", "1:5: '(' was never closed"),
-            ("a = 1\nb = 1or 2", "2:5: invalid decimal literal")):
+        ("a = Map(name='x', shape=(1, 2))", "1:25: Map.shape is (1, 2): it has to be tuple[int, int, int]"),
+        ("a = 1\nb = c", "2:5: no value is named c: give it one"),
+        ("a = b\nb = [a]", "2:6: a is made of itself: leave that out"),
+        ("a = 1\na = 2", "2:1: a is there already: give another name"),
+        ("a = Way.SIDEWAYS", "1:5: Way.SIDEWAYS is not there: Way has WHOLE, "),
+        ("a = Window(kernel=(1, 1), taps=3)", "1:27: Window has no field taps: it has kernel, "),
+        ("a = open('x')", "1:5: there is no open: "),
+        ("a = [1 for x in y]", "1:5: not a value: "),
+        ("import os", "1:1: name = value is wanted"),
+        ("a = array('int8', [1, 300])", "1:5: no array: numbers are not a row of int8"),
+        ("a = array('int8', (2,), 'eJxjBAAAAgAC')", "1:5: no array: (2,) of int8 are 2 bytes, not those"),
+        ("a = (", "1:5: '(' was never closed"),
+        ("a = 1\nb = 1or 2", "2:5: invalid decimal literal"),
+    ):
         with pytest.raises(Misread) as caught:
             values_of("net.txt", text)
         assert str(caught.value).startswith(f"net.txt:{said}"), caught.value
@@ -185,8 +198,13 @@ def test_values_of_all_kinds_come_back(seed: int) -> None:
     rng = np.random.default_rng(seed)
     large = rng.integers(-99, 99, (5, 7)).astype(np.int16)
     machine = MachineConfig()
-    values = {"a": [1, -2.5, float("inf"), None, True, "it's\n"], "b": {"x": (1,), 2: ()}, "c": frozenset({"n", "m"}),
-              "d": [large, large, np.array([1.5, -0.0], np.float32)], "e": (machine, machine)}
+    values = {
+        "a": [1, -2.5, float("inf"), None, True, "it's\n"],
+        "b": {"x": (1,), 2: ()},
+        "c": frozenset({"n", "m"}),
+        "d": [large, large, np.array([1.5, -0.0], np.float32)],
+        "e": (machine, machine),
+    }
     found = values_of("net.txt", written(values))
     assert [found[name] for name in "abc"] == [values[name] for name in "abc"]
     assert found["d"][0] is found["d"][1] and np.array_equal(found["d"][0], large)

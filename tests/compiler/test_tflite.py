@@ -12,8 +12,8 @@ from ai_edge_litert import schema_py_generated as schema
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.frontend.file import ImportFailure
 from eyrie.compiler.ir.operators.operator import Unknown
-from tests.compiler.test_groups import Net
 from tests.commands.small_nets import separable
+from tests.compiler.test_groups import Net
 
 
 def change(model: bytes, edit: Callable[[schema.ModelT], None]) -> bytes:
@@ -52,30 +52,45 @@ def shorten_filters(model: schema.ModelT) -> None:
 
 # Of the small separable network: conv, pad, depthwise, pointwise, average, logits.
 EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
-    "rank": (set_shape(0, "inputs", [1, 2, 8, 8, 3]),
-             "operator #0 CONV_2D: its input is 1 x 2 x 8 x 8 x 3, must be N x H x W x C: convert"),
-    "wide": (set_shape(0, "inputs", [1, 8, 4096, 3]),
-             "operator #0 CONV_2D: makes int8 1 x 8 x 4096 x 16, its output is int8 1 x 8 x 8 x 16: convert"),
-    "channels": (set_shape(0, "inputs", [1, 8, 8, 4]),
-                 "operator #0 CONV_2D: filters of 16 x 3 x 3 x 3 do not go with a map of 4 channels: convert"),
-    "map": (set_shape(0, "outputs", [1, 4, 4, 16]),
-            "operator #0 CONV_2D: makes int8 1 x 8 x 8 x 16, its output is int8 1 x 4 x 4 x 16: convert"),
+    "rank": (
+        set_shape(0, "inputs", [1, 2, 8, 8, 3]),
+        "operator #0 CONV_2D: its input is 1 x 2 x 8 x 8 x 3, must be N x H x W x C: convert",
+    ),
+    "wide": (
+        set_shape(0, "inputs", [1, 8, 4096, 3]),
+        "operator #0 CONV_2D: makes int8 1 x 8 x 4096 x 16, its output is int8 1 x 8 x 8 x 16: convert",
+    ),
+    "channels": (
+        set_shape(0, "inputs", [1, 8, 8, 4]),
+        "operator #0 CONV_2D: filters of 16 x 3 x 3 x 3 do not go with a map of 4 channels: convert",
+    ),
+    "map": (
+        set_shape(0, "outputs", [1, 4, 4, 16]),
+        "operator #0 CONV_2D: makes int8 1 x 8 x 8 x 16, its output is int8 1 x 4 x 4 x 16: convert",
+    ),
     "no rows": (set_shape(0, "inputs", [1, 0, 8, 3]), "tensor image is 1 x 0 x 8 x 3: convert"),
     "scale": (set_scale(float("nan")), "tensor image: a scale is positive and finite, got nan: quantise"),
     "small scale": (set_scale(1e-45), "tensor image: a scale of 1.4013e-45 is too small: quantise"),
-    "no options": (drop_options,
-                   "damaged TensorFlow Lite file: operator #2 DEPTHWISE_CONV_2D lacks a part or has one"),
+    "no options": (drop_options, "damaged TensorFlow Lite file: operator #2 DEPTHWISE_CONV_2D lacks a part or has one"),
     "short constant": (shorten_filters, "operator #0 CONV_2D: a constant of 16 x 3 x 3 x 3 has 428 bytes, needs 432"),
     "two graphs": (lambda model: model.subgraphs.append(model.subgraphs[0]), "2 subgraphs, one is supported"),
     "no operators": (lambda model: model.subgraphs[0].operators.clear(), "the model has no operators"),
-    "another order": (lambda model: model.subgraphs[0].operators.reverse(),
-                      "operator #0 CONV_2D: takes pool, which no operator before it makes: convert"),
-    "made twice": (lambda model: model.subgraphs[0].operators.append(model.subgraphs[0].operators[-1]),
-                   "operator #6 CONV_2D: makes logits, which is there already: convert"),
-    "output that nobody makes": (lambda model: setattr(model.subgraphs[0], "outputs", model.subgraphs[0].inputs),
-                                 "the model's output image is made by no operator: convert"),
-    "tensor that is not there": (lambda model: setattr(model.subgraphs[0].operators[3], "inputs", [4000, 1, 2]),
-                                 "operator #3 CONV_2D: tensor 4000 of "),
+    "another order": (
+        lambda model: model.subgraphs[0].operators.reverse(),
+        "operator #0 CONV_2D: takes pool, which no operator before it makes: convert",
+    ),
+    "made twice": (
+        lambda model: model.subgraphs[0].operators.append(model.subgraphs[0].operators[-1]),
+        "operator #6 CONV_2D: makes logits, which is there already: convert",
+    ),
+    "output that nobody makes": (
+        lambda model: setattr(model.subgraphs[0], "outputs", model.subgraphs[0].inputs),
+        "the model's output image is made by no operator: convert",
+    ),
+    "tensor that is not there": (
+        lambda model: setattr(model.subgraphs[0].operators[3], "inputs", [4000, 1, 2]),
+        "operator #3 CONV_2D: tensor 4000 of ",
+    ),
 }
 
 
@@ -97,8 +112,9 @@ def set_filters(name: str, value: object) -> Callable[[schema.ModelT], None]:
 def rename(model: schema.ModelT) -> None:
     """The first operator becomes one that only its maker knows."""
     custom = schema.BuiltinOperator.CUSTOM
-    model.operatorCodes.append(schema.OperatorCodeT(builtinCode=custom, deprecatedBuiltinCode=custom,
-                                                    customCode="Their\nOwn"))
+    model.operatorCodes.append(
+        schema.OperatorCodeT(builtinCode=custom, deprecatedBuiltinCode=custom, customCode="Their\nOwn")
+    )
     model.subgraphs[0].operators[0].opcodeIndex = len(model.operatorCodes) - 1
 
 
@@ -106,10 +122,16 @@ UNKNOWN: dict[str, tuple[Callable[[schema.ModelT], None], str, str]] = {
     "custom": (rename, "Their?Own", "no such operator is known"),
     "activation": (set_option(0, "fusedActivationFunction", 4), "CONV_2D", "fused activation TANH; supported are NONE"),
     "float filters": (set_filters("quantization", None), "CONV_2D", "its filters are without scale"),
-    "float input": (lambda model: setattr(tensor(model, 0), "type", schema.TensorType.FLOAT32), "CONV_2D",
-                    "its input 0 is float32, not int8: quantise the model to int8"),
-    "input without scale": (lambda model: setattr(tensor(model, 0), "quantization", None), "CONV_2D",
-                            "its input 0 is without scale: quantise the model to int8"),
+    "float input": (
+        lambda model: setattr(tensor(model, 0), "type", schema.TensorType.FLOAT32),
+        "CONV_2D",
+        "its input 0 is float32, not int8: quantise the model to int8",
+    ),
+    "input without scale": (
+        lambda model: setattr(tensor(model, 0), "quantization", None),
+        "CONV_2D",
+        "its input 0 is without scale: quantise the model to int8",
+    ),
     "filters that are made": (set_filters("buffer", 0), "CONV_2D", "its input 1 is not a constant"),
 }
 

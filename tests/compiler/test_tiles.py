@@ -35,15 +35,21 @@ def test_table2(row: dict[str, str]) -> None:
     factor = int(row["channels_factor"])
     tile = optimal_tile(*shape)
     assert tile == int(row["optimal_tile"])
-    for published, value in ((row["untiled_accesses"], untiled_accesses(*shape, factor)),
-                             (row["tiled_accesses"], accesses(*shape, tile, factor))):
+    for published, value in (
+        (row["untiled_accesses"], untiled_accesses(*shape, factor)),
+        (row["tiled_accesses"], accesses(*shape, tile, factor)),
+    ):
         assert float(printed(value, published)) == float(published)
 
 
 @pytest.mark.parametrize(
     ("shape", "tiles"),
-    [((256, 12, 7), [12, 40, 54, 250]), ((128, 12, 4), [12, 16, 20, 28, 32, 48, 68, 128]),
-     ((49, 3, 2), [3, 5, 7, 9, 13, 17, 25, 49]), ((128, 29, 1), [29, 30, 32, 33, 38, 48, 53, 78, 128])],
+    [
+        ((256, 12, 7), [12, 40, 54, 250]),
+        ((128, 12, 4), [12, 16, 20, 28, 32, 48, 68, 128]),
+        ((49, 3, 2), [3, 5, 7, 9, 13, 17, 25, 49]),
+        ((128, 29, 1), [29, 30, 32, 33, 38, 48, 53, 78, 128]),
+    ],
 )
 def test_legal_tiles(shape: tuple[int, int, int], tiles: list[int]) -> None:
     """The lists printed in table 1."""

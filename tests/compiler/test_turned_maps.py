@@ -21,18 +21,32 @@ from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.machine import Machine
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.session import drawn_inputs
+from eyrie.testing.references import RUN
 from tb.common.random_graphs import elementwise, movement, weighted
 from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import draw_quantization, whole
-from eyrie.testing.references import RUN
 from tests.compiler.test_moves import Drawn
 
 NETWORKS = int(os.environ.get("EYRIE_COLUMNS", "40"))
 EFFORT = 4
 MACHINES = (DEFAULT, MachineConfig(rows=3), MachineConfig(rows=12), MachineConfig(multipliers=1, cols=5))
-OPERATORS = (weighted.conv_2d, weighted.conv_2d, weighted.depthwise_conv_2d, weighted.pointwise, weighted.max_pool_2d,
-             weighted.average_pool_2d, weighted.mean, weighted.fully_connected, elementwise.add, elementwise.leaky_relu,
-             movement.split, movement.pad, movement.concatenation, movement.slice_, movement.reshape)
+OPERATORS = (
+    weighted.conv_2d,
+    weighted.conv_2d,
+    weighted.depthwise_conv_2d,
+    weighted.pointwise,
+    weighted.max_pool_2d,
+    weighted.average_pool_2d,
+    weighted.mean,
+    weighted.fully_connected,
+    elementwise.add,
+    elementwise.leaky_relu,
+    movement.split,
+    movement.pad,
+    movement.concatenation,
+    movement.slice_,
+    movement.reshape,
+)
 
 
 def column_network(seed: int) -> bytes:
@@ -45,8 +59,9 @@ def column_network(seed: int) -> bytes:
             net.one_of(OPERATORS)(net, x)
     if not net.made:
         weighted.conv_2d(net, net.values[0])
-    return net.builder.pack([net.inputs[0][0].index], [value.index for value in net.made
-                                                       if value.index not in net.taken])
+    return net.builder.pack(
+        [net.inputs[0][0].index], [value.index for value in net.made if value.index not in net.taken]
+    )
 
 
 def compiled(graph: Graph, machine: MachineConfig, turn: bool) -> Stages:

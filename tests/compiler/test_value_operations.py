@@ -49,8 +49,10 @@ class Net:
     def conv(self) -> None:
         channels = self.shape[3]
         filters = self.rng.integers(-127, 128, (channels, 1, 1, channels), np.int8)
-        constants = (self.net.tensor(filters.shape, scale=np.full(channels, 0.01), data=filters),
-                     self.net.tensor((channels,), "int32", data=self.rng.integers(-900, 900, channels, np.int32)))
+        constants = (
+            self.net.tensor(filters.shape, scale=np.full(channels, 0.01), data=filters),
+            self.net.tensor((channels,), "int32", data=self.rng.integers(-900, 900, channels, np.int32)),
+        )
         self.add("CONV_2D", self.last, *constants, padding=0, **STEPS)
 
     def function(self) -> None:
@@ -125,7 +127,9 @@ def test_slopes_by_channel_are_two_passes(number: int, seed: int, tmp_path: Path
     net.slopes()
     stages = net.compiled(tmp_path)
     assert [(type(group), group.operations[0].name) for group in stages.groups] == [
-        (Grouped, "table"), (Grouped, "maximum")]
+        (Grouped, "table"),
+        (Grouped, "maximum"),
+    ]
     rows, cols, channels = net.shape[1:]
     cycles = sum(mappings(DEFAULT, group, rows)[0].cycles for group in stages.groups)
     assert cycles <= MOST * PASSES * rows * cols * word_groups(channels)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verifiers of stages: what a compilation makes passes, and an error planted in each invariant is named.
 
-Those of graphs are in test_graph.py, of command lists in test_races.py, of descriptors in tests/model/test_legality.py, of
-the binary form in test_program.py, of folders in tests/commands/test_run_net.py and tests/runtime/test_session.py.
+Verifiers of graphs are in test_graph.py, of command lists in test_races.py, of descriptors in
+tests/model/test_legality.py, of the binary form in test_program.py, of folders in tests/commands/test_run_net.py and
+tests/runtime/test_session.py.
 """
 
 from collections.abc import Callable
@@ -98,6 +99,7 @@ def place_of(groups: list[Group], kind: type[Group]) -> int:
 
 def change(n: int | type[Group], **fields: object) -> Callable[[list[Group]], list[Group]]:
     """A group with other fields, which may be functions of it."""
+
     def plant(groups: list[Group]) -> list[Group]:
         place = n if isinstance(n, int) else place_of(groups, n)
         made = {name: value(groups[place]) if callable(value) else value for name, value in fields.items()}
@@ -114,34 +116,53 @@ PACKED = "group conv0: a packed map is an input of at most 4 channels, whose rea
 GROUPS: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
     "two of a name": (change(1, name="conv0"), "group conv0: there are two of this name"),
     "one is missing": (lambda groups: groups[1:], "group .*: reads first.*, which no group before it makes"),
-    "another order": (lambda groups: [*groups[1:], groups[0]],
-                      "group .*: reads first.*, which no group before it makes"),
+    "another order": (
+        lambda groups: [*groups[1:], groups[0]],
+        "group .*: reads first.*, which no group before it makes",
+    ),
     "the last is missing": (lambda groups: groups[:-1], "group .*: nobody reads sum"),
-    "reads another shape": (change(1, source=lambda group: replace(group.source, shape=(4, 4, 8))),
-                            "group .*: reads first 4 x 4 x 8 0.05/-128, which is first 4 x 4 x 16 0.05/-128"),
+    "reads another shape": (
+        change(1, source=lambda group: replace(group.source, shape=(4, 4, 8))),
+        "group .*: reads first 4 x 4 x 8 0.05/-128, which is first 4 x 4 x 16 0.05/-128",
+    ),
     "reads another scale": (
         change(1, source=lambda group: replace(group.source, quantization=Quantization(2.0, -128))),
-        "group .*: reads first 4 x 4 x 16 2/-128, which is first 4 x 4 x 16 0.05/-128"),
+        "group .*: reads first 4 x 4 x 16 2/-128, which is first 4 x 4 x 16 0.05/-128",
+    ),
     "reads another layout": (
-        lambda groups: [groups[0], replace(groups[0], name="again", source=replace(groups[0].source, packed=False)),
-                        *groups[1:]],
-        "group again: reads image 4 x 4 x 3 .*, which is image 4 x 4 x 3 .*, packed"),
+        lambda groups: [
+            groups[0],
+            replace(groups[0], name="again", source=replace(groups[0].source, packed=False)),
+            *groups[1:],
+        ],
+        "group again: reads image 4 x 4 x 3 .*, which is image 4 x 4 x 3 .*, packed",
+    ),
     "makes a packed map": (change(0, output=lambda group: replace(group.output, packed=True)), PACKED),
     "a packed operand": (change(0, others=lambda group: (group.source,)), PACKED),
-    "made twice": (lambda groups: [groups[0], replace(groups[0], name="again"), *groups[1:]],
-                   "group again: makes first, which is there already"),
+    "made twice": (
+        lambda groups: [groups[0], replace(groups[0], name="again"), *groups[1:]],
+        "group again: makes first, which is there already",
+    ),
     "an output that is none": (change(0, stored=True), "group conv0: first is no output of the network"),
     "an output that is not stored": (change(-1, stored=False), "group .*: mean is an output of the network"),
     "an output that is not made": (lambda groups: [], "no group makes the output mean"),
-    "shape of the output": (change(0, output=shaped(4, 3, 16)),
-                            "group conv0: makes 4 x 4 x 16, its output is 4 x 3 x 16"),
+    "shape of the output": (
+        change(0, output=shaped(4, 3, 16)),
+        "group conv0: makes 4 x 4 x 16, its output is 4 x 3 x 16",
+    ),
     "average": (change(Pointwise, epilogue=(Average(15),)), "group .*: averages 15 of 4 x 4 pixels"),
-    "weights": (change(0, filters=lambda group: group.filters[..., :2]),
-                "group conv0: weights are 16 x 3 x 3 x 2, must be 16 x 3 x 3 x 3"),
-    "weights of a block": (change(Separable, depthwise=lambda group: group.depthwise[..., :8]),
-                           "group .*: weights are 16 x 16, 3 x 3 x 8, must be 16 x 16, 3 x 3 x 16"),
-    "table": (change(0, table=lambda group: replace(group.table, shift=group.table.shift[:9])),
-              "group conv0: a table of 16 biases, 16 multipliers and 9 shifts for 16 channels"),
+    "weights": (
+        change(0, filters=lambda group: group.filters[..., :2]),
+        "group conv0: weights are 16 x 3 x 3 x 2, must be 16 x 3 x 3 x 3",
+    ),
+    "weights of a block": (
+        change(Separable, depthwise=lambda group: group.depthwise[..., :8]),
+        "group .*: weights are 16 x 16, 3 x 3 x 8, must be 16 x 16, 3 x 3 x 16",
+    ),
+    "table": (
+        change(0, table=lambda group: replace(group.table, shift=group.table.shift[:9])),
+        "group conv0: a table of 16 biases, 16 multipliers and 9 shifts for 16 channels",
+    ),
 }
 
 
@@ -161,8 +182,9 @@ def test_groups_are_not_verified_by_halves(stages: Stages) -> None:
         verify_groups(stages.groups, [stages.groups[0].source], [])
 
 
-@pytest.mark.parametrize(("name", "made"), [("pool", (3, 3, 8)), ("pool", (2, 2, 9)), ("turned", (1, 4, 8)),
-                                            ("turned", (1, 6, 4))])
+@pytest.mark.parametrize(
+    ("name", "made"), [("pool", (3, 3, 8)), ("pool", (2, 2, 9)), ("turned", (1, 4, 8)), ("turned", (1, 6, 4))]
+)
 def test_pixels_of_words(name: str, made: tuple[int, int, int], tmp_path: Path) -> None:
     """Of a pool, and of a TRANSPOSE, which is a walk."""
     net = Builder()
@@ -183,8 +205,10 @@ def test_pixels_of_words(name: str, made: tuple[int, int, int], tmp_path: Path) 
 FORMED: dict[str, tuple[Callable[[list[Group]], list[Group]], str]] = {
     "one is missing": (lambda groups: groups[1:], "group .*: no group before it makes first"),
     "the last is missing": (lambda groups: groups[:-1], "the groups conv0, .* are not the whole network"),
-    "one that nobody reads": (lambda groups: [*groups, replace(groups[0], output=replace(groups[0].output, name="x"))],
-                              "the groups conv0, .* are not the whole network"),
+    "one that nobody reads": (
+        lambda groups: [*groups, replace(groups[0], output=replace(groups[0].output, name="x"))],
+        "the groups conv0, .* are not the whole network",
+    ),
 }
 
 
@@ -209,8 +233,9 @@ def job(n: int, **fields: object) -> Callable[[Plan], Plan]:
 
 
 def segment(n: int, **fields: int) -> Callable[[Plan], Plan]:
-    return lambda plan: replace(plan, segments=[replace(each, **fields) if place == n else each
-                                                for place, each in enumerate(plan.segments)])
+    return lambda plan: replace(
+        plan, segments=[replace(each, **fields) if place == n else each for place, each in enumerate(plan.segments)]
+    )
 
 
 def in_planes(plan: Plan) -> Plan:
@@ -224,34 +249,51 @@ def in_planes_for_one(plan: Plan) -> Plan:
     first, second, *others = plan.groups
     network = first, replace(second, source=replace(second.source, planar=True)), *others
     segments = [replace(each, network=network) for each in plan.segments]
-    return replace(plan, groups=list(network), segments=segments,
-                   segment_of=[each for each in segments for _ in each.groups])
+    return replace(
+        plan, groups=list(network), segments=segments, segment_of=[each for each in segments for _ in each.groups]
+    )
 
 
 PLANS: dict[str, tuple[Callable[[Plan], Plan], str]] = {
     "a job is missing": (jobs(lambda jobs: jobs[:-1]), "group .*: its jobs make [0-9]+ of 40 rows, [0-9]+ slices"),
     "the first job is missing": (
-        jobs(lambda jobs: jobs[1:]), "group .*: a job makes rows .* the next ones of 40 are from 0 on, of slice 0|"
-                                     "group .*: a job .* has not made before"),
-    "a job twice": (jobs(lambda jobs: [jobs[0], *jobs]),
-                    "group .*: a job makes rows 0 to .*, the next ones of 40 are .*"),
-    "in another order": (jobs(lambda jobs: jobs[::-1]),
-                         "group .*: a job makes rows .*, the next ones of 40 are from 0 on.*"),
+        jobs(lambda jobs: jobs[1:]),
+        "group .*: a job makes rows .* the next ones of 40 are from 0 on, of slice 0|"
+        "group .*: a job .* has not made before",
+    ),
+    "a job twice": (
+        jobs(lambda jobs: [jobs[0], *jobs]),
+        "group .*: a job makes rows 0 to .*, the next ones of 40 are .*",
+    ),
+    "in another order": (
+        jobs(lambda jobs: jobs[::-1]),
+        "group .*: a job makes rows .*, the next ones of 40 are from 0 on.*",
+    ),
     "no rows": (job(0, last=0), "group .*: a job makes rows 0 to 0 .*"),
     "too many rows": (job(-1, last=41), "group .*: a job makes rows .* to 41 of slice 0, the next ones of 40 are .*"),
-    "a slice": (job(0, slice=1),
-                "group .*: a job makes rows 0 to .* of slice 1, the next ones of 40 are from 0 on, of slice 0"),
+    "a slice": (
+        job(0, slice=1),
+        "group .*: a job makes rows 0 to .* of slice 1, the next ones of 40 are from 0 on, of slice 0",
+    ),
     "reads too few rows": (job(0, reads=(0, 1)), "group .*: a job reads rows 0 to 1 of 40, needs 0 to .*"),
     "reads rows that there are not": (job(0, reads=(0, 41)), "group .*: a job reads rows 0 to 41 of 40, needs 0 to .*"),
-    "a segment is missing": (lambda plan: replace(plan, segments=plan.segments[:-1], segment_of=[]),
-                             "no segment has group .*"),
-    "a segment twice": (lambda plan: replace(plan, segments=[plan.segments[0], *plan.segments]),
-                        "a segment of groups 0 to .*, of 3 the next is .*"),
+    "a segment is missing": (
+        lambda plan: replace(plan, segments=plan.segments[:-1], segment_of=[]),
+        "no segment has group .*",
+    ),
+    "a segment twice": (
+        lambda plan: replace(plan, segments=[plan.segments[0], *plan.segments]),
+        "a segment of groups 0 to .*, of 3 the next is .*",
+    ),
     "an empty segment": (segment(0, last=0), "a segment of groups 0 to 0, of 3 the next is 0"),
-    "another network": (lambda plan: replace(plan, groups=[replace(group) for group in plan.groups]),
-                        "a segment from group block0 on is of another network"),
-    "another segment's": (lambda plan: replace(plan, segment_of=[replace(plan.segments[0])] * len(plan.groups)),
-                          "a group is said to be of another segment"),
+    "another network": (
+        lambda plan: replace(plan, groups=[replace(group) for group in plan.groups]),
+        "a segment from group block0 on is of another network",
+    ),
+    "another segment's": (
+        lambda plan: replace(plan, segment_of=[replace(plan.segments[0])] * len(plan.groups)),
+        "a group is said to be of another segment",
+    ),
     "planes that are rows": (in_planes_for_one, "group .*: .* lies in planes, in rows for a group before"),
     "other planes than in DRAM": (in_planes, "group .*: image lies in the GLB in parts of planes, in DRAM in rows"),
 }
@@ -266,6 +308,7 @@ def test_plans(what: str, striped: Stages) -> None:
 
 def test_a_plan_that_reads_what_is_not_made(stages: Stages) -> None:
     """The jobs of a group come before those of the one whose map it reads, beside its source or as its source."""
+
     def of(kind: Callable[[Group], bool]) -> int:
         return next(n for n, group in enumerate(stages.plan.groups) if kind(group))
 
@@ -317,8 +360,10 @@ PLACES: dict[str, tuple[Callable[[Plan, Placed], tuple[Plan, Placed]], str]] = {
     "beyond the GLB": (moved(8190), ".*: lies at word 8190, .*"),
     "the same words": (buffers(alive), ".* and .* take the same words at a time"),
     "a map elsewhere": (elsewhere, "conv0 output: the map lies at word 2000, was placed at [0-9]+"),
-    "a map without a place": (buffers(lambda all_: [each for each in all_ if each.name != "conv0 output"]),
-                              "conv0 output: the map lies at word [0-9]+, was placed at None"),
+    "a map without a place": (
+        buffers(lambda all_: [each for each in all_ if each.name != "conv0 output"]),
+        "conv0 output: the map lies at word [0-9]+, was placed at None",
+    ),
 }
 
 
@@ -335,9 +380,15 @@ def test_any_two_buffers_that_meet_are_found(stages: Stages, seed: int) -> None:
     for _ in range(100):
         all_ = [replace(buffer) for buffer in stages.placed.buffers]
         one, other = (all_[n] for n in rng.choice(len(all_), 2, replace=False))
-        together = any(a.birth <= b.death and b.birth <= a.death and one.address + a.offset < other.address + b.offset +
-                       b.words and other.address + b.offset < one.address + a.offset + a.words
-                       for one.address in [other.address] for a in one.parts for b in other.parts)
+        together = any(
+            a.birth <= b.death
+            and b.birth <= a.death
+            and one.address + a.offset < other.address + b.offset + b.words
+            and other.address + b.offset < one.address + a.offset + a.words
+            for one.address in [other.address]
+            for a in one.parts
+            for b in other.parts
+        )
         inside = one.address + one.words <= DEFAULT.glb_words
         if together and inside:
             found += 1

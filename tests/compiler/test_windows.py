@@ -23,10 +23,16 @@ from tests.compiler.windows import Chain, compile_groups, convolution_chain, dra
 CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 90)
 ZERO_POINTS = "filter_zero_point", "depthwise_zero_point"
 PACKED = 12  # convolutions of each number of channels
-MACHINES = (MachineConfig(rows=3), MachineConfig(rows=9, cols=5), MachineConfig(rows=12),
-            MachineConfig(rows=15, cols=16), replace(DEFAULT, multipliers=1),
-            replace(DEFAULT, bus_words=2, filter_lanes=2), replace(DEFAULT, glb_bank_words=256),
-            replace(DEFAULT, filter_words=3, pixel_words=2))
+MACHINES = (
+    MachineConfig(rows=3),
+    MachineConfig(rows=9, cols=5),
+    MachineConfig(rows=12),
+    MachineConfig(rows=15, cols=16),
+    replace(DEFAULT, multipliers=1),
+    replace(DEFAULT, bus_words=2, filter_lanes=2),
+    replace(DEFAULT, glb_bank_words=256),
+    replace(DEFAULT, filter_words=3, pixel_words=2),
+)
 
 
 def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about: str) -> Counter:
@@ -46,7 +52,8 @@ def check(chain: Chain, machine: MachineConfig, rng: np.random.Generator, about:
     run.run(image.program)
     made, expected = image.output(run.dram), chain.run(values)
     assert made.shape == expected.shape and (made == expected).all(), (
-        f"{about} on {machine}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}")
+        f"{about} on {machine}: {(made != expected).sum()} of {made.size} differ\n{chain}\n{stages.dump('map')}"
+    )
     done["below"] += sum(step.mapping.blocks.below for step in stages.steps)
     source = stages.plan.read[0].layout
     assert source.packed == image.input_place["layout"]["packed"]
@@ -84,8 +91,9 @@ def test_packed_inputs(channels: int, seed: int) -> None:
         kernel, stride = tuple(rng.integers(1, 4, 2).tolist()), int(rng.integers(1, 3))
         pads = tuple(int(rng.integers(0, kernel[side // 2])) for side in range(4))
         rows, cols = (size + int(rng.integers(40)) for size in kernel)
-        chain = convolution_chain(rng, (rows, cols, channels), Window(kernel, (stride, stride), pads),
-                                  int(rng.choice([1, 8, 10, 24])))
+        chain = convolution_chain(
+            rng, (rows, cols, channels), Window(kernel, (stride, stride), pads), int(rng.choice([1, 8, 10, 24]))
+        )
         machine = replace(DEFAULT, glb_bank_words=int(rng.choice([256, 1024])), bus_words=int(rng.integers(1, 3)))
         done += check(chain, machine, rng, f"packed convolution {number} of seed {seed}")
 
@@ -107,8 +115,7 @@ def test_sets_share_filters(rows: int, sets: int, filters: int, seed: int) -> No
     chain = convolution_chain(rng, (8, 16, 16), Window((3, 3), pads=(1, 1, 1, 1)), filters)
     machine = MachineConfig(rows=rows)
     assert check(chain, machine, rng, f"{filters} filters")["CONVOLUTION"]
-    cycles, two = (predict(compile_groups(chain.groups, each).image).cycles
-                   for each in (machine, MachineConfig()))
+    cycles, two = (predict(compile_groups(chain.groups, each).image).cycles for each in (machine, MachineConfig()))
     assert 0.4 < cycles / two < 0.85 if sets == 4 else abs(cycles / two - 1) < 0.03, (cycles, two)
 
 

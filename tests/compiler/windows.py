@@ -77,8 +77,9 @@ def draw_chain(rng: np.random.Generator, most: int = 3) -> Chain:
     return Chain(groups, tuple(steps))
 
 
-def _layer(rng: np.random.Generator, kind: str, source: Map,
-           number: int) -> tuple[Group, Callable[[np.ndarray], np.ndarray]] | None:
+def _layer(
+    rng: np.random.Generator, kind: str, source: Map, number: int
+) -> tuple[Group, Callable[[np.ndarray], np.ndarray]] | None:
     """A group and what it computes; None where what is drawn does not fit."""
     window = draw_window(rng, source.shape[:2])
     if window is None:
@@ -103,23 +104,37 @@ def _layer(rng: np.random.Generator, kind: str, source: Map,
         return depthwise_conv2d(values, depthwise, bias, source.zero_point, limits, **options)
 
     if kind == "depthwise":
-        return Depthwise(name=f"depthwise{number}", source=source, output=between, window=window, depthwise=depthwise,
-                         middle=middle), first
+        return Depthwise(
+            name=f"depthwise{number}", source=source, output=between, window=window, depthwise=depthwise, middle=middle
+        ), first
     filters = filter_values(rng, int(rng.choice(FILTERS)), 1, 1, outputs)
     made, second_bias, second_limits = _table(rng, filters, between.zero_point, 0)
-    group = Separable(name=f"block{number}", source=source, output=tensor((*size, len(filters)), made), window=window,
-                      filters=filters[:, 0, 0], table=made, depthwise=depthwise, middle=middle)
+    group = Separable(
+        name=f"block{number}",
+        source=source,
+        output=tensor((*size, len(filters)), made),
+        window=window,
+        filters=filters[:, 0, 0],
+        table=made,
+        depthwise=depthwise,
+        middle=middle,
+    )
     return group, lambda values: conv2d(first(values), filters, second_bias, between.zero_point, second_limits)
 
 
-def _convolution(rng: np.random.Generator, source: Map, window: Window, filters: np.ndarray,
-                 number: int) -> tuple[Convolution, Callable[[np.ndarray], np.ndarray]]:
+def _convolution(
+    rng: np.random.Generator, source: Map, window: Window, filters: np.ndarray, number: int
+) -> tuple[Convolution, Callable[[np.ndarray], np.ndarray]]:
     made, bias, limits = _table(rng, filters, source.zero_point, 0)
-    output = Map(f"t{number + 1}", (*output_size(source.shape[:2], window), len(filters)),
-                 Quantization(1.0, made.output.zero_point))
+    output = Map(
+        f"t{number + 1}",
+        (*output_size(source.shape[:2], window), len(filters)),
+        Quantization(1.0, made.output.zero_point),
+    )
     group = Convolution(name=f"conv{number}", source=source, output=output, window=window, filters=filters, table=made)
-    return group, lambda values: conv2d(values, filters, bias, source.zero_point, limits, window.stride, window.pads,
-                                        window.dilation)
+    return group, lambda values: conv2d(
+        values, filters, bias, source.zero_point, limits, window.stride, window.pads, window.dilation
+    )
 
 
 def convolution_chain(rng: np.random.Generator, shape: tuple[int, int, int], window: Window, count: int) -> Chain:
@@ -129,14 +144,16 @@ def convolution_chain(rng: np.random.Generator, shape: tuple[int, int, int], win
     return Chain([group], (step,))
 
 
-def _table(rng: np.random.Generator, filters: np.ndarray, zero_point: int,
-           axis: int) -> tuple[Table, np.ndarray, Requantization]:
+def _table(
+    rng: np.random.Generator, filters: np.ndarray, zero_point: int, axis: int
+) -> tuple[Table, np.ndarray, Requantization]:
     """Of filters whose outputs are along an axis: as the machine has it, with the share of the zero point in the bias;
     and the bias and the limits as the operator has them."""
     count = filters.shape[axis]
     made = table(rng, count, prod(filters.shape) // count)
-    limits = Requantization(made.multiplier, made.shift, made.output.zero_point, made.output.act_min,
-                            made.output.act_max)
+    limits = Requantization(
+        made.multiplier, made.shift, made.output.zero_point, made.output.act_min, made.output.act_max
+    )
     folded = fold_zero_point(made.bias, filters, 0 if zero_point == OFFSET else zero_point, channel_axis=axis)
     # Where the zero point is -128 the array reads q + 128.
     return replace(made, bias=folded), made.bias, limits

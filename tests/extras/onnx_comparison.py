@@ -36,8 +36,10 @@ class Row:
         return float((self.off <= 1).mean())
 
     def __str__(self) -> str:
-        return (f"{self.node.where:6}{self.node.operator.name:20}{self.off.size:10,}{100 * self.equal:9.3f} %"
-                f"{100 * self.within_one:9.3f} %{self.off.max():6}")
+        return (
+            f"{self.node.where:6}{self.node.operator.name:20}{self.off.size:10,}{100 * self.equal:9.3f} %"
+            f"{100 * self.within_one:9.3f} %{self.off.max():6}"
+        )
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,10 @@ class Comparison:
 
     def __str__(self) -> str:
         head = f"{'':6}{'operator':20}{'outputs':>10}{'equal':>11}{'within 1':>11}{'worst':>6}"
-        last = [f"not seen: {', '.join(f'{node.where} {node.operator.name}' for node in self.unseen) or 'none'}",
-                f"all operators: {100 * self.within_one:.3f} % within one; same class: {100 * self.same.mean():.1f} %"]
+        last = [
+            f"not seen: {', '.join(f'{node.where} {node.operator.name}' for node in self.unseen) or 'none'}",
+            f"all operators: {100 * self.within_one:.3f} % within one; same class: {100 * self.same.mean():.1f} %",
+        ]
         return "\n".join([head, *map(str, self.rows), *last])
 
 
@@ -82,8 +86,12 @@ def compare(path: Path, images: np.ndarray) -> Comparison:
     found = np.stack([graph.run(image[None])[graph.output.name].reshape(-1) for image in images])
     outputs = outputs.reshape(len(images), -1)
     ranked = np.sort(outputs, 1)
-    return Comparison(tuple(rows), tuple(unseen), found.argmax(1) == outputs.argmax(1),
-                      (ranked[:, -1] - ranked[:, -2]) / np.ptp(outputs))
+    return Comparison(
+        tuple(rows),
+        tuple(unseen),
+        found.argmax(1) == outputs.argmax(1),
+        (ranked[:, -1] - ranked[:, -2]) / np.ptp(outputs),
+    )
 
 
 def _everything(model: onnx.ModelProto) -> tuple[onnxruntime.InferenceSession, onnxruntime.InferenceSession]:
@@ -92,8 +100,12 @@ def _everything(model: onnx.ModelProto) -> tuple[onnxruntime.InferenceSession, o
     whole = onnx.ModelProto()
     whole.CopyFrom(model)
     there = {each.name for each in whole.graph.output}
-    whole.graph.output.extend(onnx.ValueInfoProto(name=name) for node in whole.graph.node for name in node.output
-                              if name and name not in there)
+    whole.graph.output.extend(
+        onnx.ValueInfoProto(name=name)
+        for node in whole.graph.node
+        for name in node.output
+        if name and name not in there
+    )
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(whole.SerializeToString(), options, providers=["CPUExecutionProvider"]), plain
@@ -123,8 +135,10 @@ def _off(node: Node, values: dict[str, np.ndarray], own: dict[str, np.ndarray], 
         taken.append(own[tensor.name] if theirs is None else theirs)
     made = []
     for number in range(count):
-        given = tuple(each if isinstance(tensor, Constant) else each[number : number + 1].reshape(tensor.shape)
-                      for tensor, each in zip(node.inputs, taken))
+        given = tuple(
+            each if isinstance(tensor, Constant) else each[number : number + 1].reshape(tensor.shape)
+            for tensor, each in zip(node.inputs, taken)
+        )
         made.append(node.run(given)[0].reshape(1, *output.shape[1:]))
     own[output.name] = np.concatenate(made)
     theirs = _theirs(output, values)
@@ -140,7 +154,7 @@ def _theirs(tensor: Tensor, values: dict[str, np.ndarray]) -> np.ndarray | None:
     """onnxruntime's values of a tensor, [N, ...], as codes of its scale and with its axes."""
     base, _, rest = tensor.name.partition("#")
     axes = tuple(int(digit) for digit in rest.partition(".")[0])
-    if base not in values or rest and sorted(axes) != list(range(len(tensor.shape))):
+    if base not in values or (rest and sorted(axes) != list(range(len(tensor.shape)))):
         return None
     found = values[base]
     if found.dtype == np.uint8:

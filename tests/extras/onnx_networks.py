@@ -25,8 +25,14 @@ STEPS, BATCH = 60, 32
 FORMATS = {"qdq": (QuantFormat.QDQ, QuantType.QInt8), "qlinear": (QuantFormat.QOperator, QuantType.QUInt8)}
 
 
-def _conv(before: int, after: int, kernel: int = 3, stride: int = 1, groups: int = 1,
-          activation: type[nn.Module] | None = nn.ReLU) -> list[nn.Module]:
+def _conv(
+    before: int,
+    after: int,
+    kernel: int = 3,
+    stride: int = 1,
+    groups: int = 1,
+    activation: type[nn.Module] | None = nn.ReLU,
+) -> list[nn.Module]:
     made = [nn.Conv2d(before, after, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(after)]
     return [*made, activation()] if activation else made
 
@@ -50,9 +56,11 @@ class Inverted(nn.Module):
     def __init__(self, before: int, after: int, stride: int, expansion: int) -> None:
         super().__init__()
         inner, self.same = before * expansion, before == after and stride == 1
-        self.body = nn.Sequential(*_conv(before, inner, 1, activation=nn.ReLU6),
-                                  *_conv(inner, inner, 3, stride, inner, nn.ReLU6),
-                                  *_conv(inner, after, 1, activation=None))
+        self.body = nn.Sequential(
+            *_conv(before, inner, 1, activation=nn.ReLU6),
+            *_conv(inner, inner, 3, stride, inner, nn.ReLU6),
+            *_conv(inner, after, 1, activation=None),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x + self.body(x) if self.same else self.body(x)
@@ -68,8 +76,12 @@ def resnet8() -> nn.Module:
 
 def mobilenetv2() -> nn.Module:
     blocks = [(16, 16, 1, 1), (16, 24, 2, 6), (24, 24, 1, 6), (24, 32, 2, 6), (32, 32, 1, 6), (32, 48, 1, 6)]
-    return nn.Sequential(*_conv(3, 16, 3, 2, activation=nn.ReLU6), *(Inverted(*each) for each in blocks),
-                         *_conv(48, 96, 1, activation=nn.ReLU6), *_head(96))
+    return nn.Sequential(
+        *_conv(3, 16, 3, 2, activation=nn.ReLU6),
+        *(Inverted(*each) for each in blocks),
+        *_conv(48, 96, 1, activation=nn.ReLU6),
+        *_head(96),
+    )
 
 
 def vgg() -> nn.Module:
@@ -87,7 +99,11 @@ def ds_cnn() -> nn.Module:
 
 
 NETWORKS: dict[str, Callable[[], nn.Module]] = {
-    "resnet8": resnet8, "mobilenetv2": mobilenetv2, "vgg": vgg, "ds_cnn": ds_cnn}
+    "resnet8": resnet8,
+    "mobilenetv2": mobilenetv2,
+    "vgg": vgg,
+    "ds_cnn": ds_cnn,
+}
 
 
 def images(count: int, seed: int, round_: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -126,8 +142,16 @@ def exported(network: nn.Module, path: Path, batch: int | None = 1) -> None:
     example = torch.zeros((batch or 2, 3, SIZE, SIZE))
     shapes = None if batch else ({0: torch.export.Dim("batch")},)
     with warnings.catch_warnings(action="ignore"):
-        torch.onnx.export(network, (example,), path, input_names=["image"], output_names=["logits"],
-                          dynamic_shapes=shapes, external_data=False, verbose=False)
+        torch.onnx.export(
+            network,
+            (example,),
+            path,
+            input_names=["image"],
+            output_names=["logits"],
+            dynamic_shapes=shapes,
+            external_data=False,
+            verbose=False,
+        )
 
 
 def write(name: str, seed: int, paths: dict[str, Path], batch: int | None = 1) -> None:
@@ -139,8 +163,15 @@ def write(name: str, seed: int, paths: dict[str, Path], batch: int | None = 1) -
         quant_pre_process(plain, prepared, skip_symbolic_shape=True)
         for form, path in paths.items():
             layout, activations = FORMATS[form]
-            quantize_static(prepared, path, _Calibration("image", images(32, seed)[0]), quant_format=layout,
-                            per_channel=True, activation_type=activations, weight_type=QuantType.QInt8)
+            quantize_static(
+                prepared,
+                path,
+                _Calibration("image", images(32, seed)[0]),
+                quant_format=layout,
+                per_channel=True,
+                activation_type=activations,
+                weight_type=QuantType.QInt8,
+            )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def stripes(count: int, seed: int) -> tuple[Tensor, Tensor]:
     labels = torch.randint(CLASSES, (count,), generator=random)
     places = torch.arange(SIZE, dtype=torch.float32)
     angles = labels * math.pi / CLASSES + 0.1 * torch.randn(count, generator=random)
-    along = (angles.cos()[:, None, None] * places[None, :, None] + angles.sin()[:, None, None] * places[None, None, :])
+    along = angles.cos()[:, None, None] * places[None, :, None] + angles.sin()[:, None, None] * places[None, None, :]
     phase = 2 * math.pi * torch.rand(count, 1, 1, generator=random)
     images = torch.sin(1.3 * along + phase)[:, None].repeat(1, 3, 1, 1)
     return images + 0.4 * torch.randn(images.shape, generator=random), labels

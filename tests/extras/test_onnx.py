@@ -110,17 +110,26 @@ class Model:
     def weights(self, *shape: int, axis: int = 0) -> str:
         codes = self.constant(self.rng.integers(-127, 128, shape).astype(np.int8))
         scale = self.rng.uniform(0.5, 1.5, shape[axis]).astype(np.float32) / 127 / np.sqrt(np.prod(shape[1:]))
-        return self.add("DequantizeLinear", codes, self.constant(scale.astype(np.float32)),
-                        self.constant(np.zeros(shape[axis], np.int8)), axis=axis)
+        return self.add(
+            "DequantizeLinear",
+            codes,
+            self.constant(scale.astype(np.float32)),
+            self.constant(np.zeros(shape[axis], np.int8)),
+            axis=axis,
+        )
 
     def write(self, path: Path, output: str, version: int = 17, batch: object = None) -> Path:
         shape = [batch, *self.shape[1:]] if batch else self.shape
         graph = helper.make_graph(
-            self.nodes, "one", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+            self.nodes,
+            "one",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
             [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
-            [numpy_helper.from_array(values, name) for name, values in self.constants.items()])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version),
-                                                        helper.make_opsetid("com.microsoft", 1)])
+            [numpy_helper.from_array(values, name) for name, values in self.constants.items()],
+        )
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", version), helper.make_opsetid("com.microsoft", 1)]
+        )
         model.ir_version = 8
         model = onnx.shape_inference.infer_shapes(model)
         made = model.graph.output[0].type.tensor_type
@@ -136,43 +145,63 @@ class Model:
         found = compare(path, given)
         for row in found.rows:
             assert row.within_one >= WITHIN_ONE and row.equal >= 0.5, f"{found}\n{graph}"
-        computed = {str(node) for node in graph.nodes if node.operator.name not in ("QUANTIZE", "TRANSPOSE",
-                                                                                    "DEQUANTIZE")}
+        computed = {
+            str(node) for node in graph.nodes if node.operator.name not in ("QUANTIZE", "TRANSPOSE", "DEQUANTIZE")
+        }
         assert {str(row.node) for row in found.rows} & computed or not computed, f"{found}\n{graph}"
         return graph
 
 
 SAME = {"kernel_shape": (3, 3), "strides": (2, 2)}
 OPERATORS = {
-    "relu": ("Relu", {}, ()), "clip": ("Clip", {}, (np.float32(-0.5), np.float32(0.9))), "sigmoid": ("Sigmoid", {}, ()),
-    "tanh": ("Tanh", {}, ()), "hard swish": ("HardSwish", {}, ()), "hard sigmoid": ("HardSigmoid", {}, ()),
-    "leaky": ("LeakyRelu", {"alpha": 0.2}, ()), "elu": ("Elu", {}, ()), "exp": ("Exp", {}, ()), "abs": ("Abs", {}, ()),
-    "neg": ("Neg", {}, ()), "erf": ("Erf", {}, ()), "softplus": ("Softplus", {}, ()),
+    "relu": ("Relu", {}, ()),
+    "clip": ("Clip", {}, (np.float32(-0.5), np.float32(0.9))),
+    "sigmoid": ("Sigmoid", {}, ()),
+    "tanh": ("Tanh", {}, ()),
+    "hard swish": ("HardSwish", {}, ()),
+    "hard sigmoid": ("HardSigmoid", {}, ()),
+    "leaky": ("LeakyRelu", {"alpha": 0.2}, ()),
+    "elu": ("Elu", {}, ()),
+    "exp": ("Exp", {}, ()),
+    "abs": ("Abs", {}, ()),
+    "neg": ("Neg", {}, ()),
+    "erf": ("Erf", {}, ()),
+    "softplus": ("Softplus", {}, ()),
     "prelu": ("PRelu", {}, (np.linspace(0.1, 0.6, 6, dtype=np.float32).reshape(6, 1, 1),)),
     "add constant": ("Add", {}, (np.linspace(-1, 1, 6, dtype=np.float32).reshape(6, 1, 1),)),
     "div constant": ("Div", {}, (np.linspace(1, 2, 6, dtype=np.float32).reshape(6, 1, 1),)),
     "square": ("Pow", {}, (np.float32(2),)),
-    "batch norm": ("BatchNormalization", {"epsilon": 1e-3}, tuple(
-        np.linspace(low, high, 6, dtype=np.float32) for low, high in ((-1, 2), (0, 1), (-1, 1), (0.5, 2)))),
+    "batch norm": (
+        "BatchNormalization",
+        {"epsilon": 1e-3},
+        tuple(np.linspace(low, high, 6, dtype=np.float32) for low, high in ((-1, 2), (0, 1), (-1, 1), (0.5, 2))),
+    ),
     "max": ("MaxPool", SAME | {"auto_pad": "SAME_UPPER"}, ()),
     "max, lower": ("MaxPool", SAME | {"auto_pad": "SAME_LOWER"}, ()),
     "max, up": ("MaxPool", SAME | {"ceil_mode": 1}, ()),
     "max, pads": ("MaxPool", SAME | {"pads": (1, 0, 0, 2)}, ()),
-    "average": ("AveragePool", SAME, ()), "average, pads": ("AveragePool", SAME | {"pads": (1, 0, 0, 1)}, ()),
+    "average": ("AveragePool", SAME, ()),
+    "average, pads": ("AveragePool", SAME | {"pads": (1, 0, 0, 1)}, ()),
     "average, counted": ("AveragePool", SAME | {"pads": (1, 0, 0, 1), "count_include_pad": 1}, ()),
     "average, up": ("AveragePool", SAME | {"ceil_mode": 1}, ()),
-    "global average": ("GlobalAveragePool", {}, ()), "global max": ("GlobalMaxPool", {}, ()),
+    "global average": ("GlobalAveragePool", {}, ()),
+    "global max": ("GlobalMaxPool", {}, ()),
     "mean": ("ReduceMean", {"axes": (2,), "keepdims": 0}, ()),
-    "transpose": ("Transpose", {"perm": (0, 3, 1, 2)}, ()), "flatten": ("Flatten", {}, ()),
-    "reshape": ("Reshape", {}, (np.array([0, -1, 4]),)), "unsqueeze": ("Unsqueeze", {}, (np.array([2]),)),
+    "transpose": ("Transpose", {"perm": (0, 3, 1, 2)}, ()),
+    "flatten": ("Flatten", {}, ()),
+    "reshape": ("Reshape", {}, (np.array([0, -1, 4]),)),
+    "unsqueeze": ("Unsqueeze", {}, (np.array([2]),)),
     "pad": ("Pad", {}, (np.array([0, 0, 1, 2, 0, 0, 0, 3]), np.float32(0.4))),
     "slice": ("Slice", {}, (np.array([1, -6]), np.array([6, 99]), np.array([1, 3]), np.array([2, 1]))),
     "gather": ("Gather", {"axis": 1}, (np.array([4, 0, -1]),)),
-    "deeper": ("DepthToSpace", {"blocksize": 2}, ()), "deeper, by columns": ("DepthToSpace", {"blocksize": 2, "mode":
-                                                                                               "CRD"}, ()),
+    "deeper": ("DepthToSpace", {"blocksize": 2}, ()),
+    "deeper, by columns": ("DepthToSpace", {"blocksize": 2, "mode": "CRD"}, ()),
     "softmax": ("Softmax", {"axis": 1}, ()),
-    "nearest": ("Resize", {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
-                (None, np.array([1, 1, 2, 3], np.float32))),
+    "nearest": (
+        "Resize",
+        {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+        (None, np.array([1, 1, 2, 3], np.float32)),
+    ),
     "linear": ("Resize", {"mode": "linear"}, (None, np.array([1, 1, 2, 2], np.float32))),
 }
 
@@ -213,18 +242,26 @@ def test_gemm_behind_a_batch_without_a_size(turned: bool, seed: int, tmp_path: P
     model = Model(seed)
     x = model.through("x", 0.03, 5)
     size = model.add("Gather", model.add("Shape", x), model.constant(np.array(0)), axis=0)
-    to = model.add("Concat", model.add("Unsqueeze", size, model.constant(np.array([0]))),
-                   model.constant(np.array([-1])), axis=0)
+    to = model.add(
+        "Concat", model.add("Unsqueeze", size, model.constant(np.array([0]))), model.constant(np.array([-1])), axis=0
+    )
     weights = model.weights(*((20, 480) if turned else (480, 20)), axis=0 if turned else 1)
-    made = model.add("Gemm", model.add("Reshape", x, to), weights,
-                     model.constant(model.rng.normal(0, 1, 20).astype(np.float32)), transB=int(turned))
+    made = model.add(
+        "Gemm",
+        model.add("Reshape", x, to),
+        weights,
+        model.constant(model.rng.normal(0, 1, 20).astype(np.float32)),
+        transB=int(turned),
+    )
     graph = model.check(tmp_path / "net.onnx", model.through(made, 0.05, 2), batch="N")
     assert graph.input.shape == (1, 6, 8, 10)
 
 
 QLINEAR = {
-    "QLinearSigmoid": ({}, (1 / 256, -128)), "QLinearLeakyRelu": ({"alpha": 0.1}, (0.03, 2)),
-    "QLinearGlobalAveragePool": ({}, (0.01, 0)), "QLinearAveragePool": (SAME, (0.02, 0)),
+    "QLinearSigmoid": ({}, (1 / 256, -128)),
+    "QLinearLeakyRelu": ({"alpha": 0.1}, (0.03, 2)),
+    "QLinearGlobalAveragePool": ({}, (0.01, 0)),
+    "QLinearAveragePool": (SAME, (0.02, 0)),
     "QLinearSoftmax": ({"axis": 1, "opset": 13}, (1 / 256, -128)),
 }
 
@@ -270,8 +307,11 @@ def test_a_float_model(seed: int, tmp_path: Path) -> None:
         compile_parts(path)
 
 
-DAMAGED = {"half": lambda data: data[: len(data) // 2], "no graph": lambda data: data[:4],
-           "noise": lambda data: data[:40] + bytes(200) + data[240:]}
+DAMAGED = {
+    "half": lambda data: data[: len(data) // 2],
+    "no graph": lambda data: data[:4],
+    "noise": lambda data: data[:40] + bytes(200) + data[240:],
+}
 
 
 @pytest.mark.parametrize("name", DAMAGED)
@@ -289,12 +329,18 @@ def test_one_line_without_the_package(tmp_path: Path, seed: int) -> None:
     model.write(tmp_path / "net.onnx", model.through("x", 0.03))
     hidden = tmp_path / "hidden" / "sitecustomize.py"
     hidden.parent.mkdir()
-    hidden.write_text("import sys\nclass No:\n def find_spec(self, name, path=None, target=None):\n"
-                      "  if name == 'onnx': raise ModuleNotFoundError('no', name='onnx')\n"
-                      "sys.meta_path.insert(0, No())\n")
-    run = subprocess.run([sys.executable, "-m", "eyrie", "compile", tmp_path / "net.onnx",
-                          "-o", tmp_path / "out"], capture_output=True, text=True, cwd=ROOT,
-                         env=os.environ | {"PYTHONPATH": f"{hidden.parent}{os.pathsep}{ROOT}"})
+    hidden.write_text(
+        "import sys\nclass No:\n def find_spec(self, name, path=None, target=None):\n"
+        "  if name == 'onnx': raise ModuleNotFoundError('no', name='onnx')\n"
+        "sys.meta_path.insert(0, No())\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "eyrie", "compile", tmp_path / "net.onnx", "-o", tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": f"{hidden.parent}{os.pathsep}{ROOT}"},
+    )
     assert run.stderr == f"eyrie compile: {tmp_path / 'net.onnx'}: onnx is not installed: make extra-onnx\n"
 
 
@@ -306,8 +352,9 @@ def small(seed: int, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A convolution, a sum, a pool and a layer of outputs, with PyTorch's order of axes."""
     model = Model(seed, (1, 3, 8, 8))
     x = model.through("x", 0.03, 5)
-    first = model.through(model.add("Relu", model.add("Conv", x, model.weights(8, 3, 3, 3), pads=(1, 1, 1, 1))), 0.02,
-                          -128)
+    first = model.through(
+        model.add("Relu", model.add("Conv", x, model.weights(8, 3, 3, 3), pads=(1, 1, 1, 1))), 0.02, -128
+    )
     second = model.through(model.add("Conv", first, model.weights(8, 8, 1, 1)), 0.02, 3)
     joined = model.through(model.add("Add", first, second), 0.03, -40)
     pooled = model.add("MaxPool", joined, kernel_shape=(2, 2), strides=(2, 2))
@@ -332,8 +379,13 @@ def test_as_c(small: Path, tmp_path: Path, seed: int) -> None:
 
 def test_commands(small: Path, tmp_path: Path) -> None:
     def eyrie(*words: object) -> str:
-        run = subprocess.run([sys.executable, "-m", "eyrie", *map(str, words)], capture_output=True, text=True,
-                             cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        run = subprocess.run(
+            [sys.executable, "-m", "eyrie", *map(str, words)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )
         assert run.returncode == 0, run.stdout + run.stderr
         return run.stdout
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from ai_edge_litert import interpreter as litert
-from eyrie.pytorch import quantized, report, to_tflite
 from torch import Tensor, nn
 from torch.fx import GraphModule, Interpreter, Node
 
@@ -21,9 +20,10 @@ from eyrie.compiler.frontend.tflite.writer import written
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.compiler.network import compile_network
-from eyrie.runtime.folders import ROOT
+from eyrie.pytorch import quantized, report, to_tflite
 from eyrie.pytorch.convert import graph_of_model
 from eyrie.pytorch.tensors import array_of, fixed_tensors
+from eyrie.runtime.folders import ROOT
 from eyrie.runtime.regions import obstacle
 from tests.extras.pytorch_networks import MobileNetV2, ResNet8, TwoWays, WithTransform, stripes, trained
 
@@ -130,6 +130,7 @@ def graph_and_values(module: GraphModule, inputs: list[Tensor]) -> tuple[Graph, 
 def compared(graph: Graph, values: dict[str, Tensor]) -> dict[str, float]:
     """For each node of a Graph whose results PyTorch has: the share of these that is at most one count off, each node
     being fed PyTorch's values where it has them. Names after a "#" are orders of axes."""
+
     def of_pytorch(name: str, image: int) -> np.ndarray | None:
         base, _, axes = name.partition("#")
         base = base.removesuffix(".image")
@@ -224,10 +225,13 @@ def test_weights_that_have_changed_are_refused(seed: int) -> None:
     assert not torch.equal(compiled(images), before)
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"back_end": "chip"}, "no back end is named 'chip': there are model, rtl, golden, c"),
-    ({"machin": None}, "no option is named 'machin': did you mean 'machine'?"),
-])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"back_end": "chip"}, "no back end is named 'chip': there are model, rtl, golden, c"),
+        ({"machin": None}, "no option is named 'machin': did you mean 'machine'?"),
+    ],
+)
 def test_options_that_mean_nothing(options: dict, message: str) -> None:
     with pytest.raises(Exception, match="(?s)" + message.replace("?", r"\?")):
         torch.compile(nn.Linear(2, 2), backend="eyrie", options=options)(torch.zeros(1, 2))

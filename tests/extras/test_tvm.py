@@ -15,9 +15,9 @@ from PIL import Image
 
 pytest.importorskip("tvm", reason="make extra-tvm")
 
-import eyrie.tvm
 from tvm import ir, relax
 
+import eyrie.tvm
 from eyrie.compiler.frontend.file import load
 from eyrie.compiler.frontend.tvm.read import graph_of_steps
 from eyrie.compiler.frontend.tvm.steps import steps_of
@@ -121,7 +121,8 @@ def test_outputs_are_those_of_the_golden_model_and_of_tvm(between: bool, graph: 
     found = eyrie.tvm.report(split)
     assert [each.operator for each in found.rest] == (["flip"] if between else [])
     assert len(found.parts) == 1 + between and sum(part.macs for part in found.parts) == sum(
-        node.macs for node in graph.nodes)
+        node.macs for node in graph.nodes
+    )
     assert sum(part.operators["nn.conv2d"] for part in found.parts) == 18
 
 
@@ -219,7 +220,8 @@ def reasons(make: Callable[[Module], relax.Expr]) -> set[str]:
 def test_a_float_convolution() -> None:
     weights = constant(np.ones((8, 6, 3, 3)), "float32")
     assert reasons(lambda module: module.builder.emit(op.nn.conv2d(module.inputs[0], weights))) == {
-        "nn.conv2d: it is not between int8 values"}
+        "nn.conv2d: it is not between int8 values"
+    }
 
 
 def test_what_the_machine_has_not() -> None:
@@ -235,8 +237,9 @@ def test_what_the_machine_has_not() -> None:
 def test_layouts_of_others() -> None:
     def make(module: Module) -> relax.Expr:
         weights = module.weights(np.ones((8, 3, 3, 10), np.int8), np.ones(8) / 100)
-        made = op.nn.conv2d(module.through(module.inputs[0], 0.03, 5), weights, data_layout="NHWC",
-                            kernel_layout="OHWI")
+        made = op.nn.conv2d(
+            module.through(module.inputs[0], 0.03, 5), weights, data_layout="NHWC", kernel_layout="OHWI"
+        )
         return module.through(module.builder.emit(made), 0.1, 0)
 
     [reason] = reasons(make)
@@ -275,11 +278,18 @@ def test_what_means_nothing(seed: int) -> None:
 
 def test_one_line_without_the_package(tmp_path: Path) -> None:
     """tvm that cannot be imported is as good as none."""
-    script = ("import sys\nclass No:\n def find_spec(self, name, path=None, target=None):\n"
-              "  if name == 'tvm': raise ModuleNotFoundError('no', name='tvm')\n"
-              "sys.meta_path.insert(0, No())\nimport eyrie.tvm")
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path,
-                          env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'runtime' / 'python'}"})
+    script = (
+        "import sys\nclass No:\n def find_spec(self, name, path=None, target=None):\n"
+        "  if name == 'tvm': raise ModuleNotFoundError('no', name='tvm')\n"
+        "sys.meta_path.insert(0, No())\nimport eyrie.tvm"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'runtime' / 'python'}"},
+    )
     assert done.stderr.endswith("tvm is not installed: make extra-tvm\n")
 
 

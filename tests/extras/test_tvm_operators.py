@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("tvm", reason="make extra-tvm")
 
-import eyrie.tvm
 from tvm import ir, relax
 
+import eyrie.tvm
 from eyrie.compiler.frontend.tvm.operators import OPERATORS as TRANSLATIONS
 from tests.extras.tvm_networks import Module, constant, op, run
 
@@ -20,15 +20,28 @@ pytestmark = pytest.mark.extra("tvm")
 ONE_COUNT = 0.995  # of the outputs
 SAME = {"padding": (1, 1), "strides": (2, 2)}
 OPERATORS: dict[str, Callable[[relax.Expr], relax.Expr]] = {
-    "relu": op.nn.relu, "relu6": op.nn.relu6, "clip": lambda x: op.clip(x, -0.5, 0.9), "sigmoid": op.sigmoid,
-    "tanh": op.tanh, "silu": op.nn.silu, "gelu": op.nn.gelu, "gelu tanh": op.nn.gelu_tanh,
-    "leaky": lambda x: op.nn.leakyrelu(x, 0.2), "softplus": op.nn.softplus, "erf": op.erf, "exp": op.exp, "abs": op.abs,
-    "negative": op.negative, "times its sigmoid": lambda x: op.multiply(x, op.sigmoid(x)),
-    "max": lambda x: op.nn.max_pool2d(x, (3, 3), **SAME), "average": lambda x: op.nn.avg_pool2d(x, (3, 3), **SAME),
+    "relu": op.nn.relu,
+    "relu6": op.nn.relu6,
+    "clip": lambda x: op.clip(x, -0.5, 0.9),
+    "sigmoid": op.sigmoid,
+    "tanh": op.tanh,
+    "silu": op.nn.silu,
+    "gelu": op.nn.gelu,
+    "gelu tanh": op.nn.gelu_tanh,
+    "leaky": lambda x: op.nn.leakyrelu(x, 0.2),
+    "softplus": op.nn.softplus,
+    "erf": op.erf,
+    "exp": op.exp,
+    "abs": op.abs,
+    "negative": op.negative,
+    "times its sigmoid": lambda x: op.multiply(x, op.sigmoid(x)),
+    "max": lambda x: op.nn.max_pool2d(x, (3, 3), **SAME),
+    "average": lambda x: op.nn.avg_pool2d(x, (3, 3), **SAME),
     "average, counted": lambda x: op.nn.avg_pool2d(x, (3, 3), count_include_pad=True, **SAME),
     "adaptive": lambda x: op.nn.adaptive_avg_pool2d(x, (4, 5)),
     "adaptive to one": lambda x: op.nn.adaptive_avg_pool2d(x, (1, 1)),
-    "mean": lambda x: op.mean(x, [2, 3]), "mean, kept": lambda x: op.mean(x, [2, 3], True),
+    "mean": lambda x: op.mean(x, [2, 3]),
+    "mean, kept": lambda x: op.mean(x, [2, 3], True),
     "flatten": lambda x: op.nn.batch_flatten(op.mean(x, [2, 3], True)),
     "squeeze": lambda x: op.squeeze(op.mean(x, [2, 3], True), [2, 3]),
     "permute": lambda x: op.permute_dims(x, [0, 1, 3, 2]),
@@ -37,7 +50,8 @@ OPERATORS: dict[str, Callable[[relax.Expr], relax.Expr]] = {
     "concat": lambda x: op.concat([x, op.nn.relu(x)], 1),
     "add constant": lambda x: op.add(x, constant(np.linspace(-1, 1, 6).reshape(6, 1, 1), "float32")),
     "divide constant": lambda x: op.divide(x, constant(np.linspace(1, 2, 6).reshape(6, 1, 1), "float32")),
-    "maximum": lambda x: op.maximum(x, op.negative(x)), "rescaled": lambda x: x,
+    "maximum": lambda x: op.maximum(x, op.negative(x)),
+    "rescaled": lambda x: x,
 }
 
 
@@ -112,11 +126,18 @@ def test_linear(turn: bool, seed: int) -> None:
     held_to_tvm(Module((2, 48)).module(make), 0.03, seed)
 
 
-@pytest.mark.parametrize(("kind", "operator", "wrong"), [
-    ("tanh", "tanh", "erf"), ("leaky", "nn.leakyrelu", "nn.relu"), ("max", "nn.max_pool2d", "nn.avg_pool2d"),
-    ("add constant", "add", "subtract")])
-def test_a_wrong_translation_is_found(kind: str, operator: str, wrong: str, seed: int,
-                                      monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "operator", "wrong"),
+    [
+        ("tanh", "tanh", "erf"),
+        ("leaky", "nn.leakyrelu", "nn.relu"),
+        ("max", "nn.max_pool2d", "nn.avg_pool2d"),
+        ("add constant", "add", "subtract"),
+    ],
+)
+def test_a_wrong_translation_is_found(
+    kind: str, operator: str, wrong: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(TRANSLATIONS, operator, TRANSLATIONS[wrong])
     with pytest.raises(AssertionError, match="^off by"):
         test_operators(kind, "int8", seed)

@@ -26,25 +26,35 @@ class Module:
 
     def __init__(self, *shapes: tuple[int, ...]) -> None:
         self.builder = relax.BlockBuilder()
-        self.inputs = [relax.Var(f"x{n}" if n else "x", relax.TensorType(shape, "float32"))
-                       for n, shape in enumerate(shapes)]
+        self.inputs = [
+            relax.Var(f"x{n}" if n else "x", relax.TensorType(shape, "float32")) for n, shape in enumerate(shapes)
+        ]
         self.codes: list[relax.Var] = []
 
-    def quantized(self, value: relax.Expr, scale: float, zero_point: int, name: str = "", dtype: str = "int8"
-                  ) -> relax.Var:
-        made = self.builder.emit(op.quantize(value, constant(scale, "float32"), constant(zero_point, dtype),
-                                             out_dtype=dtype), name)
+    def quantized(
+        self, value: relax.Expr, scale: float, zero_point: int, name: str = "", dtype: str = "int8"
+    ) -> relax.Var:
+        made = self.builder.emit(
+            op.quantize(value, constant(scale, "float32"), constant(zero_point, dtype), out_dtype=dtype), name
+        )
         self.codes.append(made)
         return made
 
-    def through(self, value: relax.Expr, scale: float, zero_point: int, name: str = "", dtype: str = "int8"
-                ) -> relax.Var:
+    def through(
+        self, value: relax.Expr, scale: float, zero_point: int, name: str = "", dtype: str = "int8"
+    ) -> relax.Var:
         codes = self.quantized(value, scale, zero_point, name, dtype)
         return self.builder.emit(op.dequantize(codes, constant(scale, "float32"), constant(zero_point, dtype)))
 
     def weights(self, codes: np.ndarray, scales: np.ndarray, axis: int = 0) -> relax.Var:
-        return self.builder.emit(op.dequantize(constant(codes, codes.dtype.name), constant(scales, "float32"),
-                                               constant(np.zeros(len(scales)), codes.dtype.name), axis=axis))
+        return self.builder.emit(
+            op.dequantize(
+                constant(codes, codes.dtype.name),
+                constant(scales, "float32"),
+                constant(np.zeros(len(scales)), codes.dtype.name),
+                axis=axis,
+            )
+        )
 
     def module(self, make: Callable[["Module"], relax.Expr], all_codes: bool = False) -> ir.IRModule:
         """all_codes: they come out, too."""
@@ -70,8 +80,9 @@ def module_of(graph: Graph, between: tuple[str, Between] | None = None, all_code
             real = _NODES[type(node.operator)](module, node, values[node.inputs[0].name])
             values[made.name] = module.through(real, *_scale(made), name(made))
             if between and made.name == between[0]:
-                values[made.name] = module.through(module.builder.emit(between[1](values[made.name])), *_scale(made),
-                                                   f"{name(made)}_between")
+                values[made.name] = module.through(
+                    module.builder.emit(between[1](values[made.name])), *_scale(made), f"{name(made)}_between"
+                )
         return values[graph.output.name]
 
     return module.module(make, all_codes)
@@ -97,9 +108,14 @@ def _conv(module: Module, node: Node, source: relax.Expr) -> relax.Expr:
     filters = operator.filters.transpose(2, 0, 1)[:, None] if depthwise else operator.filters.transpose(0, 3, 1, 2)
     scales = np.broadcast_to(operator.scales, operator.outputs)
     bias = module.weights(operator.bias, np.float32(node.inputs[0].quantization.scale) * scales)
-    made = op.nn.conv2d(source, module.weights(np.ascontiguousarray(filters), scales), strides=operator.stride,
-                        padding=operator.pads, dilation=operator.dilation,
-                        groups=node.inputs[0].shape[-1] if depthwise else 1)
+    made = op.nn.conv2d(
+        source,
+        module.weights(np.ascontiguousarray(filters), scales),
+        strides=operator.stride,
+        padding=operator.pads,
+        dilation=operator.dilation,
+        groups=node.inputs[0].shape[-1] if depthwise else 1,
+    )
     made = op.add(module.builder.emit(made), op.reshape(bias, (1, -1, 1, 1)))
     return op.nn.relu(module.builder.emit(made)) if operator.activation == "RELU" else made
 

@@ -147,8 +147,7 @@ def test_rounding_average_equals_the_reference():
     count = rng.integers(1, 50, SAMPLES)
     total = rng.integers(-128 * count, 127 * count, endpoint=True)
     expected = [
-        c_divide(t + n // 2 if t > 0 else t - n // 2, n)
-        for t, n in zip(total.tolist(), count.tolist(), strict=True)
+        c_divide(t + n // 2 if t > 0 else t - n // 2, n) for t, n in zip(total.tolist(), count.tolist(), strict=True)
     ]
     assert_equal_everywhere(arithmetic.rounding_average(total, count), expected)
 
@@ -185,8 +184,11 @@ def test_average_multiplier_divides_every_sum():
     rng = np.random.default_rng(SEED)
     for count in (*rng.integers(1025, arithmetic.MAX_MULTIPLIED_COUNT, 300), arithmetic.MAX_MULTIPLIED_COUNT):
         ties = np.arange(-128, 128) * count + count // 2
-        sums = np.clip(np.concatenate([ties - 1, ties, ties + 1, -128 * count * rng.random(500)]).astype(np.int64),
-                       -128 * count, 127 * count)
+        sums = np.clip(
+            np.concatenate([ties - 1, ties, ties + 1, -128 * count * rng.random(500)]).astype(np.int64),
+            -128 * count,
+            127 * count,
+        )
         got = arithmetic.multiply_by_quantized_multiplier(sums, *arithmetic.average_multiplier(count))
         assert np.array_equal(got, average(sums, count)), f"{count}, EYRIE_SEED={SEED}"
 

@@ -21,8 +21,13 @@ def pointwise() -> tuple[np.ndarray, Descriptor]:
     """8 pixels of 8 channels in a row, 8 filters: the GLB and the descriptor."""
     rng = np.random.default_rng(0)
     table = Table(np.zeros(8, np.int32), np.full(8, 1 << 30, np.int32), np.zeros(8, np.int8), Output())
-    case = separable_case(Ifmap(rng.integers(-128, 128, (8, 1, 8)).astype(np.int8)), Window(), None,
-                          rng.integers(-128, 128, (8, 8)).astype(np.int8), Finish(output=table))
+    case = separable_case(
+        Ifmap(rng.integers(-128, 128, (8, 1, 8)).astype(np.int8)),
+        Window(),
+        None,
+        rng.integers(-128, 128, (8, 8)).astype(np.int8),
+        Finish(output=table),
+    )
     return case.glb, case.descriptor
 
 
@@ -43,13 +48,16 @@ def test_all_words_are_taken() -> None:
     assert trace.sums.shape == (1, 8 * descriptor.shape["pixels"], 8) and len(trace.words) == 8
 
 
-@pytest.mark.parametrize("stream, level, count, says", [
-    (Stream.FILTER, 7, 2, "SurplusWords: filters of PE 0, 0: 6 words come, 3 are taken"),
-    (Stream.FILTER, 0, 7, "MissingWords: filters of PE 1, 0: 2 words come, 3 are taken"),
-    (Stream.TABLE, 0, 10, "SurplusWords: table: 10 words come, 9 are taken"),
-    (Stream.TABLE, 0, 8, "MissingWords: table: 8 words come, 9 are taken"),
-    (Stream.OFMAP, 7, 2, "SurplusWords: ofmap: the pass writes 4 times, for 8 places"),
-])
+@pytest.mark.parametrize(
+    "stream, level, count, says",
+    [
+        (Stream.FILTER, 7, 2, "SurplusWords: filters of PE 0, 0: 6 words come, 3 are taken"),
+        (Stream.FILTER, 0, 7, "MissingWords: filters of PE 1, 0: 2 words come, 3 are taken"),
+        (Stream.TABLE, 0, 10, "SurplusWords: table: 10 words come, 9 are taken"),
+        (Stream.TABLE, 0, 8, "MissingWords: table: 8 words come, 9 are taken"),
+        (Stream.OFMAP, 7, 2, "SurplusWords: ofmap: the pass writes 4 times, for 8 places"),
+    ],
+)
 def test_says_which_words_and_how_many(stream: Stream, level: int, count: int, says: str) -> None:
     assert verdict(stream, level, count) == says
 

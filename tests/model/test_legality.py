@@ -26,8 +26,9 @@ def descriptor(kind: str) -> Descriptor:
         layer = layers.convolution(rng, dict(e=8, p=4, q=4, r=1, t=2), 8)
     else:
         maxima = kind == "maxima"
-        layer = layers.separable(rng, "fused" if maxima else kind, (20, 30, 6, 8 if maxima else 7),
-                                 has={"maxima"} if maxima else set())
+        layer = layers.separable(
+            rng, "fused" if maxima else kind, (20, 30, 6, 8 if maxima else 7), has={"maxima"} if maxima else set()
+        )
     return layer.parts[0][0].descriptor
 
 
@@ -48,8 +49,12 @@ PLANTED = (
     ("fused", SHAPE, {"pixels": 0}, "a pass of no pixels"),
     ("fused", LOOPS, {"tiles": 0}, "a loop of none"),
     ("convolution", SHAPE, {"pixels": 33}, "sums of row 0 of a set do not fit a psum half"),
-    ("pointwise", SHAPE, {"pixels": 15, "filters_0": 1, "filters_1": 1, "filters_2": 1},
-     "pixels do not fit the pixel queue"),
+    (
+        "pointwise",
+        SHAPE,
+        {"pixels": 15, "filters_0": 1, "filters_1": 1, "filters_2": 1},
+        "pixels do not fit the pixel queue",
+    ),
     ("fused", SHAPE, {"taps": 2}, "depthwise work has three taps"),
     ("depthwise", SHAPE, {"pixels": 14}, "a depthwise group does not fit the ifmap queue"),
     ("convolution", SHAPE, {"pixels": 1, "filters_0": 9}, "filters of row 0 of a set do not fit the filter queue"),
@@ -78,10 +83,18 @@ PLANTED = (
     ("fused", PPU, {"act_min": 1, "act_max": 0}, "an empty clamp"),
     ("maxima", DRAIN, {"columns": 5}, "maxima of an odd number of columns or pixels"),
     ("maxima", SHAPE, {"pixels": 3}, "maxima of an odd number of columns or pixels"),
-    ("fused", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 0},
-     "an average over none, or over more than 1024 pixels"),
-    ("fused", PPU, {"pool": enc.PoolMode.AVERAGE, "pool_count": 1025},
-     "an average over none, or over more than 1024 pixels"),
+    (
+        "fused",
+        PPU,
+        {"pool": enc.PoolMode.AVERAGE, "pool_count": 0},
+        "an average over none, or over more than 1024 pixels",
+    ),
+    (
+        "fused",
+        PPU,
+        {"pool": enc.PoolMode.AVERAGE, "pool_count": 1025},
+        "an average over none, or over more than 1024 pixels",
+    ),
     ("fused", RESULT, {"operation": Operation.MUL}, "a residual without use, or none"),
     ("fused", RESULT, {"operation": Operation.ADD, "act_min": 3, "act_max": 2}, "an empty clamp of an operation"),
     ("pointwise", RESULT, {"shift": 31}, "a shift beyond -31 to 30"),
@@ -112,10 +125,12 @@ PLANTED = (
     ("elementwise", IFMAP, {"packed_pixels": 1}, "packed pixels that come one by one"),
 )
 STREAMS = (
-    ("fused", Stream.IFMAP, "a pass without ifmap"), ("fused", Stream.FILTER, "filters without use, or none"),
+    ("fused", Stream.IFMAP, "a pass without ifmap"),
+    ("fused", Stream.FILTER, "filters without use, or none"),
     ("depthwise", Stream.FILTER, "filters without use, or none"),
     ("pointwise", Stream.DEPTHWISE, "depthwise filters without use, or none"),
-    ("fused", Stream.TABLE, "tables without use, or none"), ("fused", Stream.IPSUM, "an ipsum without use, or none"),
+    ("fused", Stream.TABLE, "tables without use, or none"),
+    ("fused", Stream.IPSUM, "an ipsum without use, or none"),
     ("fused", Stream.OFMAP, "an ofmap without words, or none"),
     ("fused", Stream.RESIDUAL, "a residual without use, or none"),
     ("elementwise", Stream.FILTER, "filters without use, or none"),

@@ -40,8 +40,15 @@ def test_load_then_store_copies_data(seed: int) -> None:
     machine.run(BASE)
     assert np.array_equal(dram[TARGET : TARGET + 240], values[16:256])
     assert not dram[TARGET + 240 :].any() and not dram[TARGET - 8 : TARGET].any()
-    counts = {"TRANSFERS": 2, "PASSES": 0, "COMMAND_BYTES": 40, "DRAM_READ_BYTES": 360,
-              "DRAM_WRITE_BYTES": 240, "GLB_LOAD_BYTES": 320, "GLB_STORE_BYTES": 240}
+    counts = {
+        "TRANSFERS": 2,
+        "PASSES": 0,
+        "COMMAND_BYTES": 40,
+        "DRAM_READ_BYTES": 360,
+        "DRAM_WRITE_BYTES": 240,
+        "GLB_LOAD_BYTES": 320,
+        "GLB_STORE_BYTES": 240,
+    }
     assert {name: machine.counters[name] for name in counts} == counts
 
 
@@ -118,8 +125,9 @@ def test_inside_the_window_but_beyond_the_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [Transfer(True, SOURCE, 0, 1, wait_passes=1), Transfer(False, TARGET, 0, 1, wait_chunks=1),
-                Run(2, 0), Run(1, 1)])
+    "command",
+    [Transfer(True, SOURCE, 0, 1, wait_passes=1), Transfer(False, TARGET, 0, 1, wait_chunks=1), Run(2, 0), Run(1, 1)],
+)
 def test_tokens_that_never_come(command: Command) -> None:
     dram = memory([Transfer(True, SOURCE, 0, 1), command, End()])
     assert stopped(Machine(dram), BASE) == (ErrorCode.WATCHDOG, BASE + 16)

@@ -154,12 +154,16 @@ UNIT = Quantization(1.0, 0)
             "activation 'TANH' is not one of NONE, RELU, RELU_N1_TO_1, RELU6",
         ),
         (lambda: elementwise.prelu(MAP[:1], MAP, (0, 0), None), "slopes of 4 x 4 x 3 do not go with 1 x 4 x 3 values"),
-        (lambda: tables.hard_swish(UNIT, Quantization(1e-3, 0)),
-         "output scale 0.0010000000474974513 is too small for HARD_SWISH"),
+        (
+            lambda: tables.hard_swish(UNIT, Quantization(1e-3, 0)),
+            "output scale 0.0010000000474974513 is too small for HARD_SWISH",
+        ),
         (lambda: movement.split(MAP, 3, 0), "4 values along an axis do not split into 3"),
         (lambda: movement.split_v(MAP, [1, 2], 0), "4 values along an axis do not split into 1, 2"),
-        (lambda: movement.slice_(MAP, [3, 0, 0], [2, 1, 1]),
-         "a slice of 2 x 1 x 1 from 3 x 0 x 0 leaves 4 x 4 x 3 values"),
+        (
+            lambda: movement.slice_(MAP, [3, 0, 0], [2, 1, 1]),
+            "a slice of 2 x 1 x 1 from 3 x 0 x 0 leaves 4 x 4 x 3 values",
+        ),
         (lambda: Quantization(0.0, 0), "a scale is positive and finite, got 0"),
         (lambda: Quantization(1.0, 128), "an int8 zero point is -128 to 127, got 128"),
     ],
@@ -187,8 +191,9 @@ def test_rescaling_once_in_fixed_point():
         if (fixed := once_in_fixed_point(factor, parameters)) is None:
             continue
         reach = int(260 / factor)
-        sums = np.concatenate([np.arange(-reach, reach + 1), rng.integers(INT32_MIN, INT32_MAX, 1000),
-                               [INT32_MIN, INT32_MAX]])
+        sums = np.concatenate(
+            [np.arange(-reach, reach + 1), rng.integers(INT32_MIN, INT32_MAX, 1000), [INT32_MIN, INT32_MAX]]
+        )
         np.testing.assert_array_equal(requantize(sums, fixed), requantize_once(sums, factor, parameters), str(factor))
         found += 1
     assert found > 20

@@ -14,8 +14,8 @@ import pytest
 
 from eyrie.model.operators import convolution, elementwise, fixed_point, host, movement, pooling, quantization, tables
 from eyrie.model.operators.reference import Reference
-from tb.common.random_operators import OPERATORS, draw
 from eyrie.testing.references import RUN, Refused
+from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed
 
 GRAPHS = int(os.environ.get("EYRIE_SINGLE", "200"))
@@ -45,7 +45,7 @@ class Tally:
             wrong = np.argwhere(values != expected)
             if len(wrong) and not self.mismatches:
                 at = tuple(map(int, wrong[0]))
-                self.first = (f"output {number} at {at}: {reference} {values[at]}, golden {expected[at]}; {drawn.text}")
+                self.first = f"output {number} at {at}: {reference} {values[at]}, golden {expected[at]}; {drawn.text}"
             self.mismatches += len(wrong)
 
 
@@ -131,8 +131,12 @@ def towards_zero(real):
         ("MAX_POOL_2D", pooling, "pad", pad_with_zero),
         ("DEPTHWISE_CONV_2D", convolution, "fold_zero_point", lambda bias, f, z, axis: np.int32(0)),
         ("AVERAGE_POOL_2D", pooling, "rounding_average", lambda total, count: total // count),
-        ("MEAN", pooling, "mean_requantization",
-         lambda input_, output, count: quantization.rescaling(input_.scale / output.scale / count, output)),
+        (
+            "MEAN",
+            pooling,
+            "mean_requantization",
+            lambda input_, output, count: quantization.rescaling(input_.scale / output.scale / count, output),
+        ),
         ("ADD", elementwise, "multiply_by_quantized_multiplier", scale_a_little_more),
         ("SUB", elementwise, "multiply_by_quantized_multiplier", scale_a_little_more),
         ("MUL", quantization, "multiply_by_quantized_multiplier", round_once),
@@ -143,8 +147,12 @@ def towards_zero(real):
         ("TANH", fixed_point, "_THIRD", 715827883 * 2),
         ("HARD_SWISH", tables, "_int16", lambda values: values),
         ("SOFTMAX", host, "rounding_divide_by_pot", lambda x, exponent: x >> exponent),
-        ("RESIZE_BILINEAR", host, "_neighbours",
-         lambda *arguments, neighbours=host._neighbours: neighbours(*arguments)[::-1][:1] * 2),
+        (
+            "RESIZE_BILINEAR",
+            host,
+            "_neighbours",
+            lambda *arguments, neighbours=host._neighbours: neighbours(*arguments)[::-1][:1] * 2,
+        ),
         ("RESIZE_NEAREST_NEIGHBOR", movement, "round_away", towards_zero),
     ],
 )

@@ -12,10 +12,10 @@ from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.network import compile_network
 from eyrie.training.tflite_writer import TfliteBuilder
-from tests.compiler.test_networks import late_network
 from tb.net.programs import EFFORT, Network
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
 from tests.commands.small_nets import INPUT, bias, scales, separable, weights
+from tests.compiler.test_networks import late_network
 
 
 @dataclass(frozen=True)
@@ -95,5 +95,12 @@ def several_ends(rng: np.random.Generator) -> Driven:
 
 def every_layout(rng: np.random.Generator) -> list[Driven]:
     """The first is of a single image, input and output."""
-    return [packed(rng), packed(rng, int(rng.integers(2, 5))), patched(rng), patched(rng, 2), wide(rng), grouped(rng),
-            several_ends(rng)]
+    return [
+        packed(rng),
+        packed(rng, int(rng.integers(2, 5))),
+        patched(rng),
+        patched(rng, 2),
+        wide(rng),
+        grouped(rng),
+        several_ends(rng),
+    ]

@@ -21,13 +21,31 @@ def build(folder: Path, header: Path | None = None) -> ctypes.CDLL:
     shim = folder / "shim.c"
     text = ['#include "eyrie_driver.h"']
     if header:
-        text += ['#include "network.h"', "const struct eyrie_network *the_network(void);",
-                 "const struct eyrie_network *the_network(void) { return &network; }"]
+        text += [
+            '#include "network.h"',
+            "const struct eyrie_network *the_network(void);",
+            "const struct eyrie_network *the_network(void) { return &network; }",
+        ]
     shim.write_text("\n".join([*text, ""]))
     library = folder / "driver.so"
-    subprocess.run(["cc", "-std=c99", *WARNINGS, "-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-shared",
-                    "-fPIC", f"-I{DRIVER}", f"-I{header or folder}", shim, *sorted(DRIVER.glob("*.c")), "-o", library],
-                   check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-std=c99",
+            *WARNINGS,
+            "-fsanitize=undefined",
+            "-fno-sanitize-recover=undefined",
+            "-shared",
+            "-fPIC",
+            f"-I{DRIVER}",
+            f"-I{header or folder}",
+            shim,
+            *sorted(DRIVER.glob("*.c")),
+            "-o",
+            library,
+        ],
+        check=True,
+    )
     found = typed(ctypes.CDLL(str(library)))
     if header:
         found.the_network.restype = ctypes.POINTER(Network)
@@ -51,10 +69,18 @@ class Modelled:
         self.status: int | None = None
         self.looks = self.waits = self.high = 0
         kinds = dict(Platform._fields_)
-        functions = {"read_register": self._read, "write_register": self._write, "write_memory": self._put,
-                     "read_memory": self._get}
-        self.platform = Platform(window_base=base, window_bytes=window, sizes=SIZES(*config.parameters.values()),
-                                 **{name: kinds[name](function) for name, function in functions.items()})
+        functions = {
+            "read_register": self._read,
+            "write_register": self._write,
+            "write_memory": self._put,
+            "read_memory": self._get,
+        }
+        self.platform = Platform(
+            window_base=base,
+            window_bytes=window,
+            sizes=SIZES(*config.parameters.values()),
+            **{name: kinds[name](function) for name, function in functions.items()},
+        )
 
     def _read(self, _context: int, address: int) -> int:
         if address >= Register.COUNTERS:
@@ -90,8 +116,11 @@ class Modelled:
         try:
             Machine(self.memory, self.config, window).run(self.registers[Register.PROGRAM_BASE])
         except MachineError as error:
-            self.registers |= {Register.STATUS: Status.ERROR, Register.ERROR_CODE: error.code,
-                               Register.ERROR_ADDRESS: error.address}
+            self.registers |= {
+                Register.STATUS: Status.ERROR,
+                Register.ERROR_CODE: error.code,
+                Register.ERROR_ADDRESS: error.address,
+            }
 
     def _put(self, _context: int, offset: int, source: object, count: int) -> None:
         assert offset + count <= self.window, "beyond the window"

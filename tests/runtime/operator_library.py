@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from eyrie.operators.requests import read_request
 
 from eyrie.compiler.ir.image import Image
+from eyrie.operators.requests import read_request
 from eyrie.runtime.board.c_programs import PROGRAMS, includes
 from eyrie.runtime.board.driver import RESULTS, U32, Network, Platform, described, typed
 from eyrie.runtime.board.library import DRIVER, OPERATORS, WARNINGS
@@ -37,8 +37,7 @@ class FilterSetting(ctypes.Structure):
 
 
 class ConvolutionSetting(ctypes.Structure):
-    _fields_ = [("stride", U32 * 2), ("dilation", U32 * 2), ("pads", U32 * 4), ("groups", U32),
-                ("fused", ctypes.c_int)]
+    _fields_ = [("stride", U32 * 2), ("dilation", U32 * 2), ("pads", U32 * 4), ("groups", U32), ("fused", ctypes.c_int)]
 
 
 class PoolingSetting(ctypes.Structure):
@@ -65,8 +64,14 @@ class Tensor(ctypes.Structure):
 
 
 class Stream(ctypes.Structure):
-    _fields_ = [("handle", Pointer), ("next", Pointer), ("waiting", U32), ("failure", ctypes.c_int),
-                ("running_cycles", ctypes.c_uint64), ("cycles", ctypes.c_uint64)]
+    _fields_ = [
+        ("handle", Pointer),
+        ("next", Pointer),
+        ("waiting", U32),
+        ("failure", ctypes.c_int),
+        ("running_cycles", ctypes.c_uint64),
+        ("cycles", ctypes.c_uint64),
+    ]
 
 
 class Program(ctypes.Structure):
@@ -74,9 +79,17 @@ class Program(ctypes.Structure):
 
 
 class Request(ctypes.Structure):
-    _fields_ = [("key", ctypes.c_char_p), ("platform", ctypes.POINTER(Platform)),
-                ("scales", ctypes.POINTER(ctypes.c_float)), ("scale_count", U32), ("filters", U32),
-                ("filter_bytes", U32), ("bias", U32), ("bias_bytes", U32), ("message", ctypes.POINTER(ctypes.c_char))]
+    _fields_ = [
+        ("key", ctypes.c_char_p),
+        ("platform", ctypes.POINTER(Platform)),
+        ("scales", ctypes.POINTER(ctypes.c_float)),
+        ("scale_count", U32),
+        ("filters", U32),
+        ("filter_bytes", U32),
+        ("bias", U32),
+        ("bias_bytes", U32),
+        ("message", ctypes.POINTER(ctypes.c_char)),
+    ]
 
 
 COMPILE = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, ctypes.POINTER(Request), ctypes.POINTER(ctypes.POINTER(Program)))
@@ -91,9 +104,26 @@ def build(folder: Path) -> ctypes.CDLL:
     folder.mkdir(exist_ok=True)
     (folder / "shim.c").write_text(SHIM)
     path = folder / "operators.so"
-    subprocess.run(["cc", "-std=c99", *WARNINGS, "-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-shared",
-                    "-fPIC", *(f"-D{name}={value}u" for name, value in LIMITS.items()), *includes(),
-                    folder / "shim.c", PROGRAMS, *DRIVER.glob("*.c"), *OPERATORS.glob("*.c"), "-o", path], check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-std=c99",
+            *WARNINGS,
+            "-fsanitize=undefined",
+            "-fno-sanitize-recover=undefined",
+            "-shared",
+            "-fPIC",
+            *(f"-D{name}={value}u" for name, value in LIMITS.items()),
+            *includes(),
+            folder / "shim.c",
+            PROGRAMS,
+            *DRIVER.glob("*.c"),
+            *OPERATORS.glob("*.c"),
+            "-o",
+            path,
+        ],
+        check=True,
+    )
     found = typed(ctypes.CDLL(str(path)))
     found.size_of_handle.restype, found.stream_of.restype = ctypes.c_size_t, ctypes.POINTER(Stream)
     found.eyrie_get_message.restype = ctypes.c_char_p
@@ -153,8 +183,9 @@ class Handle:
     def __init__(self, library: ctypes.CDLL, platform: Platform, programs: Programs | None) -> None:
         self.library, self.programs, self._kept = library, programs, []
         self.memory = ctypes.create_string_buffer(library.size_of_handle())
-        self.opened = self.call("create_handle", self.memory, ctypes.byref(platform),
-                                programs and ctypes.byref(programs))
+        self.opened = self.call(
+            "create_handle", self.memory, ctypes.byref(platform), programs and ctypes.byref(programs)
+        )
         self.stream = library.stream_of(self.memory)
 
     def call(self, name: str, *arguments: object) -> str:
@@ -206,13 +237,22 @@ class Handle:
 
     def bias(self, values: np.ndarray) -> int:
         place = self.malloc(values.nbytes)
-        assert self.call("copy_to_bias", self.memory, U32(place), Pointer(values.ctypes.data),
-                         ctypes.c_size_t(values.size)) == "OK"
+        assert (
+            self.call(
+                "copy_to_bias", self.memory, U32(place), Pointer(values.ctypes.data), ctypes.c_size_t(values.size)
+            )
+            == "OK"
+        )
         return place
 
     def copy(self, way: str, kind: str, what: Tensor, values: np.ndarray) -> str:
-        return self.call(f"copy_{way}_{kind}", self.memory, ctypes.byref(what), Pointer(values.ctypes.data),
-                         ctypes.c_size_t(values.size))
+        return self.call(
+            f"copy_{way}_{kind}",
+            self.memory,
+            ctypes.byref(what),
+            Pointer(values.ctypes.data),
+            ctypes.c_size_t(values.size),
+        )
 
     def synchronize(self) -> str:
         return self.call("synchronize", self.memory)

@@ -42,8 +42,9 @@ class Relu:
         self.source, self.made = handle.put(self.values, SCALE), handle.tensor(shape, SCALE)
 
     def give(self, stream: object = None) -> str:
-        return self.handle.call("activation", stream or self.handle.stream,
-                                *map(ctypes.byref, (self.descriptor, self.source, self.made)))
+        return self.handle.call(
+            "activation", stream or self.handle.stream, *map(ctypes.byref, (self.descriptor, self.source, self.made))
+        )
 
     def check(self) -> None:
         np.testing.assert_array_equal(self.handle.get(self.made, self.values.shape), np.maximum(self.values, 0))
@@ -55,8 +56,9 @@ def tensors(handle: OnModel, *shapes: tuple[int, ...], scale: float = SCALE) -> 
 
 def operator(handle: OnModel, name: str, *arguments: object) -> str:
     """A call on the handle's own stream; structures go by their places."""
-    return handle.call(name, handle.stream, *(ctypes.byref(one) if isinstance(one, ctypes.Structure) else one
-                                              for one in arguments))
+    return handle.call(
+        name, handle.stream, *(ctypes.byref(one) if isinstance(one, ctypes.Structure) else one for one in arguments)
+    )
 
 
 def activated(handle: OnModel, source: Tensor, made: Tensor) -> str:

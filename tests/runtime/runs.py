@@ -11,8 +11,9 @@ from eyrie.runtime.figures import figures as network_figures
 NO_BYTES = ("DRAM_READ_BYTES", "DRAM_WRITE_BYTES", "DMA_BUSY")
 
 
-def made_up(rng: np.random.Generator, names: list[str], machine: MachineConfig, images: int = 1,
-            dry: tuple[int, ...] = ()) -> tuple[Image, dict, list[dict]]:
+def made_up(
+    rng: np.random.Generator, names: list[str], machine: MachineConfig, images: int = 1, dry: tuple[int, ...] = ()
+) -> tuple[Image, dict, list[dict]]:
     """An image of layers with these names and one to four passes each, its figures and its passes.
 
     dry: layers without DRAM traffic. There is no program, so the machine must be one without a cost model.
@@ -30,16 +31,40 @@ def made_up(rng: np.random.Generator, names: list[str], machine: MachineConfig, 
             issued += gone["MACS"]
             now = {counter: value + gone[counter] for counter, value in now.items()}
             passes.append(now | {"signature": 1, "pe_cycles": gone["CYCLES"] * pes})
-        steps.append({"name": name, "way": "whole", "passes": numbers, "macs": issued,
-                      "weight_bytes": 64 * (n + 1), "channels": 8, "made": [1, 1, 8]})
+        steps.append(
+            {
+                "name": name,
+                "way": "whole",
+                "passes": numbers,
+                "macs": issued,
+                "weight_bytes": 64 * (n + 1),
+                "channels": 8,
+                "made": [1, 1, 8],
+            }
+        )
         size = int(rng.integers(1, 6)) * 1024
-        buffers.append({"name": f"{name} {rng.choice(['output', 'filters', 'requantisation tables'])}",
-                        "address": int(rng.integers(0, machine.glb_bytes - size)) // 8 * 8, "bytes": size,
-                        "first": 2 * numbers[0], "last": 2 * numbers[-1] + 1})
+        buffers.append(
+            {
+                "name": f"{name} {rng.choice(['output', 'filters', 'requantisation tables'])}",
+                "address": int(rng.integers(0, machine.glb_bytes - size)) // 8 * 8,
+                "bytes": size,
+                "first": 2 * numbers[0],
+                "last": 2 * numbers[-1] + 1,
+            }
+        )
     ends = {name: {"map": {"shape": [1, 1, 8], "address": 0}} for name in ("inputs", "outputs")}
-    image = Image(np.zeros(0, np.uint8), {
-        "machine": machine.as_dict(), "images": images, "steps": steps, "buffers": buffers, "bytes": 4096,
-        "program": {"address": 0, "bytes": 512}, **ends})
+    image = Image(
+        np.zeros(0, np.uint8),
+        {
+            "machine": machine.as_dict(),
+            "images": images,
+            "steps": steps,
+            "buffers": buffers,
+            "bytes": 4096,
+            "program": {"address": 0, "bytes": 512},
+            **ends,
+        },
+    )
     total = now | {"CYCLES": now["CYCLES"] + 30}
     return image, network_figures(image, total, passes), passes
 
@@ -50,5 +75,9 @@ def _pass(rng: np.random.Generator, pes: int, multipliers: int) -> dict[str, int
     busy, *waits = (rng.dirichlet(np.ones(6)) * cycles * pes).astype(int)
     gone = {counter.name: int(rng.integers(0, cycles)) for counter in Counter}
     waiting = ("PE_WAIT_IFMAP", "PE_WAIT_WORDS", "PE_WAIT_FILTER", "PE_WAIT_PSUM", "PE_IDLE")
-    return gone | {"CYCLES": cycles, "MACS": int(busy) * multipliers, "GATED": int(busy) // 2,
-                   **{name: int(value) for name, value in zip(waiting, waits)}}
+    return gone | {
+        "CYCLES": cycles,
+        "MACS": int(busy) * multipliers,
+        "GATED": int(busy) // 2,
+        **{name: int(value) for name, value in zip(waiting, waits)},
+    }

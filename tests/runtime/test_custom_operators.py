@@ -16,7 +16,7 @@ from tb.common.tflite_builder import Builder
 from tests.commands.commands import eyrie
 
 SCALE = Quantization(0.1, 3)
-FUNCTIONS = '''
+FUNCTIONS = """
 def Swap(first, second, options):
     return second[..., ::-1], first + first.dtype.type(options[0])
 
@@ -25,7 +25,7 @@ def Fails(value, options):
 
 def Other(value, options):
     return value[:, :2]
-'''
+"""
 
 
 def write(folder: Path, name: str = "Swap", kind: str = "int8") -> Path:
@@ -68,10 +68,13 @@ def test_without_a_function(tmp_path: Path) -> None:
     assert "Swap" in str(load(tmp_path / "net.tflite"))
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("Fails", "custom operator Fails: KeyError: 'nothing'"),
-    ("Other", "custom operator Other: its function gives int8 1 x 2 x 4 x 5, the model says int8 1 x 3 x 4 x 5"),
-])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Fails", "custom operator Fails: KeyError: 'nothing'"),
+        ("Other", "custom operator Other: its function gives int8 1 x 2 x 4 x 5, the model says int8 1 x 3 x 4 x 5"),
+    ],
+)
 def test_a_function_that_fails(name: str, said: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("EYRIE_CUSTOM", str(tmp_path / "functions.py"))
     compile_parts(write(tmp_path, name)).save(tmp_path / "net")

@@ -17,10 +17,10 @@ from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
 from eyrie.runtime.diagrams.layout import Layout, Size, layout
 from eyrie.runtime.diagrams.networks import HOST, legend, of_graph, of_parts, picture, placed
 from eyrie.runtime.diagrams.svg import drawn
-from tests.compiler.dumped import branches
-from tests.compiler.test_partition import image_classifier
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_refused, eyrie
+from tests.compiler.dumped import branches
+from tests.compiler.test_partition import image_classifier
 
 EDGE = 1e-6  # of floating point
 SVG = "{http://www.w3.org/2000/svg}"
@@ -28,8 +28,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def check(sizes: dict[str, Size], arrows: list[tuple[str, str]], found: Layout) -> None:
     """Fails where boxes meet, or where an arrow does not go down from one box to the other without crossing a third."""
-    places = {key: (*found.corners[key], found.corners[key][0] + sizes[key][0], found.corners[key][1] + sizes[key][1])
-              for key in sizes}
+    places = {
+        key: (*found.corners[key], found.corners[key][0] + sizes[key][0], found.corners[key][1] + sizes[key][1])
+        for key in sizes
+    }
     for one, other in combinations(places.values(), 2):
         assert one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1], (one, other)
     for left, top, right, foot in places.values():
@@ -51,8 +53,11 @@ def test_random_layouts(seed: int) -> None:
     for _ in range(40):
         count = int(rng.integers(1, 40))
         sizes = {str(n): (float(rng.uniform(20, 300)), float(rng.uniform(20, 120))) for n in range(count)}
-        arrows = {(str(int(rng.integers(max(0, n - 9), n))), str(n)) for n in range(1, count)
-                  for _ in range(rng.choice([0, 1, 1, 1, 2, 4]))}
+        arrows = {
+            (str(int(rng.integers(max(0, n - 9), n))), str(n))
+            for n in range(1, count)
+            for _ in range(rng.choice([0, 1, 1, 1, 2, 4]))
+        }
         check(sizes, sorted(arrows), layout(sizes, sorted(arrows)))
 
 
@@ -79,8 +84,11 @@ def test_circle() -> None:
 
 def texts(svg: str) -> list[list[str]]:
     """Of the boxes, in their order."""
-    return [[text.text for text in box.iter(f"{SVG}text")] for box in xml.fromstring(svg.encode()).iter(f"{SVG}g")
-            if "data-key" in box.attrib]
+    return [
+        [text.text for text in box.iter(f"{SVG}text")]
+        for box in xml.fromstring(svg.encode()).iter(f"{SVG}g")
+        if "data-key" in box.attrib
+    ]
 
 
 def test_names_of_any_characters() -> None:
@@ -108,20 +116,41 @@ def test_sides(tmp_path: Path) -> None:
     graph, parts = load(path), placed(path, DEFAULT)
     before, after = of_graph("before", graph), of_parts("after", graph, parts)
     assert [named(box) for box in before.boxes] == [
-        ["#0 QUANTIZE"], ["#1 CONV_2D"], ["#2 RESIZE_BILINEAR"], ["#3 RESHAPE"], ["#4 FULLY_CONNECTED"],
-        ["#5 SOFTMAX"], ["#6 DEQUANTIZE"], [], []]
+        ["#0 QUANTIZE"],
+        ["#1 CONV_2D"],
+        ["#2 RESIZE_BILINEAR"],
+        ["#3 RESHAPE"],
+        ["#4 FULLY_CONNECTED"],
+        ["#5 SOFTMAX"],
+        ["#6 DEQUANTIZE"],
+        [],
+        [],
+    ]
     assert {name: box.role for box in after.boxes for name in named(box)} == {
-        "#0 QUANTIZE": HOST, "#1 CONV_2D": "blue", "#2 RESIZE_BILINEAR": HOST, "#4 FULLY_CONNECTED": "teal",
-        "#5 SOFTMAX": HOST, "#6 DEQUANTIZE": HOST}
+        "#0 QUANTIZE": HOST,
+        "#1 CONV_2D": "blue",
+        "#2 RESIZE_BILINEAR": HOST,
+        "#4 FULLY_CONNECTED": "teal",
+        "#5 SOFTMAX": HOST,
+        "#6 DEQUANTIZE": HOST,
+    }
     assert by_boxes(after) == {
-        ("input t0", "#0 QUANTIZE"), ("#0 QUANTIZE", "#1 CONV_2D"), ("#1 CONV_2D", "#2 RESIZE_BILINEAR"),
-        ("#2 RESIZE_BILINEAR", "#4 FULLY_CONNECTED"), ("#4 FULLY_CONNECTED", "#5 SOFTMAX"),
-        ("#5 SOFTMAX", "#6 DEQUANTIZE"), ("#6 DEQUANTIZE", "output t1")}
+        ("input t0", "#0 QUANTIZE"),
+        ("#0 QUANTIZE", "#1 CONV_2D"),
+        ("#1 CONV_2D", "#2 RESIZE_BILINEAR"),
+        ("#2 RESIZE_BILINEAR", "#4 FULLY_CONNECTED"),
+        ("#4 FULLY_CONNECTED", "#5 SOFTMAX"),
+        ("#5 SOFTMAX", "#6 DEQUANTIZE"),
+        ("#6 DEQUANTIZE", "output t1"),
+    }
     assert [entry.words for entry in legend(parts)] == [
         "machine, part 1: 1 operator, 47.059 % of all operations",
-        "machine, part 3: 1 operator, 8.824 % of all operations", "host: 4 operators, 44.118 % of all operations"]
+        "machine, part 3: 1 operator, 8.824 % of all operations",
+        "host: 4 operators, 44.118 % of all operations",
+    ]
     assert [text for lines in texts(picture(path)) for text in lines if "int8 1 x 4 x 4 x 2" in text] == [
-        "int8 1 x 4 x 4 x 2"] * 2
+        "int8 1 x 4 x 4 x 2"
+    ] * 2
 
 
 def test_what_runs_together(tmp_path: Path) -> None:
@@ -129,11 +158,19 @@ def test_what_runs_together(tmp_path: Path) -> None:
     path.write_bytes(branches())
     after = of_parts("after", load(path), placed(path, DEFAULT))
     assert [(box.lines[0].text, named(box)) for box in after.boxes][:4] == [
-        ("conv0", ["#0 CONV_2D"]), ("conv1", ["#1 CONV_2D", "#2 ADD"]), ("average2", ["#3 AVERAGE_POOL_2D"]),
-        ("pointwise3", ["#4 CONV_2D"])]
+        ("conv0", ["#0 CONV_2D"]),
+        ("conv1", ["#1 CONV_2D", "#2 ADD"]),
+        ("average2", ["#3 AVERAGE_POOL_2D"]),
+        ("pointwise3", ["#4 CONV_2D"]),
+    ]
     assert by_boxes(after) == {
-        ("input picture", "#0 CONV_2D"), ("#0 CONV_2D", "#2 ADD"), ("#2 ADD", "#3 AVERAGE_POOL_2D"),
-        ("#2 ADD", "#4 CONV_2D"), ("#3 AVERAGE_POOL_2D", "output pooled"), ("#4 CONV_2D", "output head")}
+        ("input picture", "#0 CONV_2D"),
+        ("#0 CONV_2D", "#2 ADD"),
+        ("#2 ADD", "#3 AVERAGE_POOL_2D"),
+        ("#2 ADD", "#4 CONV_2D"),
+        ("#3 AVERAGE_POOL_2D", "output pooled"),
+        ("#4 CONV_2D", "output head"),
+    }
 
 
 def test_random_networks(seed: int, tmp_path: Path) -> None:
@@ -144,11 +181,16 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
         graph, parts = load(path), placed(path, DEFAULT)
         before, after = of_graph("before", graph), of_parts("after", graph, parts)
         assert sorted(name for box in before.boxes for name in named(box)) == sorted(
-            f"{node.where} {node.operator.name}" for node in graph.nodes)
-        sides = {f"{node.where} {node.operator.name}": part.part.side for part in compile_parts(path).parts
-                 for node in (part.stages.folded if part.stages else part.part.graph).nodes}
-        assert {name: Side.HOST if box.role == HOST else Side.MACHINE for box in after.boxes
-                for name in named(box)} == sides
+            f"{node.where} {node.operator.name}" for node in graph.nodes
+        )
+        sides = {
+            f"{node.where} {node.operator.name}": part.part.side
+            for part in compile_parts(path).parts
+            for node in (part.stages.folded if part.stages else part.part.graph).nodes
+        }
+        assert {
+            name: Side.HOST if box.role == HOST else Side.MACHINE for box in after.boxes for name in named(box)
+        } == sides
         assert len(texts(drawn("net", [before, after], legend(parts)))) == len(before.boxes) + len(after.boxes)
 
 

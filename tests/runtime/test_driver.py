@@ -24,9 +24,9 @@ from eyrie.runtime.board.driver import RESULTS, Device, Error, Map, Network, Pla
 from eyrie.runtime.board.library import BOARD, DRIVER, WARNINGS
 from eyrie.runtime.folders import ROOT
 from tb.net.programs import move
+from tb.sim.driven_runs import SIMULATION
 from tests.runtime.driven_networks import Driven, every_layout
 from tests.runtime.driver_library import Modelled, build
-from tb.sim.driven_runs import SIMULATION
 
 LOOKS, BASE = 10, 3 << 16
 
@@ -138,20 +138,27 @@ def test_order_of_calls(driver: Driver, small: Driven) -> None:
     output = np.zeros(golden.shape, np.int8)
     get = ("get_output", 0, 0, output.ctypes.data, output.size)
     assert [driver.call("start"), driver.put(0, 0, values), driver.call(*get)] == 3 * ["NOT_LOADED"]
-    assert [driver.load(network, small.image.dram), driver.call("poll"), driver.call("wait", LOOKS),
-            driver.call(*get)] == ["OK", *3 * ["NOT_STARTED"]]
+    assert [
+        driver.load(network, small.image.dram),
+        driver.call("poll"),
+        driver.call("wait", LOOKS),
+        driver.call(*get),
+    ] == ["OK", *3 * ["NOT_STARTED"]]
     assert driver.put(0, 0, values) == "OK"
     driver.machine.busy = 2 * LOOKS
     assert [driver.call("run", LOOKS), driver.call("poll"), driver.call("start")] == ["TIMEOUT", "BUSY", "BUSY"]
     before, driver.machine.looks = driver.machine.memory.copy(), 100
-    assert [driver.load(network, small.image.dram), driver.put(0, 0, ~values),
-            driver.call(*get)] == 3 * ["BUSY"]
+    assert [driver.load(network, small.image.dram), driver.put(0, 0, ~values), driver.call(*get)] == 3 * ["BUSY"]
     assert np.array_equal(driver.machine.memory, before)
     assert driver.call("wait", 100) == "OK"
     assert driver.machine.written[-1] == (Register.CONTROL, Control.CLEAR_INTERRUPT)
     np.testing.assert_array_equal(driver.get(0, 0, golden.shape), golden)
     assert [driver.call("reset", 100), driver.call(*get), driver.call("run", 100), driver.call(*get)] == [
-        "OK", "NOT_STARTED", "OK", "OK"]
+        "OK",
+        "NOT_STARTED",
+        "OK",
+        "OK",
+    ]
     assert [driver.load(network, small.image.dram), driver.call(*get)] == ["OK", "NOT_STARTED"]
     driver.machine.status = Status.ERROR
     assert [driver.call("start"), driver.call("poll")] == ["MACHINE_ERROR", "NOT_STARTED"]
@@ -163,29 +170,60 @@ def test_bad_arguments(driver: Driver, small: Driven) -> None:
     assert driver.load(network, small.image.dram) == "OK"
     data, size, image = values.ctypes.data, values.size, driver.image
     before = bytes(driver.device), driver.machine.memory.copy()
-    calls = [("load", None, image.ctypes.data, image.size), ("load", ctypes.byref(network), None, image.size),
-             ("put_input", 0, 0, None, size), ("get_output", 0, 0, None, size), ("put_input", 1, 0, data, size),
-             ("put_input", 0, 1, data, size), ("get_output", 1, 0, data, size), ("get_output", 0, 1, data, size),
-             ("get_error", None), ("get_counter", 0, None),
-             ("get_counter", len(Counter), ctypes.byref(ctypes.c_uint64())),
-             ("get_counter", -1, ctypes.byref(ctypes.c_uint64())), ("get_counters", None)]
+    calls = [
+        ("load", None, image.ctypes.data, image.size),
+        ("load", ctypes.byref(network), None, image.size),
+        ("put_input", 0, 0, None, size),
+        ("get_output", 0, 0, None, size),
+        ("put_input", 1, 0, data, size),
+        ("put_input", 0, 1, data, size),
+        ("get_output", 1, 0, data, size),
+        ("get_output", 0, 1, data, size),
+        ("get_error", None),
+        ("get_counter", 0, None),
+        ("get_counter", len(Counter), ctypes.byref(ctypes.c_uint64())),
+        ("get_counter", -1, ctypes.byref(ctypes.c_uint64())),
+        ("get_counters", None),
+    ]
     assert [driver.call(*call) for call in calls] == len(calls) * ["BAD_ARGUMENT"]
     assert [driver.call("put_input", 0, 0, data, count) for count in (0, size - 1, size + 1)] == 3 * ["BAD_SIZE"]
     assert bytes(driver.device) == before[0] and np.array_equal(driver.machine.memory, before[1])
-    others = [("open", None), ("load", ctypes.byref(network), image.ctypes.data, image.size), ("start",), ("poll",),
-              ("wait", 1), ("run", 1), ("reset", 1), ("put_input", 0, 0, data, size), ("get_output", 0, 0, data, size),
-              ("get_error", ctypes.byref(Error())), ("get_counter", 0, ctypes.byref(ctypes.c_uint64())),
-              ("get_counters", ctypes.byref((ctypes.c_uint64 * len(Counter))())), ("set_watchdog", 1),
-              ("enable_interrupt", True), ("acknowledge",)]
+    others = [
+        ("open", None),
+        ("load", ctypes.byref(network), image.ctypes.data, image.size),
+        ("start",),
+        ("poll",),
+        ("wait", 1),
+        ("run", 1),
+        ("reset", 1),
+        ("put_input", 0, 0, data, size),
+        ("get_output", 0, 0, data, size),
+        ("get_error", ctypes.byref(Error())),
+        ("get_counter", 0, ctypes.byref(ctypes.c_uint64())),
+        ("get_counters", ctypes.byref((ctypes.c_uint64 * len(Counter))())),
+        ("set_watchdog", 1),
+        ("enable_interrupt", True),
+        ("acknowledge",),
+    ]
     for device in (None, ctypes.byref(Device())):  # there is none, or it is not open
         functions = [getattr(driver.library, f"eyrie_{name}") for name, *_ in others]
         got = [RESULTS[function(device, *rest)] for function, (_, *rest) in zip(functions, others, strict=True)]
         assert got == len(others) * ["BAD_ARGUMENT"]
 
 
-@pytest.mark.parametrize("change", [
-    {"read_register": None}, {"write_register": None}, {"write_memory": None}, {"read_memory": None},
-    {"window_bytes": 0}, {"window_bytes": 32}, {"window_base": 8}, {"window_base": 2**32 - 64}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"read_register": None},
+        {"write_register": None},
+        {"write_memory": None},
+        {"read_memory": None},
+        {"window_bytes": 0},
+        {"window_bytes": 32},
+        {"window_base": 8},
+        {"window_base": 2**32 - 64},
+    ],
+)
 def test_bad_platforms(driver: Driver, change: dict) -> None:
     kinds = dict(Platform._fields_)
     for name, value in change.items():
@@ -207,16 +245,29 @@ def test_opening(driver: Driver) -> None:
 
 
 NETWORKS: dict[str, dict[str, object]] = {
-    "no images": {"images": 0}, "many images": {"images": 2**32 - 1}, "no inputs": {"input_count": 0},
-    "no outputs": {"output_count": 0}, "null inputs": {"inputs": ctypes.POINTER(Map)()},
-    "program outside": {"program": 2**32 - 8}, "program too long": {"program_bytes": 2**32 - 8},
-    "program at half a word": {"program": 4}, "bytes": {"bytes": 1001},
+    "no images": {"images": 0},
+    "many images": {"images": 2**32 - 1},
+    "no inputs": {"input_count": 0},
+    "no outputs": {"output_count": 0},
+    "null inputs": {"inputs": ctypes.POINTER(Map)()},
+    "program outside": {"program": 2**32 - 8},
+    "program too long": {"program_bytes": 2**32 - 8},
+    "program at half a word": {"program": 4},
+    "bytes": {"bytes": 1001},
 }
 MAPS: dict[str, dict[str, int]] = {
-    "no rows": {"height": 0}, "no columns": {"width": 0}, "no channels": {"channels": 0}, "no groups": {"groups": 0},
-    "no pitch": {"pitch": 0}, "a wide row": {"width": 2**32 - 1}, "many channels": {"channels": 2**32 - 1},
-    "many rows": {"height": 2**32 - 1}, "a long pitch": {"pitch": 2**31}, "outside": {"address": 2**32 - 8},
-    "at half a word": {"address": 4}, "five packed channels": {"packed": True, "channels": 5},
+    "no rows": {"height": 0},
+    "no columns": {"width": 0},
+    "no channels": {"channels": 0},
+    "no groups": {"groups": 0},
+    "no pitch": {"pitch": 0},
+    "a wide row": {"width": 2**32 - 1},
+    "many channels": {"channels": 2**32 - 1},
+    "many rows": {"height": 2**32 - 1},
+    "a long pitch": {"pitch": 2**31},
+    "outside": {"address": 2**32 - 8},
+    "at half a word": {"address": 4},
+    "five packed channels": {"packed": True, "channels": 5},
     "a row of plain words": {"packed": False, "height": 1, "width": 6, "channels": 8, "pitch": 4},
 }
 
@@ -269,17 +320,25 @@ def test_settings(driver: Driver, small: Driven) -> None:
     """What a start writes; the interrupt is on where the platform waits for it."""
     assert driver.load(driver.library.the_network().contents, small.image.dram) == "OK"
     assert [driver.call("set_watchdog", 77), driver.call("run", LOOKS)] == ["OK", "OK"]
-    expected = {Register.WINDOW_BASE: BASE, Register.WINDOW_LIMIT: BASE + driver.machine.window,
-                Register.PROGRAM_BASE: BASE + small.image.program, Register.WATCHDOG_LIMIT: 77,
-                Register.INTERRUPT_ENABLE: 0}
+    expected = {
+        Register.WINDOW_BASE: BASE,
+        Register.WINDOW_LIMIT: BASE + driver.machine.window,
+        Register.PROGRAM_BASE: BASE + small.image.program,
+        Register.WATCHDOG_LIMIT: 77,
+        Register.INTERRUPT_ENABLE: 0,
+    }
     *settings, clear, start, acknowledge = driver.machine.written
     assert dict(settings) == expected
-    assert [clear, start, acknowledge] == [(Register.CONTROL, bits) for bits in (
-        Control.CLEAR_INTERRUPT, Control.START, Control.CLEAR_INTERRUPT)]
+    assert [clear, start, acknowledge] == [
+        (Register.CONTROL, bits) for bits in (Control.CLEAR_INTERRUPT, Control.START, Control.CLEAR_INTERRUPT)
+    ]
     waits = []
     driver.machine.platform.wait = dict(Platform._fields_)["wait"](lambda _: waits.append(1))
-    assert [driver.open(), driver.load(driver.library.the_network().contents, small.image.dram),
-            driver.call("run", LOOKS)] == 3 * ["OK"]
+    assert [
+        driver.open(),
+        driver.load(driver.library.the_network().contents, small.image.dram),
+        driver.call("run", LOOKS),
+    ] == 3 * ["OK"]
     assert driver.machine.registers[Register.INTERRUPT_ENABLE] == 1 and len(waits) == driver.machine.busy + 1
     assert driver.call("enable_interrupt", False) == "OK" and driver.machine.registers[Register.INTERRUPT_ENABLE] == 0
     assert driver.call("run", LOOKS) == "OK" and len(waits) == driver.machine.busy + 1
@@ -300,8 +359,11 @@ def test_errors_and_texts(driver: Driver, small: Driven) -> None:
     texts = [library.eyrie_result_text(n).decode() for n in range(len(RESULTS))]
     assert len({*texts, "unknown"}) == len(RESULTS) + 1
     assert [library.eyrie_counter_name(counter).decode() for counter in Counter] == [each.name for each in Counter]
-    unknown = [(library.eyrie_result_text, len(RESULTS)), (library.eyrie_error_text, len(ErrorCode)),
-               (library.eyrie_counter_name, len(Counter))]
+    unknown = [
+        (library.eyrie_result_text, len(RESULTS)),
+        (library.eyrie_error_text, len(ErrorCode)),
+        (library.eyrie_counter_name, len(Counter)),
+    ]
     assert {function(number) for function, number in unknown} == {b"unknown"}
 
 
@@ -358,14 +420,27 @@ def test_no_warnings(compiler: str, language: list[str], small: Driven, tmp_path
     sizes = ",".join(map(str, DEFAULT.parameters.values()))
     hosted = [path for folder in (BOARD, EXAMPLES, SIMULATION) for path in folder.glob("*.c")]
     sources = {path: ["-ffreestanding"] for path in DRIVER.glob("*.c")} | {
-        path: [f"-DMACHINE_SIZES={{{sizes}}}"] for path in hosted}
+        path: [f"-DMACHINE_SIZES={{{sizes}}}"] for path in hosted
+    }
     [example] = re.findall(r"^```c\n(.*?)^```$", (ROOT / "docs" / "driver.md").read_text(), re.MULTILINE | re.DOTALL)
     (tmp_path / "example.c").write_text(example)
     sources[tmp_path / "example.c"] = ["-ffreestanding"]
     assert len(sources) > 6
     for path, options in sources.items():
-        command = [compiler, *language, *WARNINGS, "-Wconversion", "-Wshadow", "-O2", *options, *includes(tmp_path),
-                   "-c", str(path), "-o", str(tmp_path / "object.o")]
+        command = [
+            compiler,
+            *language,
+            *WARNINGS,
+            "-Wconversion",
+            "-Wshadow",
+            "-O2",
+            *options,
+            *includes(tmp_path),
+            "-c",
+            str(path),
+            "-o",
+            str(tmp_path / "object.o"),
+        ]
         ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
         assert ended.returncode == 0 and not ended.stderr, ended.stderr
 
@@ -373,9 +448,26 @@ def test_no_warnings(compiler: str, language: list[str], small: Driven, tmp_path
 def test_needs_no_library(tmp_path: Path) -> None:
     """Of a C library the driver uses at most what a compiler asks for everywhere."""
     for path in DRIVER.glob("*.c"):
-        subprocess.run(["cc", "-std=c99", "-O2", "-ffreestanding", "-fno-stack-protector", "-c", path, "-o",
-                        tmp_path / f"{path.stem}.o"], check=True)
+        subprocess.run(
+            [
+                "cc",
+                "-std=c99",
+                "-O2",
+                "-ffreestanding",
+                "-fno-stack-protector",
+                "-c",
+                path,
+                "-o",
+                tmp_path / f"{path.stem}.o",
+            ],
+            check=True,
+        )
     found = subprocess.run(["nm", "-u", *tmp_path.glob("*.o")], capture_output=True, text=True, check=True).stdout
     names = {line.split()[-1] for line in found.splitlines() if " U " in line}
     assert {name for name in names if not name.startswith("eyrie_")} <= {
-        "memcpy", "memset", "memmove", "memcmp", "_GLOBAL_OFFSET_TABLE_"}
+        "memcpy",
+        "memset",
+        "memmove",
+        "memcmp",
+        "_GLOBAL_OFFSET_TABLE_",
+    }

@@ -16,9 +16,9 @@ from eyrie.runtime.programs import compiled
 from eyrie.runtime.shipped import MODEL
 from eyrie.testing.demo_net import demo_input
 from tb.net.faults import FAULTS, Faulty, draw_fault, list_beyond_memory, list_outside_window
-from tests.runtime.driven_networks import every_layout, packed
 from tb.sim.driven_runs import FAULTS as FAULTS_PROGRAM
 from tb.sim.driven_runs import run
+from tests.runtime.driven_networks import every_layout, packed
 
 BASE, MEMORY = 3 << 20, 8 << 20
 WINDOW = (BASE, BASE + 2 * MEMORY)  # goes beyond the memory, as far as the faults of tb/net/faults.py
@@ -34,8 +34,9 @@ def test_classifies_pictures(seed: int, tmp_path: Path) -> None:
     program = link(CLASSIFY, folder, Image.load(folder).machine, tmp_path)
     said = call(program, folder / "image.bin", tmp_path / "pictures.bin", setting=Setting(seed))
     logits = tflite.load(MODEL).run_images(pictures).reshape(len(pictures), -1)
-    assert said.splitlines() == [f"{n}: class {row.argmax()}, outputs {' '.join(map(str, row))}"
-                                 for n, row in enumerate(logits)]
+    assert said.splitlines() == [
+        f"{n}: class {row.argmax()}, outputs {' '.join(map(str, row))}" for n, row in enumerate(logits)
+    ]
 
 
 def test_drawn_networks(seed: int, tmp_path: Path) -> None:
@@ -79,8 +80,14 @@ def test_every_error(seed: int, tmp_path: Path) -> None:
         fault.program.contents.tofile(files[-1])
     network.values.tofile(tmp_path / "input.bin")
     program = link(FAULTS_PROGRAM, folder, image.machine, tmp_path)
-    said = call(program, folder / "image.bin", tmp_path / "input.bin", tmp_path / "output.bin", *files,
-                setting=Setting(seed, base=BASE, window=2 * MEMORY, memory=MEMORY)).splitlines()
+    said = call(
+        program,
+        folder / "image.bin",
+        tmp_path / "input.bin",
+        tmp_path / "output.bin",
+        *files,
+        setting=Setting(seed, base=BASE, window=2 * MEMORY, memory=MEMORY),
+    ).splitlines()
     for fault, line in zip(faults, said[:-1], strict=True):
         code, address = outcome(fault)
         got, at, place, text = line.split(maxsplit=3)

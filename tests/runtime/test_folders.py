@@ -117,10 +117,12 @@ def test_many_at_once_never_mix(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     target = tmp_path / "run"
-    code = (f"import os, signal, sys; sys.path.insert(0, {str(ROOT)!r})\n"
-            "from pathlib import Path; from eyrie.runtime.folders import replacing\n"
-            f"with replacing(Path({str(target)!r})) as own:\n"
-            "    (own / 'half').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)")
+    code = (
+        f"import os, signal, sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from pathlib import Path; from eyrie.runtime.folders import replacing\n"
+        f"with replacing(Path({str(target)!r})) as own:\n"
+        "    (own / 'half').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
     assert not target.exists() and any(path.name.startswith(".run") for path in tmp_path.iterdir())
     with replacing(target) as other, replacing(target) as own:  # the folder of a living process stays

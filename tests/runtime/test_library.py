@@ -13,11 +13,11 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
-import eyrie
 import numpy as np
 import pytest
 from PIL import Image
 
+import eyrie
 from eyrie.runtime.folders import ROOT
 from eyrie.testing.references import run_micro
 from tb.common.tflite_builder import Builder
@@ -144,17 +144,25 @@ REFUSED: list[tuple[Callable[[Path, Path], object], str]] = [
     (lambda model, _: eyrie.load(model, machine={"rows": 5}), "rows = 5: must be 3, 6, 9, 12 or 15"),
     (lambda model, _: eyrie.load(model, machine={"row": 6}), "no parameter is named 'row': did you mean 'rows'?"),
     (lambda model, _: eyrie.load(ROOT / "README.md"), "README.md: not a "),
-    (lambda model, _: eyrie.load(model, back_end="c")(np.zeros((8, 8, 3))),
-     "input image is float64 8 x 8 x 3, the network takes int8 1 x 8 x 8 x 3, or N of them"),
-    (lambda model, _: eyrie.load(model, back_end="c")(np.zeros((0, 8, 8, 3), np.int8)),
-     "values of inputs are image 0: give as many of each, and one at least"),
+    (
+        lambda model, _: eyrie.load(model, back_end="c")(np.zeros((8, 8, 3))),
+        "input image is float64 8 x 8 x 3, the network takes int8 1 x 8 x 8 x 3, or N of them",
+    ),
+    (
+        lambda model, _: eyrie.load(model, back_end="c")(np.zeros((0, 8, 8, 3), np.int8)),
+        "values of inputs are image 0: give as many of each, and one at least",
+    ),
     (lambda model, _: eyrie.load(model, back_end="c")(), "no value is given for image: the network takes image"),
     (lambda model, _: eyrie.load(model, back_end="c")(imagE=0), "no input is named 'imagE': did you mean 'image'?"),
     (lambda model, _: eyrie.load(model, back_end="c")("nothing.png"), "nothing.png: "),
-    (lambda _, pair: eyrie.load(pair, back_end="c")(np.zeros((1, 2, 2, 3), np.int8)),
-     "the network takes t0, t1: give each by its name"),
-    (lambda _, pair: eyrie.load(pair, back_end="c")(t0="photo.png", t1="photo.png"),
-     "inputs are t0, t1: not a single picture; give arrays (eyrie run)"),
+    (
+        lambda _, pair: eyrie.load(pair, back_end="c")(np.zeros((1, 2, 2, 3), np.int8)),
+        "the network takes t0, t1: give each by its name",
+    ),
+    (
+        lambda _, pair: eyrie.load(pair, back_end="c")(t0="photo.png", t1="photo.png"),
+        "inputs are t0, t1: not a single picture; give arrays (eyrie run)",
+    ),
 ]
 
 
@@ -175,11 +183,22 @@ def test_set_up_makes_it_importable(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True)
     python, environment = tmp_path / ".venv" / "bin" / "python", {"PATH": os.environ["PATH"]}
     subprocess.run([python, "-c", writes], cwd=tmp_path, env=environment, check=True)
-    found = subprocess.run([python, "-c", "import importlib.util as of; print(*(of.find_spec(n).origin for n in "
-                            "('eyrie', 'runtime', 'compiler', 'model')))"], cwd="/", env=environment, check=True,
-                           capture_output=True, text=True).stdout.split()
+    found = subprocess.run(
+        [
+            python,
+            "-c",
+            "import importlib.util as of; print(*(of.find_spec(n).origin for n in "
+            "('eyrie', 'runtime', 'compiler', 'model')))",
+        ],
+        cwd="/",
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
     assert [Path(path).resolve() for path in found] == [
-        ROOT / path / "__init__.py" for path in ("runtime/python/eyrie", "runtime", "compiler", "model")]
+        ROOT / path / "__init__.py" for path in ("runtime/python/eyrie", "runtime", "compiler", "model")
+    ]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/library.md", "docs/operators.md"])
@@ -189,6 +208,7 @@ def test_examples_run(page: str) -> None:
     blocks = [block for block in blocks if "eyrie.pytorch" not in block]
     assert blocks
     for block in blocks:
-        ended = subprocess.run([sys.executable, "-c", block], cwd=ROOT, env=os.environ | LIBRARY, capture_output=True,
-                               text=True)
+        ended = subprocess.run(
+            [sys.executable, "-c", block], cwd=ROOT, env=os.environ | LIBRARY, capture_output=True, text=True
+        )
         assert ended.returncode == 0, f"{block}\n{ended.stdout}{ended.stderr}"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from eyrie.operators.requests import read_request
 
+from eyrie.operators.requests import read_request
 from eyrie.runtime.board.c_programs import COMPILE
 from eyrie.runtime.board.driver import U32
 from tests.runtime.operator_library import NO_BIAS, Compiler, Programs, build
@@ -47,11 +47,12 @@ def test_tables(library: ctypes.CDLL, compiler: Compiler, seed: int) -> None:
         assert Relu(other, np.random.default_rng(seed), shape).give() == "OK"
     image, wrong = (compiler.images[asked] for asked in (key, key.replace(b"=4,4,8", b"=5,4,8")))
     for program, spoil, given, ended in (
-            (image, lambda network: None, "OK", "OK"),
-            (wrong, lambda network: None, "BAD_NETWORK", "OK"),
-            (image, lambda network: network.sizes.__setitem__(0, 9), "OK", "OTHER_MACHINE"),
-            (image, lambda network: setattr(network, "crc", 0), "OK", "OTHER_IMAGE"),
-            (image, lambda network: setattr(network, "program", 4), "OK", "BAD_NETWORK")):
+        (image, lambda network: None, "OK", "OK"),
+        (wrong, lambda network: None, "BAD_NETWORK", "OK"),
+        (image, lambda network: network.sizes.__setitem__(0, 9), "OK", "OTHER_MACHINE"),
+        (image, lambda network: setattr(network, "crc", 0), "OK", "OTHER_IMAGE"),
+        (image, lambda network: setattr(network, "program", 4), "OK", "BAD_NETWORK"),
+    ):
         made = compiler.program(key, program)
         spoil(made.network.contents)
         table = Programs(ctypes.pointer(made), 1)
@@ -65,6 +66,7 @@ def test_tables(library: ctypes.CDLL, compiler: Compiler, seed: int) -> None:
 
 def test_programs_on_demand(library: ctypes.CDLL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """A board's programs: compiled once for all handles, by a command that leaves what it was asked for."""
+
     def handle() -> OnModel:
         return OnModel(library, library.eyrie_linked_programs().contents)
 

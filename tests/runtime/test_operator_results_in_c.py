@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from eyrie.operators import Status
-from eyrie.operators.descriptors import TensorSetting
-from eyrie.operators.launch import packed
 
 from eyrie.model.encoding import IDENTITY, Register
 from eyrie.model.status import Status as MachineStatus
+from eyrie.operators import Status
+from eyrie.operators.descriptors import TensorSetting
+from eyrie.operators.launch import packed
 from eyrie.runtime.board.driver import RESULTS, U32
 from tests.runtime.driver_library import Modelled
 from tests.runtime.operator_library import LIMITS, NO_BIAS, Compiler, Handle, Stream, build
@@ -71,12 +71,30 @@ def test_constants_are_what_is_in_the_memory(handle: OnModel, compiler: Compiler
     for number in (1, 2):
         weights = drawn(rng, 8, 1, 1, 8)
         assert handle.copy("to", "filter", filters, weights) == "OK"
-        wanted = reference("CONV_2D", [values], [(SCALE, 0)], (1, 3, 3, 8), (OUTPUT_SCALE, 0), with_filters(
-            weights, scales, np.zeros(8, np.int32), 0), strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1,
-            padding=1)
+        wanted = reference(
+            "CONV_2D",
+            [values],
+            [(SCALE, 0)],
+            (1, 3, 3, 8),
+            (OUTPUT_SCALE, 0),
+            with_filters(weights, scales, np.zeros(8, np.int32), 0),
+            strideH=1,
+            strideW=1,
+            dilationHFactor=1,
+            dilationWFactor=1,
+            padding=1,
+        )
         for _ in range(2):
-            assert handle.call("convolution", handle.stream, *map(ctypes.byref, (of, source, filters)), U32(NO_BIAS),
-                               ctypes.byref(output)) == "OK", handle.message
+            assert (
+                handle.call(
+                    "convolution",
+                    handle.stream,
+                    *map(ctypes.byref, (of, source, filters)),
+                    U32(NO_BIAS),
+                    ctypes.byref(output),
+                )
+                == "OK"
+            ), handle.message
             np.testing.assert_array_equal(handle.get(output, (1, 3, 3, 8)), wanted)
         assert len(compiler.asked) == before + number
         digest = hashlib.sha256(scales.tobytes() + hashlib.sha256(weights.tobytes()).digest()).hexdigest()
@@ -95,9 +113,19 @@ def test_filters_that_an_operator_makes(handle: OnModel, seed: int) -> None:
     assert relu.give() == "OK"
     assert operator(handle, "convolution", of, source, filters, U32(NO_BIAS), output) == "OK", handle.message
     weights = np.maximum(relu.values, 0).reshape(8, 1, 1, 8)
-    wanted = reference("CONV_2D", [values], [(SCALE, 0)], (1, 3, 3, 8), (OUTPUT_SCALE, 0), with_filters(
-        weights, scales, np.zeros(8, np.int32), 0), strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1,
-        padding=1)
+    wanted = reference(
+        "CONV_2D",
+        [values],
+        [(SCALE, 0)],
+        (1, 3, 3, 8),
+        (OUTPUT_SCALE, 0),
+        with_filters(weights, scales, np.zeros(8, np.int32), 0),
+        strideH=1,
+        strideW=1,
+        dilationHFactor=1,
+        dilationWFactor=1,
+        padding=1,
+    )
     np.testing.assert_array_equal(handle.get(output, (1, 3, 3, 8)), wanted)
 
 
@@ -168,15 +196,20 @@ def test_a_machine_that_stops(handle: OnModel, seed: int) -> None:
     relus[1].check()
 
 
-@pytest.mark.parametrize(("status", "result"), [(MachineStatus.BUSY, "TIMEOUT"),
-                                                (MachineStatus.BUSY | MachineStatus.BUS_WAITS, "BUS_WAITS")])
+@pytest.mark.parametrize(
+    ("status", "result"), [(MachineStatus.BUSY, "TIMEOUT"), (MachineStatus.BUSY | MachineStatus.BUS_WAITS, "BUS_WAITS")]
+)
 def test_a_machine_that_stays_stopped(status: int, result: str, handle: OnModel, seed: int) -> None:
     """It is reset when it can be, and then goes on."""
     relu = Relu(handle, np.random.default_rng(seed))
     stopped(handle, relu)
     handle.machine.after_reset = status
-    assert [relu.give(), handle.synchronize(), relu.give(), handle.synchronize()] == ["OK", "MACHINE_ERROR", "OK",
-                                                                                     result]
+    assert [relu.give(), handle.synchronize(), relu.give(), handle.synchronize()] == [
+        "OK",
+        "MACHINE_ERROR",
+        "OK",
+        result,
+    ]
     handle.machine.after_reset = handle.machine.status = None
     assert relu.give() == "OK"
     relu.check()
@@ -195,13 +228,15 @@ def pooled(handle: OnModel, input_: tuple[int, ...], output: tuple[int, ...], **
     return operator(handle, "pooling", of, *tensors(handle, input_, output, **changes))
 
 
-def convolved(handle: OnModel, filters: tuple[int, ...], output: tuple[int, ...], bias: int = NO_BIAS,
-              groups: int = 1) -> str:
+def convolved(
+    handle: OnModel, filters: tuple[int, ...], output: tuple[int, ...], bias: int = NO_BIAS, groups: int = 1
+) -> str:
     """Of a 4 x 4 x 8 map."""
     of = handle.descriptor("convolution", (1, 1), (1, 1), (0,) * 4, groups, 0)
     source, made = tensors(handle, (1, 4, 4, 8), output)
-    return operator(handle, "convolution", of, source, handle.filters(np.zeros(filters, np.int8), np.ones(1)),
-                    U32(bias), made)
+    return operator(
+        handle, "convolution", of, source, handle.filters(np.zeros(filters, np.int8), np.ones(1)), U32(bias), made
+    )
 
 
 def set_to(handle: OnModel, kind: str, *values: object) -> str:
@@ -250,10 +285,22 @@ REFUSED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     ("BAD_ARGUMENT", "beta", lambda of: operator(of, "softmax", -1.0, *tensors(of, *2 * [(1, 1, 1, 8)]))),
     ("BAD_ARGUMENT", "its own stream", lambda of: of.call("destroy_stream", of.stream)),
     ("BAD_SIZE", "values", lambda of: of.copy("to", "tensor", of.tensor((1, 2, 2, 8), 1.0), np.zeros(31, np.int8))),
-    ("BAD_SIZE", "filters", lambda of: of.copy("to", "filter", of.filters(np.zeros((8, 1, 1, 8), np.int8), np.ones(1)),
-                                               np.zeros(63, np.int8))),
-    ("BAD_DESCRIPTOR", "not created", lambda of: of.call("set_tensor_descriptor", ctypes.create_string_buffer(128),
-                                                         ctypes.byref(of.setting("tensor", 1, 1, 1, 1, 1.0, 0)))),
+    (
+        "BAD_SIZE",
+        "filters",
+        lambda of: of.copy(
+            "to", "filter", of.filters(np.zeros((8, 1, 1, 8), np.int8), np.ones(1)), np.zeros(63, np.int8)
+        ),
+    ),
+    (
+        "BAD_DESCRIPTOR",
+        "not created",
+        lambda of: of.call(
+            "set_tensor_descriptor",
+            ctypes.create_string_buffer(128),
+            ctypes.byref(of.setting("tensor", 1, 1, 1, 1, 1.0, 0)),
+        ),
+    ),
     ("BAD_DESCRIPTOR", "destroyed", destroyed),
     ("BAD_DESCRIPTOR", "maps", lambda of: pooled(of, (2, 4, 4, 8), (1, 2, 2, 8))),
     ("BAD_DESCRIPTOR", "pooled size", lambda of: pooled(of, (1, 4, 4, 8), (1, 2, 3, 8))),
@@ -263,16 +310,24 @@ REFUSED: list[tuple[str, str, Callable[[OnModel], str]]] = [
     ("BAD_DESCRIPTOR", "rows", lambda of: convolved(of, (8, 3, 3, 8), (1, 3, 2, 8))),
     ("BAD_DESCRIPTOR", "window", lambda of: convolved(of, (8, 5, 5, 8), (1, 1, 1, 8))),
     ("BAD_DESCRIPTOR", "softmax", lambda of: operator(of, "softmax", 1.0, *tensors(of, *2 * [(1, 1, 1, 8)]))),
-    ("BAD_DESCRIPTOR", "operands", lambda of: operator(of, "addition", 0, *tensors(
-        of, (1, 2, 2, 8), (1, 2, 3, 8), (1, 2, 3, 8)))),
+    (
+        "BAD_DESCRIPTOR",
+        "operands",
+        lambda of: operator(of, "addition", 0, *tensors(of, (1, 2, 2, 8), (1, 2, 3, 8), (1, 2, 3, 8))),
+    ),
     ("BAD_POINTER", "no allocation", lambda of: of.call("free", of.memory, U32(7))),
     ("BAD_POINTER", "another place", lambda of: of_other_allocation(of, 7)),
     ("BAD_POINTER", "too small", lambda of: of_other_allocation(of, of.malloc(31))),
     ("BAD_POINTER", "bias", lambda of: convolved(of, (8, 3, 3, 8), (1, 2, 2, 8), bias=of.malloc(31))),
     ("BAD_POINTER", "overlap", overlapping),
     ("NO_MEMORY", "", lambda of: of.call("malloc", of.memory, U32(WINDOW + 1), ctypes.byref(U32()))),
-    ("NOT_SUPPORTED", "a softmax of more than 4095", lambda of: operator(of, "softmax", 1.0, of.tensor(
-        (1, 1, 1, 4096), SCALE), of.tensor((1, 1, 1, 4096), 1 / 256, -128))),
+    (
+        "NOT_SUPPORTED",
+        "a softmax of more than 4095",
+        lambda of: operator(
+            of, "softmax", 1.0, of.tensor((1, 1, 1, 4096), SCALE), of.tensor((1, 1, 1, 4096), 1 / 256, -128)
+        ),
+    ),
     ("CLOSED", "", closed),
 ]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from eyrie.operators import (
     ActivationDescriptor,
     ConvolutionDescriptor,
@@ -21,7 +22,6 @@ from eyrie.operators import (
     Status,
     TensorDescriptor,
 )
-
 from eyrie.runtime import programs
 from eyrie.runtime.folders import ROOT
 from eyrie.testing.references import run_micro
@@ -49,8 +49,9 @@ def put(handle: Handle, values: np.ndarray, scale: float = SCALE, zero: int = 0)
     return descriptor, place
 
 
-def room(handle: Handle, shape: tuple[int, ...], scale: float = OUTPUT_SCALE, zero: int = 0
-         ) -> tuple[TensorDescriptor, int]:
+def room(
+    handle: Handle, shape: tuple[int, ...], scale: float = OUTPUT_SCALE, zero: int = 0
+) -> tuple[TensorDescriptor, int]:
     descriptor = TensorDescriptor(*shape, scale, zero)
     return descriptor, handle.malloc(descriptor.get().bytes)
 
@@ -59,13 +60,21 @@ def got(handle: Handle, tensor: tuple[TensorDescriptor, int]) -> np.ndarray:
     return handle.copy_from(tensor[1], tensor[0])
 
 
-def reference(operator: str, sources: list[np.ndarray], scales: list[tuple[float, int]], shape: tuple[int, ...],
-              output: tuple[float, int], constants: Callable[[Builder], list[int]] = lambda net: [],
-              **options: object) -> np.ndarray:
+def reference(
+    operator: str,
+    sources: list[np.ndarray],
+    scales: list[tuple[float, int]],
+    shape: tuple[int, ...],
+    output: tuple[float, int],
+    constants: Callable[[Builder], list[int]] = lambda net: [],
+    **options: object,
+) -> np.ndarray:
     """Of an operator, map by map, by tflite-micro; scales: with zero points."""
     net = Builder()
-    inputs = [net.tensor((1, *values.shape[1:]), scale=scale, zero_point=zero)
-              for values, (scale, zero) in zip(sources, scales, strict=True)]
+    inputs = [
+        net.tensor((1, *values.shape[1:]), scale=scale, zero_point=zero)
+        for values, (scale, zero) in zip(sources, scales, strict=True)
+    ]
     more = constants(net)
     made = net.tensor((1, *shape[1:]), scale=output[0], zero_point=output[1])
     net.operator(operator, [*inputs, *more], [made], **options)
@@ -73,17 +82,25 @@ def reference(operator: str, sources: list[np.ndarray], scales: list[tuple[float
     return np.concatenate([run_micro(model, *(values[n:][:1] for values in sources))[0] for n in range(shape[0])])
 
 
-def with_filters(weights: np.ndarray, scales: np.ndarray, bias: np.ndarray, axis: int
-                 ) -> Callable[[Builder], list[int]]:
-    return lambda net: [net.tensor(weights.shape, scale=scales, axis=axis, data=weights),
-                        net.tensor(bias.shape, "int32", scale=SCALE * scales, data=bias)]
+def with_filters(
+    weights: np.ndarray, scales: np.ndarray, bias: np.ndarray, axis: int
+) -> Callable[[Builder], list[int]]:
+    return lambda net: [
+        net.tensor(weights.shape, scale=scales, axis=axis, data=weights),
+        net.tensor(bias.shape, "int32", scale=SCALE * scales, data=bias),
+    ]
 
 
 # maps, side, channels, filters, kernel, stride, dilation, groups
-CONVOLUTIONS = {"normal": (1, 7, 16, 12, 3, 1, 1, 1), "packed": (2, 9, 3, 8, 3, 2, 1, 1),
-                "pointwise": (1, 5, 24, 40, 1, 1, 1, 1), "dilated": (1, 9, 8, 8, 3, 1, 2, 1),
-                "grouped": (1, 6, 16, 24, 3, 1, 1, 2), "depthwise": (2, 7, 16, 16, 3, 2, 1, 16),
-                "large": (1, 8, 5, 9, 5, 1, 1, 1)}
+CONVOLUTIONS = {
+    "normal": (1, 7, 16, 12, 3, 1, 1, 1),
+    "packed": (2, 9, 3, 8, 3, 2, 1, 1),
+    "pointwise": (1, 5, 24, 40, 1, 1, 1, 1),
+    "dilated": (1, 9, 8, 8, 3, 1, 2, 1),
+    "grouped": (1, 6, 16, 24, 3, 1, 1, 2),
+    "depthwise": (2, 7, 16, 16, 3, 2, 1, 16),
+    "large": (1, 8, 5, 9, 5, 1, 1, 1),
+}
 
 
 @pytest.mark.parametrize("mode", CONVOLUTIONS)
@@ -98,11 +115,24 @@ def test_convolutions(mode: str, handle: Handle, seed: int) -> None:
     bias = rng.integers(-2000, 2000, outputs).astype(np.int32)
     shape = n, size, size, outputs
     depthwise = groups == channels
-    options = {"strideH": stride, "strideW": stride, "dilationHFactor": gap, "dilationWFactor": gap, "padding": 1,
-               "fusedActivationFunction": fused} | ({"depthMultiplier": outputs // channels} if depthwise else {})
+    options = {
+        "strideH": stride,
+        "strideW": stride,
+        "dilationHFactor": gap,
+        "dilationWFactor": gap,
+        "padding": 1,
+        "fusedActivationFunction": fused,
+    } | ({"depthMultiplier": outputs // channels} if depthwise else {})
     laid = weights[..., 0].transpose(1, 2, 0)[None] if depthwise else weights
-    wanted = reference("DEPTHWISE_CONV_2D" if depthwise else "CONV_2D", [values], [(SCALE, zero)], shape,
-                       (OUTPUT_SCALE, 5), with_filters(laid, scales, bias, 3 if depthwise else 0), **options)
+    wanted = reference(
+        "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D",
+        [values],
+        [(SCALE, zero)],
+        shape,
+        (OUTPUT_SCALE, 5),
+        with_filters(laid, scales, bias, 3 if depthwise else 0),
+        **options,
+    )
     descriptor = FilterDescriptor(*weights.shape, tuple(map(float, scales)))
     filters, sums = handle.malloc(weights.size), handle.malloc(bias.nbytes)
     handle.copy_to(filters, weights, descriptor)
@@ -121,15 +151,27 @@ def test_convolutions(mode: str, handle: Handle, seed: int) -> None:
 @pytest.mark.parametrize("kind", ["max", "average"])
 def test_poolings(kind: str, handle: Handle, seed: int) -> None:
     values = drawn(np.random.default_rng(seed), 2, 7, 7, 12)
-    wanted = reference(f"{kind.upper()}_POOL_2D", [values], [(SCALE, 3)], (2, 3, 3, 12), (SCALE, 3), filterHeight=3,
-                       filterWidth=3, strideH=2, strideW=2, padding=1)
+    wanted = reference(
+        f"{kind.upper()}_POOL_2D",
+        [values],
+        [(SCALE, 3)],
+        (2, 3, 3, 12),
+        (SCALE, 3),
+        filterHeight=3,
+        filterWidth=3,
+        strideH=2,
+        strideW=2,
+        padding=1,
+    )
     source, output = put(handle, values, zero=3), room(handle, (2, 3, 3, 12), SCALE, 3)
     handle.pooling(PoolingDescriptor(kind, (3, 3), (2, 2)), source, output)
     np.testing.assert_array_equal(got(handle, output), wanted)
 
 
-@pytest.mark.parametrize(("function", "output"), [("RELU", (SCALE, 4)), ("LOGISTIC", (1 / 256, -128)),
-                                                  ("TANH", (1 / 128, 0)), ("HARD_SWISH", (SCALE, -4))])
+@pytest.mark.parametrize(
+    ("function", "output"),
+    [("RELU", (SCALE, 4)), ("LOGISTIC", (1 / 256, -128)), ("TANH", (1 / 128, 0)), ("HARD_SWISH", (SCALE, -4))],
+)
 def test_activations(function: str, output: tuple[float, int], handle: Handle, seed: int) -> None:
     values = drawn(np.random.default_rng(seed), 1, 5, 3, 9)
     wanted = reference(function, [values], [(SCALE, 4)], values.shape, output)
@@ -174,14 +216,25 @@ def convolved(handle: Handle, rng: np.random.Generator) -> tuple[np.ndarray, np.
     handle.copy_to(filters, weights, descriptor)
     output = room(handle, (1, 4, 4, 8))
     handle.convolution(ConvolutionDescriptor((1, 1)), put(handle, values), (descriptor, filters), None, output)
-    wanted = reference("CONV_2D", [values], [(SCALE, 0)], (1, 4, 4, 8), (OUTPUT_SCALE, 0), with_filters(
-        weights, np.full(1, 0.005, np.float32), np.zeros(8, np.int32), 0), strideH=1, strideW=1, dilationHFactor=1,
-        dilationWFactor=1, padding=1)
+    wanted = reference(
+        "CONV_2D",
+        [values],
+        [(SCALE, 0)],
+        (1, 4, 4, 8),
+        (OUTPUT_SCALE, 0),
+        with_filters(weights, np.full(1, 0.005, np.float32), np.zeros(8, np.int32), 0),
+        strideH=1,
+        strideW=1,
+        dilationHFactor=1,
+        dilationWFactor=1,
+        padding=1,
+    )
     return got(handle, output), wanted
 
 
 def test_handles_side_by_side(seed: int) -> None:
     """Each with a machine of its own."""
+
     def run(number: int) -> tuple[np.ndarray, np.ndarray]:
         with Handle(seed=number) as own:
             return convolved(own, np.random.default_rng([seed, number]))
@@ -258,34 +311,81 @@ REFUSED: list[tuple[Status, str, Callable[[Handle], object]]] = [
     (Status.BAD_ARGUMENT, "TensorDescriptor: an int8 zero point is", lambda of: TensorDescriptor(1, 1, 1, 1, 1.0, 200)),
     (Status.BAD_ARGUMENT, "2 scales for 3 filters: give one", lambda of: FilterDescriptor(3, 1, 1, 1, (1.0,) * 2)),
     (Status.BAD_ARGUMENT, "PoolingDescriptor: a pooling is", lambda of: PoolingDescriptor("least", (2, 2), (2, 2))),
-    (Status.BAD_ARGUMENT, "no activation is named 'SINE'", lambda of: of.activation(
-        ActivationDescriptor("SINE"), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)))),
-    (Status.BAD_ARGUMENT, "values are int8 1 x 2 x 2 x 7, the descriptor says", lambda of: of.copy_to(
-        0, np.zeros((1, 2, 2, 7), np.int8), TensorDescriptor(1, 2, 2, 8, 1.0))),
+    (
+        Status.BAD_ARGUMENT,
+        "no activation is named 'SINE'",
+        lambda of: of.activation(ActivationDescriptor("SINE"), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8))),
+    ),
+    (
+        Status.BAD_ARGUMENT,
+        "values are int8 1 x 2 x 2 x 7, the descriptor says",
+        lambda of: of.copy_to(0, np.zeros((1, 2, 2, 7), np.int8), TensorDescriptor(1, 2, 2, 8, 1.0)),
+    ),
     (Status.BAD_ARGUMENT, "ConvolutionDescriptor: stride = 2: must be", lambda of: ConvolutionDescriptor(2)),
-    (Status.BAD_ARGUMENT, "ConvolutionDescriptor: pads = (0, 0, -1, 0): must be",
-     lambda of: ConvolutionDescriptor((1, 1), pads=(0, 0, -1, 0))),
-    (Status.BAD_ARGUMENT, "values are 3 int64 numbers, a bias is int32 numbers", lambda of: of.copy_to(
-        0, np.zeros(3, np.int64))),
+    (
+        Status.BAD_ARGUMENT,
+        "ConvolutionDescriptor: pads = (0, 0, -1, 0): must be",
+        lambda of: ConvolutionDescriptor((1, 1), pads=(0, 0, -1, 0)),
+    ),
+    (
+        Status.BAD_ARGUMENT,
+        "values are 3 int64 numbers, a bias is int32 numbers",
+        lambda of: of.copy_to(0, np.zeros(3, np.int64)),
+    ),
     (Status.BAD_ARGUMENT, "memory_bytes = 8589934592: must be", lambda of: Handle(memory_bytes=1 << 33)),
-    (Status.BAD_DESCRIPTOR, "activation 'SINE' is not one of", lambda of: of.addition(
-        room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)), "SINE")),
+    (
+        Status.BAD_DESCRIPTOR,
+        "activation 'SINE' is not one of",
+        lambda of: of.addition(room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)), "SINE"),
+    ),
     (Status.BAD_POINTER, "0x7 is no allocation", lambda of: of.free(7)),
-    (Status.BAD_POINTER, "output: 384 bytes are needed, 8 are allocated", lambda of: of.activation(
-        ActivationDescriptor("RELU"), room(of, (1, 6, 8, 8)), (TensorDescriptor(1, 6, 8, 8, 1.0), of.malloc(8)))),
-    (Status.BAD_POINTER, "the output overlaps input 0", lambda of: of.activation(
-        ActivationDescriptor("RELU"), *[room(of, (1, 2, 2, 8))] * 2)),
-    (Status.BAD_DESCRIPTOR, "operator #0 MAX_POOL_2D: makes int8 1 x 1 x 1 x 8, its output is", lambda of: of.pooling(
-        PoolingDescriptor("max", (2, 2), (2, 2)), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8)))),
-    (Status.BAD_DESCRIPTOR, "filters of 4 channels in 1 groups do not go with", lambda of: of.convolution(
-        ConvolutionDescriptor((1, 1)), room(of, (1, 2, 2, 8)), (FilterDescriptor(8, 1, 1, 4, (1.0,)), of.malloc(32)),
-        None, room(of, (1, 2, 2, 8)))),
-    (Status.BAD_DESCRIPTOR, "input 0 has 2 maps, the output 1", lambda of: of.activation(
-        ActivationDescriptor("RELU"), room(of, (2, 2, 2, 8)), room(of, (1, 2, 2, 8)))),
+    (
+        Status.BAD_POINTER,
+        "output: 384 bytes are needed, 8 are allocated",
+        lambda of: of.activation(
+            ActivationDescriptor("RELU"), room(of, (1, 6, 8, 8)), (TensorDescriptor(1, 6, 8, 8, 1.0), of.malloc(8))
+        ),
+    ),
+    (
+        Status.BAD_POINTER,
+        "the output overlaps input 0",
+        lambda of: of.activation(ActivationDescriptor("RELU"), *[room(of, (1, 2, 2, 8))] * 2),
+    ),
+    (
+        Status.BAD_DESCRIPTOR,
+        "operator #0 MAX_POOL_2D: makes int8 1 x 1 x 1 x 8, its output is",
+        lambda of: of.pooling(PoolingDescriptor("max", (2, 2), (2, 2)), room(of, (1, 2, 2, 8)), room(of, (1, 2, 2, 8))),
+    ),
+    (
+        Status.BAD_DESCRIPTOR,
+        "filters of 4 channels in 1 groups do not go with",
+        lambda of: of.convolution(
+            ConvolutionDescriptor((1, 1)),
+            room(of, (1, 2, 2, 8)),
+            (FilterDescriptor(8, 1, 1, 4, (1.0,)), of.malloc(32)),
+            None,
+            room(of, (1, 2, 2, 8)),
+        ),
+    ),
+    (
+        Status.BAD_DESCRIPTOR,
+        "input 0 has 2 maps, the output 1",
+        lambda of: of.activation(ActivationDescriptor("RELU"), room(of, (2, 2, 2, 8)), room(of, (1, 2, 2, 8))),
+    ),
     (Status.NO_MEMORY, "bytes have no room in the", lambda of: of.malloc(1 << 30)),
-    (Status.NOT_SUPPORTED, "", lambda of: (of.fully_connected(
-        room(of, (1, 1, 1, 200_000)), (FilterDescriptor(1, 1, 1, 200_000, (1.0,)), of.malloc(200_000)), None,
-        room(of, (1, 1, 1, 1))), of.synchronize())),
+    (
+        Status.NOT_SUPPORTED,
+        "",
+        lambda of: (
+            of.fully_connected(
+                room(of, (1, 1, 1, 200_000)),
+                (FilterDescriptor(1, 1, 1, 200_000, (1.0,)), of.malloc(200_000)),
+                None,
+                room(of, (1, 1, 1, 1)),
+            ),
+            of.synchronize(),
+        ),
+    ),
 ]
 
 
@@ -310,8 +410,12 @@ def test_a_destroyed_handle() -> None:
 def test_the_example() -> None:
     """Figure 3.5 of DLPlib, by itself."""
     python = ROOT / "runtime" / "python"
-    ended = subprocess.run([sys.executable, python / "examples" / "convolution.py"], capture_output=True, text=True,
-                           env=os.environ | {"PYTHONPATH": f"{ROOT}:{python}"})
+    ended = subprocess.run(
+        [sys.executable, python / "examples" / "convolution.py"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{python}"},
+    )
     assert ended.returncode == 0 and ended.stdout.endswith(" cycles, equal to the golden model\n"), ended
 
 

@@ -18,10 +18,10 @@ from eyrie.runtime.board.c_programs import CONVOLUTION, PROGRAMS, Setting, call,
 from eyrie.runtime.board.driver import U32, Platform, View, functions
 from eyrie.runtime.board.library import OPERATORS, WARNINGS, board_library
 from eyrie.runtime.folders import ROOT
+from tests.commands.commands import eyrie
 from tests.runtime.operator_library import FUNCTIONS, Compiler, Handle, Stream, build
 from tests.runtime.operators_on_model import WINDOW
 from tests.runtime.test_operators import CONVOLUTIONS, OUTPUT_SCALE, SCALE, drawn, reference, with_filters
-from tests.commands.commands import eyrie
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,7 @@ def rtl(library: ctypes.CDLL, compiler: Compiler, seed: int) -> Iterator[Handle]
 
 # ---- Figure 3.5 ----
 
+
 def test_the_example(tmp_path: Path) -> None:
     """The same program with programs compiled on demand, and linked in; without any it says what it lacks."""
     rng = np.random.default_rng(1)
@@ -63,8 +64,9 @@ def test_the_example(tmp_path: Path) -> None:
         folder = tmp_path / source.stem
         folder.mkdir()
         program = link_operators(CONVOLUTION, DEFAULT, folder, source)
-        said.append(call(program, tmp_path / "image.bin", tmp_path / "weights.bin", folder / "output.bin",
-                         setting=setting))
+        said.append(
+            call(program, tmp_path / "image.bin", tmp_path / "weights.bin", folder / "output.bin", setting=setting)
+        )
         np.testing.assert_array_equal(np.fromfile(folder / "output.bin", np.int8).reshape(golden.shape), golden)
 
     run(PROGRAMS)
@@ -76,12 +78,16 @@ def test_the_example(tmp_path: Path) -> None:
     assert said[0] == said[1] and 0 < int(said[0].split()[0]) < 20_000
     none = tmp_path / "none.c"
     none.write_text('#include "eyrie.h"\nconst struct eyrie_programs *eyrie_linked_programs(void) { return NULL; }\n')
-    with pytest.raises(ValueError, match="convolution: there is no program for the operator, and nothing that compiles "
-                       "one: convolution input0=14,14,16,3ca3d70a,3 output=14,14,24,"):
+    with pytest.raises(
+        ValueError,
+        match="convolution: there is no program for the operator, and nothing that compiles "
+        "one: convolution input0=14,14,16,3ca3d70a,3 output=14,14,24,",
+    ):
         run(none)
 
 
 # ---- Operators on the RTL ----
+
 
 @pytest.mark.parametrize("mode", CONVOLUTIONS)
 def test_convolutions(mode: str, rtl: Handle, seed: int) -> None:
@@ -94,16 +100,39 @@ def test_convolutions(mode: str, rtl: Handle, seed: int) -> None:
     bias = rng.integers(-2000, 2000, outputs).astype(np.int32)
     shape, depthwise = (n, size, size, outputs), groups == channels
     name = ["NONE", "RELU", "RELU_N1_TO_1", "RELU6"][fused]  # in the schema's order
-    options = {"strideH": stride, "strideW": stride, "dilationHFactor": gap, "dilationWFactor": gap, "padding": 1,
-               "fusedActivationFunction": fused} | ({"depthMultiplier": outputs // channels} if depthwise else {})
+    options = {
+        "strideH": stride,
+        "strideW": stride,
+        "dilationHFactor": gap,
+        "dilationWFactor": gap,
+        "padding": 1,
+        "fusedActivationFunction": fused,
+    } | ({"depthMultiplier": outputs // channels} if depthwise else {})
     laid = weights[..., 0].transpose(1, 2, 0)[None] if depthwise else weights
-    wanted = reference("DEPTHWISE_CONV_2D" if depthwise else "CONV_2D", [values], [(SCALE, zero)], shape,
-                       (OUTPUT_SCALE, 5), with_filters(laid, scales, bias, 3 if depthwise else 0), **options)
+    wanted = reference(
+        "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D",
+        [values],
+        [(SCALE, zero)],
+        shape,
+        (OUTPUT_SCALE, 5),
+        with_filters(laid, scales, bias, 3 if depthwise else 0),
+        **options,
+    )
     of = rtl.descriptor("convolution", (stride,) * 2, (gap,) * 2, (0,) * 4, groups, FUNCTIONS.index(name))
     source, output = rtl.put(values, SCALE, zero), rtl.tensor(shape, OUTPUT_SCALE, 5)
     filters, sums = rtl.filters(weights, scales), rtl.bias(bias)
-    assert rtl.call("convolution", rtl.stream, ctypes.byref(of), ctypes.byref(source), ctypes.byref(filters),
-                    U32(sums), ctypes.byref(output)) == "OK", rtl.message
+    assert (
+        rtl.call(
+            "convolution",
+            rtl.stream,
+            ctypes.byref(of),
+            ctypes.byref(source),
+            ctypes.byref(filters),
+            U32(sums),
+            ctypes.byref(output),
+        )
+        == "OK"
+    ), rtl.message
     np.testing.assert_array_equal(rtl.get(output, shape), wanted)
     np.testing.assert_array_equal(rtl.get(source, values.shape), values)
     kept = np.zeros_like(weights)
@@ -114,16 +143,32 @@ def test_convolutions(mode: str, rtl: Handle, seed: int) -> None:
 @pytest.mark.parametrize("kind", ["max", "average"])
 def test_poolings(kind: str, rtl: Handle, seed: int) -> None:
     values = drawn(np.random.default_rng(seed), 2, 7, 7, 12)
-    wanted = reference(f"{kind.upper()}_POOL_2D", [values], [(SCALE, 3)], (2, 3, 3, 12), (SCALE, 3), filterHeight=3,
-                       filterWidth=3, strideH=2, strideW=2, padding=1)
+    wanted = reference(
+        f"{kind.upper()}_POOL_2D",
+        [values],
+        [(SCALE, 3)],
+        (2, 3, 3, 12),
+        (SCALE, 3),
+        filterHeight=3,
+        filterWidth=3,
+        strideH=2,
+        strideW=2,
+        padding=1,
+    )
     of = rtl.descriptor("pooling", ["max", "average"].index(kind), (3, 3), (2, 2), (0,) * 4)
     source, output = rtl.put(values, SCALE, 3), rtl.tensor((2, 3, 3, 12), SCALE, 3)
     assert rtl.call("pooling", rtl.stream, *map(ctypes.byref, (of, source, output))) == "OK", rtl.message
     np.testing.assert_array_equal(rtl.get(output, wanted.shape), wanted)
 
 
-ACTIVATIONS = {"RELU": (SCALE, 4), "RELU6": (SCALE, 4), "LEAKY_RELU": (SCALE, 4), "LOGISTIC": (1 / 256, -128),
-               "TANH": (1 / 128, 0), "HARD_SWISH": (SCALE, -4)}
+ACTIVATIONS = {
+    "RELU": (SCALE, 4),
+    "RELU6": (SCALE, 4),
+    "LEAKY_RELU": (SCALE, 4),
+    "LOGISTIC": (1 / 256, -128),
+    "TANH": (1 / 128, 0),
+    "HARD_SWISH": (SCALE, -4),
+}
 
 
 @pytest.mark.parametrize("function", ACTIVATIONS)
@@ -149,17 +194,37 @@ def test_a_chain(rtl: Handle, seed: int) -> None:
     filters, sums = rtl.filters(weights.reshape(10, 1, 1, 48), scales), rtl.bias(bias)
     stream, cycles = Stream(), ctypes.c_uint64()
     assert rtl.call("create_stream", rtl.memory, ctypes.byref(stream)) == "OK"
-    assert rtl.call("fully_connected", ctypes.byref(stream), *map(ctypes.byref, (source, filters)), U32(sums),
-                    ctypes.byref(first)) == "OK", rtl.message
+    assert (
+        rtl.call(
+            "fully_connected",
+            ctypes.byref(stream),
+            *map(ctypes.byref, (source, filters)),
+            U32(sums),
+            ctypes.byref(first),
+        )
+        == "OK"
+    ), rtl.message
     assert rtl.call("addition", ctypes.byref(stream), 0, *map(ctypes.byref, (first, addend, total))) == "OK"
     assert rtl.call("softmax", ctypes.byref(stream), 1.0, *map(ctypes.byref, (total, last))) == "OK"
     assert rtl.call("poll_stream", ctypes.byref(stream)) == "BUSY"
     assert rtl.call("synchronize_stream", ctypes.byref(stream)) == "OK"
     assert rtl.call("get_cycles", ctypes.byref(stream), ctypes.byref(cycles)) == "OK" and cycles.value > 100
-    made = reference("FULLY_CONNECTED", [values.reshape(2, 48)], [(SCALE, 0)], (2, 10), (OUTPUT_SCALE, 0),
-                     with_filters(weights, scales, bias, 0))
-    summed = reference("ADD", [made, other.reshape(2, 10)], [(OUTPUT_SCALE, 0), (SCALE, 0)], (2, 10), (OUTPUT_SCALE, 0),
-                       fusedActivationFunction=0)
+    made = reference(
+        "FULLY_CONNECTED",
+        [values.reshape(2, 48)],
+        [(SCALE, 0)],
+        (2, 10),
+        (OUTPUT_SCALE, 0),
+        with_filters(weights, scales, bias, 0),
+    )
+    summed = reference(
+        "ADD",
+        [made, other.reshape(2, 10)],
+        [(OUTPUT_SCALE, 0), (SCALE, 0)],
+        (2, 10),
+        (OUTPUT_SCALE, 0),
+        fusedActivationFunction=0,
+    )
     chances = reference("SOFTMAX", [summed], [(OUTPUT_SCALE, 0)], (2, 10), (1 / 256, -128), beta=1.0)
     np.testing.assert_array_equal(rtl.get(first, shape).reshape(2, 10), made)
     np.testing.assert_array_equal(rtl.get(last, shape).reshape(2, 10), chances)
@@ -167,6 +232,7 @@ def test_a_chain(rtl: Handle, seed: int) -> None:
 
 
 # ---- Text and warnings ----
+
 
 @pytest.mark.parametrize("language", [["-std=c99", "-Wshadow"], ["-x", "c++", "-std=c++17"]], ids=["c99", "c++17"])
 @pytest.mark.parametrize("compiler_", ["gcc", "clang"])
@@ -177,8 +243,19 @@ def test_no_warnings(compiler_: str, language: list[str], tmp_path: Path) -> Non
     sources = [*OPERATORS.glob("*.c")]
     assert len(sources) > 6
     for path in sources:
-        command = [compiler_, *language, *WARNINGS, "-Wconversion", "-O2", "-ffreestanding", *includes(), "-c", path,
-                   "-o", tmp_path / "object.o"]
+        command = [
+            compiler_,
+            *language,
+            *WARNINGS,
+            "-Wconversion",
+            "-O2",
+            "-ffreestanding",
+            *includes(),
+            "-c",
+            path,
+            "-o",
+            tmp_path / "object.o",
+        ]
         ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
         assert ended.returncode == 0 and not ended.stderr, ended.stderr
 
@@ -186,9 +263,27 @@ def test_no_warnings(compiler_: str, language: list[str], tmp_path: Path) -> Non
 def test_needs_no_library(tmp_path: Path) -> None:
     """Of a C library at most what a compiler asks for everywhere."""
     for path in OPERATORS.glob("*.c"):
-        subprocess.run(["cc", "-std=c99", "-O2", "-ffreestanding", "-fno-stack-protector", *includes(), "-c",
-                        path, "-o", tmp_path / f"{path.stem}.o"], check=True)
+        subprocess.run(
+            [
+                "cc",
+                "-std=c99",
+                "-O2",
+                "-ffreestanding",
+                "-fno-stack-protector",
+                *includes(),
+                "-c",
+                path,
+                "-o",
+                tmp_path / f"{path.stem}.o",
+            ],
+            check=True,
+        )
     found = subprocess.run(["nm", "-u", *tmp_path.glob("*.o")], capture_output=True, text=True, check=True).stdout
     names = {line.split()[-1] for line in found.splitlines() if " U " in line}
     assert {name for name in names if not name.startswith("eyrie_")} <= {
-        "memcpy", "memset", "memmove", "memcmp", "_GLOBAL_OFFSET_TABLE_"}
+        "memcpy",
+        "memset",
+        "memmove",
+        "memcmp",
+        "_GLOBAL_OFFSET_TABLE_",
+    }

@@ -108,8 +108,21 @@ KINDS: dict[str, tuple[str, Callable[[Path], object], bool, str]] = {
     "frames": ("a.gif", frames, False, "2 frames: the first"),
     "wide": ("a.png", wide, False, "the middle square"),
 }
-LOSSY = {"jpeg", "cmyk jpeg", "webp", "avif", "gif", "palette", "turned by 180", "turned left", "mirrored", "LAB",
-         "12 bits", "frames", "transparent frame"}
+LOSSY = {
+    "jpeg",
+    "cmyk jpeg",
+    "webp",
+    "avif",
+    "gif",
+    "palette",
+    "turned by 180",
+    "turned left",
+    "mirrored",
+    "LAB",
+    "12 bits",
+    "frames",
+    "transparent frame",
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -26,29 +26,41 @@ class Placing:
     def call(self, name: str, *arguments: object) -> str:
         return RESULTS[getattr(self.library, f"eyrie_{name}")(ctypes.byref(self.device), *arguments)]
 
-    def take(self, image: Image, place: bool, offset: int, inputs: Sequence[int] | None,
-             outputs: Sequence[int] | None) -> str:
+    def take(
+        self, image: Image, place: bool, offset: int, inputs: Sequence[int] | None, outputs: Sequence[int] | None
+    ) -> str:
         """eyrie_place, or eyrie_bind."""
         self.network = described(image)
         self.ends = [ends and (U32 * len(ends))(*ends) for ends in (inputs, outputs)]
         self.placement = Placement(offset, *self.ends)
         size = [ctypes.c_size_t(image.dram.size)] if place else []
-        return self.call("place" if place else "bind", ctypes.byref(self.network),
-                         ctypes.c_void_p(image.dram.ctypes.data), *size, ctypes.byref(self.placement))
+        return self.call(
+            "place" if place else "bind",
+            ctypes.byref(self.network),
+            ctypes.c_void_p(image.dram.ctypes.data),
+            *size,
+            ctypes.byref(self.placement),
+        )
 
     def check(self, driven: Driven) -> None:
         """A run gives what the operators compute."""
         for number, (name, place) in enumerate(driven.image.map["inputs"].items()):
             for n, one in enumerate(driven.inputs[name].reshape(-1, *place["shape"])):
                 values = np.ascontiguousarray(one)
-                assert self.call("put_input", number, n, ctypes.c_void_p(values.ctypes.data),
-                                 ctypes.c_size_t(values.size)) == "OK"
+                assert (
+                    self.call("put_input", number, n, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.size))
+                    == "OK"
+                )
         assert self.call("run", LOOKS) == "OK"
         for number, (name, wanted) in enumerate(driven.outputs.items()):
             for n, one in enumerate(wanted.reshape(-1, *driven.image.map["outputs"][name]["shape"])):
                 values = np.zeros(one.shape, np.int8)
-                assert self.call("get_output", number, n, ctypes.c_void_p(values.ctypes.data),
-                                 ctypes.c_size_t(values.size)) == "OK"
+                assert (
+                    self.call(
+                        "get_output", number, n, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.size)
+                    )
+                    == "OK"
+                )
                 np.testing.assert_array_equal(values, one)
 
 
@@ -106,17 +118,33 @@ def test_refused(networks: list[Driven], library: ctypes.CDLL) -> None:
     size = -(-image.dram.size // STEP) * STEP
     placing = Placing(library, 2 * size)
     last = 2 * size - 8
-    refusals = {"BAD_ARGUMENT": [(8, None, None)],
-                "NO_ROOM": [(size + STEP, None, None), (2**32 - STEP, None, None), (0, [4], None), (0, [last], None),
-                            (0, None, [last]), (0, None, [2**32 - 8])]}
+    refusals = {
+        "BAD_ARGUMENT": [(8, None, None)],
+        "NO_ROOM": [
+            (size + STEP, None, None),
+            (2**32 - STEP, None, None),
+            (0, [4], None),
+            (0, [last], None),
+            (0, None, [last]),
+            (0, None, [2**32 - 8]),
+        ],
+    }
     for place in (True, False):
         for expected, cases in refusals.items():
             assert [placing.take(image, place, *case) for case in cases] == len(cases) * [expected]
     assert not placing.machine.memory.any()
     other = Image(image.dram ^ 1, image.map)
     placing.network = described(image)
-    assert placing.call("place", ctypes.byref(placing.network), ctypes.c_void_p(other.dram.ctypes.data),
-                        ctypes.c_size_t(other.dram.size), ctypes.byref(Placement())) == "OTHER_IMAGE"
+    assert (
+        placing.call(
+            "place",
+            ctypes.byref(placing.network),
+            ctypes.c_void_p(other.dram.ctypes.data),
+            ctypes.c_size_t(other.dram.size),
+            ctypes.byref(Placement()),
+        )
+        == "OTHER_IMAGE"
+    )
     for name, count in (("place", 4), ("bind", 3)):
         given = [ctypes.byref(placing.network), ctypes.c_void_p(image.dram.ctypes.data), ctypes.byref(Placement())]
         given[2:2] = [ctypes.c_size_t(image.dram.size)] * (count - 3)

@@ -49,8 +49,9 @@ def of_operator(name: str) -> Iterator[Case]:
         drawn = draw(name, np.random.default_rng([SEED, list(OPERATORS).index(name), number]))
         sources = sources_of(tflite.from_bytes(drawn.model), f"{name} {number}")
         golden = drawn.golden(Reference.MICRO if Reference.MICRO in drawn.references else Reference.LITERT)
-        yield Case(drawn.text, sources, *([np.stack([value, value]) for value in values]
-                                          for values in (drawn.inputs, golden)))
+        yield Case(
+            drawn.text, sources, *([np.stack([value, value]) for value in values] for values in (drawn.inputs, golden))
+        )
 
 
 def of_network(number: int) -> Case:
@@ -113,8 +114,31 @@ def test_rescaling(tmp_path: Path) -> None:
     assert compare(list(islice(of_rescaling(), 10)), tmp_path) > 10_000
 
 
-NAMES = ("arena", "conv_2d", "step0", "step0_filters", "int8_t", "NULL", "INT8_MIN", "memcpy", "net_run", "printf",
-         "int", "class", "main", "input0", "0", "*/", "??/", "\\", "caf\u00e9", "linux", "a b", "a?b", "A_B")
+NAMES = (
+    "arena",
+    "conv_2d",
+    "step0",
+    "step0_filters",
+    "int8_t",
+    "NULL",
+    "INT8_MIN",
+    "memcpy",
+    "net_run",
+    "printf",
+    "int",
+    "class",
+    "main",
+    "input0",
+    "0",
+    "*/",
+    "??/",
+    "\\",
+    "caf\u00e9",
+    "linux",
+    "a b",
+    "a?b",
+    "A_B",
+)
 
 
 def test_tensors_may_have_any_name(tmp_path: Path) -> None:
@@ -154,13 +178,17 @@ def planted(monkeypatch: pytest.MonkeyPatch, file: str, before: str, after: str)
 
 
 @pytest.mark.parametrize(("operator", "file", "before", "after"), PLANTED)
-def test_planted_errors_are_found(operator: str, file: str, before: str, after: str, tmp_path: Path,
-                                  monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_errors_are_found(
+    operator: str, file: str, before: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     planted(monkeypatch, file, before, after)
     cases = list(islice(of_rescaling() if operator == RESCALING else of_operator(operator), 12))
     program = build([case.sources for case in cases], tmp_path)
-    different = [output.tobytes() != expected.tobytes() for number, case in enumerate(cases)
-                 for output, expected in zip(program.run(case.inputs, number), case.expected, strict=True)]
+    different = [
+        output.tobytes() != expected.tobytes()
+        for number, case in enumerate(cases)
+        for output, expected in zip(program.run(case.inputs, number), case.expected, strict=True)
+    ]
     assert any(different)
 
 

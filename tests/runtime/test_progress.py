@@ -94,16 +94,19 @@ def test_a_dumb_terminal_has_lines(fast: None, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_terminal_beside_a_redirected_output(tmp_path: Path) -> None:
     """What is printed goes to the standard output, all of it, while a line moves on the terminal."""
-    code = ("import time; from eyrie.runtime import progress; progress.show()\n"
-            "with progress.task('work'):\n"
-            "    for n in range(40): print('x' * 200, n, flush=True); time.sleep(0.01)\n")
+    code = (
+        "import time; from eyrie.runtime import progress; progress.show()\n"
+        "with progress.task('work'):\n"
+        "    for n in range(40): print('x' * 200, n, flush=True); time.sleep(0.01)\n"
+    )
     try:
         terminal, other = pty.openpty()
     except OSError:
         pytest.skip("no terminal is to be had here")
     with (tmp_path / "out.txt").open("w") as out:
-        run = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=out, stderr=other,
-                               env=os.environ | {"TERM": "xterm"})
+        run = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, stdout=out, stderr=other, env=os.environ | {"TERM": "xterm"}
+        )
     os.close(other)
     seen = b""
     with suppress(OSError):  # at its end

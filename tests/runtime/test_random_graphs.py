@@ -22,16 +22,18 @@ from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.session import BackEnd, Session, on_command_level
 from eyrie.testing.machines import draw_machines, model_refusal
-from tb.common.random_graphs import DrawnGraph, draw_graph
 from eyrie.testing.references import RUN
+from tb.common.random_graphs import DrawnGraph, draw_graph
 from tb.common.seed import run_seed
 from tb.common.shrinking import Choices, shrinking
 
 GRAPHS = int(os.environ.get("EYRIE_GRAPHS", "60"))
 ON_RTL = int(os.environ.get("EYRIE_GRAPHS_RTL", "2"))
 SEED = run_seed()
-MACHINES = (DEFAULT, *(MachineConfig(**sizes) for sizes in draw_machines(SEED, 30, most_pes=96)
-                       if model_refusal(sizes) is None))
+MACHINES = (
+    DEFAULT,
+    *(MachineConfig(**sizes) for sizes in draw_machines(SEED, 30, most_pes=96) if model_refusal(sizes) is None),
+)
 EFFORT = 4
 
 

@@ -18,12 +18,21 @@ from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.report import baseline, palette, write
 from eyrie.testing.demo_net import demo_network
-from tests.runtime.runs import made_up
 from tests.commands.commands import files
+from tests.runtime.runs import made_up
 
 WIDE = replace(DEFAULT, bus_words=2, filter_lanes=2)
-NASTY = ["<script>alert(1)</script>", "a\"b'c&d", "$x^2$", "_hidden", "\x00\u202ezero", "x" * 300, "]]>-->",
-         'id="q" #2565ae url(#z)', "層の名前"]
+NASTY = [
+    "<script>alert(1)</script>",
+    "a\"b'c&d",
+    "$x^2$",
+    "_hidden",
+    "\x00\u202ezero",
+    "x" * 300,
+    "]]>-->",
+    'id="q" #2565ae url(#z)',
+    "層の名前",
+]
 PLOTS = ("cycles", "roofline", "levels", "timeline", "glb")
 VOID = {"meta"}
 
@@ -110,27 +119,49 @@ def test_cells_without_a_key_are_prices_and_the_machine(run: tuple, page: Page) 
 
 def test_summary(tmp_path: Path, run: tuple) -> None:
     image, figures, passes = run
-    changed = figures | {"cycles": 400_000, "roofline_cycles": 320_000, "images": 4,
-                         "cycles_per_image": 100_000.0, "dram_read_bytes": 1000, "dram_write_bytes": 500,
-                         "compulsory_dram_bytes": 1200, "energy_uJ": 12.5, "utilisation": 0.3125}
+    changed = figures | {
+        "cycles": 400_000,
+        "roofline_cycles": 320_000,
+        "images": 4,
+        "cycles_per_image": 100_000.0,
+        "dram_read_bytes": 1000,
+        "dram_write_bytes": 500,
+        "compulsory_dram_bytes": 1200,
+        "energy_uJ": 12.5,
+        "utilisation": 0.3125,
+    }
     text = "|".join(written(tmp_path, (image, changed, passes), "cat & dog").texts)
-    for said in ("2.000 ms at 200 MHz, 100,000.0 an image", "|2,000|", "|1.250 ×|",
-                 "1.250 × the compulsory 1,200", "12.5 µJ", "31.2 %", "cat & dog"):
+    for said in (
+        "2.000 ms at 200 MHz, 100,000.0 an image",
+        "|2,000|",
+        "|1.250 ×|",
+        "1.250 × the compulsory 1,200",
+        "12.5 µJ",
+        "31.2 %",
+        "cat & dog",
+    ):
         assert said in text, said
     assert "baseline" not in text and "cost model" not in text
 
 
-@pytest.mark.parametrize(("given", "facts"), [
-    ({}, []),
-    ({"class": 3, "comparisons": 0}, [("class", "3")]),
-    ({"class": 3, "golden_class": 3, "match": True, "comparisons": 1000},
-     [("class", "3"), ("golden model", "class 3, all 1,000 outputs are equal")]),
-    ({"class": 3, "golden_class": 4, "match": False, "comparisons": 1000, "mismatches": 7},
-     [("class", "3"), ("golden model", "class 4, 7 of 1,000 outputs differ")]),
-    ({"class": 3, "images": 4}, [("class of the first image", "3")]),
-    ({"class": 3, "runs": 5}, [("runs", "5, of which this page has the first"),
-                               ("class of the first image", "3")]),
-    ({"class": 3, "runs": 1}, [("class", "3")])])
+@pytest.mark.parametrize(
+    ("given", "facts"),
+    [
+        ({}, []),
+        ({"class": 3, "comparisons": 0}, [("class", "3")]),
+        (
+            {"class": 3, "golden_class": 3, "match": True, "comparisons": 1000},
+            [("class", "3"), ("golden model", "class 3, all 1,000 outputs are equal")],
+        ),
+        (
+            {"class": 3, "golden_class": 4, "match": False, "comparisons": 1000, "mismatches": 7},
+            [("class", "3"), ("golden model", "class 4, 7 of 1,000 outputs differ")],
+        ),
+        ({"class": 3, "images": 4}, [("class of the first image", "3")]),
+        ({"class": 3, "runs": 5}, [("runs", "5, of which this page has the first"), ("class of the first image", "3")]),
+        ({"class": 3, "runs": 1}, [("class", "3")]),
+    ],
+)
 def test_head(given: dict, facts: list[tuple], tmp_path: Path, run: tuple) -> None:
     """What came out, and of which run."""
     image, figures, passes = run
@@ -172,9 +203,12 @@ def test_plots_for_those_who_cannot_see_them(page: Page) -> None:
 def test_each_window_has_one_drawing_of_a_plot(tmp_path: Path, run: tuple) -> None:
     """The style takes the narrow ones, and none scrolls."""
     text = write(tmp_path, "a run", *run).read_text()
-    found = re.findall(r'<figure><div class="large"><svg viewBox="0 0 ([\d.]+) .*?</svg></div>'
-                       r'<div class="small"><svg viewBox="0 0 ([\d.]+) .*?</svg></div></figure>',
-                       text, re.DOTALL)
+    found = re.findall(
+        r'<figure><div class="large"><svg viewBox="0 0 ([\d.]+) .*?</svg></div>'
+        r'<div class="small"><svg viewBox="0 0 ([\d.]+) .*?</svg></div></figure>',
+        text,
+        re.DOTALL,
+    )
     assert found == [("800", "340")] * len(PLOTS)
     style = text[text.index("<style>") : text.index("</style>")].replace("\n", "").replace(" ", "")
     assert ".small{display:none" in style and "min-width:42rem" not in style
@@ -214,7 +248,8 @@ def test_names_are_text(tmp_path: Path, seed: int) -> None:
     drawn = {name: ElementTree.parse(tmp_path / "report" / f"{name}.svg") for name in PLOTS}
     labels = {element.text for element in drawn["cycles"].iter() if element.tag.endswith("}text")}
     assert {"1  <script>alert(1)</script>"[:14], "3  $x^2$", "4  _hidden"} <= labels | {
-        label[:14] for label in labels if label}
+        label[:14] for label in labels if label
+    }
 
 
 def test_no_dram_traffic(tmp_path: Path, seed: int) -> None:
@@ -232,8 +267,10 @@ def test_shipped_network(tmp_path: Path, seed: int) -> None:
     count = 1 + max(number for step in image.map["steps"] for number in step["passes"])
     page = written(tmp_path, (image, figures | {"cycles": 204_240}, passes[:count]))
     text = "|".join(page.texts)
-    assert ("|Cycles against the published baseline|100.0 × fewer|20,423,964 an image, by an analytical "
-            "model of 48 multipliers; this machine has 192|") in text
+    assert (
+        "|Cycles against the published baseline|100.0 × fewer|20,423,964 an image, by an analytical "
+        "model of 48 multipliers; this machine has 192|"
+    ) in text
     assert "2,845,416 an image" in text and "958 µJ an image" in text
     slow = written(tmp_path, (image, figures | {"cycles": 40_847_928, "energy_uJ": 479.2}, passes[:count]))
     assert {"2.0 × more", "2.0 × less"} <= set(slow.texts)
@@ -277,13 +314,14 @@ def test_cannot_be_written(tmp_path: Path, run: tuple) -> None:
 
 def test_silent_without_a_home(tmp_path: Path) -> None:
     """Where matplotlib can keep nothing."""
-    code = ("import numpy, sys; from pathlib import Path; from tb.runtime.runs import made_up; "
-            "from eyrie.model.config import MachineConfig; from eyrie.runtime.report import write; "
-            "write(Path(sys.argv[1]), 'a run', *made_up(numpy.random.default_rng(1), ['a', 'b'], "
-            "MachineConfig(bus_words=2)))")
+    code = (
+        "import numpy, sys; from pathlib import Path; from tb.runtime.runs import made_up; "
+        "from eyrie.model.config import MachineConfig; from eyrie.runtime.report import write; "
+        "write(Path(sys.argv[1]), 'a run', *made_up(numpy.random.default_rng(1), ['a', 'b'], "
+        "MachineConfig(bus_words=2)))"
+    )
     kept = {name: value for name, value in os.environ.items() if name != "MPLCONFIGDIR"}
     kept |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), "/dev/null")
-    ended = subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, capture_output=True, text=True,
-                           env=kept)
+    ended = subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, capture_output=True, text=True, env=kept)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
     assert (tmp_path / "report.html").exists()

@@ -20,8 +20,11 @@ from eyrie.runtime.report.roofline import place_labels
 from tests.runtime.runs import made_up
 
 WIDE = replace(DEFAULT, bus_words=2, filter_lanes=2)
-LAYERS = {"one": ["only"], "named": [f"block_{n}" for n in range(24)],
-          "many": [f"model_1/conv_{n}/a_long_name_of_a_layer" for n in range(100)]}
+LAYERS = {
+    "one": ["only"],
+    "named": [f"block_{n}" for n in range(24)],
+    "many": [f"model_1/conv_{n}/a_long_name_of_a_layer" for n in range(100)],
+}
 
 
 @pytest.fixture
@@ -76,7 +79,7 @@ def test_labels(names: str, tmp_path: Path, seed: int) -> None:
         labels, (width, height) = boxes(svg)
         assert len(labels) > 4
         for text, left, top, right, bottom in labels:
-            assert 0 <= left and right <= width and 0 <= top and bottom <= height, (name, text)
+            assert left >= 0 and right <= width and top >= 0 and bottom <= height, (name, text)
         for a, b in combinations(labels, 2):
             apart = a[3] <= b[1] or b[3] <= a[1] or a[4] <= b[2] + 2 or b[4] <= a[2] + 2
             assert apart, (name, a, b)
@@ -99,8 +102,9 @@ def test_bars_and_roofline_are_of_one_measure(width: int, run: tuple) -> None:
     assert all(mark < end for mark, end in zip(marks.get_xdata(), ends))
     assert (cycles.get_xlabel(), spans.get_xlabel()) == ("cycles", "PEs, % of the layer's span")
     [port] = spans.lines
-    assert list(port.get_xdata()) == [100 * row["units"]["dma"]["busy"] / max(row["counters"]["cycles"], 1)
-                                      for row in layers_]
+    assert list(port.get_xdata()) == [
+        100 * row["units"]["dma"]["busy"] / max(row["counters"]["cycles"], 1) for row in layers_
+    ]
 
 
 def test_points_are_below_the_roof_as_cycles_are_above_the_roofline(run: tuple) -> None:
@@ -120,8 +124,9 @@ def test_glb_spans() -> None:
 def test_glb_is_over_cycles(run: tuple) -> None:
     """Its axis ends with the last pass, and a buffer with room has a name."""
     image, _, passes = run
-    image.map["buffers"][:] = [{"name": "wide output", "address": 0, "bytes": 8192, "first": 0,
-                                "last": 2 * len(passes) - 1}]
+    image.map["buffers"][:] = [
+        {"name": "wide output", "address": 0, "bytes": 8192, "first": 0, "last": 2 * len(passes) - 1}
+    ]
     with canvas.style():
         [axes] = glb_map.glb_map(image, passes, canvas.NARROW).axes
     assert axes.get_xlim() == (0, passes[-1]["CYCLES"]) and axes.get_xlabel() == "cycles"
@@ -135,22 +140,30 @@ def test_crowded_labels_are_apart(taken: list[tuple], seed: int) -> None:
     sizes = [(float(rng.uniform(10, 60)), 12) for _ in points]
     found = place_labels(points, sizes, (700, 320), taken)
     for left, low, wide, high in found:
-        assert 0 <= left and left + wide <= 700 and 0 <= low and low + high <= 320
+        assert left >= 0 and left + wide <= 700 and low >= 0 and low + high <= 320
     for (a, b, c, d), (e, f, g, h) in combinations(found, 2):
         assert a + c <= e or e + g <= a or b + d <= f or f + h <= b
 
 
 def test_label_is_near_its_point() -> None:
-    [(left, low, wide, high)] = place_labels([(100, 100)], [(40, 12)], (200, 200))
+    [(left, low, _wide, high)] = place_labels([(100, 100)], [(40, 12)], (200, 200))
     assert left - 100 < 10 and abs(low + high / 2 - 100) < 1
 
 
 def test_shares() -> None:
     """Of two passes on 48 PEs with 4 multipliers, and one that ends in the cycle of the one before."""
     zero = {counter.name: 0 for counter in Counter}
-    first = zero | {"CYCLES": 1000, "MACS": 96_000, "PE_WAIT_FILTER": 12_000, "PE_IDLE": 12_000,
-                    "DMA_BUSY": 900, "DMA_WAIT": 500, "GLB_FILTER_BYTES": 4000, "FILTER_WAIT": 250,
-                    "DRAIN_BUSY": 100}
+    first = zero | {
+        "CYCLES": 1000,
+        "MACS": 96_000,
+        "PE_WAIT_FILTER": 12_000,
+        "PE_IDLE": 12_000,
+        "DMA_BUSY": 900,
+        "DMA_WAIT": 500,
+        "GLB_FILTER_BYTES": 4000,
+        "FILTER_WAIT": 250,
+        "DRAIN_BUSY": 100,
+    }
     last = first | {"CYCLES": 3000, "MACS": 480_000, "GLB_IFMAP_BYTES": 16_000, "IFMAP_STALL": 500}
     passes = [trace | {"signature": 0, "pe_cycles": 0} for trace in (first, first, last)]
     ends, units = timeline.shares(DEFAULT, passes)

@@ -9,52 +9,97 @@ from eyrie.runtime.report.reasons import RULES, Reason, reason
 CYCLES = 10_000
 
 
-def row(pe: dict[str, int], macs: int = 1000, counters: dict[str, int] | None = None,
-        **units: dict[str, int]) -> dict:
+def row(pe: dict[str, int], macs: int = 1000, counters: dict[str, int] | None = None, **units: dict[str, int]) -> dict:
     """A layer of 10,000 cycles; what is not given is 0, and the PEs multiply in the rest of the cycles."""
     states = dict.fromkeys(("wait_ifmap", "wait_words", "wait_filter", "wait_psum", "idle"), 0) | pe
-    none = {"ifmap": ("stall", "wait"), "filter": ("stall", "wait"), "drain": ("busy", "stall"),
-            "dma": ("busy", "wait"), "glb": ("lost",)}
+    none = {
+        "ifmap": ("stall", "wait"),
+        "filter": ("stall", "wait"),
+        "drain": ("busy", "stall"),
+        "dma": ("busy", "wait"),
+        "glb": ("lost",),
+    }
     names = ("glb_filter_bytes", "glb_depthwise_bytes", "array_busy", "array_stall", "pass_wait", "macs")
-    return {"macs": macs, "units": {"pe": {"busy": CYCLES - sum(states.values()), **states}}
-            | {unit: dict.fromkeys(states, 0) | units.get(unit, {}) for unit, states in none.items()},
-            "counters": dict.fromkeys(names, 0) | {"cycles": CYCLES} | (counters or {})}
+    return {
+        "macs": macs,
+        "units": {"pe": {"busy": CYCLES - sum(states.values()), **states}}
+        | {unit: dict.fromkeys(states, 0) | units.get(unit, {}) for unit, states in none.items()},
+        "counters": dict.fromkeys(names, 0) | {"cycles": CYCLES} | (counters or {}),
+    }
 
 
 CASES: dict[str, tuple[dict, str, str]] = {
-    "multipliers": (row({"wait_psum": 400}), "multipliers",
-                    "The PEs multiplied in 96 % of the span's 10,000 cycles and waited for room for "
-                    "their sums in 4 %. This layer is bound by the multipliers."),
-    "nothing lost": (row({}), "multipliers", "The PEs multiplied in 100 % of the span's 10,000 cycles. "
-                     "This layer is bound by the multipliers."),
-    "DRAM port": (row({"wait_filter": 3800}, dma={"busy": 9437}, filter={"wait": 3500}), "DRAM port",
-                  "The PEs multiplied in 62 % of the span's 10,000 cycles and waited for filters in 38 %. "
-                  "The DRAM port was busy in 9,437 of 10,000 cycles; the filter stream waited 35 % for "
-                  "chunks: this layer is bound by the DRAM port."),
-    "no room": (row({"wait_filter": 4000}, dma={"busy": 3000, "wait": 6000}, filter={"wait": 2500}),
-                "late filters", "The filter stream waited 25 % for chunks from DRAM, whose port was busy in "
-                "30 % of the cycles: transfers waited for room in the GLB."),
-    "late": (row({"wait_filter": 4000}, dma={"busy": 3000}, filter={"wait": 2500}), "late filters",
-             "transfers began late."),
-    "filter port": (row({"wait_filter": 4000}, counters={"glb_filter_bytes": 76_000}), "filter port",
-                    "The filter stream used 95 % of its GLB port: this layer is bound by that port."),
-    "bursts": (row({"wait_filter": 4000}, counters={"glb_filter_bytes": 40_000}, dma={"busy": 2000}),
-               "filters in bursts",
-               "Neither the DRAM port (busy 20 %) nor the filter port (used 50 %) was full"),
-    "earlier pass": (row({"wait_ifmap": 4000}, ifmap={"wait": 3000}), "earlier pass",
-                     "The ifmap stream waited 30 % for an earlier pass to write its ofmap."),
-    "ifmap": (row({"wait_ifmap": 4000}, glb={"lost": 1234}), "ifmap",
-              "Clients of the GLB lost 1,234 cycles to bank conflicts."),
-    "depthwise": (row({"wait_words": 4000}, counters={"glb_depthwise_bytes": 8}), "depthwise half",
-                  "The SUPERs made them too slowly"),
+    "multipliers": (
+        row({"wait_psum": 400}),
+        "multipliers",
+        "The PEs multiplied in 96 % of the span's 10,000 cycles and waited for room for "
+        "their sums in 4 %. This layer is bound by the multipliers.",
+    ),
+    "nothing lost": (
+        row({}),
+        "multipliers",
+        "The PEs multiplied in 100 % of the span's 10,000 cycles. This layer is bound by the multipliers.",
+    ),
+    "DRAM port": (
+        row({"wait_filter": 3800}, dma={"busy": 9437}, filter={"wait": 3500}),
+        "DRAM port",
+        "The PEs multiplied in 62 % of the span's 10,000 cycles and waited for filters in 38 %. "
+        "The DRAM port was busy in 9,437 of 10,000 cycles; the filter stream waited 35 % for "
+        "chunks: this layer is bound by the DRAM port.",
+    ),
+    "no room": (
+        row({"wait_filter": 4000}, dma={"busy": 3000, "wait": 6000}, filter={"wait": 2500}),
+        "late filters",
+        "The filter stream waited 25 % for chunks from DRAM, whose port was busy in "
+        "30 % of the cycles: transfers waited for room in the GLB.",
+    ),
+    "late": (
+        row({"wait_filter": 4000}, dma={"busy": 3000}, filter={"wait": 2500}),
+        "late filters",
+        "transfers began late.",
+    ),
+    "filter port": (
+        row({"wait_filter": 4000}, counters={"glb_filter_bytes": 76_000}),
+        "filter port",
+        "The filter stream used 95 % of its GLB port: this layer is bound by that port.",
+    ),
+    "bursts": (
+        row({"wait_filter": 4000}, counters={"glb_filter_bytes": 40_000}, dma={"busy": 2000}),
+        "filters in bursts",
+        "Neither the DRAM port (busy 20 %) nor the filter port (used 50 %) was full",
+    ),
+    "earlier pass": (
+        row({"wait_ifmap": 4000}, ifmap={"wait": 3000}),
+        "earlier pass",
+        "The ifmap stream waited 30 % for an earlier pass to write its ofmap.",
+    ),
+    "ifmap": (
+        row({"wait_ifmap": 4000}, glb={"lost": 1234}),
+        "ifmap",
+        "Clients of the GLB lost 1,234 cycles to bank conflicts.",
+    ),
+    "depthwise": (
+        row({"wait_words": 4000}, counters={"glb_depthwise_bytes": 8}),
+        "depthwise half",
+        "The SUPERs made them too slowly",
+    ),
     "pixels": (row({"wait_words": 4000}), "pixels", "bound by the ifmap stream"),
-    "drain": (row({"wait_psum": 4000}, drain={"busy": 7000, "stall": 2500}), "drain",
-              "The drain was busy in 70 % of the cycles, and the PPU held it up in 25 %"),
-    "mapping": (row({"idle": 5000}, counters={"array_busy": 9000, "array_stall": 800}), "mapping",
-                "and had no work in 50 %. A pass ran in 98 % of the cycles: in the running pass, the mapping "
-                "gives work to a part of the PEs only."),
-    "no pass": (row({"idle": 5000}, counters={"array_busy": 5500, "pass_wait": 4000}), "start and end",
-                "No pass ran in 45 % of the cycles, and one waited 40 % of them for its tokens."),
+    "drain": (
+        row({"wait_psum": 4000}, drain={"busy": 7000, "stall": 2500}),
+        "drain",
+        "The drain was busy in 70 % of the cycles, and the PPU held it up in 25 %",
+    ),
+    "mapping": (
+        row({"idle": 5000}, counters={"array_busy": 9000, "array_stall": 800}),
+        "mapping",
+        "and had no work in 50 %. A pass ran in 98 % of the cycles: in the running pass, the mapping "
+        "gives work to a part of the PEs only.",
+    ),
+    "no pass": (
+        row({"idle": 5000}, counters={"array_busy": 5500, "pass_wait": 4000}),
+        "start and end",
+        "No pass ran in 45 % of the cycles, and one waited 40 % of them for its tokens.",
+    ),
     "idle for DRAM": (row({"idle": 5000}, dma={"busy": 9000}), "DRAM port", "bound by the DRAM port."),
 }
 
@@ -83,10 +128,12 @@ def test_wide_filter_port() -> None:
 def test_padding() -> None:
     assert reason(row({}, macs=250, counters={"macs": 1000}), DEFAULT).text.endswith(
         "Its own 250 multiplications are 25\N{NO-BREAK SPACE}% of those issued: the rest is padding of "
-        "channels and filters, or another layer's.")
+        "channels and filters, or another layer's."
+    )
     assert "padding" not in reason(row({}, macs=800, counters={"macs": 1000}), DEFAULT).text
 
 
 def test_no_cycles() -> None:
     assert reason(row({}, counters={"cycles": 0}), DEFAULT) == Reason(
-        "nothing", "No cycle of the run is this layer's alone.")
+        "nothing", "No cycle of the run is this layer's alone."
+    )

@@ -15,9 +15,9 @@ from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.session import Session, on_command_level
 from eyrie.testing.references import run_micro
 from tb.common.tflite_builder import Builder
-from tests.compiler.test_partition import image_classifier
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_refused, eyrie
+from tests.compiler.test_partition import image_classifier
 
 
 @pytest.fixture
@@ -93,10 +93,14 @@ def change(key: str, value: object):
 
 
 DAMAGES = {
-    "another model": (lambda net: (net / "model.tflite").write_bytes(b"0000TFL3"),
-                      "network.json: model.tflite is not the one that was compiled"),
-    "another part": (lambda net: (net / "part1" / "map.json").write_text("{}"),
-                     "network.json: part1 is not the one that was compiled with it"),
+    "another model": (
+        lambda net: (net / "model.tflite").write_bytes(b"0000TFL3"),
+        "network.json: model.tflite is not the one that was compiled",
+    ),
+    "another part": (
+        lambda net: (net / "part1" / "map.json").write_text("{}"),
+        "network.json: part1 is not the one that was compiled with it",
+    ),
     "no nodes": (change("nodes", []), "network.json: operators are missing"),
     "unknown nodes": (change("nodes", ["#1"]), "network.json: an entry is unknown, missing or of the wrong kind"),
     "unknown side": (change("side", "moon"), "network.json: "),

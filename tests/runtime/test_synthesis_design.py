@@ -24,8 +24,10 @@ def adder(first: int, names: str, kind: str = "$_XOR_", constant: str = "1") -> 
 def machine(*leaves: dict) -> dict:
     """A top with an instance of each leaf, named as slang names them."""
     directions = {"a_i": "input", "b_i": "input", "y_o": "output"}
-    cells = {f"u_{index}": instance(f"leaf$top.u_{index}", directions, a_i=[2], b_i=[3], y_o=[10 + index])
-             for index in range(len(leaves))}
+    cells = {
+        f"u_{index}": instance(f"leaf$top.u_{index}", directions, a_i=[2], b_i=[3], y_o=[10 + index])
+        for index in range(len(leaves))
+    }
     top = module({"a_i": [2], "b_i": [3]}, {"y_o": list(range(10, 10 + len(leaves)))}, cells)
     return {"top": top} | {f"leaf$top.u_{index}": leaf for index, leaf in enumerate(leaves)}
 
@@ -54,9 +56,13 @@ def test_swapped_pins_are_another_module() -> None:
 def test_instances_of_instances_are_counted() -> None:
     pair = {"u_0": instance("leaf$a", {}, y_o=[5]), "u_1": instance("leaf$b", {}, y_o=[6])}
     modules = {
-        "top": module({}, {"y_o": [2]}, {f"u_{name}": instance(f"pair${name}", {}, y_o=[net])
-                                         for name, net in (("x", 2), ("y", 3))}),
-        "pair$x": module({}, {"y_o": [5]}, pair), "pair$y": module({}, {"y_o": [5]}, pair),
+        "top": module(
+            {},
+            {"y_o": [2]},
+            {f"u_{name}": instance(f"pair${name}", {}, y_o=[net]) for name, net in (("x", 2), ("y", 3))},
+        ),
+        "pair$x": module({}, {"y_o": [5]}, pair),
+        "pair$y": module({}, {"y_o": [5]}, pair),
         "leaf$a": module({}, {"y_o": [2]}, {"n": gate("$_NOT_", 2, "0")}),
         "leaf$b": module({}, {"y_o": [2]}, {"m": gate("$_NOT_", 2, "0")}),
     }
@@ -68,17 +74,29 @@ def test_instances_of_instances_are_counted() -> None:
 
 def ram(words: int, registered: bool, source: str = "rtl/tech/ram.sv:3.1") -> dict:
     """Four bits a word; the read data is a register's, or the array's own."""
-    read = {"hide_name": 1, "type": "$memrd_v2", "attributes": {},
-            "parameters": {"MEMID": "\\words_q", "CLK_ENABLE": "0"},
-            "port_directions": {"ADDR": "input", "DATA": "output"},
-            "connections": {"ADDR": [3], "DATA": [4, 5, 6, 7]}}
+    read = {
+        "hide_name": 1,
+        "type": "$memrd_v2",
+        "attributes": {},
+        "parameters": {"MEMID": "\\words_q", "CLK_ENABLE": "0"},
+        "port_directions": {"ADDR": "input", "DATA": "output"},
+        "connections": {"ADDR": [3], "DATA": [4, 5, 6, 7]},
+    }
     out = [8, 9, 10, 11]
-    held = {"hide_name": 1, "type": "$dff", "parameters": {"WIDTH": "100"}, "attributes": {},
-            "port_directions": {"CLK": "input", "D": "input", "Q": "output"},
-            "connections": {"CLK": [2], "D": [4, 5, 6, 7], "Q": out}}
-    made = module({"clk_i": [2], "row_i": [3]}, {"data_o": out if registered else [4, 5, 6, 7]},
-                  {"read": read} | ({"held": held} if registered else {}),
-                  memories={"words_q": {"width": 4, "size": words, "start_offset": 0}})
+    held = {
+        "hide_name": 1,
+        "type": "$dff",
+        "parameters": {"WIDTH": "100"},
+        "attributes": {},
+        "port_directions": {"CLK": "input", "D": "input", "Q": "output"},
+        "connections": {"CLK": [2], "D": [4, 5, 6, 7], "Q": out},
+    }
+    made = module(
+        {"clk_i": [2], "row_i": [3]},
+        {"data_o": out if registered else [4, 5, 6, 7]},
+        {"read": read} | ({"held": held} if registered else {}),
+        memories={"words_q": {"width": 4, "size": words, "start_offset": 0}},
+    )
     return made | {"attributes": {"src": source}}
 
 
@@ -105,11 +123,18 @@ def test_a_memory_can_be_named() -> None:
     assert boxed["top"]["cells"] and "keep_hierarchy" in boxed["top"]["attributes"]
 
 
-@pytest.mark.parametrize(("leaf", "also", "said"), [
-    (ram(256, False), (), "ram: data_o depends on row_i in the same cycle: what counts as memory has registered reads"),
-    (ram(256, True), ("rom",), "rom: no module of the machine with a memory has this name"),
-    (ram(0, True, "rtl/x.sv:1.1"), ("ram",), "ram: no module of the machine with a memory has this name"),
-])
+@pytest.mark.parametrize(
+    ("leaf", "also", "said"),
+    [
+        (
+            ram(256, False),
+            (),
+            "ram: data_o depends on row_i in the same cycle: what counts as memory has registered reads",
+        ),
+        (ram(256, True), ("rom",), "rom: no module of the machine with a memory has this name"),
+        (ram(0, True, "rtl/x.sv:1.1"), ("ram",), "ram: no module of the machine with a memory has this name"),
+    ],
+)
 def test_what_is_no_memory_is_refused(leaf: dict, also: tuple[str, ...], said: str) -> None:
     with pytest.raises(ValueError) as refusal:
         find_memories(merged(with_ram(leaf), "top"), also)

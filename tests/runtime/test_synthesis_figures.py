@@ -36,12 +36,18 @@ def netlists() -> tuple[Design, dict[str, Netlist]]:
     dot4 = {"a": gate("$_NAND_", 4, 3, 3), "b": gate("$_NAND_", 5, 4, 4), "q": gate("$_DFF_P_", 6, 2, 5)}
     requantizer = {**chain(3, 3, 4, 20), "p": gate("$_DFF_P_", 5, 2, 4), "q": gate("$_DFF_P_", 6, 2, 5)}
     ports = {"clk_i": "input", "a_i": "input", "y_o": "output"}
-    cells = {f"u_{index}": instance(name, ports, clk_i=[2], a_i=[3], y_o=[10 + index])
-             for index, name in enumerate(("dot4", "dot4", "requantizer", "ram"))}
+    cells = {
+        f"u_{index}": instance(name, ports, clk_i=[2], a_i=[3], y_o=[10 + index])
+        for index, name in enumerate(("dot4", "dot4", "requantizer", "ram"))
+    }
     cells |= {f"x{index}": gate("$_XOR_", 30 + index, 10 + index, 3) for index in range(4)}
     inputs = {"clk_i": [2], "a_i": [3]}
-    modules = {"eyrie": module(inputs, {"y_o": [30, 31, 32, 33]}, cells), "dot4": module(inputs, {"y_o": [6]}, dot4),
-               "requantizer": module(inputs, {"y_o": [6]}, requantizer), "ram": module(inputs, {"y_o": [6]}, {})}
+    modules = {
+        "eyrie": module(inputs, {"y_o": [30, 31, 32, 33]}, cells),
+        "dot4": module(inputs, {"y_o": [6]}, dot4),
+        "requantizer": module(inputs, {"y_o": [6]}, requantizer),
+        "ram": module(inputs, {"y_o": [6]}, {}),
+    }
     design = Design("eyrie", modules, Counter(eyrie=1, dot4=2, requantizer=1, ram=1), {"ram": 2048})
     return design, read(modules, own_gates(), design.memories)
 
@@ -154,6 +160,7 @@ def job(name: str, scripts: list[str], answers: list[str], limit_s: int = 0) -> 
 
 def test_jobs_run_beside_each_other_and_in_turn(shell, tmp_path: Path) -> None:
     """Each waits for the other's first file, so they have to run at once; and the log has what a tool says."""
+
     def wait(other: str) -> str:
         return f"until [ -e {other} ]; do sleep 0.01; done; cat {other}"
 
@@ -174,8 +181,10 @@ def test_a_tool_that_fails_ends_the_run(shell, tmp_path: Path) -> None:
     assert not answers and not (tmp_path / "never").exists()
 
 
-@pytest.mark.parametrize(("script", "reason"), [
-    ("while :; do :; done", "not done within 1 s of CPU time"), ("exit 3", "sh: exit code 3 (log.txt has the rest)")])
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [("while :; do :; done", "not done within 1 s of CPU time"), ("exit 3", "sh: exit code 3 (log.txt has the rest)")],
+)
 def test_a_tool_that_may_fail_has_a_reason(script: str, reason: str, shell, tmp_path: Path) -> None:
     answers: list[str] = []
     jobs.run([job("a", [script], answers, limit_s=1)], tmp_path, 1, lambda done, what: None)
@@ -189,9 +198,16 @@ def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_the_frame_of_a_block_connects_every_port() -> None:
-    text = frame(module({"clk_i": [2], "rst_ni": [3], "a_i": [4, 5, 6], "b_i": [7]}, {"y_o": [8, 9], "z_o": [10]}, {}),
-                 "part")
+    text = frame(
+        module({"clk_i": [2], "rst_ni": [3], "a_i": [4, 5, 6], "b_i": [7]}, {"y_o": [8, 9], "z_o": [10]}, {}), "part"
+    )
     pins = dict(re.findall(r"\.(\w+)\(([^)]*)\)", text))
-    assert pins == {"clk_i": "clk", "rst_ni": "rst_n", "a_i": "in_q[2:0]", "b_i": "in_q[3:3]", "y_o": "out[1:0]",
-                    "z_o": "out[2:2]"}
+    assert pins == {
+        "clk_i": "clk",
+        "rst_ni": "rst_n",
+        "a_i": "in_q[2:0]",
+        "b_i": "in_q[3:3]",
+        "y_o": "out[1:0]",
+        "z_o": "out[2:2]",
+    }
     assert "reg [4:0] in_q;" in text and "reg [3-1:0] out_q;" in text and "  part u_block(" in text

@@ -20,8 +20,9 @@ def inner(gates: int) -> dict:
     cells = {"q": gate("$_DFF_P_", 10, 2, 3)}
     if gates:
         cells |= chain(4, gates, 5, 20)
-    return module({"clk_i": [2], "a_i": [3], "b_i": [4]}, {"y_o": [10], "z_o": [5 if gates else 4]}, cells,
-                  {"held_q": [10]})
+    return module(
+        {"clk_i": [2], "a_i": [3], "b_i": [4]}, {"y_o": [10], "z_o": [5 if gates else 4]}, cells, {"held_q": [10]}
+    )
 
 
 def outer() -> dict:
@@ -29,7 +30,8 @@ def outer() -> dict:
     cells = {
         "u_first": instance("one", PORTS, clk_i=[2], a_i=[3], b_i=["0"], y_o=[6], z_o=[7]),
         "u_second": instance("two", PORTS, clk_i=[2], a_i=[12], b_i=[8], y_o=[13], z_o=[9]),
-        **chain(6, 2, 8, 30), **chain(9, 3, 12, 40),
+        **chain(6, 2, 8, 30),
+        **chain(9, 3, 12, 40),
     }
     return module({"clk_i": [2], "d_i": [3]}, {"q_o": [13]}, cells, {"between": [8]})
 
@@ -58,8 +60,13 @@ def test_nothing_passes_a_gate() -> None:
 
 def test_a_memory_ends_a_path_and_begins_one() -> None:
     ram = module({"clk_i": [2], "row_i": [3, 4]}, {"data_o": [5]}, {})
-    cells = {"u_ram": instance("ram", {"clk_i": "input", "row_i": "input", "data_o": "output"}, clk_i=[2], row_i=[7, 8],
-                               data_o=[9]), **chain(6, 3, 7, 20), **chain(9, 2, 10, 30)}
+    cells = {
+        "u_ram": instance(
+            "ram", {"clk_i": "input", "row_i": "input", "data_o": "output"}, clk_i=[2], row_i=[7, 8], data_o=[9]
+        ),
+        **chain(6, 3, 7, 20),
+        **chain(9, 2, 10, 30),
+    }
     top = module({"clk_i": [2], "x_i": [6], "w_i": [8]}, {"y_o": [10]}, cells)
     netlists = read({"top": top, "ram": ram}, own_gates(), {"ram": 4096})
     assert "ram" not in netlists
@@ -74,7 +81,9 @@ def test_pairs_of_blocks() -> None:
         "gen[0].u_a": instance("one", PORTS, clk_i=[2], a_i=[3], b_i=["0"], y_o=[6], z_o=[7]),
         "gen[1].u_a": instance("one", PORTS, clk_i=[2], a_i=[3], b_i=["0"], y_o=[16], z_o=[17]),
         "u_b": instance("one", PORTS, clk_i=[2], a_i=[12], b_i=["0"], y_o=[13], z_o=[18]),
-        **chain(6, 2, 8, 30), **chain(16, 4, 9, 40), "join": gate("$_AND_", 12, 8, 9),
+        **chain(6, 2, 8, 30),
+        **chain(16, 4, 9, 40),
+        "join": gate("$_AND_", 12, 8, 9),
     }
     netlists = read({"top": module({"clk_i": [2], "d_i": [3]}, {"q_o": [13]}, cells), "one": inner(1)}, own_gates(), {})
     found = [(path.cells, path.start, path.end) for path in between(netlists, "top")]

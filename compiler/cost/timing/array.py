@@ -68,9 +68,14 @@ class Array:
         pes, drains, ppu = take(pe_free - 1), take(drain.left), take(drain.written)
         supers = take(units.held.sent - 1)
         ifmap, filters, depthwise, tables, ofmap, residual = _loaded(
-            shape.level_pairs, take(max(units.ifmap.reader.handed, units.words.reader.handed)),
-            take(units.filters.stream.reader.handed), take(units.depthwise.reader.handed),
-            take(drain.tables.reader.handed), ppu, take(units.others.reader.handed))
+            shape.level_pairs,
+            take(max(units.ifmap.reader.handed, units.words.reader.handed)),
+            take(units.filters.stream.reader.handed),
+            take(units.depthwise.reader.handed),
+            take(drain.tables.reader.handed),
+            ppu,
+            take(units.others.reader.handed),
+        )
         tokens = self._front.passes_done[command.wait_passes - 1] + ASK + READ if command.wait_passes else 0
         drain.take(shape, max(drains + 1, ppu + PPU_OPEN - CHAIN - GATHER), tables + STREAM_START)
         if shape.mode == ArrayMode.ELEMENTWISE:

@@ -15,8 +15,9 @@ class Convolution:
         self._pops = units.ifmap.pops
         pes = self._pes = sorted({pe for targets, _ in shape.beats for pe in targets})
         self._row_of = {pe: pe // units.machine.cols for pe in pes}
-        self._rows = {row: [pe for pe in pes if self._row_of[pe] == row] for row in range(SET_ROWS)
-                      if shape.filters[row]}
+        self._rows = {
+            row: [pe for pe in pes if self._row_of[pe] == row] for row in range(SET_ROWS) if shape.filters[row]
+        }
         self._base = {pe: len(self._pops[pe]) for pe in pes}  # ifmap words of passes before
         self._free = dict.fromkeys(pes, begin.work)  # of the last set, which may be later
         self._first_free = dict.fromkeys(pes, begin.work)  # of the first set
@@ -72,8 +73,9 @@ class Convolution:
             # A beat, to which all rows add, takes a cycle from row to row.
             chains = self._shape.chains
             sets = [self._first_ends if 2 * chain < chains else self._ends for chain in range(chains)]
-            self._units.drain.tile(self._shape, *(
-                max(ends[pe][self._drained - 1] - self._row_of[pe] for pe in self._pes) for ends in sets))
+            self._units.drain.tile(
+                self._shape, *(max(ends[pe][self._drained - 1] - self._row_of[pe] for pe in self._pes) for ends in sets)
+            )
 
     def _begin_group(self) -> None:
         """The next group's filters; a row takes them when it is done with words so many before."""
@@ -85,8 +87,12 @@ class Convolution:
             self._finish(n - held + 1)
         while self._beat < (n + 1) * self._beats:
             self._send(NEVER)
-        self._begins.append({row: tuple(max(half + row, at) for half, at in zip(halves, there))
-                             for row, there in self._filters[n].items()})
+        self._begins.append(
+            {
+                row: tuple(max(half + row, at) for half, at in zip(halves, there))
+                for row, there in self._filters[n].items()
+            }
+        )
 
     def send_filters(self, limit: int) -> None:
         """Sends the filters that are known to have room before a cycle."""

@@ -60,8 +60,12 @@ class Elementwise:
             free = at + 1
             if (n + 1) % shape.window and n != last:
                 continue
-            fed = max(at + TOTALS, fed + HALVES, windows.next() if shape.operation == Operation.SUM else 0,
-                      self._written - LATENCY - SKID)
+            fed = max(
+                at + TOTALS,
+                fed + HALVES,
+                windows.next() if shape.operation == Operation.SUM else 0,
+                self._written - LATENCY - SKID,
+            )
             if shape.operation == Operation.SUM:
                 windows.send(fed + HALVES - 1)
             self._write(fed + LATENCY - TOTALS)

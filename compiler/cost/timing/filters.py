@@ -60,13 +60,14 @@ class Filters:
     def seen(self) -> list[int]:
         """By row, the first cycle in which it sees the next word that it uses; 0 of a row that has no more."""
         self.there()
-        return [seen[len(used)] if self._round < count else 0
-                for seen, used, count in zip(self._seen, self._used, self.counts)]
+        return [
+            seen[len(used)] if self._round < count else 0
+            for seen, used, count in zip(self._seen, self._used, self.counts)
+        ]
 
     def wait_for_chunk(self) -> None:
         """The chunk that the next beat waits for, if it is not known when that is there, is loaded."""
-        while (self._chunked and not self.stream.ahead
-               and self._chunk_there(len(self.stream.granted)) is None):
+        while self._chunked and not self.stream.ahead and self._chunk_there(len(self.stream.granted)) is None:
             self._front.chunk(self._chunks + self._chunk_of(len(self.stream.granted) // self._group_beats) + 1)
 
     def send(self, at: int) -> None:
@@ -104,8 +105,12 @@ class Filters:
 
     def catch_up(self, cycle: int) -> None:
         """Sends what is known to have room before a cycle; what needs a chunk that is not there yet stays."""
-        while (self._shape and len(self._seen[self._to]) + self._shape.each <= len(self._used[self._to]) + self._depth
-               and (at := self.stream.next(cycle)) is not None and at < cycle):
+        while (
+            self._shape
+            and len(self._seen[self._to]) + self._shape.each <= len(self._used[self._to]) + self._depth
+            and (at := self.stream.next(cycle)) is not None
+            and at < cycle
+        ):
             self._send()
         self.stream.fetch(cycle)
 

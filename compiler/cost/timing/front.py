@@ -123,8 +123,9 @@ class Front:
                 ids_written |= command.index < ids.stop and command.index + count - 1 > ids.start
             elif isinstance(command, Run):
                 self._kinds.append(True)
-                self.passes.append(PassCommand(tuple(configs), first, command.wait_transfers,
-                                               command.wait_passes, ids_written))
+                self.passes.append(
+                    PassCommand(tuple(configs), first, command.wait_transfers, command.wait_passes, ids_written)
+                )
                 configs, ids_written = [], False
             elif isinstance(command, Transfer):
                 self._kinds += [None] * (count - 1) + [found]

@@ -33,8 +33,11 @@ class Fused:
         # When the words of a group leave the queue, from its begin on.
         step = self._step = shape.taps * units.slow  # cycles of a pixel
         self._first_sum = step + SUMMED  # from the group's begin on
-        self._leave = [step * (f + 1) - 1 for f in range(shape.pixels)
-                       for _ in range(shape.taps if f == shape.pixels - 1 else shape.stride)]
+        self._leave = [
+            step * (f + 1) - 1
+            for f in range(shape.pixels)
+            for _ in range(shape.taps if f == shape.pixels - 1 else shape.stride)
+        ]
 
     def run(self) -> int:
         units, shape = self._units, self._shape
@@ -62,8 +65,11 @@ class Fused:
         starts = []
         for row in range(SET_ROWS):
             least = max(self._words(enc.DEPTHWISE_RUN, held.used[0][row] + 1) + 1, self._begin.work)
-            ready = {pe: max(self._units.ifmap.arrival(pe, last) + 1, held.gone[pe % cols], least)
-                     for pe in self._pes if pe // cols == row}
+            ready = {
+                pe: max(self._units.ifmap.arrival(pe, last) + 1, held.gone[pe % cols], least)
+                for pe in self._pes
+                if pe // cols == row
+            }
             for pe, at in sorted(ready.items(), key=lambda item: item[1]):
                 begin = self._begun[pe] = self._work.run_until(at, row)
                 self._use(pe, [begin + n for n in self._leave])

@@ -28,12 +28,16 @@ class Pointwise:
             last = [max(end, half + row, latest) for row, end in enumerate(last)]
             counts, least = units.filters.counts, [0] * SET_ROWS  # the cycle before which no column is done, by row
             for k in range(shape.filters[0]):
-                least = [max(end, seen + (count - k) * length) if k < count else end
-                         for end, count, seen in zip(least, counts, units.filters.seen())]
+                least = [
+                    max(end, seen + (count - k) * length) if k < count else end
+                    for end, count, seen in zip(least, counts, units.filters.seen())
+                ]
                 units.filters.use(last, length)
             for column, ends in free.items():
-                free[column] = [max(max(end, there[column], half + row) + count * length, done)
-                                for row, (end, count, done) in enumerate(zip(ends, counts, least))]
+                free[column] = [
+                    max(max(end, there[column], half + row) + count * length, done)
+                    for row, (end, count, done) in enumerate(zip(ends, counts, least))
+                ]
                 ifmap.pixels[column] += [max(free[column]) - 1] * shape.pixels
             if (n + 1) % shape.groups == 0:
                 units.drain.tile(shape, max(map(units.filters.tile_end, (last, *free.values()))))

@@ -128,25 +128,47 @@ def pass_shape(machine: MachineConfig, descriptor: Descriptor) -> PassShape:
     turns *= 1 if mode == ArrayMode.FUSED else loops["tiles"]
     pairs = -(-shape["pixels"] // 2) if drain["two_pixels"] else shape["pixels"]
     return PassShape(
-        mode, shape["pixels"], shape["stride_2"] + 1, shape["taps"],
+        mode,
+        shape["pixels"],
+        shape["stride_2"] + 1,
+        shape["taps"],
         tuple(shape[f"filters_{row}"] for row in range(SET_ROWS)),
-        drain["pairs"] + 1, shape["deal"],
-        loops["groups"], loops["inner"], loops["tiles"], loops["outer"],
-        _sets(machine, descriptor), drain["columns"], pairs,
-        drain["block"], drain["last_block"], drain["blocks"], drain["heads"] if drain["fold"] else 1,
+        drain["pairs"] + 1,
+        shape["deal"],
+        loops["groups"],
+        loops["inner"],
+        loops["tiles"],
+        loops["outer"],
+        _sets(machine, descriptor),
+        drain["columns"],
+        pairs,
+        drain["block"],
+        drain["last_block"],
+        drain["blocks"],
+        drain["heads"] if drain["fold"] else 1,
         bool(drain["ln"] >> (SET_ROWS - 1) & 1),
-        descriptor.ppu["pool"] == enc.PoolMode.AVERAGE, chunk_groups,
+        descriptor.ppu["pool"] == enc.PoolMode.AVERAGE,
+        chunk_groups,
         {s: descriptor.stream(s).options["level_pairs"] + 1 for s in Stream if descriptor.uses(s)},
         [] if mode == ArrayMode.ELEMENTWISE else _beats(machine, descriptor, mode, ifmap, at, ifmap.length // turns),
         _pair_banks(machine, ifmap, at),
         _word_banks(machine, filters, machine.filter_lanes),
         *(_word_banks(machine, descriptor.stream(s)) for s in (Stream.DEPTHWISE, Stream.TABLE)),
-        _ofmap_banks(machine, descriptor), _word_banks(machine, descriptor.stream(Stream.RESIDUAL)),
-        Operation(descriptor.result["operation"]), descriptor.first["window"])
+        _ofmap_banks(machine, descriptor),
+        _word_banks(machine, descriptor.stream(Stream.RESIDUAL)),
+        Operation(descriptor.result["operation"]),
+        descriptor.first["window"],
+    )
 
 
-def _beats(machine: MachineConfig, descriptor: Descriptor, mode: ArrayMode, stream: StreamDescriptor,
-           at: Positions, length: int) -> list[tuple[tuple[int, ...], int]]:
+def _beats(
+    machine: MachineConfig,
+    descriptor: Descriptor,
+    mode: ArrayMode,
+    stream: StreamDescriptor,
+    at: Positions,
+    length: int,
+) -> list[tuple[tuple[int, ...], int]]:
     """The first `length` beats, a group's. In a pointwise pass a column's PEs all get the same pixels: the
     first is named."""
     row_ids, column_ids = descriptor.ids(machine.rows, machine.cols)
@@ -171,13 +193,17 @@ def _ofmap_banks(machine: MachineConfig, descriptor: Descriptor) -> list[tuple[i
     if not descriptor.uses(Stream.OFMAP):
         return []
     at = positions(descriptor.stream(Stream.OFMAP))
-    one, other = (np.where(there, bank_masks(machine, at.address + lane), 0)
-                  for lane, there in enumerate(written(descriptor, at).T))
+    one, other = (
+        np.where(there, bank_masks(machine, at.address + lane), 0)
+        for lane, there in enumerate(written(descriptor, at).T)
+    )
     apart = written_lanes(descriptor)[:, 1] & (at.address % 2 == 1)
     if not apart.any():
         return list(zip((one | other).tolist()))
-    return [masks if two else (masks[0] | masks[1],)
-            for masks, two in zip(zip(one.tolist(), other.tolist()), apart.tolist())]
+    return [
+        masks if two else (masks[0] | masks[1],)
+        for masks, two in zip(zip(one.tolist(), other.tolist()), apart.tolist())
+    ]
 
 
 def _word_banks(machine: MachineConfig, stream: StreamDescriptor, lanes: int = 1) -> list[int]:

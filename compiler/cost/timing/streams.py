@@ -210,8 +210,13 @@ class Words:
     cycle; gate(beat): the first cycle in which a beat may be fetched, None if that is not known yet.
     """
 
-    def __init__(self, banks: Banks, who: Stream, known: Callable[[int], None],
-                 gate: Callable[[int], int | None] = lambda beat: 0) -> None:
+    def __init__(
+        self,
+        banks: Banks,
+        who: Stream,
+        known: Callable[[int], None],
+        gate: Callable[[int], int | None] = lambda beat: 0,
+    ) -> None:
         self._banks, self._who, self._known, self._gate = banks, who, known, gate
         self.reader = Reader(to_array=who in (Stream.FILTER, Stream.DEPTHWISE))
         self.sent = -1  # cycle of the last beat, in which PEs, or others, see it

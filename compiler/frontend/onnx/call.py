@@ -21,8 +21,14 @@ class Call:
     where: its place; version: of its domain's operators
     """
 
-    def __init__(self, node: onnx.NodeProto, where: str, version: int, constants: Mapping[str, np.ndarray],
-                 shapes: Mapping[str, Shape]) -> None:
+    def __init__(
+        self,
+        node: onnx.NodeProto,
+        where: str,
+        version: int,
+        constants: Mapping[str, np.ndarray],
+        shapes: Mapping[str, Shape],
+    ) -> None:
         self.where, self.version, self.name = where, version, one_line(node.op_type)
         self.inputs, self.outputs = tuple(node.input), tuple(node.output)
         self._attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
@@ -38,8 +44,9 @@ class Call:
 
     def input(self, number: int) -> str:
         if not self.has(number):
-            raise ImportFailure(f"operator {self.where} {self.name}: its input {number} is missing", layer=self.where,
-                                remedy=REMEDY)
+            raise ImportFailure(
+                f"operator {self.where} {self.name}: its input {number} is missing", layer=self.where, remedy=REMEDY
+            )
         return self.inputs[number]
 
     def shape(self, number: int) -> Shape:
@@ -71,11 +78,22 @@ class Call:
         """As `listed`, of one number."""
         return float(self.constant(number).ravel()[0]) if self.has(number) else self.attribute(name, default)
 
-    def make(self, kind: str, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None,
-             **attributes: object) -> Operation:
+    def make(
+        self,
+        kind: str,
+        inputs: tuple[str, ...] | None = None,
+        outputs: tuple[str, ...] | None = None,
+        **attributes: object,
+    ) -> Operation:
         """inputs, outputs: the node's, by default."""
-        return Operation(kind, self.inputs if inputs is None else inputs, self.outputs if outputs is None else outputs,
-                         self.where, self.name, attributes)
+        return Operation(
+            kind,
+            self.inputs if inputs is None else inputs,
+            self.outputs if outputs is None else outputs,
+            self.where,
+            self.name,
+            attributes,
+        )
 
     def inner(self, what: str) -> str:
         """A name for a value between two operators that one node becomes."""
@@ -89,5 +107,8 @@ class Call:
             raise Unsupported("its scales are of blocks, not of channels")
         dtype = "uint8" if zero is None else zero.dtype.name
         zero = np.zeros(scale.shape, int) if zero is None else zero.astype(int)
-        return {"scale": scale.reshape(()) if scale.size == 1 else scale,
-                "zero_point": zero.reshape(()) if zero.size == 1 else zero, "dtype": dtype}
+        return {
+            "scale": scale.reshape(()) if scale.size == 1 else scale,
+            "zero_point": zero.reshape(()) if zero.size == 1 else zero,
+            "dtype": dtype,
+        }

@@ -12,6 +12,7 @@ Translator = Callable[[Call], list[Operation]]
 
 def _same(kind: str, **defaults: object) -> Translator:
     """With attributes of the same names; defaults: ONNX's."""
+
     def translate(call: Call) -> list[Operation]:
         return [call.make(kind, **{name: call.attribute(name, default) for name, default in defaults.items()})]
 
@@ -20,6 +21,7 @@ def _same(kind: str, **defaults: object) -> Translator:
 
 def _of_many(kind: str) -> Translator:
     """One after the other."""
+
     def translate(call: Call) -> list[Operation]:
         if len(call.inputs) == 1:
             return [call.make("identity")]
@@ -57,12 +59,32 @@ def power(call: Call) -> list[Operation]:
 
 
 OPERATORS: dict[str, Translator] = {
-    "Add": _same("add"), "Sub": _same("sub"), "Mul": _same("mul"), "Div": _same("div"), "Pow": power,
-    "Max": _of_many("maximum"), "Min": _of_many("minimum"), "Sum": _of_many("add"),
-    "Relu": _same("relu"), "Clip": clip, "PRelu": _same("prelu"), "Sigmoid": _same("sigmoid"), "Tanh": _same("tanh"),
-    "HardSwish": _same("hard_swish"), "HardSigmoid": _same("hard_sigmoid", alpha=0.2, beta=0.5), "Erf": _same("erf"),
-    "Exp": _same("exp"), "Abs": _same("abs"), "Neg": _same("neg"), "Sqrt": _same("sqrt"),
-    "Softplus": _same("softplus"), "Mish": _same("mish"), "LeakyRelu": _same("leaky_relu", alpha=0.01),
-    "Elu": _same("elu", alpha=1.0), "Gelu": _same("gelu", approximate="none"), "Identity": _same("identity"),
-    "Dropout": dropout, "Cast": cast,
+    "Add": _same("add"),
+    "Sub": _same("sub"),
+    "Mul": _same("mul"),
+    "Div": _same("div"),
+    "Pow": power,
+    "Max": _of_many("maximum"),
+    "Min": _of_many("minimum"),
+    "Sum": _of_many("add"),
+    "Relu": _same("relu"),
+    "Clip": clip,
+    "PRelu": _same("prelu"),
+    "Sigmoid": _same("sigmoid"),
+    "Tanh": _same("tanh"),
+    "HardSwish": _same("hard_swish"),
+    "HardSigmoid": _same("hard_sigmoid", alpha=0.2, beta=0.5),
+    "Erf": _same("erf"),
+    "Exp": _same("exp"),
+    "Abs": _same("abs"),
+    "Neg": _same("neg"),
+    "Sqrt": _same("sqrt"),
+    "Softplus": _same("softplus"),
+    "Mish": _same("mish"),
+    "LeakyRelu": _same("leaky_relu", alpha=0.01),
+    "Elu": _same("elu", alpha=1.0),
+    "Gelu": _same("gelu", approximate="none"),
+    "Identity": _same("identity"),
+    "Dropout": dropout,
+    "Cast": cast,
 }

@@ -43,8 +43,9 @@ def _parsed(data: bytes) -> onnx.ModelProto:
     except Exception as error:  # protobuf's own
         raise ImportFailure(f"{_DAMAGED}: it cannot be read", remedy=_REMEDY) from error
     if any(each.data_location == onnx.TensorProto.EXTERNAL for each in model.graph.initializer):
-        raise ImportFailure("its weights are in another file",
-                            remedy="keep them in one: onnx.save(onnx.load(OLD), NEW)")
+        raise ImportFailure(
+            "its weights are in another file", remedy="keep them in one: onnx.save(onnx.load(OLD), NEW)"
+        )
     try:
         onnx.checker.check_model(model)
     except Exception as error:
@@ -63,7 +64,7 @@ def _batch(graph: onnx.GraphProto) -> int | None:
     found = set()
     for each in _inputs(graph):
         dims = each.type.tensor_type.shape.dim
-        if not dims or dims[0].dim_value and len(dims) != 4:
+        if not dims or (dims[0].dim_value and len(dims) != 4):
             return None
         found.add(dims[0].dim_value)
     return found.pop() if len(found) == 1 else None
@@ -87,8 +88,9 @@ def _imported(model: onnx.ModelProto) -> Graph:
     except ImportFailure:
         raise
     except Exception as error:  # what is read may be nonsense
-        raise ImportFailure(f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense",
-                            remedy=_REMEDY) from error
+        raise ImportFailure(
+            f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
+        ) from error
 
 
 class _Importer:
@@ -146,8 +148,9 @@ class _Importer:
             made = [self.said.get(name) for name in operation.outputs]
         else:
             try:
-                inputs = tuple(Codes(np.broadcast_to(np.int8(0), self.shapes[name]))
-                               for name in operation.inputs if name)
+                inputs = tuple(
+                    Codes(np.broadcast_to(np.int8(0), self.shapes[name])) for name in operation.inputs if name
+                )
                 made = shapes_of(operation, inputs)
             except KeyError:  # behind an operator that nothing is known of: the network says so
                 made = [None] * len(operation.outputs)
@@ -172,12 +175,16 @@ class _Importer:
     def _computed(self, node: onnx.NodeProto) -> list[np.ndarray]:
         """By ONNX's own reference."""
         given = {name: self.constants[name] for name in node.input if name}
-        values = [onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
-                  for name, each in given.items()]
+        values = [
+            onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
+            for name, each in given.items()
+        ]
         outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
         graph = onnx.helper.make_graph([node], "constants", values, outputs)
-        versions = [onnx.helper.make_opsetid("" if domain == "ai.onnx" else domain, version)
-                    for domain, version in self.versions.items()]
+        versions = [
+            onnx.helper.make_opsetid("" if domain == "ai.onnx" else domain, version)
+            for domain, version in self.versions.items()
+        ]
         return ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=versions)).run(None, given)
 
     def _known(self, node: onnx.NodeProto, made: list[np.ndarray]) -> None:

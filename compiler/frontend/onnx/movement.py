@@ -104,16 +104,26 @@ def resize(call: Call) -> list[Operation]:
     whole = all(size % before == 0 for size, before in zip(to, source))
     if mode == "nearest":
         # By a whole number of times all ways of counting give the same, but for the ends of aligned corners.
-        if not whole or places not in ("asymmetric", "half_pixel") or nearest not in (None, "floor",
-                                                                                       "round_prefer_floor"):
+        if (
+            not whole
+            or places not in ("asymmetric", "half_pixel")
+            or nearest not in (None, "floor", "round_prefer_floor")
+        ):
             raise Unsupported("it resizes to the nearest other than by whole numbers")
         if places == "asymmetric" and nearest != "floor":
             raise Unsupported("it rounds to the nearest from the corner on")
         return [call.make("resize_nearest", call.inputs[:1], size=to[2:])]
     if mode != "linear" or places not in ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"):
         raise Unsupported(f"it resizes by {mode}, {places}")
-    return [call.make("resize_bilinear", call.inputs[:1], size=to[2:], align_corners=places == "align_corners",
-                      half_pixel="half_pixel" in places)]
+    return [
+        call.make(
+            "resize_bilinear",
+            call.inputs[:1],
+            size=to[2:],
+            align_corners=places == "align_corners",
+            half_pixel="half_pixel" in places,
+        )
+    ]
 
 
 def depth_to_space(call: Call) -> list[Operation]:
@@ -123,12 +133,24 @@ def depth_to_space(call: Call) -> list[Operation]:
     parts = (batch, by, by, left, rows, columns) if first else (batch, left, by, by, rows, columns)
     axes = (0, 3, 4, 1, 5, 2) if first else (0, 1, 4, 2, 5, 3)
     taken, turned = call.inner("parts"), call.inner("turned")
-    return [call.make("reshape", None, (taken,), shape=parts), call.make("transpose", (taken,), (turned,), axes=axes),
-            call.make("reshape", (turned,), shape=(batch, left, rows * by, columns * by))]
+    return [
+        call.make("reshape", None, (taken,), shape=parts),
+        call.make("transpose", (taken,), (turned,), axes=axes),
+        call.make("reshape", (turned,), shape=(batch, left, rows * by, columns * by)),
+    ]
 
 
 OPERATORS = {
-    "Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Transpose": transpose,
-    "Concat": concat, "Split": split, "Pad": pad, "Slice": slice_, "Gather": gather, "Resize": resize,
+    "Reshape": reshape,
+    "Flatten": flatten,
+    "Squeeze": squeeze,
+    "Unsqueeze": unsqueeze,
+    "Transpose": transpose,
+    "Concat": concat,
+    "Split": split,
+    "Pad": pad,
+    "Slice": slice_,
+    "Gather": gather,
+    "Resize": resize,
     "DepthToSpace": depth_to_space,
 }

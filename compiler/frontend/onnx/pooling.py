@@ -15,8 +15,9 @@ def max_pool(call: Call) -> list[Operation]:
     return [call.make("max_pool", outputs=call.outputs[:1], **_window(call))]
 
 
-def average_pool(call: Call, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None
-                 ) -> list[Operation]:
+def average_pool(
+    call: Call, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None
+) -> list[Operation]:
     attributes, counted = _window(call), bool(call.attribute("count_include_pad", 0))
     if set(attributes["dilations"]) != {1}:
         raise Unsupported("its window has dilations")
@@ -60,6 +61,10 @@ def softmax_axis(call: Call, version: int) -> int:
 
 
 OPERATORS = {
-    "MaxPool": max_pool, "AveragePool": average_pool, "GlobalAveragePool": global_average, "GlobalMaxPool": global_max,
-    "ReduceMean": reduce_mean, "Softmax": softmax,
+    "MaxPool": max_pool,
+    "AveragePool": average_pool,
+    "GlobalAveragePool": global_average,
+    "GlobalMaxPool": global_max,
+    "ReduceMean": reduce_mean,
+    "Softmax": softmax,
 }

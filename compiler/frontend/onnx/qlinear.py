@@ -35,8 +35,9 @@ def _dequantized(call: Call, codes: int, scale: int, output: str, axis: int | No
     """Of input `codes`, by inputs `scale` and the one behind it."""
     found = call.scale(scale)
     axis = axis if np.size(found["scale"]) > 1 else None
-    return call.make("dequantize", (call.input(codes),), (output,), scale=found["scale"],
-                     zero_point=found["zero_point"], axis=axis)
+    return call.make(
+        "dequantize", (call.input(codes),), (output,), scale=found["scale"], zero_point=found["zero_point"], axis=axis
+    )
 
 
 def _quantized(call: Call, value: str, scale: int) -> Operation:
@@ -49,17 +50,29 @@ def _bias(call: Call, number: int, factor: float = 1.0) -> tuple[list[Operation]
         return [], ()
     name = call.inner("bias")
     scale = np.atleast_1d(call.scale(1)["scale"].astype(float) * call.scale(4)["scale"].astype(float) * factor)
-    return [call.make("dequantize", (call.inputs[number],), (name,), scale=scale if scale.size > 1 else scale[0],
-                      zero_point=np.zeros(scale.size, int) if scale.size > 1 else 0, axis=0)], (name,)
+    return [
+        call.make(
+            "dequantize",
+            (call.inputs[number],),
+            (name,),
+            scale=scale if scale.size > 1 else scale[0],
+            zero_point=np.zeros(scale.size, int) if scale.size > 1 else 0,
+            axis=0,
+        )
+    ], (name,)
 
 
 def conv(call: Call) -> list[Operation]:
     x, w, made = (call.inner(what) for what in ("x", "w", "float"))
     bias, names = _bias(call, 8)
     attributes = window(call, call.shape(3)[2:], call.shape(0))
-    return [_dequantized(call, 0, 1, x), _dequantized(call, 3, 4, w, 0), *bias,
-            call.make("conv", (x, w, *names), (made,), groups=call.attribute("group", 1), **attributes),
-            _quantized(call, made, 6)]
+    return [
+        _dequantized(call, 0, 1, x),
+        _dequantized(call, 3, 4, w, 0),
+        *bias,
+        call.make("conv", (x, w, *names), (made,), groups=call.attribute("group", 1), **attributes),
+        _quantized(call, made, 6),
+    ]
 
 
 def matmul(call: Call) -> list[Operation]:
@@ -89,16 +102,22 @@ def _product(call: Call, names: tuple[str, ...], bias: list[Operation], turn: bo
 
 def _of_two(kind: str) -> Translator:
     """Inputs: A with scale and zero point, B with those, those of the result."""
+
     def translate(call: Call) -> list[Operation]:
         a, b, made = (call.inner(what) for what in ("a", "b", "float"))
-        return [_dequantized(call, 0, 1, a), _dequantized(call, 3, 4, b), call.make(kind, (a, b), (made,)),
-                _quantized(call, made, 6)]
+        return [
+            _dequantized(call, 0, 1, a),
+            _dequantized(call, 3, 4, b),
+            call.make(kind, (a, b), (made,)),
+            _quantized(call, made, 6),
+        ]
 
     return translate
 
 
 def _of_one(make: Callable[[Call, str, str], list[Operation]]) -> Translator:
     """Inputs: X with scale and zero point, those of the result. make: of x and the float result."""
+
     def translate(call: Call) -> list[Operation]:
         if call.attribute("channels_last", 0):
             raise Unsupported("its channels are last")
@@ -120,8 +139,11 @@ def concat(call: Call) -> list[Operation]:
     """Inputs: scale and zero point of the result, then each part with those."""
     parts = [call.inner(str(number)) for number in range(2, len(call.inputs), 3)]
     made = [_dequantized(call, number, number + 1, part) for number, part in zip(range(2, len(call.inputs), 3), parts)]
-    return [*made, call.make("concat", tuple(parts), (call.inner("float"),), axis=call.attribute("axis")),
-            _quantized(call, call.inner("float"), 0)]
+    return [
+        *made,
+        call.make("concat", tuple(parts), (call.inner("float"),), axis=call.attribute("axis")),
+        _quantized(call, call.inner("float"), 0),
+    ]
 
 
 def dynamic(call: Call) -> list[Operation]:
@@ -129,12 +151,22 @@ def dynamic(call: Call) -> list[Operation]:
 
 
 OPERATORS: dict[str, Translator] = {
-    "QuantizeLinear": quantize, "DequantizeLinear": dequantize, "QLinearConv": conv, "QLinearMatMul": matmul,
-    "QGemm": gemm, "QLinearAdd": _of_two("add"), "QLinearMul": _of_two("mul"), "QLinearConcat": concat,
-    "QLinearGlobalAveragePool": _of_one(_mean), "QLinearSoftmax": _of_one(_softmax),
+    "QuantizeLinear": quantize,
+    "DequantizeLinear": dequantize,
+    "QLinearConv": conv,
+    "QLinearMatMul": matmul,
+    "QGemm": gemm,
+    "QLinearAdd": _of_two("add"),
+    "QLinearMul": _of_two("mul"),
+    "QLinearConcat": concat,
+    "QLinearGlobalAveragePool": _of_one(_mean),
+    "QLinearSoftmax": _of_one(_softmax),
     "QLinearAveragePool": _of_one(lambda call, x, made: average_pool(call, (x,), (made,))),
     "QLinearSigmoid": _of_one(lambda call, x, made: [call.make("sigmoid", (x,), (made,))]),
     "QLinearLeakyRelu": _of_one(
-        lambda call, x, made: [call.make("leaky_relu", (x,), (made,), alpha=call.attribute("alpha", 0.01))]),
-    "DynamicQuantizeLinear": dynamic, "ConvInteger": dynamic, "MatMulInteger": dynamic,
+        lambda call, x, made: [call.make("leaky_relu", (x,), (made,), alpha=call.attribute("alpha", 0.01))]
+    ),
+    "DynamicQuantizeLinear": dynamic,
+    "ConvInteger": dynamic,
+    "MatMulInteger": dynamic,
 }

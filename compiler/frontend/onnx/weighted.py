@@ -15,7 +15,7 @@ def conv(call: Call) -> list[Operation]:
 def gemm(call: Call) -> list[Operation]:
     if call.attribute("transA", 0):
         raise Unsupported("its first operand is transposed")
-    if call.attribute("alpha", 1.0) != 1 or call.has(2) and call.attribute("beta", 1.0) != 1:
+    if call.attribute("alpha", 1.0) != 1 or (call.has(2) and call.attribute("beta", 1.0) != 1):
         raise Unsupported("it has a factor alpha or beta")
     return linear(call, call.inputs, not call.attribute("transB", 0))
 
@@ -25,8 +25,10 @@ def linear(call: Call, inputs: tuple[str, ...], turn: bool) -> list[Operation]:
     if not turn:
         return [call.make("linear", inputs)]
     turned = call.inner("weight")
-    return [call.make("transpose", (inputs[1],), (turned,), axes=(1, 0)),
-            call.make("linear", (inputs[0], turned, *inputs[2:]))]
+    return [
+        call.make("transpose", (inputs[1],), (turned,), axes=(1, 0)),
+        call.make("linear", (inputs[0], turned, *inputs[2:])),
+    ]
 
 
 def matmul(call: Call) -> list[Operation]:

@@ -98,9 +98,16 @@ def _source(call: Call) -> object:
 
 MOVES = {
     **{f"aten::{name}": identity for name in ("dropout", "contiguous", "clone", "detach", "alias")},
-    **{f"aten::{name}": _reshape for name in
-       ("flatten", "view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "unflatten")},
-    "aten::permute": _permute, "aten::transpose": _transpose, "aten::cat": _concat, "aten::concat": _concat,
+    **{
+        f"aten::{name}": _reshape
+        for name in ("flatten", "view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "unflatten")
+    },
+    "aten::permute": _permute,
+    "aten::transpose": _transpose,
+    "aten::cat": _concat,
+    "aten::concat": _concat,
     **{f"aten::{name}": _split for name in ("split", "split_with_sizes", "chunk")},
-    "aten::constant_pad_nd": _pad, "aten::pad": _pad, "aten::slice": _slice,
+    "aten::constant_pad_nd": _pad,
+    "aten::pad": _pad,
+    "aten::slice": _slice,
 }

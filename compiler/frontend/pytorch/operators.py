@@ -25,13 +25,21 @@ def _type(call: Call) -> str:
 
 
 def _quantize(call: Call) -> list[Operation]:
-    return [call.make("quantize", call["input"], scale=call.number("scale"), zero_point=call.number("zero_point"),
-                      dtype=_type(call), minimum=call.number("quant_min"), maximum=call.number("quant_max"))]
+    return [
+        call.make(
+            "quantize",
+            call["input"],
+            scale=call.number("scale"),
+            zero_point=call.number("zero_point"),
+            dtype=_type(call),
+            minimum=call.number("quant_min"),
+            maximum=call.number("quant_max"),
+        )
+    ]
 
 
 def _dequantize(call: Call) -> list[Operation]:
-    return [call.make("dequantize", call["input"], scale=call.number("scale"),
-                      zero_point=call.number("zero_point"))]
+    return [call.make("dequantize", call["input"], scale=call.number("scale"), zero_point=call.number("zero_point"))]
 
 
 def _channels(call: Call, kind: str, **attributes: object) -> list[Operation]:
@@ -60,14 +68,22 @@ def _conv(call: Call) -> list[Operation]:
         if pads == "valid":
             pads = (0,) * rank
         else:
-            raise Unsupported("its padding is \"same\": give it in numbers")
+            raise Unsupported('its padding is "same": give it in numbers')
     else:
         pads = call.pair("padding", rank)
     if call.arguments.get("transposed"):
         raise Unsupported("it is transposed")
     operands = [call["input"], call["weight"]] + ([call["bias"]] if call.given("bias") else [])
-    return [call.make("conv", *operands, strides=call.pair("stride", rank), pads=_both_ends(pads),
-                      dilations=call.pair("dilation", rank), groups=call["groups"])]
+    return [
+        call.make(
+            "conv",
+            *operands,
+            strides=call.pair("stride", rank),
+            pads=_both_ends(pads),
+            dilations=call.pair("dilation", rank),
+            groups=call["groups"],
+        )
+    ]
 
 
 def _both_ends(pads: tuple[int, ...]) -> tuple[int, ...]:
@@ -84,8 +100,17 @@ def _batch_norm(call: Call) -> list[Operation]:
         raise Unsupported("it is in training mode: call model.eval() first")
     if not (call.given("weight") and call.given("bias")):
         raise Unsupported("it has no weight or no bias")
-    return [call.make("batch_norm", call["input"], call["weight"], call["bias"], call["running_mean"],
-                      call["running_var"], epsilon=call["eps"])]
+    return [
+        call.make(
+            "batch_norm",
+            call["input"],
+            call["weight"],
+            call["bias"],
+            call["running_mean"],
+            call["running_var"],
+            epsilon=call["eps"],
+        )
+    ]
 
 
 # ---- Value by value ----
@@ -99,16 +124,18 @@ def _binary(kind: str) -> Translation:
         rank = len(call.made_shape)
         for each in operands:
             shape = call.shape(each)
-            if not call.is_constant(each) and len(shape) != rank or len(shape) == rank and shape[0] != 1:
+            if (not call.is_constant(each) and len(shape) != rank) or (len(shape) == rank and shape[0] != 1):
                 raise Unsupported(f"an operand of {times(shape)} goes across images")
         return [call.make(kind, *operands)]
 
     return translate
 
 
-def _function(kind: str, *, names: dict[str, str] | None = None, wanted: dict[str, object] | None = None
-              ) -> Translation:
+def _function(
+    kind: str, *, names: dict[str, str] | None = None, wanted: dict[str, object] | None = None
+) -> Translation:
     """names: attributes, with the schema's name of each; wanted: values that other arguments have to have."""
+
     def translate(call: Call) -> list[Operation]:
         for name, value in (wanted or {}).items():
             if call[name] != value:
@@ -124,8 +151,9 @@ def _self(call: Call) -> object:
 
 def _clip(low: str, high: str) -> Translation:
     def translate(call: Call) -> list[Operation]:
-        bounds = {own: call.number(name) for own, name in (("minimum", low), ("maximum", high))
-                  if name and call.given(name)}
+        bounds = {
+            own: call.number(name) for own, name in (("minimum", low), ("maximum", high)) if name and call.given(name)
+        }
         return [call.make("clip", call["self"], **bounds)]
 
     return translate
@@ -153,16 +181,17 @@ def _windowed(call: Call, rank: int) -> tuple[tuple[int, ...], dict[str, object]
         raise Unsupported(f"it takes {times(call.shape(call['self']))} values, without images or channels")
     kernel = call.pair("kernel_size", rank)
     pads = call.pair("padding", rank)
-    return kernel, {"kernel": kernel, "strides": call.pair("stride", rank, kernel),
-                    "pads": _both_ends(pads)}
+    return kernel, {"kernel": kernel, "strides": call.pair("stride", rank, kernel), "pads": _both_ends(pads)}
 
 
 def _fits(call: Call, attributes: dict, rank: int) -> None:
     """Raises Unsupported where rounding up makes more windows than lie inside."""
     source, made = call.shape(call["self"])[2:], call.made_shape[2:]
     pads = attributes["pads"]
-    down = tuple((size + sum(pads[2 * n : 2 * n + 2]) - taps) // step + 1 for n, (size, taps, step) in
-                 enumerate(zip(source, attributes["kernel"], attributes["strides"])))
+    down = tuple(
+        (size + sum(pads[2 * n : 2 * n + 2]) - taps) // step + 1
+        for n, (size, taps, step) in enumerate(zip(source, attributes["kernel"], attributes["strides"]))
+    )
     if down != made:
         raise Unsupported("its windows reach over the edge (ceil_mode)")
 
@@ -202,8 +231,7 @@ def _adaptive(call: Call) -> list[Operation]:
 def _mean(call: Call) -> list[Operation]:
     rank = len(call.shape(call["self"]))
     axes = call["dim"] if call["dim"] is not None else range(rank)
-    return [call.make("mean", call["self"], axes=tuple(call.axis(axis, rank) for axis in axes),
-                      keep=call["keepdim"])]
+    return [call.make("mean", call["self"], axes=tuple(call.axis(axis, rank) for axis in axes), keep=call["keepdim"])]
 
 
 def _softmax(call: Call) -> list[Operation]:
@@ -216,12 +244,19 @@ def _resize(kind: str) -> Translation:
         source, size = call.shape(_self(call))[2:], fixed(call.made_shape[2:])
         for name in ("scale_factors", "scales_h", "scales_w"):
             factors = call.arguments.get(name)
-            for factor in (factors if isinstance(factors, (list, tuple)) else [factors]):
+            for factor in factors if isinstance(factors, (list, tuple)) else [factors]:
                 if factor is not None and factor not in {made / of for made, of in zip(size, source)}:
                     raise Unsupported("it goes by a factor that is not that of its sizes")
         corners = bool(call.arguments.get("align_corners"))
-        return [call.make(kind, _self(call), size=size, align_corners=corners,
-                          half_pixel=kind == "resize_bilinear" and not corners)]
+        return [
+            call.make(
+                kind,
+                _self(call),
+                size=size,
+                align_corners=corners,
+                half_pixel=kind == "resize_bilinear" and not corners,
+            )
+        ]
 
     return translate
 
@@ -231,26 +266,44 @@ OPERATORS: dict[str, Translation] = {
     "quantized_decomposed::dequantize_per_tensor": _dequantize,
     "quantized_decomposed::quantize_per_channel": _quantize_channels,
     "quantized_decomposed::dequantize_per_channel": _dequantize_channels,
-    "aten::conv1d": _conv, "aten::conv2d": _conv, "aten::convolution": _conv, "aten::linear": _linear,
+    "aten::conv1d": _conv,
+    "aten::conv2d": _conv,
+    "aten::convolution": _conv,
+    "aten::linear": _linear,
     "aten::batch_norm": _batch_norm,
-    "aten::add": _binary("add"), "aten::sub": _binary("sub"), "aten::mul": _binary("mul"),
-    "aten::div": _binary("div"), "aten::minimum": _binary("minimum"), "aten::maximum": _binary("maximum"),
-    "aten::relu": _function("relu"), "aten::relu6": _relu6,
-    "aten::hardtanh": _clip("min_val", "max_val"), "aten::clamp": _clip("min", "max"),
-    "aten::clamp_min": _clip("min", ""), "aten::clamp_max": _clip("", "max"),
-    "aten::prelu": _prelu, "aten::leaky_relu": _function("leaky_relu", names={"alpha": "negative_slope"}),
+    "aten::add": _binary("add"),
+    "aten::sub": _binary("sub"),
+    "aten::mul": _binary("mul"),
+    "aten::div": _binary("div"),
+    "aten::minimum": _binary("minimum"),
+    "aten::maximum": _binary("maximum"),
+    "aten::relu": _function("relu"),
+    "aten::relu6": _relu6,
+    "aten::hardtanh": _clip("min_val", "max_val"),
+    "aten::clamp": _clip("min", "max"),
+    "aten::clamp_min": _clip("min", ""),
+    "aten::clamp_max": _clip("", "max"),
+    "aten::prelu": _prelu,
+    "aten::leaky_relu": _function("leaky_relu", names={"alpha": "negative_slope"}),
     "aten::elu": _function("elu", names={"alpha": "alpha"}, wanted={"scale": 1, "input_scale": 1}),
     "aten::gelu": _function("gelu", names={"approximate": "approximate"}),
     "aten::softplus": _function("softplus", wanted={"beta": 1}),
     "aten::hardsigmoid": _function("hard_sigmoid"),
     "aten::hardswish": _function("hard_swish"),
-    **{f"aten::{kind}": _function(kind) for kind in
-       ("sigmoid", "tanh", "silu", "erf", "exp", "abs", "neg", "sqrt", "mish")},
-    "aten::max_pool1d": _max_pool(1), "aten::max_pool2d": _max_pool(2),
-    "aten::avg_pool1d": _average_pool(1), "aten::avg_pool2d": _average_pool(2),
-    "aten::adaptive_avg_pool1d": _adaptive, "aten::adaptive_avg_pool2d": _adaptive, "aten::mean": _mean,
+    **{
+        f"aten::{kind}": _function(kind)
+        for kind in ("sigmoid", "tanh", "silu", "erf", "exp", "abs", "neg", "sqrt", "mish")
+    },
+    "aten::max_pool1d": _max_pool(1),
+    "aten::max_pool2d": _max_pool(2),
+    "aten::avg_pool1d": _average_pool(1),
+    "aten::avg_pool2d": _average_pool(2),
+    "aten::adaptive_avg_pool1d": _adaptive,
+    "aten::adaptive_avg_pool2d": _adaptive,
+    "aten::mean": _mean,
     "aten::softmax": _softmax,
-    "aten::upsample_nearest2d": _resize("resize_nearest"), "aten::upsample_bilinear2d": _resize("resize_bilinear"),
+    "aten::upsample_nearest2d": _resize("resize_nearest"),
+    "aten::upsample_bilinear2d": _resize("resize_bilinear"),
     **MOVES,
 }
 

@@ -19,8 +19,15 @@ TO_CHANNELS_LAST, FROM_CHANNELS_LAST = (0, 2, 3, 1), (0, 3, 1, 2)
 _CODES = {torch.int8: "int8", torch.uint8: "uint8"}
 
 
-def network_of(nodes: Iterable[Node], taken: Iterable[Node], made: Iterable[Node], constants: Mapping[Node, np.ndarray],
-               settled: Collection[Node], batch: Batch, places: Mapping[Node, int]) -> Network:
+def network_of(
+    nodes: Iterable[Node],
+    taken: Iterable[Node],
+    made: Iterable[Node],
+    constants: Mapping[Node, np.ndarray],
+    settled: Collection[Node],
+    batch: Batch,
+    places: Mapping[Node, int],
+) -> Network:
     """nodes: in their order; taken, made: values of codes that go in and come out, maps of which have channels last in
     the Network; constants: values of nodes; settled: all nodes that are the same in every run; places: of nodes, for
     messages. Raises Unsupported for an end that is no codes. An operator that is not known has the kind `unknown`, and
@@ -39,8 +46,13 @@ def network_of(nodes: Iterable[Node], taken: Iterable[Node], made: Iterable[Node
         if isinstance(node.meta.get("example_value"), torch.Tensor) and call.arguments_are_activations():
             shapes[node.name] = _shape(batch, node)
     outputs = tuple(_output(node, batch.one(node), operations) for node in made)
-    return Network(tuple(inputs), arrays, tuple(operations), outputs,
-                   {name: shape for name, shape in shapes.items() if shape is not None})
+    return Network(
+        tuple(inputs),
+        arrays,
+        tuple(operations),
+        outputs,
+        {name: shape for name, shape in shapes.items() if shape is not None},
+    )
 
 
 def codes_of(node: Node) -> str:

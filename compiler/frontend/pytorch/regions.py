@@ -55,8 +55,9 @@ class Regions:
 
 
 def is_a(node: object, name: str) -> bool:
-    return (isinstance(node, Node) and isinstance(node.target, torch._ops.OpOverload)
-            and node.target._schema.name == name)
+    return (
+        isinstance(node, Node) and isinstance(node.target, torch._ops.OpOverload) and node.target._schema.name == name
+    )
 
 
 def regions_of(module: GraphModule, constants: Mapping[Node, np.ndarray], obstacle: Obstacle) -> Regions:
@@ -73,12 +74,17 @@ def whole(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> Graph:
     Raises Unsupported, with all reasons, for what is not known."""
     _without_idle(module)
     _one_reader_each(module)
-    ends = {node for node in module.graph.nodes if is_a(node, QUANTIZE) and node.args[0].op == "placeholder"
-            or is_a(node, DEQUANTIZE) and all(reader.op == "output" for reader in node.users)}
+    ends = {
+        node
+        for node in module.graph.nodes
+        if (is_a(node, QUANTIZE) and node.args[0].op == "placeholder")
+        or (is_a(node, DEQUANTIZE) and all(reader.op == "output" for reader in node.users))
+    }
     inner = {node for node in module.graph.nodes if node.op == "call_function"} - ends
     region = _Regions(module, constants).region(inner)
-    unknown = [f"{node.place}: {node.operator.reason}" for node in region.graph.nodes
-               if isinstance(node.operator, Unknown)]
+    unknown = [
+        f"{node.place}: {node.operator.reason}" for node in region.graph.nodes if isinstance(node.operator, Unknown)
+    ]
     if unknown:
         raise Unsupported("; ".join(unknown))
     return region.graph
@@ -120,17 +126,20 @@ class _Regions:
                 self._check(self.region(unit), obstacle)
                 supported.append(unit)
             except Failure as failure:
-                self.reasons |= {node: failure.what for node in unit}
+                self.reasons |= dict.fromkeys(unit, failure.what)
         regions = []
         for nodes in self._partitions(supported):
             try:
                 regions.append(self.region(nodes))
             except Failure as failure:
-                self.reasons |= {node: failure.what for node in nodes}
+                self.reasons |= dict.fromkeys(nodes, failure.what)
         regions.sort(key=lambda region: self.order[region.nodes[0]])
         inside = {node for region in regions for node in region.nodes}
-        reasons = {node: self.reasons.get(node) or NOT_QUANTISED for node in self.module.graph.nodes
-                   if node.op.startswith("call_") and node not in inside and node not in self.fixed}
+        reasons = {
+            node: self.reasons.get(node) or NOT_QUANTISED
+            for node in self.module.graph.nodes
+            if node.op.startswith("call_") and node not in inside and node not in self.fixed
+        }
         return Regions(tuple(regions), reasons)
 
     def _of_constants(self) -> set[Node]:
@@ -191,10 +200,10 @@ class _Regions:
         if not taken:
             raise Unsupported("it takes constants alone")
         batch = Batch(taken[0].meta["example_value"].shape[0])
-        used = {each: self.constants[each] for node in ordered for each in node.all_input_nodes
-                if each in self.constants}
-        network = network_of(ordered, taken, made, used, self.fixed | self.constants.keys(), batch,
-                             self.order)
+        used = {
+            each: self.constants[each] for node in ordered for each in node.all_input_nodes if each in self.constants
+        }
+        network = network_of(ordered, taken, made, used, self.fixed | self.constants.keys(), batch, self.order)
         return Region(tuple(ordered), tuple(taken), tuple(made), graph_of(network))
 
     # ---- Regions ----
@@ -204,8 +213,12 @@ class _Regions:
         blocks = [*supported, *({node} for node in self.order if not any(node in unit for unit in supported))]
         graph, block_of = torch.fx.Graph(), {}
         for block in self._ordered(blocks):
-            needed = {block_of[each]: None for node in sorted(block, key=self.order.__getitem__)
-                      for each in node.all_input_nodes if each not in block}
+            needed = {
+                block_of[each]: None
+                for node in sorted(block, key=self.order.__getitem__)
+                for each in node.all_input_nodes
+                if each not in block
+            }
             made = graph.create_node("call_function", _unit if block in supported else _other, tuple(needed))
             block_of |= dict.fromkeys(block, made)
 
@@ -213,8 +226,9 @@ class _Regions:
             def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
                 return node.target is _unit
 
-        partitioner = CapabilityBasedPartitioner(GraphModule({}, graph), Support(), allows_single_node_partition=True,
-                                                 skip_horizontal_fusion=True)
+        partitioner = CapabilityBasedPartitioner(
+            GraphModule({}, graph), Support(), allows_single_node_partition=True, skip_horizontal_fusion=True
+        )
         parts = [set(partition.nodes) for partition in partitioner.propose_partitions()]
         return [{node for node, block in block_of.items() if block in part} for part in parts]
 
@@ -223,13 +237,20 @@ class _Regions:
         in no region."""
         waiting, done, ordered = sorted(blocks, key=self._last), set(), []
         while waiting:
-            ready = next((block for block in waiting if all(
-                each in done or each in block for node in block for each in node.all_input_nodes)), None)
+            ready = next(
+                (
+                    block
+                    for block in waiting
+                    if all(each in done or each in block for node in block for each in node.all_input_nodes)
+                ),
+                None,
+            )
             if ready is None:
                 ready = next(block for block in waiting if len(block) > 1)
-                waiting = sorted([*(block for block in waiting if block is not ready), *({node} for node in ready)],
-                                 key=self._last)
-                self.reasons |= {node: "what it takes is made of what it makes" for node in ready}
+                waiting = sorted(
+                    [*(block for block in waiting if block is not ready), *({node} for node in ready)], key=self._last
+                )
+                self.reasons |= dict.fromkeys(ready, "what it takes is made of what it makes")
                 continue
             waiting.remove(ready)
             done |= ready

@@ -47,8 +47,9 @@ def _codes(constant: Known, rank: int, name: str, to: Quantization | None) -> tu
     codes = constant.codes
     if to is None and codes is not None and codes.dtype.name in ("int8", "uint8") and constant.scale.scale.size == 1:
         offset = 128 if codes.dtype == np.uint8 else 0
-        to = Quantization(float(constant.scale.scale.reshape(-1)[0]), int(constant.scale.zero_point.reshape(-1)[0])
-                          - offset)
+        to = Quantization(
+            float(constant.scale.scale.reshape(-1)[0]), int(constant.scale.zero_point.reshape(-1)[0]) - offset
+        )
         shifted = (codes.astype(np.int16) - offset).astype(np.int8)
         return shifted.reshape(values.shape), Target(to, f"{name} constant")
     if to is None:
@@ -58,6 +59,7 @@ def _codes(constant: Known, rank: int, name: str, to: Quantization | None) -> tu
 
 def _both(kind: type[elementwise.Binary]):
     """Each operand has its scale."""
+
     def rule(fold: Fold, made: Made, target: Target) -> Held:
         if weighted.affine(made):
             return weighted.layer_with_weights(fold, made, target)
@@ -68,14 +70,21 @@ def _both(kind: type[elementwise.Binary]):
             raise Unsupported("it divides by what is no constant for each channel")
         tensors, axes = _operands(fold, made, made.inputs)
         shape = tuple(made.shape[axis] for axis in np.argsort(axes))
-        return fold.node(made.operation.where, kind(activation=target.activation), tuple(tensors), shape, axes,
-                         Target(target.quantization, target.name))
+        return fold.node(
+            made.operation.where,
+            kind(activation=target.activation),
+            tuple(tensors),
+            shape,
+            axes,
+            Target(target.quantization, target.name),
+        )
 
     return rule
 
 
 def _choice(kind: type[elementwise.Binary]):
     """Codes are compared: all are in the result's scale."""
+
     def rule(fold: Fold, made: Made, target: Target) -> Held:
         tensors, axes = _operands(fold, made, made.inputs, target.quantization)
         shape = tuple(made.shape[axis] for axis in np.argsort(axes))
@@ -94,8 +103,11 @@ def _prelu(fold: Fold, made: Made, target: Target) -> Held:
 
 
 RULES = {
-    "add": _both(elementwise.Add), "sub": _both(elementwise.Sub), "mul": _both(elementwise.Mul),
+    "add": _both(elementwise.Add),
+    "sub": _both(elementwise.Sub),
+    "mul": _both(elementwise.Mul),
     "div": _both(elementwise.Mul),
-    "maximum": _choice(elementwise.Maximum), "minimum": _choice(elementwise.Minimum),
+    "maximum": _choice(elementwise.Maximum),
+    "minimum": _choice(elementwise.Minimum),
     "prelu": functions.clamped(_prelu),
 }

@@ -39,7 +39,13 @@ from eyrie.model.operators.quantization import Quantization
 
 QUANTISE = "quantise the model to int8"
 RULES: dict[str, Callable[["Fold", Made, Target], Held]] = {
-    **functions.RULES, **weighted.RULES, **elementwise.RULES, **pooling.RULES, **moves.RULES, **host.RULES}
+    **functions.RULES,
+    **weighted.RULES,
+    **elementwise.RULES,
+    **pooling.RULES,
+    **moves.RULES,
+    **host.RULES,
+}
 _RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int32": (-(2**31), 2**31 - 1)}
 
 
@@ -86,6 +92,7 @@ class Fold:
 
     def _marked(self, graph: Graph) -> Graph:
         """With the ends that are uint8."""
+
         def marked(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             return tuple(replace(each, unsigned=True) if each.name in self._unsigned else each for each in tensors)
 
@@ -101,8 +108,9 @@ class Fold:
         axes = tuple(range(len(tensor.shape)))
         if tensor.dtype in CODES:
             unsigned = tensor.dtype == "uint8"
-            made = Quantized(name=name, shape=tensor.shape, dtype="int8",
-                             quantization=self._scale_of_input(tensor.name, unsigned))
+            made = Quantized(
+                name=name, shape=tensor.shape, dtype="int8", quantization=self._scale_of_input(tensor.name, unsigned)
+            )
             self._unsigned |= {name} if unsigned else set()
             self._values[tensor.name] = Held(made, axes, unsigned)
         elif tensor.dtype == "float32":
@@ -191,15 +199,22 @@ class Fold:
             raise Refused(operation, "takes codes of several scales")
         reals = tuple(Scaled(each) for each in held)
         made = [Made(operation, reals, shape, number) for number, shape in enumerate(shapes)]
-        return [replace(self.emit(each, Target(held[0].quantization, each.name)), unsigned=held[0].unsigned)
-                for each in made]
+        return [
+            replace(self.emit(each, Target(held[0].quantization, each.name)), unsigned=held[0].unsigned)
+            for each in made
+        ]
 
     def _unknown(self, refused: Refused, operation: Operation, inputs: tuple[Value, ...]) -> list[Value]:
         """A node that says why; its results are there for those behind it."""
         taken: dict[str, Tensor] = {}
         for value in inputs:
-            held = [value] if isinstance(value, Held) else \
-                [leaf.held for leaf in leaves(value)] if isinstance(value, Real) else []
+            held = (
+                [value]
+                if isinstance(value, Held)
+                else [leaf.held for leaf in leaves(value)]
+                if isinstance(value, Real)
+                else []
+            )
             taken |= {each.tensor.name: each.tensor for each in held}
         made = []
         for number, name in enumerate(operation.outputs):
@@ -213,8 +228,11 @@ class Fold:
             else:
                 made.append(Given(Held(Tensor(**form, dtype="float32"), axes)))
         tensors = tuple(each.tensor if isinstance(each, Held) else each.held.tensor for each in made)
-        self.nodes.append(Node(Unknown(refused.operation.name, refused.reason), refused.operation.where,
-                               tuple(taken.values()), tensors))
+        self.nodes.append(
+            Node(
+                Unknown(refused.operation.name, refused.reason), refused.operation.where, tuple(taken.values()), tensors
+            )
+        )
         return made
 
     def _shape_of(self, operation: Operation, inputs: tuple[Value, ...], number: int) -> tuple[int, ...]:
@@ -223,8 +241,9 @@ class Fold:
             return tuple(said)
         if operation.kind in RULES or operation.kind in ("quantize", "dequantize"):
             return shapes_of(operation, inputs)[number]
-        raise ImportFailure(f"{operation.place}: {operation.get('reason', 'no such operator is known')}",
-                            layer=operation.where)
+        raise ImportFailure(
+            f"{operation.place}: {operation.get('reason', 'no such operator is known')}", layer=operation.where
+        )
 
     # ---- Quantisation ----
 
@@ -312,8 +331,15 @@ class Fold:
             raise Unsupported(f"its input {name} is not quantised: {QUANTISE}" if name else "it takes a constant")
         return self.emit(real, Target(scale, real.name))
 
-    def node(self, where: str, operator: Operator, inputs: tuple[Tensor, ...], shape: tuple[int, ...],
-             axes: tuple[int, ...], target: Target) -> Held:
+    def node(
+        self,
+        where: str,
+        operator: Operator,
+        inputs: tuple[Tensor, ...],
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
+        target: Target,
+    ) -> Held:
         """Of one output, whose shape and axes are given."""
         name = self.name(target.name, axes)
         output = Quantized(name=name, shape=tuple(shape), dtype="int8", quantization=target.quantization)
@@ -322,8 +348,9 @@ class Fold:
 
     def constant(self, codes: np.ndarray, target: Target) -> Held:
         """int8 codes, axes as the framework has them."""
-        tensor = QuantizedConstant(name=self.name(target.name), shape=codes.shape, dtype="int8", data=codes,
-                                   quantization=target.quantization)
+        tensor = QuantizedConstant(
+            name=self.name(target.name), shape=codes.shape, dtype="int8", data=codes, quantization=target.quantization
+        )
         return Held(tensor, tuple(range(codes.ndim)))
 
     def ordered(self, held: Held, order: tuple[int, ...], where: str, name: str = "") -> Tensor:
@@ -353,8 +380,13 @@ class Fold:
         try:
             held = self.operand(real)
         except (Unsupported, Refused) as error:
-            refused = error if isinstance(error, Refused) else Refused(
-                real.operation if isinstance(real, Made) else maker, f"its result is not quantised: {QUANTISE}")
+            refused = (
+                error
+                if isinstance(error, Refused)
+                else Refused(
+                    real.operation if isinstance(real, Made) else maker, f"its result is not quantised: {QUANTISE}"
+                )
+            )
             (value,) = self._unknown(refused, replace(maker, outputs=(name,)), (real,))
             return value.held
         source = self.ordered(held, tuple(range(len(held.axes))), maker.where)
@@ -378,14 +410,19 @@ class Fold:
 def _scale(operation: Operation) -> Scale:
     scale, zero = np.asarray(operation["scale"], np.float64), np.asarray(operation["zero_point"], np.int64)
     if not (np.all(scale > 0) and np.all(scale < np.inf)):
-        raise ImportFailure(f"{operation.place}: a scale is positive and finite", layer=operation.where,
-                            remedy=QUANTISE)
+        raise ImportFailure(
+            f"{operation.place}: a scale is positive and finite", layer=operation.where, remedy=QUANTISE
+        )
     if zero.size not in (1, scale.size):
-        raise ImportFailure(f"{operation.place}: {zero.size} zero points for {scale.size} scales",
-                            layer=operation.where, remedy=REMEDY)
+        raise ImportFailure(
+            f"{operation.place}: {zero.size} zero points for {scale.size} scales", layer=operation.where, remedy=REMEDY
+        )
     axis = operation.get("axis", None)
     if axis is None and scale.size > 1:
         raise ValueError(f"{scale.size} scales without an axis")
     single = scale.size == 1
-    return Scale(scale, np.broadcast_to(zero.reshape(-1) if scale.ndim else zero.reshape(()), scale.shape),
-                 None if single else axis)
+    return Scale(
+        scale,
+        np.broadcast_to(zero.reshape(-1) if scale.ndim else zero.reshape(()), scale.shape),
+        None if single else axis,
+    )

@@ -103,8 +103,7 @@ def _is_of_one(real: Real, tensors: set[str]) -> bool:
         return True
     if isinstance(real, Known):
         return real.values.size == 1
-    return (isinstance(real, Made) and real.kind in FUNCTIONS
-            and all(_is_of_one(each, tensors) for each in real.inputs))
+    return isinstance(real, Made) and real.kind in FUNCTIONS and all(_is_of_one(each, tensors) for each in real.inputs)
 
 
 def _leaf(real: Real) -> Scaled | None:
@@ -141,8 +140,9 @@ def lookup(fold: Fold, operation: Operation, source: Held, entries: np.ndarray, 
     """A table of a tensor; the tensor itself where it changes nothing."""
     if source.quantization == target.quantization and (entries == VALUES).all():
         return source
-    return fold.node(operation.where, Lookup(entries=entries), (source.tensor,), source.tensor.shape, source.axes,
-                     target)
+    return fold.node(
+        operation.where, Lookup(entries=entries), (source.tensor,), source.tensor.shape, source.axes, target
+    )
 
 
 def rescaled(fold: Fold, operation: Operation, source: Held, target: Target) -> Held:
@@ -166,6 +166,7 @@ def _clipped(fold: Fold, made: Made, target: Target) -> Held:
 
 def clamped(rule: Callable[[Fold, Made, Target], Held]) -> Callable[[Fold, Made, Target], Held]:
     """A rule of an operator that does no activation: a table behind it does."""
+
     def done(fold: Fold, made: Made, target: Target) -> Held:
         if target.activation == "NONE":
             return rule(fold, made, target)

@@ -36,11 +36,15 @@ def _resize_bilinear(fold: Fold, made: Made, target: Target) -> Held:
     operation = made.operation
     source = fold.operand(made.inputs[0])
     tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
-    operator = ResizeBilinear(size=tuple(operation["size"]), align_corners=bool(operation.get("align_corners", False)),
-                              half_pixel_centers=bool(operation.get("half_pixel", False)))
+    operator = ResizeBilinear(
+        size=tuple(operation["size"]),
+        align_corners=bool(operation.get("align_corners", False)),
+        half_pixel_centers=bool(operation.get("half_pixel", False)),
+    )
     shape = tuple(made.shape[axis] for axis in CHANNELS_LAST)
-    held = fold.node(operation.where, operator, (tensor,), shape, FROM_CHANNELS_LAST,
-                     Target(source.quantization, made.name))
+    held = fold.node(
+        operation.where, operator, (tensor,), shape, FROM_CHANNELS_LAST, Target(source.quantization, made.name)
+    )
     return functions.rescaled(fold, operation, held, target)
 
 

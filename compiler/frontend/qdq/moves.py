@@ -36,7 +36,7 @@ ARRAYS = {
 
 def of_constants(operation: Operation, inputs: tuple[Known | Codes, ...]) -> list[Value]:
     """Constants of constants. Quantised weights stay so where only their axes are moved."""
-    (first, *others) = inputs
+    (first, *_others) = inputs
     if operation.kind in ("transpose", "reshape", "identity") and isinstance(first, Known) and first.codes is not None:
         codes = ARRAYS[operation.kind](operation, first.codes)
         scale = _scale_behind(operation, first)
@@ -85,6 +85,7 @@ def _on_grid(operation: Operation, scale: Quantization) -> bool:
 def moved(rule):
     """A rule of an operator that does not change values: in the scale of what is in front of it, if that is one, with
     the change of scale behind it."""
+
     def done(fold: Fold, made: Made, target: Target) -> Held:
         scale = settled(made)
         if scale is None or (scale, "NONE") == (target.quantization, target.activation):
@@ -99,7 +100,6 @@ def _inner(fold: Fold, made: Made, target: Target, number: int = 0) -> Held:
     real = made.inputs[number]
     name = real.name if isinstance(real, Made) else f"{target.name} {number}"
     return fold.emit(real, Target(target.quantization, name, activation=target.activation))
-
 
 
 def in_order(held: Held) -> bool:
@@ -131,8 +131,14 @@ def _same_axes(fold: Fold, made: Made, target: Target) -> list[Held]:
 def _concat(fold: Fold, made: Made, target: Target) -> Held:
     parts = _same_axes(fold, made, target)
     axis = parts[0].axes[axis_of(made.operation["axis"], len(made.shape))]
-    return fold.node(made.operation.where, movement.Concatenation(axis=axis), tuple(each.tensor for each in parts),
-                     _stored(made.shape, parts[0].axes), parts[0].axes, target)
+    return fold.node(
+        made.operation.where,
+        movement.Concatenation(axis=axis),
+        tuple(each.tensor for each in parts),
+        _stored(made.shape, parts[0].axes),
+        parts[0].axes,
+        target,
+    )
 
 
 def _stored(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -145,8 +151,14 @@ def _pad(fold: Fold, made: Made, target: Target) -> Held:
     settled_at = int8_codes(value, target.quantization)
     source = _inner(fold, made, target)
     margins = tuple(tuple(made.operation["margins"][axis]) for axis in np.argsort(source.axes))
-    return fold.node(made.operation.where, movement.Pad(margins=margins, value=int(settled_at)), (source.tensor,),
-                     _stored(made.shape, source.axes), source.axes, target)
+    return fold.node(
+        made.operation.where,
+        movement.Pad(margins=margins, value=int(settled_at)),
+        (source.tensor,),
+        _stored(made.shape, source.axes),
+        source.axes,
+        target,
+    )
 
 
 def _slice(fold: Fold, made: Made, target: Target) -> Held:
@@ -157,8 +169,11 @@ def _slice(fold: Fold, made: Made, target: Target) -> Held:
         raise Unsupported("it takes values backwards")
     begin, end, steps = (tuple(int(each) for each in column) for column in zip(*parts))
     shape = _stored(made.shape, source.axes)
-    operator = movement.Slice(begin=begin, size=shape) if set(steps) == {1} else \
-        movement.StridedSlice(begin=begin, end=end, strides=steps)
+    operator = (
+        movement.Slice(begin=begin, size=shape)
+        if set(steps) == {1}
+        else movement.StridedSlice(begin=begin, end=end, strides=steps)
+    )
     return fold.node(made.operation.where, operator, (source.tensor,), shape, source.axes, target)
 
 
@@ -169,8 +184,9 @@ def _split(fold: Fold, made: Made, target: Target) -> Held:
     begin = tuple(sum(operation["sizes"][: made.number]) if n == axis else 0 for n in range(len(made.shape)))
     begin = tuple(begin[each] for each in np.argsort(source.axes))
     shape = _stored(made.shape, source.axes)
-    return fold.node(operation.where, movement.Slice(begin=begin, size=shape), (source.tensor,), shape, source.axes,
-                     target)
+    return fold.node(
+        operation.where, movement.Slice(begin=begin, size=shape), (source.tensor,), shape, source.axes, target
+    )
 
 
 def _gather(fold: Fold, made: Made, target: Target) -> Held:
@@ -187,10 +203,13 @@ def _resize_nearest(fold: Fold, made: Made, target: Target) -> Held:
     source, operation = _inner(fold, made, target), made.operation
     tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
     operator = movement.ResizeNearestNeighbor(
-        size=tuple(operation["size"]), align_corners=bool(operation.get("align_corners", False)),
-        half_pixel_centers=bool(operation.get("half_pixel", False)))
-    return fold.node(operation.where, operator, (tensor,), _stored(made.shape, FROM_CHANNELS_LAST), FROM_CHANNELS_LAST,
-                     target)
+        size=tuple(operation["size"]),
+        align_corners=bool(operation.get("align_corners", False)),
+        half_pixel_centers=bool(operation.get("half_pixel", False)),
+    )
+    return fold.node(
+        operation.where, operator, (tensor,), _stored(made.shape, FROM_CHANNELS_LAST), FROM_CHANNELS_LAST, target
+    )
 
 
 def channels_last(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -201,7 +220,17 @@ def channels_last(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 CHANNELS_LAST, FROM_CHANNELS_LAST = channels_last(4)
 
-RULES = {name: moved(rule) for name, rule in {
-    "reshape": _reshape, "transpose": _transpose, "concat": _concat, "pad": _pad, "slice": _slice, "split": _split,
-    "gather": _gather, "resize_nearest": _resize_nearest}.items()}
+RULES = {
+    name: moved(rule)
+    for name, rule in {
+        "reshape": _reshape,
+        "transpose": _transpose,
+        "concat": _concat,
+        "pad": _pad,
+        "slice": _slice,
+        "split": _split,
+        "gather": _gather,
+        "resize_nearest": _resize_nearest,
+    }.items()
+}
 TAKE_CODES = (*RULES, "max_pool", "identity")

@@ -38,19 +38,29 @@ def _average_pool(fold: Fold, made: Made, target: Target) -> Held:
     source, plain = fold.operand(made.inputs[0]), Target(target.quantization, target.name)
     counts_pads = bool(made.operation.get("count_pads", False)) or not any(pads)
     same = source.quantization == target.quantization
-    if counts_pads and any(pads) or counts_pads and not same:
+    if (counts_pads and any(pads)) or (counts_pads and not same):
         channels = made.shape[1]
         operator = DepthwiseConv2D(
-            filters=np.ones((*kernel, channels), np.int8), scales=np.array([1 / prod(kernel)], np.float32),
-            bias=np.zeros(channels, np.int32), activation=target.activation, stride=stride, pads=pads)
+            filters=np.ones((*kernel, channels), np.int8),
+            scales=np.array([1 / prod(kernel)], np.float32),
+            bias=np.zeros(channels, np.int32),
+            activation=target.activation,
+            stride=stride,
+            pads=pads,
+        )
         return on_map(fold, made, source, operator, plain)
     if same:
         operator = AveragePool2D(kernel=kernel, stride=stride, pads=pads, activation=target.activation)
         return on_map(fold, made, source, operator, plain)
     if target.quantization.scale < source.quantization.scale / 2:
         raise Unsupported("it averages over fewer values at the edges and changes the scale")
-    pooled = on_map(fold, made, source, AveragePool2D(kernel=kernel, stride=stride, pads=pads),
-                    Target(source.quantization, made.name))
+    pooled = on_map(
+        fold,
+        made,
+        source,
+        AveragePool2D(kernel=kernel, stride=stride, pads=pads),
+        Target(source.quantization, made.name),
+    )
     return functions.rescaled(fold, made.operation, pooled, target)
 
 

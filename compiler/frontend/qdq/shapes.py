@@ -32,8 +32,9 @@ def window(operation: Operation, kernel: Shape) -> tuple[Shape, Shape, Shape, Sh
     if len(kernel) not in (1, 2) or not len(kernel) == len(strides) == len(dilations) == len(pads) / 2:
         raise ValueError(f"a window over {len(kernel)} axes with {len(strides)} strides and {len(pads)} pads")
     if max(*kernel, *strides, *dilations, *pads) > MOST_TAPS or min(pads) < 0:
-        raise ValueError(f"a window of {times(kernel)} with strides {times(strides)} and pads of "
-                         f"{', '.join(map(str, pads))}")
+        raise ValueError(
+            f"a window of {times(kernel)} with strides {times(strides)} and pads of {', '.join(map(str, pads))}"
+        )
     if len(kernel) == 1:
         return (1, *kernel), (1, *strides), (0, 0, *pads), (1, *dilations)
     return kernel, strides, pads, dilations
@@ -45,7 +46,7 @@ def over(operation: Operation, source: Shape, kernel: Shape) -> Shape:
         raise ValueError(f"a window of {times(kernel)} over {times(source)} values")
     taps, strides, pads, dilations = window(operation, kernel)
     rows_and_columns = (1, 1, *source[2:])[-2:]
-    return window_output(rows_and_columns, taps, strides, pads, dilations)[-len(kernel):]
+    return window_output(rows_and_columns, taps, strides, pads, dilations)[-len(kernel) :]
 
 
 def _of_all(operation: Operation, inputs: list[Shape]) -> Shape:
@@ -80,8 +81,9 @@ def _first(operation: Operation, inputs: list[Shape]) -> Shape:
 def _reduced(operation: Operation, inputs: list[Shape]) -> Shape:
     rank = len(inputs[0])
     gone = {axis_of(axis, rank) for axis in operation["axes"]}
-    return tuple(1 if n in gone else size for n, size in enumerate(inputs[0])
-                 if n not in gone or operation.get("keep", False))
+    return tuple(
+        1 if n in gone else size for n, size in enumerate(inputs[0]) if n not in gone or operation.get("keep", False)
+    )
 
 
 def _reshape(operation: Operation, inputs: list[Shape]) -> Shape:
@@ -143,8 +145,21 @@ def _resize(operation: Operation, inputs: list[Shape]) -> Shape:
 
 
 _SHAPES: dict[str, Callable[[Operation, list[Shape]], Shape | list[Shape]]] = {
-    "conv": _conv, "linear": _linear, "batch_norm": _first, "prelu": _first, "softmax": _first,
-    "max_pool": _pool, "average_pool": _pool, "mean": _reduced,
-    "reshape": _reshape, "transpose": _transpose, "concat": _concat, "split": _split, "pad": _pad, "slice": _slice,
-    "gather": _gather, "resize_nearest": _resize, "resize_bilinear": _resize,
+    "conv": _conv,
+    "linear": _linear,
+    "batch_norm": _first,
+    "prelu": _first,
+    "softmax": _first,
+    "max_pool": _pool,
+    "average_pool": _pool,
+    "mean": _reduced,
+    "reshape": _reshape,
+    "transpose": _transpose,
+    "concat": _concat,
+    "split": _split,
+    "pad": _pad,
+    "slice": _slice,
+    "gather": _gather,
+    "resize_nearest": _resize,
+    "resize_bilinear": _resize,
 }

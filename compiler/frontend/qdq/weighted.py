@@ -127,12 +127,12 @@ def _weights(found: Affine, source: Held) -> dict[str, np.ndarray]:
         raise Unsupported("a factor of zero behind it")
     filters = centred(weight.codes, scale.along(weight.codes.ndim)[1])
     if np.any(factor < 0):
-        filters = _narrow(filters.astype(np.int16) * np.sign(factor).astype(np.int16).reshape(
-            -1, *(1,) * (filters.ndim - 1)))
+        filters = _narrow(
+            filters.astype(np.int16) * np.sign(factor).astype(np.int16).reshape(-1, *(1,) * (filters.ndim - 1))
+        )
     scales = np.broadcast_to(scale.scale.reshape(-1), outputs) * np.abs(factor)
     of_sums = source.quantization.scale * scales.astype(np.float32).astype(np.float64)
-    return {"filters": filters, "scales": scales.astype(np.float32),
-            "bias": _bias(found, outputs, of_sums)}
+    return {"filters": filters, "scales": scales.astype(np.float32), "bias": _bias(found, outputs, of_sums)}
 
 
 def centred(codes: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
@@ -192,11 +192,22 @@ def on_map(fold: Fold, made: Made, source: Held, operator, target: Target) -> He
     tensor, shape = fold.ordered(source, order, where), tuple(made.shape[axis] for axis in order)
     if rank == 4:
         return fold.node(where, operator, (tensor,), shape, axes, target)
-    flat = fold.node(where, Reshape(to=(tensor.shape[0], 1, *tensor.shape[1:])), (tensor,),
-                     (tensor.shape[0], 1, *tensor.shape[1:]), (0, 1, 2, 3),
-                     Target(source.quantization, f"{target.name} input"))
-    map_ = fold.node(where, operator, (flat.tensor,), (shape[0], 1, *shape[1:]), (0, 1, 2, 3),
-                     Target(target.quantization, f"{target.name} map"))
+    flat = fold.node(
+        where,
+        Reshape(to=(tensor.shape[0], 1, *tensor.shape[1:])),
+        (tensor,),
+        (tensor.shape[0], 1, *tensor.shape[1:]),
+        (0, 1, 2, 3),
+        Target(source.quantization, f"{target.name} input"),
+    )
+    map_ = fold.node(
+        where,
+        operator,
+        (flat.tensor,),
+        (shape[0], 1, *shape[1:]),
+        (0, 1, 2, 3),
+        Target(target.quantization, f"{target.name} map"),
+    )
     return fold.node(where, Reshape(to=shape), (map_.tensor,), shape, axes, target)
 
 
@@ -218,8 +229,9 @@ def scaled_channels(fold: Fold, made: Made, source: Held, by: Affine, target: Ta
     if np.any(np.abs(steps) > INT32_MAX):
         raise Unsupported("what it adds does not fit int32 in the scale of the sums")
     filters = (127 * np.sign(factor)).astype(np.int8).reshape(1, 1, -1)
-    operator = DepthwiseConv2D(filters=filters, scales=scales, bias=steps.astype(np.int32),
-                               activation=target.activation)
+    operator = DepthwiseConv2D(
+        filters=filters, scales=scales, bias=steps.astype(np.int32), activation=target.activation
+    )
     return on_map(fold, made, source, operator, Target(target.quantization, target.name))
 
 

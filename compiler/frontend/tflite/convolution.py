@@ -64,8 +64,13 @@ def _weights(call: Call, filters: np.ndarray, outputs: int) -> dict:
         filters = _without_zero_point(filters, zero_points)
     elif zero_points.any():
         raise Unsupported("filters with a zero point: quantise them symmetrically")
-    return {"filters": filters, "scales": scales, "bias": _bias(call, outputs), "activation": call.fused(),
-            "unsigned": call.unsigned}
+    return {
+        "filters": filters,
+        "scales": scales,
+        "bias": _bias(call, outputs),
+        "activation": call.fused(),
+        "unsigned": call.unsigned,
+    }
 
 
 def _without_zero_point(filters: np.ndarray, zero_points: np.ndarray) -> np.ndarray:

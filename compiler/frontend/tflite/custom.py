@@ -20,8 +20,9 @@ def custom(call: Call, name: str) -> tuple[tuple[Tensor, ...], Custom]:
     the file is none."""
     function = _functions(os.environ.get(FILE, "")).get(name)
     if not callable(function):
-        raise Unsupported(f"no such operator is known: write a function {name} into a Python file and name that in "
-                          f"{FILE}")
+        raise Unsupported(
+            f"no such operator is known: write a function {name} into a Python file and name that in {FILE}"
+        )
     inputs = tuple(call.tensor(number) for number in range(len(call.inputs)) if call.has(number))
     return inputs, Custom(operator=name, function=function, options=call.custom_options)
 
@@ -33,5 +34,6 @@ def _functions(path: str) -> dict[str, Callable]:
     try:
         return runpy.run_path(path)
     except Exception as error:  # whatever a file of the user's raises
-        raise ImportFailure(f"{FILE}={path}: {type(error).__name__}: {error}",
-                            remedy="name a Python file with functions") from error
+        raise ImportFailure(
+            f"{FILE}={path}: {type(error).__name__}: {error}", remedy="name a Python file with functions"
+        ) from error

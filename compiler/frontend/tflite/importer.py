@@ -12,9 +12,7 @@ from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.ir.tensor import Constant, Tensor
 
-_OPERATOR_NAMES = {
-    value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)
-}
+_OPERATOR_NAMES = {value: name for name, value in vars(schema.BuiltinOperator).items() if isinstance(value, int)}
 _DAMAGED = "damaged TensorFlow Lite file"
 _REMEDY = "copy or convert the model again"
 
@@ -24,8 +22,9 @@ def import_model(data: bytes) -> Graph:
     try:
         model = schema.ModelT.InitFromPackedBuf(data, 0)
     except Exception as error:  # the schema's classes raise whatever the damaged bytes lead to
-        raise ImportFailure(f"{_DAMAGED}: something in it lies beyond its end or cannot be read",
-                            remedy=_REMEDY) from error
+        raise ImportFailure(
+            f"{_DAMAGED}: something in it lies beyond its end or cannot be read", remedy=_REMEDY
+        ) from error
     importer = _Importer(model)
     try:
         return importer.graph().verified()
@@ -34,8 +33,9 @@ def import_model(data: bytes) -> Graph:
     except Failure as error:
         raise ImportFailure(str(error), layer=error.layer) from error
     except Exception as error:  # what is read may be nonsense
-        raise ImportFailure(f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense",
-                            remedy=_REMEDY) from error
+        raise ImportFailure(
+            f"{_DAMAGED}: {importer.place} lacks a part or has one that makes no sense", remedy=_REMEDY
+        ) from error
 
 
 class _Importer:

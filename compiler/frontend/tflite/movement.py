@@ -17,6 +17,7 @@ _MIRROR = {schema.MirrorPadMode.REFLECT: "REFLECT", schema.MirrorPadMode.SYMMETR
 
 def _reshape(name: str):
     """Shapes are fixed, so that the output's is the one that is asked for."""
+
     def make(call: Call) -> Imported:
         return (call.tensor(0),), movement.Reshape(to=call.reader.shape(call.outputs[0]), operator=name)
 
@@ -66,9 +67,15 @@ def strided_slice(call: Call) -> Imported:
     if getattr(options, "offset", False):
         raise Unsupported("its ends count from its begin")
     return (call.tensor(0),), movement.StridedSlice(
-        begin=call.integers(1), end=call.integers(2), strides=call.integers(3), begin_mask=options.beginMask,
-        end_mask=options.endMask, ellipsis_mask=options.ellipsisMask, new_axis_mask=options.newAxisMask,
-        shrink_axis_mask=options.shrinkAxisMask)
+        begin=call.integers(1),
+        end=call.integers(2),
+        strides=call.integers(3),
+        begin_mask=options.beginMask,
+        end_mask=options.endMask,
+        ellipsis_mask=options.ellipsisMask,
+        new_axis_mask=options.newAxisMask,
+        shrink_axis_mask=options.shrinkAxisMask,
+    )
 
 
 def gather(call: Call) -> Imported:

@@ -17,8 +17,9 @@ from eyrie.model.operators.windows import NO_PADS, same_pads
 
 QUANTISE = "quantise the model to int8"
 TYPES = {value: name.lower() for name, value in vars(schema.TensorType).items() if isinstance(value, int)}
-_ACTIVATION_NAMES = {value: name for name, value in vars(schema.ActivationFunctionType).items()
-                     if isinstance(value, int)}
+_ACTIVATION_NAMES = {
+    value: name for name, value in vars(schema.ActivationFunctionType).items() if isinstance(value, int)
+}
 MOST_TAPS = 4096  # of a kernel, its strides and dilations along an axis: what is larger is nobody's
 _STORED = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")  # types that operators here take
 
@@ -33,8 +34,12 @@ class Reader:
 
     def _unique_names(self) -> list[str]:
         """The file may repeat names, we do not: what follows a "#" is ours, here and in what passes add."""
-        names = ["".join(letter if letter.isprintable() and letter != "#" else "?" for letter in
-                         (tensor.name or b"").decode()) for tensor in self._tensors]
+        names = [
+            "".join(
+                letter if letter.isprintable() and letter != "#" else "?" for letter in (tensor.name or b"").decode()
+            )
+            for tensor in self._tensors
+        ]
         count = Counter(names)
         return [f"{name}#{index}" if count[name] > 1 or not name else name for index, name in enumerate(names)]
 
@@ -225,11 +230,15 @@ class Call:
         if len(shape) != 4:
             raise ImportFailure(f"its input is {times(shape)}, must be N x H x W x C", remedy=REMEDY)
         if min(*stride, *kernel, *dilation) < 1:
-            raise ImportFailure(f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of "
-                                f"{times(dilation)}", remedy=REMEDY)
+            raise ImportFailure(
+                f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of {times(dilation)}",
+                remedy=REMEDY,
+            )
         if max(*stride, *kernel, *dilation) > MOST_TAPS:
-            raise Unsupported(f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of "
-                              f"{times(dilation)}: at most {MOST_TAPS} each")
+            raise Unsupported(
+                f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of "
+                f"{times(dilation)}: at most {MOST_TAPS} each"
+            )
         same = options.padding == schema.Padding.SAME
         return {"stride": stride, "pads": same_pads(shape[1:3], kernel, stride, dilation) if same else NO_PADS}
 

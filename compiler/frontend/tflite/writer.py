@@ -23,11 +23,29 @@ from eyrie.model.operators.windows import NO_PADS, same_pads
 
 SCHEMA_VERSION = 3
 NEAR = 1  # counts between a table and that of the operator that stands for it
-_FUNCTIONS = (Requantize(), Relu(activation="RELU"), Relu(activation="RELU6"), Logistic(), Tanh(), HardSwish(),
-              Real(function="ELU"), Real(function="EXP"))
+_FUNCTIONS = (
+    Requantize(),
+    Relu(activation="RELU"),
+    Relu(activation="RELU6"),
+    Logistic(),
+    Tanh(),
+    HardSwish(),
+    Real(function="ELU"),
+    Real(function="EXP"),
+)
 _VERSIONS = {  # the oldest ones with int8 and, where there are weights, a scale for each channel; of others 2
-    "CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 12, "RESHAPE": 1, "SQUEEZE": 1, "EXPAND_DIMS": 1,
-    "HARD_SWISH": 1, "ELU": 1, "PRELU": 1, "RESIZE_NEAREST_NEIGHBOR": 3, "RESIZE_BILINEAR": 3}
+    "CONV_2D": 3,
+    "DEPTHWISE_CONV_2D": 3,
+    "FULLY_CONNECTED": 12,
+    "RESHAPE": 1,
+    "SQUEEZE": 1,
+    "EXPAND_DIMS": 1,
+    "HARD_SWISH": 1,
+    "ELU": 1,
+    "PRELU": 1,
+    "RESIZE_NEAREST_NEIGHBOR": 3,
+    "RESIZE_BILINEAR": 3,
+}
 _TYPES = {"int8": schema.TensorType.INT8, "int32": schema.TensorType.INT32, "float32": schema.TensorType.FLOAT32}
 
 
@@ -69,8 +87,9 @@ class _File:
                 raise Unsupported("it is not written to TensorFlow Lite")
             options, constants = make(operator)
             inputs = [self.tensor(tensor) for tensor in node.inputs]
-            inputs += [self.integers(f"{node.outputs[0].name}/{number}", values)
-                       for number, values in enumerate(constants)]
+            inputs += [
+                self.integers(f"{node.outputs[0].name}/{number}", values) for number, values in enumerate(constants)
+            ]
             self.operator(operator.name, inputs, node.outputs, options)
 
     def _weighted(self, node: Node) -> None:
@@ -86,8 +105,11 @@ class _File:
         if not isinstance(operator, FullyConnected):
             source = self._padded(node, options, source.zero_point, operator.dilation)
         scales = operator.scales.astype(np.float32)
-        inputs = [self.tensor(source), self.constant(f"{name}/filters", filters, scales, dimension),
-                  self.constant(f"{name}/bias", operator.bias, np.float32(source.quantization.scale) * scales)]
+        inputs = [
+            self.tensor(source),
+            self.constant(f"{name}/filters", filters, scales, dimension),
+            self.constant(f"{name}/bias", operator.bias, np.float32(source.quantization.scale) * scales),
+        ]
         self.operator(operator.name, inputs, node.outputs, options)
 
     def _pool(self, node: Node) -> None:
@@ -113,8 +135,12 @@ class _File:
             raise Unsupported("its pads are not those of SAME")
         batch, rows, columns, channels = source.shape
         top, bottom, left, right = operator.pads
-        made = Quantized(name=f"{node.outputs[0].name}/padded", dtype="int8", quantization=source.quantization,
-                         shape=(batch, rows + top + bottom, columns + left + right, channels))
+        made = Quantized(
+            name=f"{node.outputs[0].name}/padded",
+            dtype="int8",
+            quantization=source.quantization,
+            shape=(batch, rows + top + bottom, columns + left + right, channels),
+        )
         self._pad(source, ((0, 0), (top, bottom), (left, right), (0, 0)), value, made)
         return made
 
@@ -123,12 +149,17 @@ class _File:
         if value == source.zero_point:
             self.operator("PAD", inputs, (made,), schema.PadOptionsT())
         else:
-            fill = self.constant(f"{made.name}/value", np.array([value], np.int8), [source.quantization.scale],
-                                 zero_point=source.zero_point)
+            fill = self.constant(
+                f"{made.name}/value",
+                np.array([value], np.int8),
+                [source.quantization.scale],
+                zero_point=source.zero_point,
+            )
             self.operator("PADV2", [*inputs, fill], (made,), schema.PadV2OptionsT())
 
-    def operator(self, name: str, inputs: list[int], outputs: tuple[Tensor, ...],
-                 options: Options | None = None) -> None:
+    def operator(
+        self, name: str, inputs: list[int], outputs: tuple[Tensor, ...], options: Options | None = None
+    ) -> None:
         made = schema.OperatorT()
         made.opcodeIndex = self.codes.setdefault(name, len(self.codes))
         made.inputs, made.outputs = inputs, [self.tensor(tensor) for tensor in outputs]
@@ -141,7 +172,7 @@ class _File:
 
     def tensor(self, tensor: Tensor) -> int:
         if tensor.name not in self._places:
-            if tensor.dtype not in _TYPES or isinstance(tensor, Quantized) and tensor.unsigned:
+            if tensor.dtype not in _TYPES or (isinstance(tensor, Quantized) and tensor.unsigned):
                 raise Unsupported(f"tensor {tensor.name} is {tensor.dtype}, not int8")
             data = tensor.data if isinstance(tensor, Constant) else None
             place = self._add(tensor.name, tensor.shape, tensor.dtype, data)
@@ -154,8 +185,9 @@ class _File:
         array = np.asarray(values, np.int32)
         return self._add(name, array.shape, "int32", array)
 
-    def constant(self, name: str, data: np.ndarray, scales: np.ndarray | list, dimension: int = 0,
-                 zero_point: int = 0) -> int:
+    def constant(
+        self, name: str, data: np.ndarray, scales: np.ndarray | list, dimension: int = 0, zero_point: int = 0
+    ) -> int:
         place = self._add(name, data.shape, str(data.dtype), data)
         self.tensors[place].quantization = _quantization(scales, zero_point, dimension)
         return place
@@ -236,4 +268,7 @@ def _connected(node: Node) -> Options:
 
 
 _OPTIONS: Mapping[type, Callable[[Node], Options]] = {
-    Conv2D: _conv, DepthwiseConv2D: _depthwise, FullyConnected: _connected}
+    Conv2D: _conv,
+    DepthwiseConv2D: _depthwise,
+    FullyConnected: _connected,
+}

@@ -74,11 +74,18 @@ def _resized(options: type) -> Callable[[Operator], Written]:
 
 
 OPERATORS: Mapping[type, Callable[[Operator], Written]] = {
-    elementwise.Add: _binary(schema.AddOptionsT), elementwise.Sub: _binary(schema.SubOptionsT),
-    elementwise.Mul: _binary(schema.MulOptionsT), elementwise.Maximum: _plain(schema.MaximumMinimumOptionsT),
-    elementwise.Minimum: _plain(schema.MaximumMinimumOptionsT), elementwise.Prelu: _plain(None),
-    pooling.Mean: _mean, host.Softmax: _softmax, tables.Requantize: _plain(schema.QuantizeOptionsT),
-    movement.Reshape: _reshape, movement.Concatenation: _concatenation, movement.Gather: _gather,
+    elementwise.Add: _binary(schema.AddOptionsT),
+    elementwise.Sub: _binary(schema.SubOptionsT),
+    elementwise.Mul: _binary(schema.MulOptionsT),
+    elementwise.Maximum: _plain(schema.MaximumMinimumOptionsT),
+    elementwise.Minimum: _plain(schema.MaximumMinimumOptionsT),
+    elementwise.Prelu: _plain(None),
+    pooling.Mean: _mean,
+    host.Softmax: _softmax,
+    tables.Requantize: _plain(schema.QuantizeOptionsT),
+    movement.Reshape: _reshape,
+    movement.Concatenation: _concatenation,
+    movement.Gather: _gather,
     movement.Transpose: lambda operator: (schema.TransposeOptionsT(), (operator.axes,)),
     movement.Slice: lambda operator: (schema.SliceOptionsT(), (operator.begin, operator.size)),
     movement.StridedSlice: _strided_slice,

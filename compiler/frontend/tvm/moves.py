@@ -50,6 +50,9 @@ def _slice(call: Call) -> list[Operation]:
 
 
 MOVES = {
-    **{name: _reshape for name in ("reshape", "flatten", "squeeze", "expand_dims", "nn.batch_flatten")},
-    "permute_dims": _permute, "concat": _concat, "nn.pad": _pad, "strided_slice": _slice,
+    **dict.fromkeys(("reshape", "flatten", "squeeze", "expand_dims", "nn.batch_flatten"), _reshape),
+    "permute_dims": _permute,
+    "concat": _concat,
+    "nn.pad": _pad,
+    "strided_slice": _slice,
 }

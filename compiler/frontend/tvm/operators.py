@@ -41,10 +41,21 @@ def _scaled(kind: str) -> Translation:
 def _conv(layout: str, kernel: str) -> Translation:
     def translate(call: Call) -> list[Operation]:
         if (call["data_layout"], call["kernel_layout"], call["out_layout"]) != (layout, kernel, layout):
-            raise Unsupported(f"its layouts are {call['data_layout']} and {call['kernel_layout']}, not {layout} and "
-                              f"{kernel}: see ConvertLayout")
-        return [call.make("conv", call.operand(0), call.operand(1), strides=call.numbers("strides"),
-                          pads=call.pads, dilations=call.numbers("dilation"), groups=int(call["groups"]))]
+            raise Unsupported(
+                f"its layouts are {call['data_layout']} and {call['kernel_layout']}, not {layout} and "
+                f"{kernel}: see ConvertLayout"
+            )
+        return [
+            call.make(
+                "conv",
+                call.operand(0),
+                call.operand(1),
+                strides=call.numbers("strides"),
+                pads=call.pads,
+                dilations=call.numbers("dilation"),
+                groups=int(call["groups"]),
+            )
+        ]
 
     return translate
 
@@ -66,7 +77,7 @@ def _binary(kind: str) -> Translation:
         rank = len(call.made_shape)
         for each in call.step.operands:
             shape = call.shape(each)
-            if not call.is_constant(each) and len(shape) != rank or len(shape) == rank and shape[0] != 1:
+            if (not call.is_constant(each) and len(shape) != rank) or (len(shape) == rank and shape[0] != 1):
                 raise Unsupported(f"an operand of {times(shape)} goes across images")
         return [call.make(kind, *call.step.operands)]
 
@@ -75,6 +86,7 @@ def _binary(kind: str) -> Translation:
 
 def _function(kind: str, wanted: dict[str, float] | None = None, **names: str) -> Translation:
     """names: attributes, with Relax's name of each; wanted: values that others have to have."""
+
     def translate(call: Call) -> list[Operation]:
         for name, value in (wanted or {}).items():
             if call[name] != value:
@@ -143,8 +155,14 @@ def _adaptive(layout: str) -> Translation:
 def _mean(call: Call) -> list[Operation]:
     rank = len(call.shape(call.operand(0)))
     axes = call["axis"] if call["axis"] is not None else range(rank)
-    return [call.make("mean", call.operand(0), axes=tuple(call.axis(int(axis), rank) for axis in axes),
-                      keep=bool(call["keepdims"]))]
+    return [
+        call.make(
+            "mean",
+            call.operand(0),
+            axes=tuple(call.axis(int(axis), rank) for axis in axes),
+            keep=bool(call["keepdims"]),
+        )
+    ]
 
 
 def _softmax(call: Call) -> list[Operation]:
@@ -153,18 +171,34 @@ def _softmax(call: Call) -> list[Operation]:
 
 
 OPERATORS: dict[str, Translation] = {
-    QUANTIZE: _scaled(QUANTIZE), DEQUANTIZE: _scaled(DEQUANTIZE),
-    "nn.conv1d": _conv("NCW", "OIW"), "nn.conv2d": _conv("NCHW", "OIHW"), "matmul": _matmul,
-    "add": _binary("add"), "subtract": _binary("sub"), "multiply": _binary("mul"), "divide": _binary("div"),
-    "maximum": _binary("maximum"), "minimum": _binary("minimum"),
-    "clip": _clip, "nn.relu": _function("relu"), "nn.relu6": _relu6,
-    "nn.leakyrelu": _function("leaky_relu", alpha="alpha"), "nn.softplus": _function("softplus", {"beta": 1.0}),
-    "nn.gelu": _gelu("none"), "nn.gelu_tanh": _gelu("tanh"), "nn.silu": _function("silu"),
+    QUANTIZE: _scaled(QUANTIZE),
+    DEQUANTIZE: _scaled(DEQUANTIZE),
+    "nn.conv1d": _conv("NCW", "OIW"),
+    "nn.conv2d": _conv("NCHW", "OIHW"),
+    "matmul": _matmul,
+    "add": _binary("add"),
+    "subtract": _binary("sub"),
+    "multiply": _binary("mul"),
+    "divide": _binary("div"),
+    "maximum": _binary("maximum"),
+    "minimum": _binary("minimum"),
+    "clip": _clip,
+    "nn.relu": _function("relu"),
+    "nn.relu6": _relu6,
+    "nn.leakyrelu": _function("leaky_relu", alpha="alpha"),
+    "nn.softplus": _function("softplus", {"beta": 1.0}),
+    "nn.gelu": _gelu("none"),
+    "nn.gelu_tanh": _gelu("tanh"),
+    "nn.silu": _function("silu"),
     "negative": _function("neg"),
     **{kind: _function(kind) for kind in ("sigmoid", "tanh", "erf", "exp", "abs", "sqrt")},
-    "nn.max_pool1d": _pool("max_pool", "NCW"), "nn.max_pool2d": _pool("max_pool", "NCHW"),
-    "nn.avg_pool1d": _pool("average_pool", "NCW"), "nn.avg_pool2d": _pool("average_pool", "NCHW"),
-    "nn.adaptive_avg_pool1d": _adaptive("NCW"), "nn.adaptive_avg_pool2d": _adaptive("NCHW"), "mean": _mean,
+    "nn.max_pool1d": _pool("max_pool", "NCW"),
+    "nn.max_pool2d": _pool("max_pool", "NCHW"),
+    "nn.avg_pool1d": _pool("average_pool", "NCW"),
+    "nn.avg_pool2d": _pool("average_pool", "NCHW"),
+    "nn.adaptive_avg_pool1d": _adaptive("NCW"),
+    "nn.adaptive_avg_pool2d": _adaptive("NCHW"),
+    "mean": _mean,
     "nn.softmax": _softmax,
     **MOVES,
 }

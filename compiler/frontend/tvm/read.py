@@ -52,8 +52,9 @@ def _input(value: Value, shape: tuple[int, ...], operations: list[Operation]) ->
     if len(shape) != 4:
         return Tensor(name=value.name, shape=shape, dtype=value.dtype)
     name = f"{value.name}.image"
-    operations.append(Operation("transpose", (name,), (value.name,), "#0", "permute_dims",
-                                {"axes": FROM_CHANNELS_LAST}))
+    operations.append(
+        Operation("transpose", (name,), (value.name,), "#0", "permute_dims", {"axes": FROM_CHANNELS_LAST})
+    )
     return Tensor(name=name, shape=tuple(shape[axis] for axis in TO_CHANNELS_LAST), dtype=value.dtype)
 
 

@@ -136,8 +136,9 @@ class _Reading:
             return function if attributes and attributes.get("Codegen") == CODE_GENERATOR else None
         return values.get(called) if isinstance(called, relax.Var) else None
 
-    def _step(self, operator: str, operands: tuple, attributes: object, variable: relax.Var, part: str, unit: int
-              ) -> Value:
+    def _step(
+        self, operator: str, operands: tuple, attributes: object, variable: relax.Var, part: str, unit: int
+    ) -> Value:
         made = self.value(variable)
         self.steps.append(Step(operator, operands, attributes, made, len(self.steps), part, unit))
         return made

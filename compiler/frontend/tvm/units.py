@@ -36,8 +36,11 @@ class Unit:
 def units_of(steps: Steps) -> list[Unit]:
     """All of a function, in the order of their QUANTIZEs."""
     makers, fixed = {step.made.name: step for step in steps.steps}, settled(steps)
-    return [_unit(step, makers, fixed) for step in steps.steps
-            if step.operator == QUANTIZE and step.made.name not in fixed and not step.part]
+    return [
+        _unit(step, makers, fixed)
+        for step in steps.steps
+        if step.operator == QUANTIZE and step.made.name not in fixed and not step.part
+    ]
 
 
 def _unit(root: Step, makers: dict[str, Step], fixed: set[str]) -> Unit:
@@ -113,4 +116,5 @@ def _of_value(value: Value, unit: Unit, forms: dict) -> tuple[str, dpl.DFPattern
     step = unit.makers[value.name]
     parts = [_pattern(each, unit, forms) for each in step.operands]
     return f"{step.operator}({', '.join(text for text, _ in parts)})", dpl.is_op(f"relax.{step.operator}")(
-        *(pattern for _, pattern in parts))
+        *(pattern for _, pattern in parts)
+    )

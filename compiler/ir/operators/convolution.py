@@ -102,8 +102,18 @@ class Conv2D(Windowed):
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         parameters = self.requantization(inputs, outputs)
-        return (convolution.conv2d(values[0], self.filters, self.bias, inputs[0].zero_point, parameters, self.stride,
-                                   self.pads, self.dilation),)
+        return (
+            convolution.conv2d(
+                values[0],
+                self.filters,
+                self.bias,
+                inputs[0].zero_point,
+                parameters,
+                self.stride,
+                self.pads,
+                self.dilation,
+            ),
+        )
 
     def macs(self, inputs: Tensors, outputs: Tensors) -> int:
         return outputs[0].size * prod(self.filters.shape[1:])
@@ -125,8 +135,18 @@ class DepthwiseConv2D(Windowed):
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         parameters = self.requantization(inputs, outputs)
-        return (convolution.depthwise_conv2d(values[0], self.filters, self.bias, inputs[0].zero_point, parameters,
-                                             self.stride, self.pads, self.dilation),)
+        return (
+            convolution.depthwise_conv2d(
+                values[0],
+                self.filters,
+                self.bias,
+                inputs[0].zero_point,
+                parameters,
+                self.stride,
+                self.pads,
+                self.dilation,
+            ),
+        )
 
     def macs(self, inputs: Tensors, outputs: Tensors) -> int:
         return outputs[0].size * prod(self.kernel)
@@ -173,8 +193,13 @@ class FullyConnected(Weighted):
         return outputs[0].size * self.filters.shape[1]
 
 
-def window_output(shape: tuple[int, int], kernel: tuple[int, int], stride: tuple[int, int],
-                  pads: tuple[int, int, int, int], dilation: tuple[int, int] = (1, 1)) -> tuple[int, ...]:
+def window_output(
+    shape: tuple[int, int],
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    pads: tuple[int, int, int, int],
+    dilation: tuple[int, int] = (1, 1),
+) -> tuple[int, ...]:
     """E and F. Raises ValueError where no window fits."""
     padded = shape[0] + pads[0] + pads[1], shape[1] + pads[2] + pads[3]
     reach = tuple((taps - 1) * gap + 1 for taps, gap in zip(kernel, dilation))

@@ -38,8 +38,10 @@ class Custom(Operator):
         made = tuple(np.asarray(value) for value in (made if isinstance(made, tuple | list) else (made,)))
         wanted = [Form("uint8" if _unsigned(tensor) else tensor.dtype, tensor.shape) for tensor in outputs]
         if [Form(str(value.dtype), value.shape) for value in made] != wanted:
-            raise ValueError(f"custom operator {self.operator}: its function gives {', '.join(map(array, made))}, the "
-                             f"model says {', '.join(map(str, wanted))}")
+            raise ValueError(
+                f"custom operator {self.operator}: its function gives {', '.join(map(array, made))}, the "
+                f"model says {', '.join(map(str, wanted))}"
+            )
         return tuple(from_uint8(value) if _unsigned(tensor) else value for tensor, value in zip(outputs, made))
 
     def __str__(self) -> str:

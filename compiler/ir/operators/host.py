@@ -35,8 +35,10 @@ class Softmax(Operator):
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
         (output,) = quantizations(*outputs)
         if output != host.SOFTMAX_OUTPUT:
-            raise ValueError(f"its output has scale {output.scale:g} and zero point {output.zero_point}, "
-                             f"must be {host.SOFTMAX_OUTPUT.scale:g} and {host.SOFTMAX_OUTPUT.zero_point}")
+            raise ValueError(
+                f"its output has scale {output.scale:g} and zero point {output.zero_point}, "
+                f"must be {host.SOFTMAX_OUTPUT.scale:g} and {host.SOFTMAX_OUTPUT.zero_point}"
+            )
         if not 0 < self.beta < np.inf:
             raise ValueError(f"beta is positive and finite, got {self.beta:g}")
         host.softmax(np.zeros(1, np.int8), *quantizations(*inputs), self.beta)
@@ -88,7 +90,8 @@ class ResizeBilinear(Operator):
         unsigned = isinstance(inputs[0], Quantized) and inputs[0].unsigned
         if unsigned:
             made = host.resize_bilinear_uint8(
-                to_uint8(values[0]), self.size, self.align_corners, self.half_pixel_centers)
+                to_uint8(values[0]), self.size, self.align_corners, self.half_pixel_centers
+            )
             return (from_uint8(made),)
         return (host.resize_bilinear(values[0], self.size, self.align_corners, self.half_pixel_centers),)
 

@@ -171,8 +171,16 @@ class StridedSlice(Move):
 
     def move(self, values: np.ndarray) -> np.ndarray:
         return movement.strided_slice(
-            values, self.begin, self.end, self.strides, self.begin_mask, self.end_mask, self.ellipsis_mask,
-            self.new_axis_mask, self.shrink_axis_mask)
+            values,
+            self.begin,
+            self.end,
+            self.strides,
+            self.begin_mask,
+            self.end_mask,
+            self.ellipsis_mask,
+            self.new_axis_mask,
+            self.shrink_axis_mask,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +249,8 @@ class Concatenation(Operator):
         if self.unsigned:
             values = tuple(
                 tables.apply(tables.joined_uint8(tensor.quantization, outputs[0].quantization), value)
-                for tensor, value in zip(inputs, values))
+                for tensor, value in zip(inputs, values)
+            )
         return (movement.concatenation(values, self.axis),)
 
 

@@ -43,8 +43,11 @@ class Operator:
     def __str__(self) -> str:
         """Attributes that are not what they are by default."""
         values = ((field, getattr(self, field.name)) for field in fields(self))
-        return "  ".join(f"{field.name} {_text(value)}" for field, value in values
-                         if field.default is MISSING or np.any(value != field.default))
+        return "  ".join(
+            f"{field.name} {_text(value)}"
+            for field, value in values
+            if field.default is MISSING or np.any(value != field.default)
+        )
 
 
 def _text(value: object) -> str:
@@ -110,5 +113,3 @@ def axis_of(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} of a tensor of {rank} axes")
     return axis % rank
-
-

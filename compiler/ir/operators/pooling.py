@@ -73,8 +73,9 @@ class Mean(Operator):
         (source,) = only(inputs)
         shape = expect(source, "int8").shape
         gone = {axis_of(axis, len(shape)) for axis in self.axes}
-        return int8(tuple(1 if axis in gone else size for axis, size in enumerate(shape)
-                          if self.keep_axes or axis not in gone))
+        return int8(
+            tuple(1 if axis in gone else size for axis, size in enumerate(shape) if self.keep_axes or axis not in gone)
+        )
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
         count = max(inputs[0].size // max(outputs[0].size, 1), 1)

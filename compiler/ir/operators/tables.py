@@ -136,5 +136,7 @@ class Real(Function):
 
 def _expect_output(output: Quantization, wanted: Quantization) -> None:
     if output != wanted:
-        raise ValueError(f"its output has scale {output.scale:g} and zero point {output.zero_point}, "
-                         f"must be {wanted.scale:g} and {wanted.zero_point}")
+        raise ValueError(
+            f"its output has scale {output.scale:g} and zero point {output.zero_point}, "
+            f"must be {wanted.scale:g} and {wanted.zero_point}"
+        )

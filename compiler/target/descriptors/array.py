@@ -47,13 +47,29 @@ def set_array(descriptor: Descriptor, ids: ScanIds, work: ArrayWork) -> None:
     descriptor.set_ids(ids.rows, ids.columns)
     blocks, zero_points, filters = work.blocks, work.zero_points, work.filters
     descriptor.set(
-        enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=work.mode, taps=work.taps, stride_2=work.stride - 1,
-        ifmap_offset=_offset(zero_points.ifmap), word_offset=_offset(zero_points.words), pixels=blocks.pixels,
-        filters_0=filters[0], filters_1=filters[1], filters_2=filters[2], deal=work.deal,
-        filter_zero_point=zero_points.filters, depthwise_zero_point=zero_points.depthwise,
+        enc.ARRAY_SHAPE_INDEX,
+        enc.ARRAY_SHAPE,
+        mode=work.mode,
+        taps=work.taps,
+        stride_2=work.stride - 1,
+        ifmap_offset=_offset(zero_points.ifmap),
+        word_offset=_offset(zero_points.words),
+        pixels=blocks.pixels,
+        filters_0=filters[0],
+        filters_1=filters[1],
+        filters_2=filters[2],
+        deal=work.deal,
+        filter_zero_point=zero_points.filters,
+        depthwise_zero_point=zero_points.depthwise,
     )
-    descriptor.set(enc.ARRAY_LOOPS_INDEX, enc.ARRAY_LOOPS, groups=work.groups, inner=blocks.inner, tiles=work.tiles,
-                   outer=blocks.outer)
+    descriptor.set(
+        enc.ARRAY_LOOPS_INDEX,
+        enc.ARRAY_LOOPS,
+        groups=work.groups,
+        inner=blocks.inner,
+        tiles=work.tiles,
+        outer=blocks.outer,
+    )
     descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, ln=ids.ln)
 
 

@@ -105,36 +105,46 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
             raise ValueError(f"{what}: needs {demand}, has {bound}")
     zero_points = ZeroPoints(c.ifmap_zero_point, c.ifmap_zero_point, c.filter_zero_point)
     filters = tuple(c.p if row < rows else 0 for row in range(SET_ROWS))
-    set_array(descriptor, ids, ArrayWork(ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points, filters, groups,
-                                         c.tiles))
+    set_array(
+        descriptor, ids, ArrayWork(ArrayMode.CONVOLUTION, blocks, taps, stride, zero_points, filters, groups, c.tiles)
+    )
 
     x = -c.window.pads[2]
     words, y = (blocks.pixels - 1) * stride + taps, blocks.first_row * stride - c.window.pads[0]
     span = (blocks.rows - 1) * stride + rows
     step = blocks.pixels * stride
-    descriptor.set_stream(Stream.IFMAP, StreamDescriptor(
-        {"row_address": c.ifmap.row_address(y), "offset": c.ifmap.column_step(x) & 0xFFFF, **ring_of(c.ifmap)},
-        {"y": y, "x": x, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
-        {"pad": c.ifmap_zero_point, "odd_words": words % 2,
-         "half_by_set": int(sets.split), "pair_level": 2, "packed_pixels": int(c.ifmap.packed)},
-        (  # rows and blocks go side by side: a PE holds only a few words of its own
-            rows_level(c.ifmap, span, 1, column_tag=1),
-            columns_level(c.ifmap, blocks.cols, step, enc.TAG.pack(column=span)),
-            columns_level(c.ifmap, pairs(words, x), 2),
-            Level(halves, tag=enc.TAG.pack(half=1)),
-            Level(c.ifmap.groups, c.ifmap.group_step),
-            Level(c.tiles),
-            columns_level(c.ifmap, blocks.along, step * blocks.cols),
-            rows_level(c.ifmap, blocks.down, blocks.rows * stride),
+    descriptor.set_stream(
+        Stream.IFMAP,
+        StreamDescriptor(
+            {"row_address": c.ifmap.row_address(y), "offset": c.ifmap.column_step(x) & 0xFFFF, **ring_of(c.ifmap)},
+            {"y": y, "x": x, "rows": c.ifmap.rows, "cols": c.ifmap.cols},
+            {
+                "pad": c.ifmap_zero_point,
+                "odd_words": words % 2,
+                "half_by_set": int(sets.split),
+                "pair_level": 2,
+                "packed_pixels": int(c.ifmap.packed),
+            },
+            (  # rows and blocks go side by side: a PE holds only a few words of its own
+                rows_level(c.ifmap, span, 1, column_tag=1),
+                columns_level(c.ifmap, blocks.cols, step, enc.TAG.pack(column=span)),
+                columns_level(c.ifmap, pairs(words, x), 2),
+                Level(halves, tag=enc.TAG.pack(half=1)),
+                Level(c.ifmap.groups, c.ifmap.group_step),
+                Level(c.tiles),
+                columns_level(c.ifmap, blocks.along, step * blocks.cols),
+                rows_level(c.ifmap, blocks.down, blocks.rows * stride),
+            ),
         ),
-    ))
+    )
     _set_convolution_filters(machine, descriptor, c, sets, halves)
     _set_convolution_output(descriptor, c, sets)
     return legal(machine, descriptor)
 
 
-def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: ConvolutionPass, sets: Sets,
-                             halves: int) -> None:
+def _set_convolution_filters(
+    machine: MachineConfig, descriptor: Descriptor, c: ConvolutionPass, sets: Sets, halves: int
+) -> None:
     """Order: tile, group, set across, pair of sets and row, filter, tap."""
     size = c.ring[1] if c.ring else 0
 
@@ -150,24 +160,37 @@ def _set_convolution_filters(machine: MachineConfig, descriptor: Descriptor, c: 
     # Words by set pair hold one group for each half; others hold both halves' groups.
     twice = 1 if sets.by_set else halves
     stored = c.ifmap.groups * halves // twice
-    group = [level for level in (
-        along(run_words // lanes, lanes),
-        along(rows, run_words, tag=enc.TAG.pack(row=1)),
-        along(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
-        along(sets.across, across_words, tag=enc.TAG.pack(column=1)),
-        Level(twice, tag=enc.TAG.pack(half=1))) if level.count > 1]
+    group = [
+        level
+        for level in (
+            along(run_words // lanes, lanes),
+            along(rows, run_words, tag=enc.TAG.pack(row=1)),
+            along(sets.pairs, pair_words, tag=enc.TAG.pack(row=SET_ROWS)),
+            along(sets.across, across_words, tag=enc.TAG.pack(column=1)),
+            Level(twice, tag=enc.TAG.pack(half=1)),
+        )
+        if level.count > 1
+    ]
     chunk, groups = c.chunk_groups or stored, [along(stored, group_words)]
     if c.chunk_groups:
         if stored % chunk or twice > 1 or c.blocks.outer > 1:
             raise ValueError(f"chunks of {chunk} groups of {stored}, each {twice} times, for {c.blocks.outer} blocks")
         groups = [along(chunk, group_words), along(stored // chunk, chunk * group_words), Level(1)]
-    descriptor.set_stream(Stream.FILTER, StreamDescriptor(
-        {"row_address": c.filter_address, **({"ring_end": c.ring[0], "ring_size": size} if c.ring else {})},
-        {"rows": 1, "cols": lanes},
-        {"half_by_set": int(sets.by_set), "odd_words": run % lanes, "single": int(run < lanes),
-         "chunk": int(c.chunk_groups is not None),
-         "chunk_level": len(group) + 1 if c.chunk_groups else 0},
-        (*group, *groups, along(c.tiles, stored * group_words), Level(c.blocks.outer))))
+    descriptor.set_stream(
+        Stream.FILTER,
+        StreamDescriptor(
+            {"row_address": c.filter_address, **({"ring_end": c.ring[0], "ring_size": size} if c.ring else {})},
+            {"rows": 1, "cols": lanes},
+            {
+                "half_by_set": int(sets.by_set),
+                "odd_words": run % lanes,
+                "single": int(run < lanes),
+                "chunk": int(c.chunk_groups is not None),
+                "chunk_level": len(group) + 1 if c.chunk_groups else 0,
+            },
+            (*group, *groups, along(c.tiles, stored * group_words), Level(c.blocks.outer)),
+        ),
+    )
 
 
 def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Sets) -> None:
@@ -177,25 +200,50 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
         raise ValueError(f"p = {c.p} filters are drained at a time: at most {GLB_WORD_BYTES}")
     columns = blocks.rows * blocks.cols // sets.folds * sets.across
     descriptor.set(
-        enc.DRAIN_INDEX, enc.DRAIN, mode=DrainMode.CONVOLUTION, block=block, blocks=1, last_block=block,
-        set_filters=c.p, heads=chains, head_sets=c.r, fold=int(sets.in_turn), columns=columns,
-        rows=(1 << c.window.kernel[0]) - 1, ipsum=int(c.ipsum_address is not None), to_ppu=int(c.ofmap is not None),
-        two_pixels=int(c.two_pixels), ln=descriptor.drain["ln"],
+        enc.DRAIN_INDEX,
+        enc.DRAIN,
+        mode=DrainMode.CONVOLUTION,
+        block=block,
+        blocks=1,
+        last_block=block,
+        set_filters=c.p,
+        heads=chains,
+        head_sets=c.r,
+        fold=int(sets.in_turn),
+        columns=columns,
+        rows=(1 << c.window.kernel[0]) - 1,
+        ipsum=int(c.ipsum_address is not None),
+        to_ppu=int(c.ofmap is not None),
+        two_pixels=int(c.two_pixels),
+        ln=descriptor.drain["ln"],
     )
     beats = blocks.outer * c.tiles * (chains if sets.in_turn else 1) * blocks.pixels * block
     if c.ipsum_address is not None:
         pairs = -(-columns // 2)
-        descriptor.set_stream(Stream.IPSUM, linear_stream(
-            c.ipsum_address, Level(pairs, 1), Level(blocks.pixels * block, pairs),
-            Level(beats // (blocks.pixels * block), blocks.pixels * block * pairs)))
+        descriptor.set_stream(
+            Stream.IPSUM,
+            linear_stream(
+                c.ipsum_address,
+                Level(pairs, 1),
+                Level(blocks.pixels * block, pairs),
+                Level(beats // (blocks.pixels * block), blocks.pixels * block * pairs),
+            ),
+        )
     if c.ofmap is None:
         return
     if sets.across > 1 or block != GLB_WORD_BYTES:
         raise ValueError("an int8 ofmap needs p = 8 filters or p * t = 8, stacked, in one block of columns")
     groups = c.p * sets.down // GLB_WORD_BYTES  # of channels, that a tile makes
-    descriptor.set_stream(Stream.TABLE, linear_stream(
-        c.table_address, Level(enc.TABLE_WORDS, 1), *([Level(sets.folds)] if sets.folds > 1 else []),
-        Level(c.tiles * groups, enc.TABLE_WORDS), Level(blocks.outer)))
+    descriptor.set_stream(
+        Stream.TABLE,
+        linear_stream(
+            c.table_address,
+            Level(enc.TABLE_WORDS, 1),
+            *([Level(sets.folds)] if sets.folds > 1 else []),
+            Level(c.tiles * groups, enc.TABLE_WORDS),
+            Level(blocks.outer),
+        ),
+    )
     chain = replace(blocks, rows=blocks.rows // sets.folds)
     words = ofmap_stream(c.ofmap, chain, PoolMode.NONE, groups, c.tiles, c.last_channels, c.two_pixels)
     if sets.folds > 1:  # the rows of the chains come in place of inner blocks

@@ -22,8 +22,9 @@ def set_operation(descriptor: Descriptor, operation: WordOperation) -> None:
     descriptor.set(enc.PPU_RESULT_INDEX, enc.PPU_RESULT, operation=operation.kind, **operation.result)
 
 
-def with_operation(machine: MachineConfig, descriptor: Descriptor, operation: WordOperation,
-                   beside: StreamDescriptor) -> Descriptor:
+def with_operation(
+    machine: MachineConfig, descriptor: Descriptor, operation: WordOperation, beside: StreamDescriptor
+) -> Descriptor:
     """A pass with an operation on the words that leave; beside: the stream that would write the map of words B.
 
     Raises ValueError where the operation does not go with the pass.
@@ -33,9 +34,14 @@ def with_operation(machine: MachineConfig, descriptor: Descriptor, operation: Wo
     return legal(machine, descriptor)
 
 
-def elementwise_descriptor(machine: MachineConfig, operation: WordOperation, ifmap: StreamDescriptor,
-                           ofmap: StreamDescriptor, residual: StreamDescriptor | None = None,
-                           windows: StreamDescriptor | None = None) -> Descriptor:
+def elementwise_descriptor(
+    machine: MachineConfig,
+    operation: WordOperation,
+    ifmap: StreamDescriptor,
+    ofmap: StreamDescriptor,
+    residual: StreamDescriptor | None = None,
+    windows: StreamDescriptor | None = None,
+) -> Descriptor:
     """ifmap: words A; residual: words B, or the table of TABLE; windows: a word for each window of a SUM.
 
     Raises ValueError where the operation does not go with its fields or streams.
@@ -51,8 +57,9 @@ def elementwise_descriptor(machine: MachineConfig, operation: WordOperation, ifm
     return legal(machine, descriptor)
 
 
-def words_in(source: FeatureMap, window: Window, pixels: tuple[Loop, ...], outside: int = 0,
-             first: int = 0) -> StreamDescriptor:
+def words_in(
+    source: FeatureMap, window: Window, pixels: tuple[Loop, ...], outside: int = 0, first: int = 0
+) -> StreamDescriptor:
     """Words A: those of a window, for all of its places along pixels, images and groups, from output row `first` on;
     outside: the value of what the map does not have."""
     taps = in_turn(Window(stride=window.dilation), *window.kernel)
@@ -61,8 +68,11 @@ def words_in(source: FeatureMap, window: Window, pixels: tuple[Loop, ...], outsi
         {"row_address": source.row_address(y), "offset": x % (1 << enc.GLB_ADDRESS_BITS), **ring_of(source)},
         {"y": y, "x": x, "rows": source.rows, "cols": source.cols},
         {"pad": outside, "destination": Destination.PPU},
-        (*(_level(source, loop) for loop in (*taps, *pixels)), Level(source.images, source.image_step),
-         Level(source.groups, source.group_step)),
+        (
+            *(_level(source, loop) for loop in (*taps, *pixels)),
+            Level(source.images, source.image_step),
+            Level(source.groups, source.group_step),
+        ),
     )
 
 
@@ -80,8 +90,9 @@ def _level(feature_map: FeatureMap, loop: Loop) -> Level:
 def words_out(feature_map: FeatureMap, first: int, last: int, last_channels: int = 8) -> StreamDescriptor:
     """The words of rows first to last - 1 along columns, rows, images and groups; last_channels: of the last group,
     that are written."""
-    return replace(words_beside(feature_map, feature_map, first, last),
-                   options={"last_strobe": (1 << last_channels) - 1})
+    return replace(
+        words_beside(feature_map, feature_map, first, last), options={"last_strobe": (1 << last_channels) - 1}
+    )
 
 
 def words_beside(feature_map: FeatureMap, made: FeatureMap, first: int, last: int) -> StreamDescriptor:
@@ -92,15 +103,20 @@ def words_beside(feature_map: FeatureMap, made: FeatureMap, first: int, last: in
     columns = Level(made.cols, 1, Axis.COLUMN, 1) if across else Level(made.cols)
     return StreamDescriptor(
         {"row_address": feature_map.row_address(y), **ring_of(feature_map)},
-        {"y": y, "rows": feature_map.rows, "cols": feature_map.cols}, {},
-        (columns, rows_level(feature_map, last - first, 1) if down else Level(last - first),
-         Level(made.images, feature_map.image_step if feature_map.images == made.images else 0),
-         Level(made.groups, feature_map.group_step)),
+        {"y": y, "rows": feature_map.rows, "cols": feature_map.cols},
+        {},
+        (
+            columns,
+            rows_level(feature_map, last - first, 1) if down else Level(last - first),
+            Level(made.images, feature_map.image_step if feature_map.images == made.images else 0),
+            Level(made.groups, feature_map.group_step),
+        ),
     )
 
 
-def constants_beside(address: int, shape: tuple[int, int, int], made: FeatureMap, first: int, last: int
-                     ) -> StreamDescriptor:
+def constants_beside(
+    address: int, shape: tuple[int, int, int], made: FeatureMap, first: int, last: int
+) -> StreamDescriptor:
     """Words that are no map's, [rows, columns, groups], in the order of `words_out`: of a single row, column or group
     again for each of those."""
     rows, cols, groups = shape
@@ -109,5 +125,10 @@ def constants_beside(address: int, shape: tuple[int, int, int], made: FeatureMap
         return Level(count, stride if size > 1 else 0)
 
     start = first * cols * groups if rows > 1 else 0
-    return linear_stream(address + start, level(made.cols, cols, groups), level(last - first, rows, cols * groups),
-                         Level(made.images), level(made.groups, groups, 1))
+    return linear_stream(
+        address + start,
+        level(made.cols, cols, groups),
+        level(last - first, rows, cols * groups),
+        Level(made.images),
+        level(made.groups, groups, 1),
+    )

@@ -73,8 +73,15 @@ class SeparablePass:
         return (1 if self.own_blocks else self.ifmap.groups) * (self.window.taps if self.by_taps else 1)
 
 
-def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[Level], words: int, x: int,
-                  tile_level: bool, to_pixels: bool) -> StreamDescriptor:
+def _ifmap_stream(
+    machine: MachineConfig,
+    p: SeparablePass,
+    inner_levels: list[Level],
+    words: int,
+    x: int,
+    tile_level: bool,
+    to_pixels: bool,
+) -> StreamDescriptor:
     """The ifmap stream: words of a block's row, then `inner_levels`, then groups and blocks.
 
     words: ifmap words of a row of a block, from column x on.
@@ -101,9 +108,13 @@ def _ifmap_stream(machine: MachineConfig, p: SeparablePass, inner_levels: list[L
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": x & 0xFFFF, **ring_of(ifmap)},
         {"y": y, "x": x, "rows": min(ifmap.rows, reached), "cols": ifmap.cols},
-        {"pad": p.ifmap_zero_point, "odd_words": words % 2,
-         "destination": Destination.PIXELS if to_pixels else Destination.ROWS, "half_by_set": int(split),
-         "pair_level": 0 if to_pixels else len(inner_levels)},
+        {
+            "pad": p.ifmap_zero_point,
+            "odd_words": words % 2,
+            "destination": Destination.PIXELS if to_pixels else Destination.ROWS,
+            "half_by_set": int(split),
+            "pair_level": 0 if to_pixels else len(inner_levels),
+        },
         tuple(levels),
     )
 
@@ -140,8 +151,12 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
     return StreamDescriptor(
         {"row_address": filters.address, **ring},
         {"tag_wrap": enc.TAG.pack(row=SET_ROWS), "rows": 1, "cols": each},
-        {"half_by_set": int(split), "single": machine.filter_lanes - each, "chunk": int(chunked),
-         "chunk_level": chunk_level if chunked else 0},
+        {
+            "half_by_set": int(split),
+            "single": machine.filter_lanes - each,
+            "chunk": int(chunked),
+            "chunk_level": chunk_level if chunked else 0,
+        },
         tuple(levels),
     )
 
@@ -158,78 +173,145 @@ def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor
     ids = block_ids(machine, blocks.rows, blocks.cols, stride if depthwise else None, blocks.images)
     each = beat_filters(machine, blocks.pixels)
     dealt = dealt_filters(p.filters.count, each) if p.filters else (0, 0, 0)
-    zero_points = ZeroPoints(p.ifmap_zero_point, p.middle.zero_point if depthwise else p.ifmap_zero_point,
-                             p.filter_zero_point, p.depthwise_zero_point)
+    zero_points = ZeroPoints(
+        p.ifmap_zero_point,
+        p.middle.zero_point if depthwise else p.ifmap_zero_point,
+        p.filter_zero_point,
+        p.depthwise_zero_point,
+    )
     tiles = p.filters.tiles if p.filters else 1
-    set_array(descriptor, ids, ArrayWork(mode, blocks, DEPTHWISE_TAPS if depthwise else 1, stride, zero_points, dealt,
-                                         groups, tiles, deal_of(sum(dealt), each, tiles)))
+    set_array(
+        descriptor,
+        ids,
+        ArrayWork(
+            mode,
+            blocks,
+            DEPTHWISE_TAPS if depthwise else 1,
+            stride,
+            zero_points,
+            dealt,
+            groups,
+            tiles,
+            deal_of(sum(dealt), each, tiles),
+        ),
+    )
     x = -p.window.pads[2]
     if depthwise:
         span = (blocks.rows - 1) * stride + SET_ROWS
         step = blocks.pixels * stride
         tag = enc.TAG.pack(column=span)
-        rows = [rows_level(p.ifmap, span, 1, column_tag=1), Level(blocks.images, p.ifmap.image_step, tag=tag) if
-                blocks.images else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag)]
+        rows = [
+            rows_level(p.ifmap, span, 1, column_tag=1),
+            Level(blocks.images, p.ifmap.image_step, tag=tag)
+            if blocks.images
+            else Level(blocks.cols, step, Axis.COLUMN, step, tag=tag),
+        ]
         words = (blocks.pixels - 1) * stride + DEPTHWISE_TAPS
         descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, rows, words, x, False, False))
         _set_depthwise(machine, descriptor, p)
     elif p.by_taps:
-        descriptor.set_stream(Stream.IFMAP, tap_stream(
-            machine, p.ifmap, p.window, blocks, p.ifmap_zero_point, p.filters, p.own_blocks))
+        descriptor.set_stream(
+            Stream.IFMAP, tap_stream(machine, p.ifmap, p.window, blocks, p.ifmap_zero_point, p.filters, p.own_blocks)
+        )
     else:
-        columns = [Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
-                   rows_level(p.ifmap, blocks.rows, 1, column_tag=blocks.cols)]
+        columns = [
+            Level(blocks.cols, blocks.pixels, Axis.COLUMN, blocks.pixels, tag=enc.TAG.pack(column=1)),
+            rows_level(p.ifmap, blocks.rows, 1, column_tag=blocks.cols),
+        ]
         if blocks.images:
-            columns = [rows_level(p.ifmap, blocks.rows, 1, column_tag=1),
-                       Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows))]
+            columns = [
+                rows_level(p.ifmap, blocks.rows, 1, column_tag=1),
+                Level(blocks.images, p.ifmap.image_step, tag=enc.TAG.pack(column=blocks.rows)),
+            ]
         descriptor.set_stream(Stream.IFMAP, _ifmap_stream(machine, p, columns, blocks.pixels, x, True, True))
 
     if p.filters:
         descriptor.set_stream(Stream.FILTER, _filter_stream(machine, p))
         channel_blocks, tiles = p.filters.blocks, p.filters.tiles
         if p.ofmap:
-            descriptor.set_stream(Stream.TABLE, linear_stream(
-                p.filters.table_address, Level(enc.TABLE_WORDS, 1), Level(channel_blocks, enc.TABLE_WORDS),
-                Level(blocks.inner), Level(tiles, channel_blocks * enc.TABLE_WORDS), Level(blocks.outer)))
+            descriptor.set_stream(
+                Stream.TABLE,
+                linear_stream(
+                    p.filters.table_address,
+                    Level(enc.TABLE_WORDS, 1),
+                    Level(channel_blocks, enc.TABLE_WORDS),
+                    Level(blocks.inner),
+                    Level(tiles, channel_blocks * enc.TABLE_WORDS),
+                    Level(blocks.outer),
+                ),
+            )
         last_channels = p.filters.last_channels
     else:
         channel_blocks, tiles, last_channels = p.ifmap.groups, 1, p.last_channels
     if p.ofmap:
-        descriptor.set_stream(Stream.OFMAP, ofmap_stream(
-            p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels, p.two_pixels))
+        descriptor.set_stream(
+            Stream.OFMAP, ofmap_stream(p.ofmap, blocks, p.pool, channel_blocks, tiles, last_channels, p.two_pixels)
+        )
     _set_output(machine, descriptor, p, channel_blocks)
     return legal(machine, descriptor)
 
 
 def _set_depthwise(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass) -> None:
     halves = [Level(2, tag=enc.TAG.pack(half=1))] if machine.sets == 1 else []
-    descriptor.set_stream(Stream.DEPTHWISE, linear_stream(
-        p.depthwise_address,
-        Level(enc.DEPTHWISE_RUN, 1),
-        Level(enc.DEPTHWISE_GROUP_WORDS // enc.DEPTHWISE_RUN, enc.DEPTHWISE_RUN, tag=enc.TAG.pack(row=1)),
-        *halves,
-        Level(p.ifmap.groups, enc.DEPTHWISE_GROUP_WORDS),
-        Level(p.blocks.inner * p.blocks.outer),
-        half_by_set=int(machine.sets > 1),
-    ))
+    descriptor.set_stream(
+        Stream.DEPTHWISE,
+        linear_stream(
+            p.depthwise_address,
+            Level(enc.DEPTHWISE_RUN, 1),
+            Level(enc.DEPTHWISE_GROUP_WORDS // enc.DEPTHWISE_RUN, enc.DEPTHWISE_RUN, tag=enc.TAG.pack(row=1)),
+            *halves,
+            Level(p.ifmap.groups, enc.DEPTHWISE_GROUP_WORDS),
+            Level(p.blocks.inner * p.blocks.outer),
+            half_by_set=int(machine.sets > 1),
+        ),
+    )
     descriptor.set(enc.DEPTHWISE_INDEX, enc.DEPTHWISE, **vars(p.middle))
 
 
 def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass, channel_blocks: int) -> None:
     joined = descriptor.drain["ln"]
     if p.filters:
-        drain = {"mode": DrainMode.POINTWISE, "block": GLB_WORD_BYTES, "heads": 1, "rows": 7, "ln": joined,
-                 "last_block": (p.filters.count - 1) % GLB_WORD_BYTES + 1,
-                 "pairs": beat_filters(machine, p.blocks.pixels) - 1}
+        drain = {
+            "mode": DrainMode.POINTWISE,
+            "block": GLB_WORD_BYTES,
+            "heads": 1,
+            "rows": 7,
+            "ln": joined,
+            "last_block": (p.filters.count - 1) % GLB_WORD_BYTES + 1,
+            "pairs": beat_filters(machine, p.blocks.pixels) - 1,
+        }
     else:  # the words of both sets, which are the halves of a GLB word
-        drain = {"mode": DrainMode.WORDS, "block": 2, "last_block": 2, "heads": 2, "head_sets": 1,
-                 "ln": joined & ~(1 << (SET_ROWS - 1))}
-    descriptor.set(enc.DRAIN_INDEX, enc.DRAIN, blocks=channel_blocks, set_filters=1, columns=p.blocks.columns,
-                   to_ppu=int(p.ofmap is not None), two_pixels=int(p.two_pixels), **drain)
+        drain = {
+            "mode": DrainMode.WORDS,
+            "block": 2,
+            "last_block": 2,
+            "heads": 2,
+            "head_sets": 1,
+            "ln": joined & ~(1 << (SET_ROWS - 1)),
+        }
+    descriptor.set(
+        enc.DRAIN_INDEX,
+        enc.DRAIN,
+        blocks=channel_blocks,
+        set_filters=1,
+        columns=p.blocks.columns,
+        to_ppu=int(p.ofmap is not None),
+        two_pixels=int(p.two_pixels),
+        **drain,
+    )
     reciprocal, shift = average_reciprocal(p.pool_count)
     pool_columns = (p.blocks.rows * p.blocks.cols - 1).bit_length()
-    descriptor.set(enc.PPU_INDEX, enc.PPU, raw=int(p.filters is None), pool=p.pool, pool_count=p.pool_count,
-                   pool_reciprocal=reciprocal, pool_shift=shift, pool_columns=pool_columns, **vars(p.output))
+    descriptor.set(
+        enc.PPU_INDEX,
+        enc.PPU,
+        raw=int(p.filters is None),
+        pool=p.pool,
+        pool_count=p.pool_count,
+        pool_reciprocal=reciprocal,
+        pool_shift=shift,
+        pool_columns=pool_columns,
+        **vars(p.output),
+    )
 
 
 def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
@@ -254,7 +336,7 @@ def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
         _, width = output_size((p.ifmap.rows, p.ifmap.cols), p.window)
         if blocks.pixels < width or blocks.cols * blocks.along > 1:
             raise ValueError("several images in flight need a row in one block")
-        if images != p.ifmap.images or p.ofmap and images != p.ofmap.images:
+        if images != p.ifmap.images or (p.ofmap and images != p.ofmap.images):
             raise ValueError(f"{images} images in flight, {p.ifmap.images} in the GLB")
         if p.by_taps:
             raise ValueError("a convolution as pointwise work takes one image at a time")

@@ -36,8 +36,15 @@ def ring_of(feature_map: FeatureMap) -> dict[str, int]:
     return {"ring_end": feature_map.address + size, "ring_size": size}
 
 
-def ofmap_stream(ofmap: FeatureMap, blocks: Blocks, pool: PoolMode, channel_blocks: int, tiles: int,
-                 last_channels: int, two_pixels: bool = False) -> StreamDescriptor:
+def ofmap_stream(
+    ofmap: FeatureMap,
+    blocks: Blocks,
+    pool: PoolMode,
+    channel_blocks: int,
+    tiles: int,
+    last_channels: int,
+    two_pixels: bool = False,
+) -> StreamDescriptor:
     """The ofmap stream: words of the columns, of a block's pixels, of channel blocks, of tiles.
 
     Pooling leaves one word per block of filters (average), or one per 2 x 2 words (max). two_pixels: the words of two
@@ -56,8 +63,11 @@ def ofmap_stream(ofmap: FeatureMap, blocks: Blocks, pool: PoolMode, channel_bloc
         {"y": y, "rows": ofmap.rows, "cols": ofmap.cols},
         {"last_strobe": (1 << last_channels) - 1},
         (
-            *([rows_level(ofmap, rows, 1), Level(blocks.images, ofmap.image_step)] if blocks.images else
-              [Level(cols, pixels, Axis.COLUMN, pixels), rows_level(ofmap, rows, 1)]),
+            *(
+                [rows_level(ofmap, rows, 1), Level(blocks.images, ofmap.image_step)]
+                if blocks.images
+                else [Level(cols, pixels, Axis.COLUMN, pixels), rows_level(ofmap, rows, 1)]
+            ),
             Level(-(-pixels // step), step, Axis.COLUMN, step),
             Level(channel_blocks, ofmap.group_step),
             inner_level(ofmap, blocks, rows, width),

@@ -15,8 +15,15 @@ from eyrie.model.descriptor import Level, StreamDescriptor
 from eyrie.model.encoding import Axis, Destination
 
 
-def tap_stream(machine: MachineConfig, ifmap: FeatureMap, window: Window, blocks: Blocks, zero_point: int,
-               filters: Filters, own_blocks: int) -> StreamDescriptor:
+def tap_stream(
+    machine: MachineConfig,
+    ifmap: FeatureMap,
+    window: Window,
+    blocks: Blocks,
+    zero_point: int,
+    filters: Filters,
+    own_blocks: int,
+) -> StreamDescriptor:
     """own_blocks: 0: each tile of filters takes all channels; else so many blocks of 8 filters take a channel group.
 
     Raises ValueError where these are not whole tiles.
@@ -34,8 +41,10 @@ def tap_stream(machine: MachineConfig, ifmap: FeatureMap, window: Window, blocks
     if own_blocks:
         tiles, rest = divmod(own_blocks * 8, filters.count)
         if rest or tiles * ifmap.groups != filters.tiles:
-            raise ValueError(f"{filters.tiles} tiles of {filters.count} filters for {ifmap.groups} channel groups of "
-                             f"{own_blocks * 8} each")
+            raise ValueError(
+                f"{filters.tiles} tiles of {filters.count} filters for {ifmap.groups} channel groups of "
+                f"{own_blocks * 8} each"
+            )
         groups_and_tiles = inner, Level(tiles), channels
     return StreamDescriptor(
         {"row_address": ifmap.row_address(y), "offset": x % (1 << enc.GLB_ADDRESS_BITS), **ring_of(ifmap)},

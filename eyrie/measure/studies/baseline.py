@@ -8,10 +8,10 @@ from eyrie.compiler.cost.prices import energy_uj
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import Layer, Performance, performance
 from eyrie.compiler.pipeline import Stages
+from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 from eyrie.model.encoding import glb_read_bytes, glb_write_bytes
 from eyrie.runtime.report.baseline import published_layers
 from eyrie.runtime.shipped import MODEL
-from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 
 SOURCE = """The student design of an Eyeriss machine of 6 x 8 PEs and 64 KiB for MobileNetV1 on CIFAR-10 that this one
 grew from (`data/reference/baseline.csv`): an analytical model, whose network leaves out the requantisation between the
@@ -30,8 +30,9 @@ def section(folder: Path) -> Section:
     """folder: not used, nothing is written."""
     stages = compile_network(MODEL)
     found = performance(stages)
-    return Section("The baseline, layer by layer", SOURCE,
-                   (_layers(found), _directions(stages, found), _sums(found), _model()))
+    return Section(
+        "The baseline, layer by layer", SOURCE, (_layers(found), _directions(stages, found), _sums(found), _model())
+    )
 
 
 def _layers(found: Performance) -> Table:
@@ -45,8 +46,11 @@ def _layers(found: Performance) -> Table:
 
 
 def _note(row: dict[str, str], layer: Layer) -> str:
-    return "" if int(row["macs_as_published"]) == layer.macs else (
-        "the table counts more multiplications where depthwise layers have stride 2 or are widened")
+    return (
+        ""
+        if int(row["macs_as_published"]) == layer.macs
+        else ("the table counts more multiplications where depthwise layers have stride 2 or are widened")
+    )
 
 
 def _directions(stages: Stages, found: Performance) -> Table:
@@ -54,32 +58,66 @@ def _directions(stages: Stages, found: Performance) -> Table:
     for row, layer, counts in zip(published_layers(), found.layers, by_layer(stages.image), strict=True):
         energy = energy_uj(counts["MACS"], layer.glb_bytes, layer.dram_bytes, layer.cycles, found.clock_hz)
         printed = [f"{int(row[f'{memory}_{way}_B']):,}" for memory in ("dram", "glb") for way in ("read", "write")]
-        ours = [f"{count:,}" for count in (counts["DRAM_READ_BYTES"], counts["DRAM_WRITE_BYTES"],
-                                           glb_read_bytes(counts), glb_write_bytes(counts))]
-        rows.append(Row(f"{layer.name}: DRAM read, written, GLB read, written, energy in uJ",
-                        ", ".join([*printed, f"{float(row['energy_uJ']):.1f}"]), ", ".join([*ours, f"{energy:.1f}"])))
+        ours = [
+            f"{count:,}"
+            for count in (
+                counts["DRAM_READ_BYTES"],
+                counts["DRAM_WRITE_BYTES"],
+                glb_read_bytes(counts),
+                glb_write_bytes(counts),
+            )
+        ]
+        rows.append(
+            Row(
+                f"{layer.name}: DRAM read, written, GLB read, written, energy in uJ",
+                ", ".join([*printed, f"{float(row['energy_uJ']):.1f}"]),
+                ", ".join([*ours, f"{energy:.1f}"]),
+            )
+        )
     uses = ", ".join(f"{int(row['glb_usage_B']):,}" for row in published_layers())
-    rows.append(Row("bytes of the GLB in use, layer by layer", uses, NOT_HAD, "maps of several layers and constants of "
-                    "later ones lie there at a time; `eyrie compile --dump places` shows them"))
+    rows.append(
+        Row(
+            "bytes of the GLB in use, layer by layer",
+            uses,
+            NOT_HAD,
+            "maps of several layers and constants of "
+            "later ones lie there at a time; `eyrie compile --dump places` shows them",
+        )
+    )
     return Table("Reads and writes", "Energy by the same prices (docs/cost.md), ours without zero gating.", tuple(rows))
 
 
 def _model() -> Table:
     run = "wants the data set: `eyrie accuracy`, data/mobilenetv1_cifar10/README.md"
-    return Table("Model", "Trained anew, so with other weights. PyTorch's profile is of a CPU.", (
-        Row("int8 model, MB", "1.117842", f"{MODEL.stat().st_size / 1e6:.6f}", "of the file"),
-        Row("CIFAR-10 top-1, float", "87.33 %", NOT_HAD, run),
-        Row("CIFAR-10 top-1, int8", "86.94 %", NOT_HAD, run),
-    ))
+    return Table(
+        "Model",
+        "Trained anew, so with other weights. PyTorch's profile is of a CPU.",
+        (
+            Row("int8 model, MB", "1.117842", f"{MODEL.stat().st_size / 1e6:.6f}", "of the file"),
+            Row("CIFAR-10 top-1, float", "87.33 %", NOT_HAD, run),
+            Row("CIFAR-10 top-1, int8", "86.94 %", NOT_HAD, run),
+        ),
+    )
 
 
 def _sums(found: Performance) -> Table:
-    sums = {column: sum(float(row[column]) for row in published_layers()) for column in published_layers()[0]
-            if column != "layer"}
-    return Table("Network", "", (
-        Row("cycles", f"{sums['latency_cycles']:,.0f}", f"{found.cycles:,}"),
-        Row("DRAM bytes", f"{sums['dram_access_B']:,.0f}", f"{found.dram_bytes:,}", "commands included"),
-        Row("GLB bytes", f"{sums['glb_access_B']:,.0f}", f"{found.glb_bytes:,}"),
-        Row("energy, uJ", f"{sums['energy_uJ']:,.1f}", f"{found.energy_uJ:,.1f}",
-            "by the same prices (docs/cost.md), ours without zero gating"),
-    ))
+    sums = {
+        column: sum(float(row[column]) for row in published_layers())
+        for column in published_layers()[0]
+        if column != "layer"
+    }
+    return Table(
+        "Network",
+        "",
+        (
+            Row("cycles", f"{sums['latency_cycles']:,.0f}", f"{found.cycles:,}"),
+            Row("DRAM bytes", f"{sums['dram_access_B']:,.0f}", f"{found.dram_bytes:,}", "commands included"),
+            Row("GLB bytes", f"{sums['glb_access_B']:,.0f}", f"{found.glb_bytes:,}"),
+            Row(
+                "energy, uJ",
+                f"{sums['energy_uJ']:,.1f}",
+                f"{found.energy_uJ:,.1f}",
+                "by the same prices (docs/cost.md), ours without zero gating",
+            ),
+        ),
+    )

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from eyrie.commands import mobilenets
 from eyrie.compiler.buffers import description
 from eyrie.compiler.buffers.array import array_tree
 from eyrie.compiler.buffers.network import Compiled, compiled
@@ -11,11 +12,10 @@ from eyrie.compiler.frontend.file import load
 from eyrie.compiler.network import compile_greedily, compile_network
 from eyrie.compiler.options import EFFORT
 from eyrie.compiler.performance import performance
+from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL
-from eyrie.commands import mobilenets
-from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 
 SOURCE = """H. Lan, The study of the programming method for deep learning processors (in Chinese), dissertation,
 University of Chinese Academy of Sciences, 2018, chapter 5: registered buffers, greedy partition and automatic double
@@ -44,8 +44,14 @@ def _doubling() -> Table:
         plain, doubled = compiled(graph, tree), compiled(graph, tree, True)
         gain = f"{100 * (plain.cycles / doubled.cycles - 1):.1f} %"
         printed = GAINS.get(tree.name, NOT_HAD)
-        rows.append(Row(f"{tree.name}: faster by", printed, f"{gain}: {_said(plain)}, then {_said(doubled)}",
-                        OTHER_NETWORKS if tree.name in GAINS else ""))
+        rows.append(
+            Row(
+                f"{tree.name}: faster by",
+                printed,
+                f"{gain}: {_said(plain)}, then {_said(doubled)}",
+                OTHER_NETWORKS if tree.name in GAINS else "",
+            )
+        )
     text = """The shipped network, each operator from DRAM to DRAM, by the greedy partition, on the machines of
 `data/machines/` and on the array as its buffers describe it. Cycles are what the descriptions say, those of operators
 that the host does are not in them. The dissertation has 6.56 % for Cambricon, too."""
@@ -68,11 +74,22 @@ def _tiles() -> Table:
             cycles[name] = partitioner.cycles(partition, 1)
             tried[name] = tried.get(name, 0) + partitioner.tried
         share = cycles["exhaustive"] / cycles["greedy"]
-        rows.append(Row(f"{step.node.where} {step.node.operator.name}: transfers of the best tile / of the greedy one",
-                        NOT_HAD, f"{100 * share:.1f} %: {cycles['exhaustive']:,.0f}, {cycles['greedy']:,.0f} cycles"))
+        rows.append(
+            Row(
+                f"{step.node.where} {step.node.operator.name}: transfers of the best tile / of the greedy one",
+                NOT_HAD,
+                f"{100 * share:.1f} %: {cycles['exhaustive']:,.0f}, {cycles['greedy']:,.0f} cycles",
+            )
+        )
     times = tried["exhaustive"] / tried["greedy"]
-    rows.append(Row("tiles tried by exhaustion / by the greedy choice", "161.44",
-                    f"{times:.2f}: {tried['exhaustive']:,}, {tried['greedy']:,}", "AlexNet there"))
+    rows.append(
+        Row(
+            "tiles tried by exhaustion / by the greedy choice",
+            "161.44",
+            f"{times:.2f}: {tried['exhaustive']:,}, {tried['greedy']:,}",
+            "AlexNet there",
+        )
+    )
     text = f"""On {SEARCHED_ON}, of which all tiles that fit are tried for some operators of the shipped network: by the
 cycles of loads and stores, as in the text, which does not say how good the greedy tiles are."""
     return Table("Greedy partition, section 5.2.5.3", text, tuple(rows))
@@ -87,9 +104,16 @@ def _plans(folder: Path) -> Table:
             paths[path] = LITTLE
     for path, effort in paths.items():
         greedy, exact = (performance(each(path, effort=effort)) for each in (compile_greedily, compile_network))
-        rows.append(Row(f"{path.stem}: performance", "70.8 % to 97.7 %", f"{100 * exact.cycles / greedy.cycles:.1f} %: "
-                        f"{greedy.cycles:,} cycles and {greedy.dram_bytes:,} DRAM bytes, planned {exact.cycles:,} and "
-                        f"{exact.dram_bytes:,}", "there: of instructions written by hand, on three other machines"))
+        rows.append(
+            Row(
+                f"{path.stem}: performance",
+                "70.8 % to 97.7 %",
+                f"{100 * exact.cycles / greedy.cycles:.1f} %: "
+                f"{greedy.cycles:,} cycles and {greedy.dram_bytes:,} DRAM bytes, planned {exact.cycles:,} and "
+                f"{exact.dram_bytes:,}",
+                "there: of instructions written by hand, on three other machines",
+            )
+        )
     text = """The array itself, cycles as predicted: each group by itself, from DRAM to DRAM, in the largest tiles that
 fit, the next one loaded meanwhile (`eyrie ir --greedy`), against the plan that the compiler searches for. For the
 second and third network places are searched for with `--effort 80`, to keep this page quick to make."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from eyrie.commands.mobilenets import Mobilenet, model
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import input_rows
 from eyrie.compiler.network import compile_network
@@ -20,9 +21,8 @@ from eyrie.compiler.study.fusion import (
     published_transfer,
 )
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, Halo
-from eyrie.runtime.shipped import MODEL
-from eyrie.commands.mobilenets import Mobilenet, model
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table, compared
+from eyrie.runtime.shipped import MODEL
 
 SOURCE = """Layer fusion with model partitioning for ReRAM accelerators, Electronics 14 (2025) 2352, section 4. Its
 figures and tables are pictures of which the text repeats no number but those of LeNet's rows; so the plans below are
@@ -39,12 +39,18 @@ def section(folder: Path) -> Section:
     """folder: for the networks that are compiled."""
     large = folder / "mobilenet_v1_1.00_224.tflite"
     large.write_bytes(model(Mobilenet(1, 1.0, 224)))
-    chains = {"LeNet, 52 KiB": (lenet(), 52), "LeNet, 64 KiB": (lenet(), 64),
-              "MobileNetV1 on CIFAR-10, 64 KiB": (_chain(MODEL), 64),
-              "MobileNetV1 on CIFAR-10, 544 KiB": (_chain(MODEL), 544),
-              "The first five layers of MobileNetV1 at 224 x 224, 256 KiB": (_chain(large)[:5], 256)}
-    return Section("Fusion and partition", SOURCE, (_example(), *(
-        _plans(name, chain, kib * KIB) for name, (chain, kib) in chains.items())))
+    chains = {
+        "LeNet, 52 KiB": (lenet(), 52),
+        "LeNet, 64 KiB": (lenet(), 64),
+        "MobileNetV1 on CIFAR-10, 64 KiB": (_chain(MODEL), 64),
+        "MobileNetV1 on CIFAR-10, 544 KiB": (_chain(MODEL), 544),
+        "The first five layers of MobileNetV1 at 224 x 224, 256 KiB": (_chain(large)[:5], 256),
+    }
+    return Section(
+        "Fusion and partition",
+        SOURCE,
+        (_example(), *(_plans(name, chain, kib * KIB) for name, (chain, kib) in chains.items())),
+    )
 
 
 def lenet() -> Chain:
@@ -54,8 +60,9 @@ def lenet() -> Chain:
         rows = (size - kernel) // stride + 1
         weights = 0 if name.startswith("pool") else filters * (kernel**2 * channels + BIAS_BYTES)
         macs = 0 if name.startswith("pool") else rows**2 * kernel**2 * channels * filters
-        layers.append(ChainLayer(name, size, size, channels, rows, rows, filters, kernel, stride, (0, 0, 0, 0),
-                                 weights, macs))
+        layers.append(
+            ChainLayer(name, size, size, channels, rows, rows, filters, kernel, stride, (0, 0, 0, 0), weights, macs)
+        )
         size, channels = rows, filters
     return tuple(layers)
 
@@ -65,14 +72,29 @@ def _example() -> Table:
     pool2 = chain[3]
     first, last = input_rows(pool2.window, pool2.height, 0, pool2.out_height)
     cuts = 2 ** (len(chain) - 1)
-    return Table("LeNet, section 4", "`BackTrace` is `input_rows` here.", (
-        compared("input of layer 5: channels, rows, columns", "16, 5, 5",
-                 f"{pool2.out_channels}, {pool2.out_height}, {pool2.out_width}"),
-        Row("rows and columns of the input of layer 4, traced back from it", NOT_HAD, str(last - first),
-            "a formula that the stored text leaves out; (5 - 1) x 2 + 2"),
-        Row("candidates with fusion alone, of n layers", NOT_HAD, f"2^(n - 1), {cuts} of LeNet",
-            "a formula that the stored text leaves out"),
-    ))
+    return Table(
+        "LeNet, section 4",
+        "`BackTrace` is `input_rows` here.",
+        (
+            compared(
+                "input of layer 5: channels, rows, columns",
+                "16, 5, 5",
+                f"{pool2.out_channels}, {pool2.out_height}, {pool2.out_width}",
+            ),
+            Row(
+                "rows and columns of the input of layer 4, traced back from it",
+                NOT_HAD,
+                str(last - first),
+                "a formula that the stored text leaves out; (5 - 1) x 2 + 2",
+            ),
+            Row(
+                "candidates with fusion alone, of n layers",
+                NOT_HAD,
+                f"2^(n - 1), {cuts} of LeNet",
+                "a formula that the stored text leaves out",
+            ),
+        ),
+    )
 
 
 def _plans(name: str, chain: Chain, capacity: int) -> Table:
@@ -92,10 +114,17 @@ def _row(what: str, objective: str, chain: Chain, capacity: int, parts: int | No
     except DoesNotFit as failure:
         return Row(f"{what}: least {objective}", NOT_HAD, NOT_HAD, f"no plan: {failure}")
     storage, transfer = max(map(published_storage, plan)), sum(map(published_transfer, plan))
-    note = "by exhaustion, too" if parts and len(chain) <= len(LENET) and _same(plan, chain, objective, capacity,
-                                                                                parts) else ""
-    return Row(f"{what}: least {objective}" if parts else what, NOT_HAD,
-               f"storage {storage:,}, transfer {transfer:,}: {said(plan)}", note)
+    note = (
+        "by exhaustion, too"
+        if parts and len(chain) <= len(LENET) and _same(plan, chain, objective, capacity, parts)
+        else ""
+    )
+    return Row(
+        f"{what}: least {objective}" if parts else what,
+        NOT_HAD,
+        f"storage {storage:,}, transfer {transfer:,}: {said(plan)}",
+        note,
+    )
 
 
 def space(parts: int) -> SearchSpace:

@@ -71,50 +71,80 @@ def of_layer(layer: Layer) -> Found:
 
 def _library(layers: dict[str, Found]) -> Table:
     text = """Table 3.5's layers. Table 3.3 counts publications by algorithm, figure 3.8 is a picture."""
-    return Table("Library, section 3.7", text, (
-        Row(f"convolution: {', '.join(LONGEST)}", "77 to 93 %", NOT_HAD, LONG),
-        Row("fully connected: FC1, FC2", "89 to 90 %", _each(layers, "FC1", "FC2")),
-        Row("pooling: Pool1, Pool2", "56 to 81 %", _each(layers, "Pool1", "Pool2")),
-        Row("LRN", "78 %", NOT_HAD, LRN),
-        Row("AlexNet", "78 %", NOT_HAD, f"{NETWORK}, without LRN"),
-        Row("VGG-16", "75 %", NOT_HAD, NETWORK),
-        Row("mean of the nine", "79 %", NOT_HAD, "of nine, five of which are not here"),
-        Row("against Caffe on a GPU", "4.1 x", NOT_HAD, GPU),
-    ))
+    return Table(
+        "Library, section 3.7",
+        text,
+        (
+            Row(f"convolution: {', '.join(LONGEST)}", "77 to 93 %", NOT_HAD, LONG),
+            Row("fully connected: FC1, FC2", "89 to 90 %", _each(layers, "FC1", "FC2")),
+            Row("pooling: Pool1, Pool2", "56 to 81 %", _each(layers, "Pool1", "Pool2")),
+            Row("LRN", "78 %", NOT_HAD, LRN),
+            Row("AlexNet", "78 %", NOT_HAD, f"{NETWORK}, without LRN"),
+            Row("VGG-16", "75 %", NOT_HAD, NETWORK),
+            Row("mean of the nine", "79 %", NOT_HAD, "of nine, five of which are not here"),
+            Row("against Caffe on a GPU", "4.1 x", NOT_HAD, GPU),
+        ),
+    )
 
 
 def _assembly(layers: dict[str, Found]) -> Table:
-    names = {"conv1": "conv1", "conv2": "conv2", "conv3": "conv3", "pool1": "pool1", "pool2": "pool2",
-             "fc1": "fc1", "fc2": "FC1", "fc3": "fc3"}
+    names = {
+        "conv1": "conv1",
+        "conv2": "conv2",
+        "conv3": "conv3",
+        "pool1": "pool1",
+        "pool2": "pool2",
+        "fc1": "fc1",
+        "fc2": "FC1",
+        "fc3": "fc3",
+    }
     shares = {name: layers[known].share for name, known in names.items()}
     best = max(shares, key=shares.get)
     text = """Table 4.6's layers; of each layer's figure the text prints the best and the worst, the others are a
 picture. A source of layers compiles as its model does (docs/assembly.md)."""
-    return Table("Assembly, section 4.6.2", text, (
-        *(Row(name, {"conv3": "74 %, the worst"}.get(name, NOT_HAD), _whole(layers[known]))
-          for name, known in names.items()),
-        Row("best layer", "98 %, an FC", f"{_percent(shares[best])}, {best}"),
-        Row("lrn, lstm", NOT_HAD, NOT_HAD, f"lrn: {LRN}; lstm: not among the operators that the compiler reads"),
-        Row("mean of the ten, forward", "95 %", _percent(_mean([layers[known] for known in names.values()])),
-            "of eight, without lrn and lstm"),
-        Row("mean of the ten, backward", "96 %", NOT_HAD, NO_TRAINING),
-        Row("against simple instructions: forward, AlexNet, VGG-16", "1.20 x, 1.16 x, 1.09 x", NOT_HAD, BY_HAND),
-        Row("against simple instructions, backward", "1.14 x", NOT_HAD, NO_TRAINING),
-        Row("against a GPU: forward, backward", "2.90 x, 3.57 x", NOT_HAD, GPU),
-    ))
+    return Table(
+        "Assembly, section 4.6.2",
+        text,
+        (
+            *(
+                Row(name, {"conv3": "74 %, the worst"}.get(name, NOT_HAD), _whole(layers[known]))
+                for name, known in names.items()
+            ),
+            Row("best layer", "98 %, an FC", f"{_percent(shares[best])}, {best}"),
+            Row("lrn, lstm", NOT_HAD, NOT_HAD, f"lrn: {LRN}; lstm: not among the operators that the compiler reads"),
+            Row(
+                "mean of the ten, forward",
+                "95 %",
+                _percent(_mean([layers[known] for known in names.values()])),
+                "of eight, without lrn and lstm",
+            ),
+            Row("mean of the ten, backward", "96 %", NOT_HAD, NO_TRAINING),
+            Row("against simple instructions: forward, AlexNet, VGG-16", "1.20 x, 1.16 x, 1.09 x", NOT_HAD, BY_HAND),
+            Row("against simple instructions, backward", "1.14 x", NOT_HAD, NO_TRAINING),
+            Row("against a GPU: forward, backward", "2.90 x, 3.57 x", NOT_HAD, GPU),
+        ),
+    )
 
 
 def _lines(folder: Path) -> Table:
     (two, _), (one, commands) = (_assembled(text, folder) for text in (TWO_LAYERS, ONE_LAYER))
     text = """A layer's commands are those that `eyrie asm --disassemble` prints of a program that the compiler made, a
 line for each transfer, pass and word of a descriptor; commands know no loops, the published instructions do."""
-    return Table("Lines of code, section 4.6.3", text, (
-        Row("two fully connected layers, 1,024 to 1,024 to 1,024: lines", "15", f"{two}"),
-        Row("one of them in instructions: lines", "more than 50", f"{commands}"),
-        Row("one of them: fewer lines", "3.33 x", f"{commands / one:.1f} x", f"{one} lines"),
-        Row("ResNet-34: fewer lines", "21.3 x", NOT_HAD,
-            "takes too long to compile for this page: `eyrie asm DIR --disassemble`"),
-    ))
+    return Table(
+        "Lines of code, section 4.6.3",
+        text,
+        (
+            Row("two fully connected layers, 1,024 to 1,024 to 1,024: lines", "15", f"{two}"),
+            Row("one of them in instructions: lines", "more than 50", f"{commands}"),
+            Row("one of them: fewer lines", "3.33 x", f"{commands / one:.1f} x", f"{one} lines"),
+            Row(
+                "ResNet-34: fewer lines",
+                "21.3 x",
+                NOT_HAD,
+                "takes too long to compile for this page: `eyrie asm DIR --disassemble`",
+            ),
+        ),
+    )
 
 
 def _assembled(text: str, folder: Path) -> tuple[int, int]:

@@ -3,10 +3,10 @@
 
 from pathlib import Path
 
+from eyrie.commands import resnet50, wavenet
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.study.banks import Array, everywhere, local
 from eyrie.compiler.study.pairs import pairs
-from eyrie.commands import resnet50, wavenet
 from eyrie.measure.studies.section import Row, Section, Table
 
 SOURCE = """Optimizing memory-access patterns for deep learning accelerators, arXiv:2002.12798, section 3. What is
@@ -27,14 +27,23 @@ def _wavenet(folder: Path) -> Table:
     count, stored = len(before) - len(after), [sum(pair.bytes for pair in found) for found in (before, after)]
     text = """Ours is written by the published description, with as many blocks as make 124 pairs; the text does not
 say what Parallel WaveNet's pairs are, nor of how many samples its bytes are."""
-    return Table("WaveNet", text, (
-        Row("load-store pairs", "124", f"{len(before)}"),
-        Row("pairs left out", "123", f"{count}"),
-        Row("bytes of their tensors", "146 MB", f"{stored[0]:,}"),
-        Row("bytes left out", "145 MB, 99.3 %", f"{stored[0] - stored[1]:,}, {_share(stored[0], stored[1])}"),
-        Row("copies on chip, off chip left out", "10 %, 11 %", "-", "of all copies of a network and machine that the "
-            "text does not describe; here nothing but the pair that is left is copied"),
-    ))
+    return Table(
+        "WaveNet",
+        text,
+        (
+            Row("load-store pairs", "124", f"{len(before)}"),
+            Row("pairs left out", "123", f"{count}"),
+            Row("bytes of their tensors", "146 MB", f"{stored[0]:,}"),
+            Row("bytes left out", "145 MB, 99.3 %", f"{stored[0] - stored[1]:,}, {_share(stored[0], stored[1])}"),
+            Row(
+                "copies on chip, off chip left out",
+                "10 %, 11 %",
+                "-",
+                "of all copies of a network and machine that the "
+                "text does not describe; here nothing but the pair that is left is copied",
+            ),
+        ),
+    )
 
 
 def _resnet50(folder: Path) -> Table:
@@ -43,10 +52,20 @@ def _resnet50(folder: Path) -> Table:
     graph, rows = compile_network(path, until="passes").folded, []
     for banks in RESULT_BANKS:
         one, whole = local(graph, Array(columns=banks)), everywhere(graph, Array(columns=banks))
-        rows.append(Row(f"on chip, results in {banks} banks", "76 % less", f"{one.on_chip:,} to {whole.on_chip:,} "
-                        f"bytes, {_share(one.on_chip, whole.on_chip)} less"))
-    rows.append(Row("off chip", "37 % less", f"{one.off_chip:,} to {whole.off_chip:,} bytes, "
-                    f"{_share(one.off_chip, whole.off_chip)} less"))
+        rows.append(
+            Row(
+                f"on chip, results in {banks} banks",
+                "76 % less",
+                f"{one.on_chip:,} to {whole.on_chip:,} bytes, {_share(one.on_chip, whole.on_chip)} less",
+            )
+        )
+    rows.append(
+        Row(
+            "off chip",
+            "37 % less",
+            f"{one.off_chip:,} to {whole.off_chip:,} bytes, {_share(one.off_chip, whole.off_chip)} less",
+        )
+    )
     text = """Copies with mappings propagated through the network, against each operator's own. On chip all hangs on how
 many banks a result goes to, which the text does not say."""
     return Table("ResNet-50, bank mapping", text, tuple(rows))

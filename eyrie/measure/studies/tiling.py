@@ -8,19 +8,34 @@ from itertools import pairwise
 from pathlib import Path
 
 from eyrie.compiler.study.tiles import SAVING, accesses, legal_tiles, optimal_tile, untiled_accesses
-from eyrie.runtime.folders import ROOT
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table, compared
+from eyrie.runtime.folders import ROOT
 
 SOURCE = """S. Seidi, M. E. Salehi Nasab, memory access modelling based on effective tiling in convolutional neural
 network accelerators, Journal of Iranian Association of Electrical and Electronics Engineers 22 (2), 2025, doi
 10.61186/jiaeee.22.2.160. Accesses are input elements read from DRAM; the formulas are `compiler/study/tiles.py`."""
-LEGAL = {(256, 12, 7): "12, 40, 54, 250", (128, 9, 1): "9, 10, 11, 12, 13, 14, 16, 18, 20, 23, 28, 32, 38, 48, 68, 128",
-         (128, 9, 2): "9, 11, 13, 15, 17, 19, 27, 31, 37, 47, 67, 127", (128, 12, 4): "12, 16, 20, 28, 32, 48, 68, 128",
-         (128, 29, 1): "29, 30, 32, 33, 38, 48, 53, 78, 128",
-         (256, 29, 1): "29, 30, 31, 32, 34, 40, 47, 66, 85, 104, 142, 256", (49, 3, 2): "3, 5, 7, 9, 13, 17, 25, 49",
-         (62, 3, 1): "3, 4, 5, 6, 7, 8, 12, 14, 22, 32"}  # as table 1 prints them, by input, kernel and stride
-SAVED = {1: "55", 2: "86.7", 4: "51.1", 6: "85.3", 8: "48.4", 10: "86.7", 12: "52.2", 14: "82.1", 24: "44.9",
-         26: "37"}  # percent, by layer, as table 2 prints them
+LEGAL = {
+    (256, 12, 7): "12, 40, 54, 250",
+    (128, 9, 1): "9, 10, 11, 12, 13, 14, 16, 18, 20, 23, 28, 32, 38, 48, 68, 128",
+    (128, 9, 2): "9, 11, 13, 15, 17, 19, 27, 31, 37, 47, 67, 127",
+    (128, 12, 4): "12, 16, 20, 28, 32, 48, 68, 128",
+    (128, 29, 1): "29, 30, 32, 33, 38, 48, 53, 78, 128",
+    (256, 29, 1): "29, 30, 31, 32, 34, 40, 47, 66, 85, 104, 142, 256",
+    (49, 3, 2): "3, 5, 7, 9, 13, 17, 25, 49",
+    (62, 3, 1): "3, 4, 5, 6, 7, 8, 12, 14, 22, 32",
+}  # as table 1 prints them, by input, kernel and stride
+SAVED = {
+    1: "55",
+    2: "86.7",
+    4: "51.1",
+    6: "85.3",
+    8: "48.4",
+    10: "86.7",
+    12: "52.2",
+    14: "82.1",
+    24: "44.9",
+    26: "37",
+}  # percent, by layer, as table 2 prints them
 TIMES = 4  # as large as the kernel
 WIDEST, KERNEL = 200, 20  # of figure 12 (a)
 
@@ -37,10 +52,17 @@ def _optimal_tiles() -> Table:
         name = "input {}, kernel {}, stride {}".format(*shape)
         rows.append(compared(f"{name}: optimal tile", row["optimal_tile"], str(optimal_tile(*shape))))
         legal = ", ".join(map(str, legal_tiles(*shape)))
-        rows.append(compared(f"{name}: legal tiles", LEGAL[shape], legal,
-                             "by equation 7 there are more than the text lists; the optimal one is the same"))
-    return Table("Table 1: optimal tiles", "The smallest tile after which the next larger one saves less than 10 %.",
-                 tuple(rows))
+        rows.append(
+            compared(
+                f"{name}: legal tiles",
+                LEGAL[shape],
+                legal,
+                "by equation 7 there are more than the text lists; the optimal one is the same",
+            )
+        )
+    return Table(
+        "Table 1: optimal tiles", "The smallest tile after which the next larger one saves less than 10 %.", tuple(rows)
+    )
 
 
 def _mobilenet() -> Table:
@@ -49,17 +71,35 @@ def _mobilenet() -> Table:
         shape, factor = (int(row["input"]), int(row["kernel"]), int(row["stride"])), int(row["channels_factor"])
         tile = optimal_tile(*shape)
         plain, tiled = untiled_accesses(*shape, factor), accesses(*shape, tile, factor)
-        rows += [compared(f"layer {row['layer']}: optimal tile", row["optimal_tile"], str(tile)),
-                 compared(f"layer {row['layer']}: accesses, no tiles", row["untiled_accesses"],
-                          _like(plain, row["untiled_accesses"])),
-                 compared(f"layer {row['layer']}: accesses, tiles", row["tiled_accesses"],
-                          _like(tiled, row["tiled_accesses"]))]
+        rows += [
+            compared(f"layer {row['layer']}: optimal tile", row["optimal_tile"], str(tile)),
+            compared(
+                f"layer {row['layer']}: accesses, no tiles",
+                row["untiled_accesses"],
+                _like(plain, row["untiled_accesses"]),
+            ),
+            compared(
+                f"layer {row['layer']}: accesses, tiles", row["tiled_accesses"], _like(tiled, row["tiled_accesses"])
+            ),
+        ]
         saved, printed = 100 * (1 - tiled / plain), SAVED[int(row["layer"])]
-        rows.append(compared(f"layer {row['layer']}: less", f"{printed} %", f"{_digits(saved, printed)} %",
-                             "follows from the two counts, which are as printed"))
+        rows.append(
+            compared(
+                f"layer {row['layer']}: less",
+                f"{printed} %",
+                f"{_digits(saved, printed)} %",
+                "follows from the two counts, which are as printed",
+            )
+        )
         found.append(saved)
-    rows.append(compared("all layers with tiles: less", "40 % to 87 %", f"{_digits(min(found), '')} % to "
-                         f"{_digits(max(found), '')} %", "the table's own least is layer 26, with 37 %"))
+    rows.append(
+        compared(
+            "all layers with tiles: less",
+            "40 % to 87 %",
+            f"{_digits(min(found), '')} % to {_digits(max(found), '')} %",
+            "the table's own least is layer 26, with 37 %",
+        )
+    )
     text = """MobileNet at 224 x 224, a row for each shape: layers 16 to 22 are as 14. The others are 1x1: no window
 overlaps another there, so tiles save nothing, as the text has it."""
     return Table("Table 2: MobileNet", text, tuple(rows))
@@ -72,23 +112,43 @@ def _figures() -> Table:
     share = sum(tile < TIMES * KERNEL for tile in tiles) / len(tiles)
     whole = sum(_optimal_or_whole(size, KERNEL, 1) < TIMES * KERNEL for size in range(KERNEL + 1, WIDEST)) / len(tiles)
     unknown = "the picture says which input, kernel and stride; the text does not"
-    return Table("Figures 9, 10 and 12", "The figures are pictures; the text says what they show.", (
-        Row("figure 9 (a), input 60, kernel 5, stride 1: accesses as tiles grow", "fall, then level off",
-            f"{'fall' if falls else 'do not always fall'}: {_levels(60, 5, 1)}", agrees=falls),
-        Row("figure 9 (b) to (d)", "fall, then level off", NOT_HAD, unknown),
-        Row("figure 10: accesses as the stride grows to the kernel (input 60, kernel 12)",
-            "fall, at last to the size of the input",
-            f"{float(by_stride[0]):,.0f} at stride 1, {float(by_stride[-1]):,.0f} at stride 12; the input has 3,600",
-            "the text names no sizes; its tile is the mean of the optimal ones",
-            by_stride[0] > by_stride[-1] == 3600),
-        Row(f"figure 12 (a), inputs below {WIDEST}, kernel {KERNEL}, stride 1: optimal tiles below {TIMES} kernels",
-            "71 %", f"{100 * share:.0f} %", f"of the {len(tiles)} inputs from {KERNEL + 1} to {WIDEST - 1}; the text "
-            f"does not say which it counts, nor whether the input itself may be the tile (then {100 * whole:.0f} %)",
-            f"{100 * share:.0f}" == "71"),
-        Row(f"conclusion: optimal tiles below {TIMES} kernels", "more than 70 % of cases", f"{100 * share:.0f} %",
-            "of figure 12 (a)'s inputs, and under the same doubts"),
-        Row(f"figure 12 (b), (c): optimal tiles below {TIMES} kernels", "78 %, 73 %", NOT_HAD, unknown),
-    ))
+    return Table(
+        "Figures 9, 10 and 12",
+        "The figures are pictures; the text says what they show.",
+        (
+            Row(
+                "figure 9 (a), input 60, kernel 5, stride 1: accesses as tiles grow",
+                "fall, then level off",
+                f"{'fall' if falls else 'do not always fall'}: {_levels(60, 5, 1)}",
+                agrees=falls,
+            ),
+            Row("figure 9 (b) to (d)", "fall, then level off", NOT_HAD, unknown),
+            Row(
+                "figure 10: accesses as the stride grows to the kernel (input 60, kernel 12)",
+                "fall, at last to the size of the input",
+                f"{float(by_stride[0]):,.0f} at stride 1, {float(by_stride[-1]):,.0f} at stride 12; "
+                "the input has 3,600",
+                "the text names no sizes; its tile is the mean of the optimal ones",
+                by_stride[0] > by_stride[-1] == 3600,
+            ),
+            Row(
+                f"figure 12 (a), inputs below {WIDEST}, kernel {KERNEL}, stride 1: optimal tiles below {TIMES} kernels",
+                "71 %",
+                f"{100 * share:.0f} %",
+                f"of the {len(tiles)} inputs from {KERNEL + 1} to {WIDEST - 1}; the text "
+                f"does not say which it counts, nor whether the input itself may be the "
+                f"tile (then {100 * whole:.0f} %)",
+                f"{100 * share:.0f}" == "71",
+            ),
+            Row(
+                f"conclusion: optimal tiles below {TIMES} kernels",
+                "more than 70 % of cases",
+                f"{100 * share:.0f} %",
+                "of figure 12 (a)'s inputs, and under the same doubts",
+            ),
+            Row(f"figure 12 (b), (c): optimal tiles below {TIMES} kernels", "78 %, 73 %", NOT_HAD, unknown),
+        ),
+    )
 
 
 def _published(name: str) -> list[dict[str, str]]:
@@ -98,8 +158,11 @@ def _published(name: str) -> list[dict[str, str]]:
 
 def _like(value: Fraction, printed: str) -> str:
     """In the notation of a printed number: plain, or with as many digits."""
-    return f"{float(value):.{len(printed.split('e')[0]) - 1}g}".replace("e+0", "e") if "e" in printed else (
-        f"{round(value)}")
+    return (
+        f"{float(value):.{len(printed.split('e')[0]) - 1}g}".replace("e+0", "e")
+        if "e" in printed
+        else (f"{round(value)}")
+    )
 
 
 def _digits(value: Fraction, printed: str) -> str:

@@ -2,10 +2,10 @@
 """A convolution on the machine, operator by operator: figure 3.5 of DLPlib, with its parameters and a check."""
 
 import numpy as np
-from eyrie.operators import ConvolutionDescriptor, FilterDescriptor, Handle, TensorDescriptor
 
 from eyrie.model.operators.convolution import conv2d
 from eyrie.model.operators.quantization import Quantization, requantization
+from eyrie.operators import ConvolutionDescriptor, FilterDescriptor, Handle, TensorDescriptor
 
 rng = np.random.default_rng(1)
 image = rng.integers(-128, 128, (1, 14, 14, 16)).astype(np.int8)
@@ -25,8 +25,9 @@ output = handle.malloc(output_descriptor.get().bytes)
 # create descriptor for convolution
 convolution = ConvolutionDescriptor(stride=(1, 1), pads=(1, 1, 1, 1))
 # execute convolution forward
-handle.convolution(convolution, (input_descriptor, source), (filter_descriptor, filters), None,
-                   (output_descriptor, output))
+handle.convolution(
+    convolution, (input_descriptor, source), (filter_descriptor, filters), None, (output_descriptor, output)
+)
 values = handle.copy_from(output, output_descriptor)
 cycles = handle.stream.cycles
 # free

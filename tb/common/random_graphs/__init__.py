@@ -19,19 +19,57 @@ from tb.common.random_operators.drawing import chance, draw_quantization, whole
 Operator = Callable  # of a Net and a tensor of it
 
 OF_MAPS: tuple[Operator, ...] = (  # of four axes
-    weighted.conv_2d, weighted.conv_2d, weighted.pointwise, weighted.depthwise_conv_2d, weighted.separable,
-    weighted.pooled_pointwise, weighted.average_pool_2d, weighted.max_pool_2d, movement.resize_nearest_neighbor,
-    movement.resize_bilinear)
+    weighted.conv_2d,
+    weighted.conv_2d,
+    weighted.pointwise,
+    weighted.depthwise_conv_2d,
+    weighted.separable,
+    weighted.pooled_pointwise,
+    weighted.average_pool_2d,
+    weighted.max_pool_2d,
+    movement.resize_nearest_neighbor,
+    movement.resize_bilinear,
+)
 OF_ANY: tuple[Operator, ...] = (
-    elementwise.add, elementwise.add, elementwise.sub, elementwise.maximum, elementwise.minimum, elementwise.quantize,
-    elementwise.leaky_relu, elementwise.clamp_at_6, elementwise.softmax, elementwise.arg_max, elementwise.dequantize,
-    weighted.mean, movement.concatenation, movement.split, movement.split_v, movement.slice_, movement.strided_slice,
-    movement.pad, movement.pad_v2, movement.mirror_pad, movement.reshape, movement.transpose, movement.squeeze,
-    movement.expand_dims, movement.pack, movement.unpack, movement.gather)
+    elementwise.add,
+    elementwise.add,
+    elementwise.sub,
+    elementwise.maximum,
+    elementwise.minimum,
+    elementwise.quantize,
+    elementwise.leaky_relu,
+    elementwise.clamp_at_6,
+    elementwise.softmax,
+    elementwise.arg_max,
+    elementwise.dequantize,
+    weighted.mean,
+    movement.concatenation,
+    movement.split,
+    movement.split_v,
+    movement.slice_,
+    movement.strided_slice,
+    movement.pad,
+    movement.pad_v2,
+    movement.mirror_pad,
+    movement.reshape,
+    movement.transpose,
+    movement.squeeze,
+    movement.expand_dims,
+    movement.pack,
+    movement.unpack,
+    movement.gather,
+)
 # In which the references differ, if seldom.
 DIFFERENT: tuple[Operator, ...] = (
-    weighted.fully_connected, weighted.fully_connected, elementwise.mul, elementwise.prelu, elementwise.relu,
-    elementwise.logistic, elementwise.tanh, elementwise.hard_swish)
+    weighted.fully_connected,
+    weighted.fully_connected,
+    elementwise.mul,
+    elementwise.prelu,
+    elementwise.relu,
+    elementwise.logistic,
+    elementwise.tanh,
+    elementwise.hard_swish,
+)
 OF_MICRO: tuple[Operator, ...] = (elementwise.absolute, elementwise.elu)
 OF_LITERT: tuple[Operator, ...] = (movement.tile, elementwise.relu6, elementwise.relu_n1_to_1, elementwise.exp)
 OF_UINT8: tuple[Operator, ...] = (movement.tile, elementwise.relu6, movement.rescaling_concatenation)
@@ -103,4 +141,7 @@ def _drawn(net, references):
     outputs = [value for value in net.made if value.index not in net.taken or chance(net.rng, 0.1)]
     return DrawnGraph(
         net.builder.pack([value.index for value, _ in net.inputs], [value.index for value in outputs]),
-        tuple(operand.stored for _, operand in net.inputs), references, tuple(net.operators))
+        tuple(operand.stored for _, operand in net.inputs),
+        references,
+        tuple(net.operators),
+    )

@@ -12,12 +12,14 @@ from tb.common.random_operators.tables import near_tie
 
 def _function(name, output=None, same=False, **draws):
     """`output`: its fixed quantisation; `same`: that of the input; draws: options, of a generator."""
+
     def add(net, x):
         made = output or (x.quantization if same else net.near(x))
         # Functions of uint8, EXP and ELU are the C library's.
         fixed = net.kind == "int8" and name not in ("EXP", "ELU")
         if fixed or not near_tie(name, x.quantization, made):
             net.add(name, [x], [(x.shape, made)], **{key: draw(net.rng) for key, draw in draws.items()})
+
     return add
 
 
@@ -26,14 +28,15 @@ relu6, relu_n1_to_1, elu, exp = map(_function, ("RELU6", "RELU_N1_TO_1", "ELU", 
 clamp_at_6 = _function("RELU6", same=True)
 logistic, tanh = _function("LOGISTIC", tables.LOGISTIC_OUTPUT), _function("TANH", tables.TANH_OUTPUT)
 leaky_relu = _function(
-    "LEAKY_RELU", alpha=lambda rng: float(np.float32(rng.choice([0.01, 0.1, 0.3, rng.uniform(0, 1)]))))
+    "LEAKY_RELU", alpha=lambda rng: float(np.float32(rng.choice([0.01, 0.1, 0.3, rng.uniform(0, 1)])))
+)
 
 
 def _shape_of_operand(net, shape):
     """One that broadcasts to a shape: the same, its channels, one value, or with some axes of size 1."""
     kind, made = net.one_of(["same", "channels", "one", "some"]), list(shape)
     for axis in range(len(made)):
-        if kind == "one" or kind == "channels" and axis < len(made) - 1 or kind == "some" and chance(net.rng, 0.5):
+        if kind == "one" or (kind == "channels" and axis < len(made) - 1) or (kind == "some" and chance(net.rng, 0.5)):
             made[axis] = 1
     while len(made) > 1 and made[0] == 1 and chance(net.rng, 0.3):
         made.pop(0)
@@ -51,6 +54,7 @@ def _operand(net, x, scaled):
     """What goes with a tensor: another that is there, the same one, or a constant; `scaled`: of any scale."""
     if chance(net.rng, 0.3):
         return net.constant(_shape_of_operand(net, x.shape), draw_quantization(net.rng) if scaled else x.quantization)
+
     def fits(value):
         if not scaled:
             return value.quantization == x.quantization
@@ -73,6 +77,7 @@ def _join(name, scaled=True):
             output = draw_quantization(net.rng, np.prod(scales) * np.exp(net.rng.uniform(np.log(8), np.log(200))))
         options = {"fusedActivationFunction": draw_activation(net.rng)[1]} if scaled else {}
         net.add(name, pair, [(np.broadcast_shapes(*(value.shape for value in pair)), output)], **options)
+
     return add
 
 
@@ -82,10 +87,10 @@ maximum, minimum = _join("MAXIMUM", scaled=False), _join("MINIMUM", scaled=False
 
 def prelu(net, x):
     """Slopes are constants as a rule: of each channel, or of other axes, too."""
-    slopes = list(x.shape)[whole(net.rng, 0, len(x.shape) - 1):]
+    slopes = list(x.shape)[whole(net.rng, 0, len(x.shape) - 1) :]
     slopes = [1 if chance(net.rng, 0.5) else size for size in slopes[:-1]] + slopes[-1:]
     alphas = [value for value in net.values if value.shape == x.shape]
-    alpha = (net.constant(tuple(slopes), draw_quantization(net.rng)) if chance(net.rng, 0.85) else net.one_of(alphas))
+    alpha = net.constant(tuple(slopes), draw_quantization(net.rng)) if chance(net.rng, 0.85) else net.one_of(alphas)
     net.add("PRELU", [x, alpha], [(x.shape, net.near(x))])
 
 
@@ -97,8 +102,14 @@ def softmax(net, x):
 
 def arg_max(net, x):
     axis = draw_axis(net.rng, len(x.shape))
-    net.add("ARG_MAX", [x], [(np.delete(x.shape, axis), None)], [constant(np.int32([axis]))], kind="int32",
-            outputType=schema.TensorType.INT32)
+    net.add(
+        "ARG_MAX",
+        [x],
+        [(np.delete(x.shape, axis), None)],
+        [constant(np.int32([axis]))],
+        kind="int32",
+        outputType=schema.TensorType.INT32,
+    )
 
 
 def dequantize(net, x):

@@ -23,18 +23,30 @@ def concatenation(net, x):
     for _ in range(whole(net.rng, 0, 3)):
         part = net.one_of(others)
         parts.append(net.constant(part.shape, x.quantization) if chance(net.rng, 0.2) else part)
-    net.move("CONCATENATION", parts, lambda *values: movement.concatenation(values, axis), axis=axis,
-             fusedActivationFunction=0)
+    net.move(
+        "CONCATENATION",
+        parts,
+        lambda *values: movement.concatenation(values, axis),
+        axis=axis,
+        fusedActivationFunction=0,
+    )
 
 
 def rescaling_concatenation(net, x):
     """Of tensors with a scale of their own, as uint8 models have it."""
     others = [value for value in net.values if value.shape == x.shape]
-    parts, output = [x, *(net.one_of(others) for _ in range(whole(net.rng, 0, 2)))], draw_quantization(
-        net.rng, x.quantization.scale)
+    parts, output = (
+        [x, *(net.one_of(others) for _ in range(whole(net.rng, 0, 2)))],
+        draw_quantization(net.rng, x.quantization.scale),
+    )
     if np.prod(x.shape) * len(parts) <= LARGEST:
-        net.add("CONCATENATION", parts, [((*x.shape[:-1], x.shape[-1] * len(parts)), output)], axis=-1,
-                fusedActivationFunction=0)
+        net.add(
+            "CONCATENATION",
+            parts,
+            [((*x.shape[:-1], x.shape[-1] * len(parts)), output)],
+            axis=-1,
+            fusedActivationFunction=0,
+        )
 
 
 def split(net, x):
@@ -55,8 +67,10 @@ def split_v(net, x):
 
 def slice_(net, x):
     begin = [whole(net.rng, 0, size - 1) for size in x.shape]
-    size = [-1 if chance(net.rng, 0.2) else whole(net.rng, 1, total - start)
-            for start, total in zip(begin, x.shape, strict=True)]
+    size = [
+        -1 if chance(net.rng, 0.2) else whole(net.rng, 1, total - start)
+        for start, total in zip(begin, x.shape, strict=True)
+    ]
     net.move("SLICE", [x], lambda values: movement.slice_(values, begin, size), [begin, size])
 
 
@@ -75,8 +89,15 @@ def strided_slice(net, x):
                 end[place] = begin[place] + 1
         compute = partial(movement.strided_slice, begin=begin, end=end, strides=strides, **masks)
         if compute(np.zeros(x.shape, np.int8)).size:
-            return net.move("STRIDED_SLICE", [x], compute, [begin, end, strides], beginMask=masks["begin_mask"],
-                            endMask=masks["end_mask"], shrinkAxisMask=masks["shrink_axis_mask"])
+            return net.move(
+                "STRIDED_SLICE",
+                [x],
+                compute,
+                [begin, end, strides],
+                beginMask=masks["begin_mask"],
+                endMask=masks["end_mask"],
+                shrinkAxisMask=masks["shrink_axis_mask"],
+            )
     return None
 
 
@@ -85,7 +106,7 @@ def _margins(net, x):
     margins, kind = net.rng.integers(0, 4, (len(x.shape), 2)), net.one_of(["window", "channels", "any"])
     for axis in range(len(margins)):
         inner = 1 <= axis < len(margins) - 1
-        if axis == 0 and chance(net.rng, 0.9) or kind == "window" and not inner or kind == "channels" and inner:
+        if (axis == 0 and chance(net.rng, 0.9)) or (kind == "window" and not inner) or (kind == "channels" and inner):
             margins[axis] = 0
     return margins.tolist()
 
@@ -115,8 +136,13 @@ def mirror_pad(net, x):
     mode = net.one_of(["REFLECT", "SYMMETRIC"])
     most = np.minimum(np.array(x.shape) - (mode == "REFLECT"), 3)
     margins = np.minimum(_margins(net, x), most[:, None]).tolist()
-    net.move("MIRROR_PAD", [x], lambda values: movement.mirror_pad(values, margins, mode), [margins],
-             mode=getattr(schema.MirrorPadMode, mode))
+    net.move(
+        "MIRROR_PAD",
+        [x],
+        lambda values: movement.mirror_pad(values, margins, mode),
+        [margins],
+        mode=getattr(schema.MirrorPadMode, mode),
+    )
 
 
 def tile(net, x):
@@ -178,8 +204,15 @@ def _resize(name):
         align_corners, half_pixel_centers = net.one_of([(False, False), (True, False), (False, True)])
         shape = (x.shape[0], *wanted, x.shape[3])
         if np.prod(shape) <= LARGEST:
-            net.add(name, [x], [(shape, x.quantization)], [constant(np.int32(wanted))], alignCorners=align_corners,
-                    halfPixelCenters=half_pixel_centers)
+            net.add(
+                name,
+                [x],
+                [(shape, x.quantization)],
+                [constant(np.int32(wanted))],
+                alignCorners=align_corners,
+                halfPixelCenters=half_pixel_centers,
+            )
+
     return add
 
 

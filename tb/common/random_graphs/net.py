@@ -78,8 +78,9 @@ class Net:
         taken = [source.index for source in sources]
         constants = [operand.add_to(self.builder) for operand in arguments]
         outputs = [self._value(result(*each, kind or self.kind)) for each in made]
-        self.builder.operator(name, constants + taken if first else taken + constants,
-                              [output.index for output in outputs], **options)
+        self.builder.operator(
+            name, constants + taken if first else taken + constants, [output.index for output in outputs], **options
+        )
         self.taken |= set(taken)
         self.made += outputs
         self.operators.append(name)
@@ -98,9 +99,15 @@ class Net:
 
     def take(self, allowed=lambda value: True):
         """A tensor to go on with, None if there is none; recent ones more often."""
-        fitting = [value for value in reversed(self.values) if value.shape and np.prod(value.shape) <= LARGEST
-                   and SCALES[0] < value.quantization.scale < SCALES[1] and allowed(value)]
-        recent = fitting[:whole(self.rng, 1, len(fitting))] if fitting and chance(self.rng, 0.7) else fitting
+        fitting = [
+            value
+            for value in reversed(self.values)
+            if value.shape
+            and np.prod(value.shape) <= LARGEST
+            and SCALES[0] < value.quantization.scale < SCALES[1]
+            and allowed(value)
+        ]
+        recent = fitting[: whole(self.rng, 1, len(fitting))] if fitting and chance(self.rng, 0.7) else fitting
         return self.one_of(recent) if recent else None
 
     def near(self, x):

@@ -16,8 +16,14 @@ def _weighted(net, x, name, shape, axis, terms, made, **options):
     weights = Weights.draw(net.rng, shape, axis, terms, sample, x.quantization, net.kind, chance(net.rng, 0.1))
     fused, code = draw_activation(net.rng)
     output = draw_output(net.rng, x.quantization, weights.scales, weights.deviation, fused)
-    return net.add(name, [x], [(made, output)], weights.operands(x.quantization, net.kind, axis),
-                   fusedActivationFunction=code, **options)[0]
+    return net.add(
+        name,
+        [x],
+        [(made, output)],
+        weights.operands(x.quantization, net.kind, axis),
+        fusedActivationFunction=code,
+        **options,
+    )[0]
 
 
 def _geometry(net, x, taps=5, dilations=(1, 1, 1, 2, 3)):
@@ -27,8 +33,9 @@ def _geometry(net, x, taps=5, dilations=(1, 1, 1, 2, 3)):
         margins = np.zeros((4, 2), np.int32)
         margins[1:3] = net.rng.integers(0, 4, (2, 2))
         (x,) = net.add("PAD", [x], [(np.add(x.shape, margins.sum(axis=1)), x.quantization)], [constant(margins)])
-    geometry = Geometry(x.shape[:3], drawn.kernel, drawn.stride, drawn.dilation,
-                        "SAME" if drawn.mode == "SAME" else "VALID")
+    geometry = Geometry(
+        x.shape[:3], drawn.kernel, drawn.stride, drawn.dilation, "SAME" if drawn.mode == "SAME" else "VALID"
+    )
     if min(geometry.output(geometry.pads(net.rng))) <= 0:
         geometry.mode = "SAME"
     return x, geometry, tuple(map(int, geometry.output(geometry.pads(net.rng))))
@@ -42,8 +49,17 @@ def conv_2d(net, x, pointwise=False):
     if channels % 2 == 0 and outputs % 2 == 0 and not pointwise and chance(net.rng, 0.1):
         groups = 2
     terms = int(np.prod(geometry.kernel)) * channels // groups
-    return _weighted(net, x, "CONV_2D", (outputs, *geometry.kernel, channels // groups), 0, terms,
-                     (x.shape[0], *output, outputs), **geometry.options, **geometry.dilations)
+    return _weighted(
+        net,
+        x,
+        "CONV_2D",
+        (outputs, *geometry.kernel, channels // groups),
+        0,
+        terms,
+        (x.shape[0], *output, outputs),
+        **geometry.options,
+        **geometry.dilations,
+    )
 
 
 def pointwise(net, x):
@@ -54,8 +70,18 @@ def depthwise_conv_2d(net, x):
     x, geometry, output = _geometry(net, x)
     repeats = int(net.rng.choice([1, 1, 1, 2, 3]))
     outputs = x.shape[3] * repeats
-    return _weighted(net, x, "DEPTHWISE_CONV_2D", (1, *geometry.kernel, outputs), 3, int(np.prod(geometry.kernel)),
-                     (x.shape[0], *output, outputs), depthMultiplier=repeats, **geometry.options, **geometry.dilations)
+    return _weighted(
+        net,
+        x,
+        "DEPTHWISE_CONV_2D",
+        (1, *geometry.kernel, outputs),
+        3,
+        int(np.prod(geometry.kernel)),
+        (x.shape[0], *output, outputs),
+        depthMultiplier=repeats,
+        **geometry.options,
+        **geometry.dilations,
+    )
 
 
 def separable(net, x):
@@ -81,9 +107,16 @@ def _pool(name):
         if chance(net.rng, 0.25):
             geometry, output = Geometry(x.shape[:3], x.shape[1:3], (1, 1), (1, 1), "VALID"), (1, 1)
         height, width = geometry.kernel
-        net.add(name, [x], [((x.shape[0], *output, x.shape[3]), x.quantization)],
-                fusedActivationFunction=draw_activation(net.rng)[1], filterHeight=height, filterWidth=width,
-                **geometry.options)
+        net.add(
+            name,
+            [x],
+            [((x.shape[0], *output, x.shape[3]), x.quantization)],
+            fusedActivationFunction=draw_activation(net.rng)[1],
+            filterHeight=height,
+            filterWidth=width,
+            **geometry.options,
+        )
+
     return add
 
 
@@ -94,8 +127,15 @@ def pooled_pointwise(net, x):
     """A pointwise convolution and the average over its map."""
     x = pointwise(net, x)
     geometry = Geometry(x.shape[:3], x.shape[1:3], (1, 1), (1, 1), "VALID")
-    net.add("AVERAGE_POOL_2D", [x], [((x.shape[0], 1, 1, x.shape[3]), x.quantization)], filterHeight=x.shape[1],
-            filterWidth=x.shape[2], fusedActivationFunction=0, **geometry.options)
+    net.add(
+        "AVERAGE_POOL_2D",
+        [x],
+        [((x.shape[0], 1, 1, x.shape[3]), x.quantization)],
+        filterHeight=x.shape[1],
+        filterWidth=x.shape[2],
+        fusedActivationFunction=0,
+        **geometry.options,
+    )
 
 
 def mean(net, x):

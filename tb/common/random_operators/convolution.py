@@ -145,8 +145,9 @@ def draw_conv2d(rng, kind="int8", depthwise=False):
         layer, filter_ = convolution.conv2d, weights.centred
         if depthwise:
             layer, filter_ = convolution.depthwise_conv2d, filter_[0]
-        return layer(ifmap, filter_, weights.bias, input_.zero_point, parameters, geometry.stride, pads,
-                     geometry.dilation)
+        return layer(
+            ifmap, filter_, weights.bias, input_.zero_point, parameters, geometry.stride, pads, geometry.dilation
+        )
 
     return graph(
         "DEPTHWISE_CONV_2D" if depthwise else "CONV_2D",

@@ -106,8 +106,10 @@ def graph(operator, operands, results, golden, references=None, clamp=Drawn.clam
     def stored(reference):
         values = golden(reference)
         values = values if isinstance(values, list | tuple) else [values]
-        return [to_uint8(value) if operand.kind == "uint8" else np.asarray(value)
-                for value, operand in zip(values, results, strict=True)]
+        return [
+            to_uint8(value) if operand.kind == "uint8" else np.asarray(value)
+            for value, operand in zip(values, results, strict=True)
+        ]
 
     if any(operand.kind == "uint8" for operand in results):
         clamp = tuple(limit + UINT8_OFFSET for limit in clamp)

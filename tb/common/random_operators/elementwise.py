@@ -35,7 +35,7 @@ def draw_shapes(rng):
             first[rng.random(len(shape)) < 0.5] = 1
     # Leading axes of size 1 may be left out.
     if len(shape) > 1 and second[0] == 1 and chance(rng, 0.5):
-        second = second[whole(rng, 1, int(np.argmax(np.append(second, 2) != 1))):]
+        second = second[whole(rng, 1, int(np.argmax(np.append(second, 2) != 1))) :]
         second = second if len(second) else np.ones(1, int)
     shapes = tuple(map(int, first)), tuple(map(int, second))
     return shapes if chance(rng, 0.5) else shapes[::-1]
@@ -46,8 +46,10 @@ def draw_maps(rng, quantizations):
     if chance(rng, 0.3):
         values = np.arange(-128, 128).astype(np.int8)
         return tuple(x.reshape(1, 64, 64, 16) for x in np.meshgrid(values, values))
-    return tuple(draw_values(rng, shape, quantization.zero_point)
-                 for shape, quantization in zip(draw_shapes(rng), quantizations, strict=True))
+    return tuple(
+        draw_values(rng, shape, quantization.zero_point)
+        for shape, quantization in zip(draw_shapes(rng), quantizations, strict=True)
+    )
 
 
 def draw_binary(rng, name, kind="int8", same=False):
@@ -73,8 +75,10 @@ def draw_binary(rng, name, kind="int8", same=False):
     flags = {"potScaleInt16": False} if name in ("ADD", "SUB") else {}
     return graph(
         name,
-        [activation(values, quantization, kind, place == fixed)
-         for place, (values, quantization) in enumerate(zip(maps, (first, second), strict=True))],
+        [
+            activation(values, quantization, kind, place == fixed)
+            for place, (values, quantization) in enumerate(zip(maps, (first, second), strict=True))
+        ],
         [result(shape, output, kind)],
         golden,
         clamp=clamp,
@@ -104,7 +108,7 @@ def draw_prelu(rng, kind="int8"):
     input_, alpha = draw_quantization(rng), draw_quantization(rng)
     output = draw_quantization(rng, input_.scale * np.exp(rng.uniform(-1, 1)))
     shape = draw_shape(rng, 2, 4, 12)
-    slopes = np.array(shape)[whole(rng, 0, len(shape) - 1):]
+    slopes = np.array(shape)[whole(rng, 0, len(shape) - 1) :]
     slopes[:-1][rng.random(len(slopes) - 1) < 0.6] = 1
     values = draw_values(rng, shape, input_.zero_point)
     factors = draw_values(rng, tuple(slopes), alpha.zero_point)

@@ -104,15 +104,24 @@ def draw_quantize(rng, source, target="int8"):
         def golden(_):
             return tables.apply(tables.rescale(input_, output), values)
 
-    return graph("QUANTIZE", [operand], [result(shape, output, target)], golden,
-                 LITERT if (source, target) == ("float32", "uint8") else None)
+    return graph(
+        "QUANTIZE",
+        [operand],
+        [result(shape, output, target)],
+        golden,
+        LITERT if (source, target) == ("float32", "uint8") else None,
+    )
 
 
 def draw_dequantize(rng, kind="int8"):
     shape, input_ = draw_shape(rng), draw_quantization(rng)
     values = draw_values(rng, shape)
-    return graph("DEQUANTIZE", [activation(values, input_, kind)], [result(shape, None, "float32")],
-                 lambda _: host.dequantize(values, input_))
+    return graph(
+        "DEQUANTIZE",
+        [activation(values, input_, kind)],
+        [result(shape, None, "float32")],
+        lambda _: host.dequantize(values, input_),
+    )
 
 
 OPERATORS = {

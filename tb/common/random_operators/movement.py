@@ -50,20 +50,32 @@ def draw_concatenation(rng, kind="int8"):
         part = list(shape)
         part[axis] = whole(rng, 1, 9)
         parts.append(tuple(part))
-    return move(rng, "CONCATENATION", None, lambda *values: movement.concatenation(values, axis), parts=parts,
-                kind=kind, axis=axis, fusedActivationFunction=0)
+    return move(
+        rng,
+        "CONCATENATION",
+        None,
+        lambda *values: movement.concatenation(values, axis),
+        parts=parts,
+        kind=kind,
+        axis=axis,
+        fusedActivationFunction=0,
+    )
 
 
 def draw_rescaling_concatenation(rng):
     """Of uint8 tensors, each with a scale of its own."""
     shape, output = draw_shape(rng, 1, 3), draw_quantization(rng)
-    quantizations = [output if chance(rng, 0.2) else draw_quantization(rng, output.scale * np.exp(rng.uniform(-1, 1)))
-                     for _ in range(whole(rng, 1, 4))]
+    quantizations = [
+        output if chance(rng, 0.2) else draw_quantization(rng, output.scale * np.exp(rng.uniform(-1, 1)))
+        for _ in range(whole(rng, 1, 4))
+    ]
     values = [draw_values(rng, shape) for _ in quantizations]
 
     def golden(_):
-        rescaled = [tables.apply(tables.joined_uint8(quantization, output), part)
-                    for quantization, part in zip(quantizations, values, strict=True)]
+        rescaled = [
+            tables.apply(tables.joined_uint8(quantization, output), part)
+            for quantization, part in zip(quantizations, values, strict=True)
+        ]
         return movement.concatenation(rescaled, 0)
 
     return graph(
@@ -80,8 +92,9 @@ def draw_split(rng):
     shape = list(draw_shape(rng, 1, 4))
     axis, count = draw_axis(rng, len(shape)), whole(rng, 1, 4)
     shape[axis] = count * whole(rng, 1, 5)
-    return move(rng, "SPLIT", shape, lambda values: movement.split(values, count, axis), [axis], first=True,
-                numSplits=count)
+    return move(
+        rng, "SPLIT", shape, lambda values: movement.split(values, count, axis), [axis], first=True, numSplits=count
+    )
 
 
 def draw_split_v(rng):
@@ -91,8 +104,9 @@ def draw_split_v(rng):
     shape[axis] = sum(sizes)
     if chance(rng, 0.3):
         sizes[whole(rng, 0, len(sizes) - 1)] = -1
-    return move(rng, "SPLIT_V", shape, lambda values: movement.split_v(values, sizes, axis), [sizes, axis],
-                numSplits=len(sizes))
+    return move(
+        rng, "SPLIT_V", shape, lambda values: movement.split_v(values, sizes, axis), [sizes, axis], numSplits=len(sizes)
+    )
 
 
 def draw_slice(rng):
@@ -126,10 +140,19 @@ def draw_strided_slice(rng):
         # A slice without values is no tensor.
         if movement.strided_slice(np.zeros(shape, np.int8), *arguments, **masks).size:
             break
-    options = {"".join([word.capitalize() if place else word for place, word in enumerate(name.split("_"))]): mask
-               for name, mask in masks.items()}
-    return move(rng, "STRIDED_SLICE", shape, lambda values: movement.strided_slice(values, *arguments, **masks),
-                arguments, references=LITERT if special else None, **options)
+    options = {
+        "".join([word.capitalize() if place else word for place, word in enumerate(name.split("_"))]): mask
+        for name, mask in masks.items()
+    }
+    return move(
+        rng,
+        "STRIDED_SLICE",
+        shape,
+        lambda values: movement.strided_slice(values, *arguments, **masks),
+        arguments,
+        references=LITERT if special else None,
+        **options,
+    )
 
 
 def draw_pad(rng, kind="int8"):
@@ -153,8 +176,11 @@ def draw_padv2(rng):
     values, filling = draw_values(rng, shape), draw_values(rng, (1,))
     return graph(
         "PADV2",
-        [activation(values, quantization), constant(np.int32(margins)),
-         activation(filling, quantization, constant=True)],
+        [
+            activation(values, quantization),
+            constant(np.int32(margins)),
+            activation(filling, quantization, constant=True),
+        ],
         [result(movement.pad(values, margins, 0).shape, quantization)],
         lambda _: movement.pad(values, margins, int(filling[0])),
     )
@@ -165,8 +191,14 @@ def draw_mirror_pad(rng):
     mode = str(rng.choice(["REFLECT", "SYMMETRIC"]))
     most = np.array(shape) - (mode == "REFLECT")
     margins = rng.integers(0, np.minimum(most, 4)[:, None], (len(shape), 2), endpoint=True)
-    return move(rng, "MIRROR_PAD", shape, lambda values: movement.mirror_pad(values, margins, mode), [margins],
-                mode=getattr(schema.MirrorPadMode, mode))
+    return move(
+        rng,
+        "MIRROR_PAD",
+        shape,
+        lambda values: movement.mirror_pad(values, margins, mode),
+        [margins],
+        mode=getattr(schema.MirrorPadMode, mode),
+    )
 
 
 def draw_tile(rng):
@@ -211,8 +243,15 @@ def draw_expand_dims(rng):
 def draw_pack(rng):
     shape, count = draw_shape(rng, 1, 3), whole(rng, 1, 4)
     axis = whole(rng, -len(shape) - 1, len(shape))
-    return move(rng, "PACK", None, lambda *values: movement.pack(values, axis), parts=[shape] * count, axis=axis,
-                valuesCount=count)
+    return move(
+        rng,
+        "PACK",
+        None,
+        lambda *values: movement.pack(values, axis),
+        parts=[shape] * count,
+        axis=axis,
+        valuesCount=count,
+    )
 
 
 def draw_unpack(rng):
@@ -232,9 +271,15 @@ def draw_resize_nearest_neighbor(rng, kind="int8"):
     shape, wanted = draw_map(rng, channels=8), [whole(rng, 1, 20), whole(rng, 1, 20)]
     align_corners, half_pixel_centers = [(False, False), (True, False), (False, True)][whole(rng, 0, 2)]
     return move(
-        rng, "RESIZE_NEAREST_NEIGHBOR", shape,
-        lambda values: movement.resize_nearest_neighbor(values, wanted, align_corners, half_pixel_centers), [wanted],
-        kind=kind, alignCorners=align_corners, halfPixelCenters=half_pixel_centers)
+        rng,
+        "RESIZE_NEAREST_NEIGHBOR",
+        shape,
+        lambda values: movement.resize_nearest_neighbor(values, wanted, align_corners, half_pixel_centers),
+        [wanted],
+        kind=kind,
+        alignCorners=align_corners,
+        halfPixelCenters=half_pixel_centers,
+    )
 
 
 OPERATORS = {

@@ -61,30 +61,42 @@ def _output_scale(rng, name, input_):
 
 
 def draw_relu(rng, name, kind="int8", references=None):
-    return draw_unary(rng, name, lambda input_, output, reference: tables.relu(input_, output, name, reference),
-                      kind=kind, references=references)
+    return draw_unary(
+        rng,
+        name,
+        lambda input_, output, reference: tables.relu(input_, output, name, reference),
+        kind=kind,
+        references=references,
+    )
 
 
 def draw_leaky_relu(rng, kind="int8"):
     alpha = float(np.float32(rng.choice([0.0, 0.01, 0.1, 0.2, 0.3, rng.uniform(0, 1), rng.uniform(1, 2)])))
     return draw_unary(
-        rng, "LEAKY_RELU", lambda input_, output, reference: tables.leaky_relu(input_, output, alpha, reference),
-        kind=kind, alpha=alpha)
+        rng,
+        "LEAKY_RELU",
+        lambda input_, output, reference: tables.leaky_relu(input_, output, alpha, reference),
+        kind=kind,
+        alpha=alpha,
+    )
 
 
 def draw_logistic(rng, kind="int8"):
-    return draw_unary(rng, "LOGISTIC", lambda input_, _, reference: tables.logistic(input_, reference),
-                      tables.LOGISTIC_OUTPUT, kind)
+    return draw_unary(
+        rng, "LOGISTIC", lambda input_, _, reference: tables.logistic(input_, reference), tables.LOGISTIC_OUTPUT, kind
+    )
 
 
 def draw_tanh(rng, kind="int8"):
-    return draw_unary(rng, "TANH", lambda input_, _, reference: tables.tanh(input_, reference),
-                      tables.TANH_OUTPUT, kind)
+    return draw_unary(
+        rng, "TANH", lambda input_, _, reference: tables.tanh(input_, reference), tables.TANH_OUTPUT, kind
+    )
 
 
 def draw_function(rng, name, references):
-    return draw_unary(rng, name, lambda input_, output, _: tables.of_function(name, input_, output),
-                      references=references)
+    return draw_unary(
+        rng, name, lambda input_, output, _: tables.of_function(name, input_, output), references=references
+    )
 
 
 def draw_hard_swish(rng, kind="int8"):
