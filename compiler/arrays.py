@@ -7,22 +7,23 @@ from pathlib import Path
 
 import numpy as np
 
+from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
 
 
 def read_npy(path: str | Path, remedy: str) -> np.ndarray:
-    """The array of an .npy file. Raises ValueError in one line."""
+    """The array of an .npy file. Raises InputError in one line."""
     values = _load(path, ".npy", remedy)
     if not isinstance(values, np.ndarray):
-        raise ValueError(f"{path}: an .npz archive: {remedy}")
+        raise InputError(f"{path}: an .npz archive: {remedy}")
     return values
 
 
 def read_npz(path: str | Path, remedy: str) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file by name. Raises ValueError in one line."""
+    """The arrays of an .npz file by name. Raises InputError in one line."""
     values = _load(path, ".npz", remedy)
     if isinstance(values, np.ndarray):
-        raise ValueError(f"{path}: an .npy file, a single array: {remedy}")
+        raise InputError(f"{path}: an .npy file, a single array: {remedy}")
     return values
 
 
@@ -38,4 +39,4 @@ def _load(path: str | Path, kind: str, remedy: str) -> np.ndarray | dict[str, np
             if "Object arrays" in str(error)
             else (f"not a readable {kind} file")
         )
-        raise ValueError(f"{path}: {what}: {remedy}") from error
+        raise InputError(f"{path}: {what}: {remedy}") from error

@@ -30,6 +30,7 @@ from eyrie.compiler.passes.constraints import Obstacles
 from eyrie.compiler.performance import performance
 from eyrie.compiler.pipeline import NAMES, STAGES, Stages, run_stages
 from eyrie.model.config import GLB_WORD_BYTES
+from eyrie.model.errors import InputError
 from eyrie.model.machine import MachineError
 
 STORED = ("tensor", "output", "spill", "wait")  # kinds of areas that programs store, by their names
@@ -45,7 +46,7 @@ class Assembled:
     stages: Stages | None = None
 
     def save(self, folder: str | Path) -> None:
-        """Writes the folder, all of it or nothing. Raises ValueError in one line."""
+        """Writes the folder, all of it or nothing. Raises InputError in one line."""
         if self.stages:
             save(self.stages, performance(self.stages), folder)
         else:
@@ -66,23 +67,23 @@ def assemble_file(
     effort: int = EFFORT,
     on_stage: Callable[[str], None] | None = None,
 ) -> Assembled:
-    """Raises ValueError in one line, which begins with FILE:line:column where it is about a place in the source."""
+    """Raises InputError in one line, which begins with FILE:line:column where it is about a place in the source."""
     try:
         source = read(path)
         if source.image:
             return _edited(source)
         return _linked(source, objective, effort, on_stage)
     except AssemblyError as error:
-        raise ValueError(f"{path}:{error}") from error
+        raise InputError(f"{path}:{error}") from error
 
 
 def disassembled(folder: str | Path) -> str:
-    """A source that is an image's program. Raises ValueError in one line."""
+    """A source that is an image's program. Raises InputError in one line."""
     image = Image.load(folder)
     try:
         return f"image {Path(folder).absolute()}\n{to_text(commands_of(image))}"
-    except ValueError as error:
-        raise ValueError(f"{folder}: {error}: give a folder that eyrie compile or eyrie asm wrote") from error
+    except InputError as error:
+        raise InputError(f"{folder}: {error}: give a folder that eyrie compile or eyrie asm wrote") from error
 
 
 # ---- Sources with data of their own ----
@@ -129,7 +130,7 @@ def _compiled(
     except Failure as error:
         place = block.places.get(_maker(replace(work), error.layer), first)
         raise AssemblyError(place, str(error)) from error
-    except ValueError as error:
+    except InputError as error:
         raise AssemblyError(first, str(error).removeprefix(f"{source.path}: ")) from error
 
 
@@ -137,7 +138,7 @@ def _maker(work: Stages, layer: str | None) -> str:
     """The tensor that a group of this name makes, "" where that is not known."""
     try:
         run_stages(work, STAGES[1 : NAMES.index("groups") + 1])
-    except ValueError:
+    except InputError:
         return ""
     return next((group.output.name for group in work.groups if group.name == layer), "")
 

@@ -18,6 +18,7 @@ from eyrie.compiler.network import compile_network
 from eyrie.compiler.options import EFFORT, MOST_IMAGES, OBJECTIVES
 from eyrie.compiler.pipeline import NAMES, STAGES, Stages
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.model.reading import read_file
 
@@ -69,11 +70,11 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = None) -> None:
     """Compiles; prints the table, unless `options.quiet`, or the dump that is asked for.
 
-    on_stage: called with the name of each stage as it begins. Raises ValueError, in one line, for what is wrong with
+    on_stage: called with the name of each stage as it begins. Raises InputError, in one line, for what is wrong with
     files, model or machine.
     """
     if not options.output and not options.dump:
-        raise ValueError("nothing to do: give -o DIR or --dump STAGE")
+        raise InputError("nothing to do: give -o DIR or --dump STAGE")
     if level_of(read_file(options.model, REMEDY)) not in (None, IMPORT):
         return _go_on(options, on_stage)
     read_model(options.model)
@@ -91,7 +92,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
                 until=None if options.output else options.dump,
                 on_stage=on_stage,
             )
-    except ValueError as error:
+    except InputError as error:
         failure = why_in_parts(error, options.model, options.batch)
         table, dump = _in_parts(options, machine, on_stage, failure)
     else:
@@ -106,7 +107,7 @@ def run(options: argparse.Namespace, on_stage: Callable[[str], None] | None = No
 def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) -> None:
     """Compiles from the text of a level on."""
     if options.config or (options.objective, options.effort, options.batch) != (OBJECTIVES[0], EFFORT, 1):
-        raise ValueError(
+        raise InputError(
             f"{options.model}: the text says for which machine, and what else it is asked for: leave out "
             "--config, --objective, --effort and --batch"
         )
@@ -122,12 +123,12 @@ def _go_on(options: argparse.Namespace, on_stage: Callable[[str], None] | None) 
         print(table)
 
 
-def why_in_parts(error: ValueError, model: str | Path, images: int) -> Failure:
+def why_in_parts(error: InputError, model: str | Path, images: int) -> Failure:
     """Why a network is not compiled as a whole, which it may then be in parts with the host. Raises the error, which
     begins with the path of the model, where it may not."""
     failure = error.__cause__
     if isinstance(failure, Unsupported) and images > 1:
-        raise ValueError(
+        raise InputError(
             f"{model}: --batch is for a network that the machine runs by itself, not in parts with the "
             f"host ({failure}): leave it out"
         ) from error

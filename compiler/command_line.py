@@ -11,6 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NoReturn
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import one_line, unknown
 
 _ARGPARSE = (  # what it says of an option, and what we say
@@ -68,7 +69,7 @@ def what_is_wrong(error: Exception) -> str | None:
         return "there is not enough memory: end other programs, or give smaller files or fewer images"
     if isinstance(error, OSError):
         return f"{error.filename or 'standard output'}: {error.strerror or error}"
-    return str(error) if isinstance(error, ValueError) else None
+    return str(error) if isinstance(error, InputError) else None
 
 
 def say(line: str) -> None:

@@ -8,11 +8,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from eyrie.model.errors import InputError
+
 REMEDY = "name a place with room that can be written to"
 
 
 def check_folder(directory: str | Path) -> None:
-    """Raises ValueError, in one line, where a folder can be neither made nor written to."""
+    """Raises InputError, in one line, where a folder can be neither made nor written to."""
     directory = Path(directory)
     with writing(directory):
         there = next(place for place in (directory, *directory.parents) if os.path.lexists(place))
@@ -24,7 +26,7 @@ def check_folder(directory: str | Path) -> None:
 
 
 def check_file(path: str | Path) -> None:
-    """Raises ValueError, in one line, unless a file can be written there."""
+    """Raises InputError, in one line, unless a file can be written there."""
     path = Path(path)
     try:
         if path.is_dir():
@@ -36,11 +38,11 @@ def check_file(path: str | Path) -> None:
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise OSError(0, f"no permission in {path.parent}")
     except OSError as error:
-        raise ValueError(f"{path}: cannot be written ({error.strerror}): name a file in an existing folder") from error
+        raise InputError(f"{path}: cannot be written ({error.strerror}): name a file in an existing folder") from error
 
 
 def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:
-    """Writes files by name into a folder, which is made if need be; none of them half. Raises ValueError in one
+    """Writes files by name into a folder, which is made if need be; none of them half. Raises InputError in one
     line."""
     directory = Path(directory)
     new = not directory.exists()
@@ -58,7 +60,7 @@ def write_all(directory: str | Path, contents: dict[str, bytes]) -> None:
 
 
 def unlink(directory: str | Path, *names: str) -> None:
-    """Removes files, as far as they are there. Raises ValueError in one line."""
+    """Removes files, as far as they are there. Raises InputError in one line."""
     for path in (Path(directory) / name for name in names):
         with writing(path), suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
@@ -66,18 +68,18 @@ def unlink(directory: str | Path, *names: str) -> None:
 
 @contextmanager
 def writing(path: Path | str) -> Iterator[None]:
-    """Turns an OSError of the block into a ValueError of one line that names the path."""
+    """Turns an OSError of the block into a InputError of one line that names the path."""
     try:
         yield
     except OSError as error:
-        raise ValueError(f"{path}: cannot be written ({error.strerror or error}): {REMEDY}") from error
+        raise InputError(f"{path}: cannot be written ({error.strerror or error}): {REMEDY}") from error
 
 
 @contextmanager
 def whole_file(path: Path | str) -> Iterator[BinaryIO]:
     """A file to write to, which gets its name when the block ends without an exception.
 
-    Raises ValueError, in one line, if it cannot be written.
+    Raises InputError, in one line, if it cannot be written.
     """
     path = Path(path)
     with writing(path):

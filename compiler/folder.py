@@ -16,6 +16,6 @@ DESCRIPTION = "network.json"  # of a network in parts (parts.py)
 
 
 def save(stages: Stages, figures: Performance, folder: str | Path) -> None:
-    """Writes the folder of a compiled network, and what a run will take. Raises ValueError in one line."""
+    """Writes the folder of a compiled network, and what a run will take. Raises InputError in one line."""
     stages.image.save(folder, stages.text, {"layers.csv": figures.csv(), "summary.json": figures.json()})
     unlink(folder, DESCRIPTION)

@@ -16,6 +16,7 @@ from eyrie.compiler.text.classes import said, takes
 from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import NoText, written
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.model.reading import read_file
 
@@ -97,22 +98,22 @@ def text_of(work: Stages, level: str) -> str:
 
 
 def load(path: str | Path) -> Graph:
-    """The graph of a text of level `import`. Raises ValueError, which begins with the path."""
+    """The graph of a text of level `import`. Raises InputError, which begins with the path."""
     _, values = _read(path)
     return _checked(path, lambda: _with_dimensions(values["graph"]).verified())
 
 
 def _with_dimensions(graph: Graph) -> Graph:
-    """Raises ValueError for a tensor of a dimension below 1, of which no operator has anything to say."""
+    """Raises InputError for a tensor of a dimension below 1, of which no operator has anything to say."""
     for tensor in (*graph.inputs, *(made for node in graph.nodes for made in node.outputs)):
         if min(tensor.shape, default=1) < 1:
-            raise ValueError(f"{tensor.name} has the shape {tensor.shape}: give dimensions of 1 or more")
+            raise InputError(f"{tensor.name} has the shape {tensor.shape}: give dimensions of 1 or more")
     return graph
 
 
 def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) -> Stages:
     """A network from a level behind `import` on, for the machine and the objective that its text says. Raises
-    ValueError, which begins with the path."""
+    InputError, which begins with the path."""
     level, values = _read(path)
     work = Stages(path, *(values[name] for name in ASKED))
     behind = STAGES[NAMES.index(LEVELS[level].after) + 1 :]
@@ -123,17 +124,17 @@ def compiled(path: str | Path, on_stage: Callable[[str], None] | None = None) ->
         return _checked(path, lambda: run_stages(work, behind, on_stage))
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{path}: the values do not go together ({what}): {REMEDY}") from error
+        raise InputError(f"{path}: the values do not go together ({what}): {REMEDY}") from error
 
 
 def _checked(path: str | Path, check: Callable):
     """What a check gives; what it finds begins with the path, once."""
     try:
         return check()
-    except (Inconsistent, ValueError) as error:
+    except (Inconsistent, InputError) as error:
         if str(error).startswith(str(path)):
             raise
-        raise ValueError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {error}") from error
 
 
 def _read(path: str | Path) -> tuple[str, dict[str, object]]:

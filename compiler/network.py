@@ -35,7 +35,7 @@ def compile_network(
 
     objective: cycles, bytes or energy; effort: how long the search for places goes on; images: of a run;
     on_stage: called with the name of each stage as it begins.
-    Raises ValueError, in one line, for a model the machine does not run or that does not fit.
+    Raises InputError, in one line, for a model the machine does not run or that does not fit.
     """
     until = stage_named(until or NAMES[-1]).name
     return compile_graph(

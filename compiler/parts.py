@@ -36,7 +36,7 @@ MODELS = tuple(f"model{suffix}" for suffix in SUFFIXES)  # names that the model 
 
 
 def prepared(model: str | Path, compose: bool = True) -> Graph:
-    """The network whose parts are taken; compose: see simplified. Raises ValueError, which begins with the path."""
+    """The network whose parts are taken; compose: see simplified. Raises InputError, which begins with the path."""
     return simplified(load(model), compose)
 
 
@@ -73,7 +73,7 @@ class Compiled:
         return [each.performance for each in self.parts if each.stages]
 
     def save(self, directory: str | Path) -> None:
-        """Writes the folder; what says that it is whole comes last. Raises ValueError in one line."""
+        """Writes the folder; what says that it is whole comes last. Raises InputError in one line."""
         directory, entries = Path(directory), []
         unlink(directory, DESCRIPTION, "map.json", *MODELS)
         for number, each in enumerate(self.parts):
@@ -113,7 +113,7 @@ def compile_parts(
     """failure: why the network is not compiled as a whole, where that is known (compile_network). Moves are put
     together where the machine then has less to do, or the host.
 
-    Raises ValueError, in one line that begins with the path, for what neither machine nor host can do, and for
+    Raises InputError, in one line that begins with the path, for what neither machine nor host can do, and for
     parts with weights that do not fit: of these the one that needs most."""
     with about(model):
         return compile_graph(load(model), model, read_model(model), machine, objective, effort, on_stage, failure)

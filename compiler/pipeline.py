@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 if TYPE_CHECKING:  # each stage imports what it needs when it runs
@@ -257,14 +258,14 @@ NAMES = tuple(stage.name for stage in STAGES)
 
 
 def stage_named(name: str) -> Stage:
-    """Raises ValueError, in one line."""
+    """Raises InputError, in one line."""
     if name not in NAMES:
-        raise ValueError(unknown("stage", name, NAMES))
+        raise InputError(unknown("stage", name, NAMES))
     return STAGES[NAMES.index(name)]
 
 
 def run_stages(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str], None] | None = None) -> Stages:
-    """Raises ValueError, in one line, for a model the machine does not run or that does not fit."""
+    """Raises InputError, in one line, for a model the machine does not run or that does not fit."""
     try:
         for stage in stages:
             if stage.run:
@@ -274,5 +275,5 @@ def run_stages(work: Stages, stages: tuple[Stage, ...], on_stage: Callable[[str]
                 if stage.verify:
                     stage.verify(work)
     except OverflowError as error:
-        raise ValueError(f"{work.model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
+        raise InputError(f"{work.model}: sums do not fit 32 bits ({error}): quantise the model anew") from error
     return work

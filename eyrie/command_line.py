@@ -28,6 +28,7 @@ GROUPS = {
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 INTERRUPTED = 130  # exit code of what Ctrl-C ends
+FAULT = 70  # exit code of a fault of Eyrie (EX_SOFTWARE of sysexits.h)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,7 +73,7 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
     except Exception as error:
         said = what_is_wrong(error)
         if said is None:
-            raise
+            return _fault(name, error, "--debug" in arguments)
         say(f"eyrie {name}: {said}")
         if isinstance(error, OSError) and not error.filename:
             _drop_output()
@@ -84,7 +85,25 @@ def run_command(name: str, arguments: Sequence[str]) -> int:
 def add_options(parser: Parser, name: str) -> None:
     """What a command takes."""
     _module(name).add_arguments(parser)
-    parser.add_argument("--quiet", action="store_true", help="say nothing of what is going on")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of a fault of Eyrie")
+
+
+def _fault(name: str, error: Exception, debug: bool) -> int:
+    """Report an exception that is no mistake of the user; its traceback goes to a file, or is shown with `debug`."""
+    from tempfile import NamedTemporaryFile
+    from traceback import format_exception
+
+    text, place = "".join(format_exception(error)), "above"
+    if debug:
+        sys.stderr.write(text)
+    else:
+        with NamedTemporaryFile("w", prefix=f"eyrie-{name}-", suffix=".txt", errors="replace", delete=False) as file:
+            file.write(f"eyrie {eyrie.__version__}: {' '.join(sys.argv[1:])}\n{text}")
+        place = f"in {file.name}"
+    said = f"{type(error).__name__}: {error}"
+    say(f"eyrie {name}: a fault of Eyrie ({said}): please report it with the command line and the traceback {place}")
+    return FAULT
 
 
 def _drop_output() -> None:

@@ -15,6 +15,7 @@ from eyrie.compiler.frontend.file import load as load_model
 from eyrie.compiler.frontend.file import read_model
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about, unknown
 from eyrie.profile import Profile, profile_of
 from eyrie.runtime.board.runs import RtlBackEnd
@@ -49,11 +50,11 @@ def load(model: str | PathLike, machine: Machine = None, back_end: str = "rtl", 
     back_end  rtl: the driver on the simulated board; model: the command-level model; c: portable C, with no machine
     seed      of the start values of the machine's registers and memories
 
-    Programs are compiled and kept (docs/runs.md). Raises ValueError, in one line, for a model that cannot be read or
+    Programs are compiled and kept (docs/runs.md). Raises InputError, in one line, for a model that cannot be read or
     run, or an argument that means nothing; BuildError where the board or the C cannot be built.
     """
     if back_end not in BACK_ENDS:
-        raise ValueError(unknown("back end", str(back_end), BACK_ENDS))
+        raise InputError(unknown("back end", str(back_end), BACK_ENDS))
     return Session(Path(model), machine_of(machine), back_end, seed)
 
 
@@ -83,7 +84,7 @@ class Session:
         of the model's type and shape, with the batch of 1 or without, or N of them; or, for a network that takes one
         picture, a file or a picture of Pillow's, which is fitted (docs/runs.md, Pictures). Of N values the outputs have
         N in place of the batch of 1, or in front of another shape.
-        Raises ValueError, in one line, for what does not fit.
+        Raises InputError, in one line, for what does not fit.
         """
         given, several = stacked(self._graph, value, values)
         return joined(self._graph, self._run(given), several)
@@ -126,10 +127,10 @@ class Session:
 
 
 def _again(model: Path, machine: dict, back_end: str, seed: int, digest: str) -> Session:
-    """Raises ValueError where the model is not what it was."""
+    """Raises InputError where the model is not what it was."""
     session = Session(model, MachineConfig.of(machine), back_end, seed)
     if session._digest != digest:
-        raise ValueError(f"{model}: has changed since the session was opened: open it again")
+        raise InputError(f"{model}: has changed since the session was opened: open it again")
     return session
 
 

@@ -9,6 +9,7 @@ from PIL.Image import Image as Picture
 
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Form, Tensor
+from eyrie.model.errors import InputError
 from eyrie.model.messages import array, unknown
 from eyrie.runtime.preprocessing import photo_input
 from eyrie.runtime.session import file_type
@@ -17,14 +18,14 @@ from eyrie.runtime.session import file_type
 def stacked(graph: Graph, value: object, values: Mapping[str, object]) -> tuple[list[np.ndarray], bool]:
     """For each input [N, ...], in the model's order, and whether there are several: N was given, even if it is 1.
 
-    value: the only input, or a mapping of all by name; values: likewise. Raises ValueError in one line.
+    value: the only input, or a mapping of all by name; values: likewise. Raises InputError in one line.
     """
     named = _named(graph, value, values)
     found = [_stack(tensor, named[tensor.name], graph) for tensor in graph.inputs]
     counts = {len(stack) for stack, _ in found}
     if len(counts) != 1 or 0 in counts:
         said = ", ".join(f"{tensor.name} {len(stack)}" for tensor, (stack, _) in zip(graph.inputs, found))
-        raise ValueError(f"values of inputs are {said}: give as many of each, and one at least")
+        raise InputError(f"values of inputs are {said}: give as many of each, and one at least")
     return [stack for stack, _ in found], any(several for _, several in found)
 
 
@@ -48,14 +49,14 @@ def _named(graph: Graph, value: object, values: Mapping[str, object]) -> dict[st
     elif value is None:
         given = dict(values)
     elif len(names) != 1 or values:
-        raise ValueError(f"the network takes {', '.join(names)}: give each by its name")
+        raise InputError(f"the network takes {', '.join(names)}: give each by its name")
     else:
         given = {names[0]: value}
     for name in given:
         if name not in names:
-            raise ValueError(unknown("input", str(name), names))
+            raise InputError(unknown("input", str(name), names))
     if missing := [name for name in names if name not in given]:
-        raise ValueError(f"no value is given for {', '.join(missing)}: the network takes {', '.join(names)}")
+        raise InputError(f"no value is given for {', '.join(missing)}: the network takes {', '.join(names)}")
     return given
 
 
@@ -69,6 +70,6 @@ def _stack(tensor: Tensor, value: object, graph: Graph) -> tuple[np.ndarray, boo
             return values.reshape(1, *shape), False
         if values.shape[1:] in shapes:
             return values.reshape(-1, *shape), True
-    raise ValueError(
+    raise InputError(
         f"input {tensor.name} is {array(values)}, the network takes {Form(file_type(tensor), shape)}, or N of them"
     )

@@ -12,6 +12,8 @@ without TFLITE_SINGLE_ROUNDING: a product is rounded twice, once at bit 31 and o
 
 import numpy as np
 
+from eyrie.model.errors import InputError
+
 INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
 MAX_LEFT_SHIFT = 30  # the reference computes `1 << shift` in int32
@@ -75,13 +77,13 @@ def quantize_multiplier(real):
     """Split non-negative real factors into `(multiplier, shift)`, both int32 arrays like `real`.
 
     real is about multiplier * 2^(shift - 31) with a multiplier in [2^30, 2^31). Factors below
-    2^-32 become (0, 0). Raises ValueError for a factor that is negative, not finite, or so large
+    2^-32 become (0, 0). Raises InputError for a factor that is negative, not finite, or so large
     that the reference's left shift does not exist. Source: `QuantizeMultiplier` in
     tensorflow/lite/kernels/internal/quantization_util.cc.
     """
     real = np.asarray(real, np.float64)
     if not np.all(np.isfinite(real) & (real >= 0)):
-        raise ValueError(f"scale factors are finite and not negative, got {real}")
+        raise InputError(f"scale factors are finite and not negative, got {real}")
     fraction, shift = np.frexp(real)
     multiplier = np.floor(fraction * 2**31 + 0.5).astype(np.int64)  # std::round of a positive
     carried = multiplier == 2**31
@@ -89,7 +91,7 @@ def quantize_multiplier(real):
     vanished = shift < -31
     multiplier, shift = np.where(vanished, 0, multiplier), np.where(vanished, 0, shift)
     if np.any(shift > MAX_LEFT_SHIFT):
-        raise ValueError(f"scale factor {real.max()} is over what the left shift of {MAX_LEFT_SHIFT} can do")
+        raise InputError(f"scale factor {real.max()} is over what the left shift of {MAX_LEFT_SHIFT} can do")
     return multiplier.astype(np.int32), shift.astype(np.int32)
 
 
@@ -117,10 +119,10 @@ def average_multiplier(count):
     A multiplier a little over 2^31 / count takes each tie away from zero, and moves no other quotient, which are at
     least 1 / (2 * count) away from a tie, past one. uint8 kernels round ties up: there the sum of `count` uint8 values,
     none of which is negative, is rescaled so (128 * count in the bias makes it of int8 values), up to 2048 of them.
-    Raises ValueError for counts other than 1 to 2896.
+    Raises InputError for counts other than 1 to 2896.
     """
     if not 1 <= count <= MAX_MULTIPLIED_COUNT:
-        raise ValueError(f"an average by multiplication is over 1 to {MAX_MULTIPLIED_COUNT} pixels, got {count}")
+        raise InputError(f"an average by multiplication is over 1 to {MAX_MULTIPLIED_COUNT} pixels, got {count}")
     return (1 << 30, 1) if count == 1 else ((1 << 31) // int(count) + 1, 0)
 
 
@@ -133,9 +135,9 @@ def average_reciprocal(count):
 
     (x * reciprocal) >> (17 + shift) equals x // count for every x from 0 to 128 * count + count // 2,
     the largest magnitude (rounding included) of a sum of `count` int8 values; the tests try them
-    all. reciprocal is in [2^17, 2^18) and shift is 0 to 10. Raises ValueError for other counts.
+    all. reciprocal is in [2^17, 2^18) and shift is 0 to 10. Raises InputError for other counts.
     """
     if not 1 <= count <= MAX_AVERAGE_COUNT:
-        raise ValueError(f"an average is over 1 to {MAX_AVERAGE_COUNT} pixels, got {count}")
+        raise InputError(f"an average is over 1 to {MAX_AVERAGE_COUNT} pixels, got {count}")
     shift = (int(count) - 1).bit_length()
     return -(-(1 << (AVERAGE_FRACTION_BITS + shift)) // int(count)), shift

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about, unknown
 from eyrie.model.reading import read_json
 
@@ -53,7 +54,7 @@ def _to(low: int, high: int) -> range:
 class MachineConfig:
     """Sizes of one machine; docs/machine.md has them as a table.
 
-    Raises ValueError, in one line, for a size that is not legal. clock_hz is nominal, for time and energy: no parameter
+    Raises InputError, in one line, for a size that is not legal. clock_hz is nominal, for time and energy: no parameter
     of the RTL.
     """
 
@@ -117,11 +118,11 @@ class MachineConfig:
     def __post_init__(self) -> None:
         for name, size in sizes().items():
             if getattr(self, name) not in size.values:
-                raise ValueError(f"{name} = {getattr(self, name)}: must be {size.rule}")
+                raise InputError(f"{name} = {getattr(self, name)}: must be {size.rule}")
         if self.glb_words not in GLB_WORDS:
-            raise ValueError(f"glb_banks x glb_bank_words = {self.glb_words}: must be {GLB_RULE}")
+            raise InputError(f"glb_banks x glb_bank_words = {self.glb_words}: must be {GLB_RULE}")
         if self.clock_hz < 1:
-            raise ValueError(f"clock_hz = {self.clock_hz}: must be at least 1")
+            raise InputError(f"clock_hz = {self.clock_hz}: must be at least 1")
 
     @property
     def sets(self) -> int:
@@ -144,24 +145,24 @@ class MachineConfig:
     def load(cls, path: str | Path) -> "MachineConfig":
         """Reads a JSON object of parameters; those not given keep their default.
 
-        Raises ValueError, in one line, for an unknown name, a value that is not an integer or one
+        Raises InputError, in one line, for an unknown name, a value that is not an integer or one
         that is out of range.
         """
         values = read_json(path, "give a JSON file with machine parameters")
         if not isinstance(values, dict):
-            raise ValueError(f"{path}: must be a JSON object, parameter by parameter")
+            raise InputError(f"{path}: must be a JSON object, parameter by parameter")
         with about(path):
             return cls.of(values)
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> "MachineConfig":
-        """From what JSON holds, parameter by parameter. Raises ValueError as `load` does."""
+        """From what JSON holds, parameter by parameter. Raises InputError as `load` does."""
         known = sorted(field.name for field in fields(cls))
         for name, value in values.items():
             if name not in known:
-                raise ValueError(unknown("parameter", name, known))
+                raise InputError(unknown("parameter", name, known))
             if type(value) is not int:
-                raise ValueError(f"{name} must be an integer, is {json.dumps(value)}")
+                raise InputError(f"{name} must be an integer, is {json.dumps(value)}")
         return cls(**values)
 
     def as_dict(self) -> dict[str, int]:

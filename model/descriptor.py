@@ -7,6 +7,7 @@ import numpy as np
 
 from eyrie.model import encoding as enc
 from eyrie.model.encoding import Axis, Stream
+from eyrie.model.errors import InputError
 from eyrie.model.word import Word
 
 
@@ -43,11 +44,11 @@ class StreamDescriptor:
 def wrapped_stride(stride: int) -> int:
     """A stride as its field holds it: addresses count modulo 2**16.
 
-    Raises ValueError for one that goes beyond all addresses.
+    Raises InputError for one that goes beyond all addresses.
     """
     size = 1 << enc.GLB_ADDRESS_BITS
     if not -size < stride < size:
-        raise ValueError(f"StreamLevel.stride = {stride}: a GLB has at most {size} words")
+        raise InputError(f"StreamLevel.stride = {stride}: a GLB has at most {size} words")
     return (stride + size // 2) % size - size // 2
 
 
@@ -60,7 +61,7 @@ def _level(fields: dict[str, int], ring_size: int) -> Level:
 
 
 def _check_walk(name: str, program: StreamDescriptor) -> None:
-    """Raises ValueError where a generator would lose its way: coordinates that come round, rings left behind."""
+    """Raises InputError where a generator would lose its way: coordinates that come round, rings left behind."""
     for axis, start in ((Axis.ROW, "y"), (Axis.COLUMN, "x")):
         first = program.range.get(start, 0)
         reaches = [(v.count - 1) * v.step for v in program.levels if v.axis == axis]
@@ -68,11 +69,11 @@ def _check_walk(name: str, program: StreamDescriptor) -> None:
         # Beyond the largest coordinate they are negative, which is outside of the map as well.
         least, most = -(1 << enc.COORDINATE_BITS - 1), (1 << enc.COORDINATE_BITS) - 2
         if low < least or high > most:
-            raise ValueError(f"{name}: {start} = {low} to {high}: must be in {least} to {most}")
+            raise InputError(f"{name}: {start} = {low} to {high}: must be in {least} to {most}")
     if size := program.address.get("ring_size", 0):
         for v in program.levels:
             if v.axis == Axis.ROW and v.count > 1 and not 0 <= v.stride <= size:
-                raise ValueError(f"{name}: a stride of {v.stride} words in a ring of {size}")
+                raise InputError(f"{name}: a stride of {v.stride} words in a ring of {size}")
 
 
 class Descriptor:
@@ -143,7 +144,7 @@ class Descriptor:
     def set_stream(self, stream: Stream, program: StreamDescriptor) -> None:
         stream = Stream(stream)
         if len(program.levels) > enc.LEVELS:
-            raise ValueError(f"stream {stream.name}: {len(program.levels)} loops, {enc.LEVELS} there are")
+            raise InputError(f"stream {stream.name}: {len(program.levels)} loops, {enc.LEVELS} there are")
         _check_walk(f"stream {stream.name}", program)
         base = enc.STREAMS_INDEX + stream * enc.STREAM_WORDS
         used = max((n + 1 for n, level in enumerate(program.levels) if level.count > 1), default=1)

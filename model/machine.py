@@ -16,12 +16,13 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import ErrorCode, Opcode, Stream
+from eyrie.model.errors import InputError
 from eyrie.model.legality import broken_rule
 from eyrie.model.passes import PassTrace, run_pass
 from eyrie.model.word import Word
 
 
-class MachineError(ValueError):
+class MachineError(InputError):
     """The machine stopped with an error code.
 
     code: what happened; address: DRAM byte address of the command; reason: in words.

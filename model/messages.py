@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from eyrie.model.errors import InputError
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -36,13 +38,13 @@ def array(values: "np.ndarray") -> str:
 
 @contextmanager
 def about(path: object) -> Iterator[None]:
-    """A ValueError of the block begins with the path of the file that it is about."""
+    """A InputError of the block begins with the path of the file that it is about."""
     try:
         yield
-    except ValueError as error:
+    except InputError as error:
         if str(error).startswith(f"{path}: "):
             raise
-        raise ValueError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {error}") from error
 
 
 def one_line(text: str) -> str:

@@ -6,9 +6,11 @@ import os
 import stat
 from pathlib import Path
 
+from eyrie.model.errors import InputError
+
 
 def check_readable(path: str | Path, remedy: str) -> None:
-    """Raises ValueError, in one line that ends with the remedy, unless this is a file that can be read.
+    """Raises InputError, in one line that ends with the remedy, unless this is a file that can be read.
 
     Pipes and devices are refused: reading one may never end.
     """
@@ -16,12 +18,12 @@ def check_readable(path: str | Path, remedy: str) -> None:
 
 
 def read_file(path: str | Path, remedy: str) -> bytes:
-    """The contents of a file. Raises ValueError as check_readable does."""
+    """The contents of a file. Raises InputError as check_readable does."""
     return _read(path, remedy, -1)
 
 
 def read_json(path: str | Path, remedy: str) -> object:
-    """What a JSON file holds. Raises ValueError, in one line that ends with the remedy."""
+    """What a JSON file holds. Raises InputError, in one line that ends with the remedy."""
     text = read_file(path, remedy)
     try:
         return json.loads(text)
@@ -33,7 +35,7 @@ def read_json(path: str | Path, remedy: str) -> object:
         reason = "nested too deeply"
     except ValueError:
         reason = "a number of thousands of digits"
-    raise ValueError(f"{path}: not JSON ({reason}): {remedy}")
+    raise InputError(f"{path}: not JSON ({reason}): {remedy}")
 
 
 def _read(path: str | Path, remedy: str, count: int) -> bytes:
@@ -45,4 +47,4 @@ def _read(path: str | Path, remedy: str, count: int) -> bytes:
         with open(path, "rb") as file:
             return file.read(count)
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}): {remedy}") from error
+        raise InputError(f"{path}: cannot be read ({error.strerror}): {remedy}") from error

@@ -12,6 +12,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import MAX_GLB_WORDS
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Axis, Destination, Stream
+from eyrie.model.errors import InputError
 
 _HALF = enc.TAG.pack(half=1)
 _PLACE = _HALF - 1  # the tag's row and column
@@ -184,7 +185,7 @@ def write(
     at = positions(stream)
     lanes = np.ones((len(at.address), 1), bool) if lanes is None else lanes
     if len(words) != lanes.sum():
-        raise ValueError(f"{len(words)} ofmap words for {lanes.sum()} places")
+        raise InputError(f"{len(words)} ofmap words for {lanes.sum()} places")
     place, lane = np.nonzero(lanes)
     address = (at.address[place] + lane) % MAX_GLB_WORDS
     there = np.stack([inside(stream, at, n) for n in range(lanes.shape[1])], axis=1)[place, lane]

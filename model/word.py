@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from eyrie.model.errors import InputError
+
 WORD_BITS = 64
 
 
@@ -24,7 +26,7 @@ class Word:
 
     def __post_init__(self) -> None:
         if sum(field.width for field in self.fields) > WORD_BITS:
-            raise ValueError(f"{self.name} has more than {WORD_BITS} bits")
+            raise InputError(f"{self.name} has more than {WORD_BITS} bits")
 
     def largest(self, name: str) -> int:
         """The largest value of a field."""
@@ -34,7 +36,7 @@ class Word:
     def pack(self, **values: int) -> int:
         """The word with the given field values; fields not given are zero.
 
-        Raises ValueError for an unknown field or a value that does not fit.
+        Raises InputError for an unknown field or a value that does not fit.
         """
         word, position = 0, 0
         for field in self.fields:
@@ -45,11 +47,11 @@ class Word:
                 else (0, (1 << field.width) - 1)
             )
             if not low <= value <= high:
-                raise ValueError(f"{self.name}.{field.name} = {value}: must be in {low} to {high}")
+                raise InputError(f"{self.name}.{field.name} = {value}: must be in {low} to {high}")
             word |= (value & ((1 << field.width) - 1)) << position
             position += field.width
         if values:
-            raise ValueError(f"{self.name} has no field {', '.join(values)}")
+            raise InputError(f"{self.name} has no field {', '.join(values)}")
         return word
 
     def unpack(self, word: int) -> dict[str, int]:

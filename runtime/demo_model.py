@@ -11,6 +11,7 @@ from eyrie.compiler.ir.failure import Failure
 from eyrie.compiler.ir.tensor import Quantized, Tensor
 from eyrie.compiler.parts import compile_parts
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
 from eyrie.runtime import progress
 from eyrie.runtime.board.runs import parts_reported
@@ -51,13 +52,13 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failu
 
 
 def read_labels(path: Path, count: int) -> list[str]:
-    """A line for each class. Raises ValueError in one line."""
+    """A line for each class. Raises InputError in one line."""
     try:
         labels = read_file(path, "give a text file with a class a line").decode().splitlines()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: no text in UTF-8: give a text file with a class a line") from error
+        raise InputError(f"{path}: no text in UTF-8: give a text file with a class a line") from error
     if len(labels) != count:
-        raise ValueError(f"{path}: has {len(labels)} lines, the network has {count} classes: give one a line")
+        raise InputError(f"{path}: has {len(labels)} lines, the network has {count} classes: give one a line")
     return labels
 
 

@@ -18,6 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from eyrie.compiler.files import umask, writing
+from eyrie.model.errors import InputError
 from eyrie.runtime.signals import held
 
 PACKAGE = Path(str(files("eyrie")))
@@ -32,10 +33,10 @@ BUILD = Path(os.environ.get("EYRIE_BUILD") or (CHECKOUT / "build" if CHECKOUT el
 def checkout(needed: str) -> Path:
     """Return the root of the checkout; needed: what is wanted of it, for the message.
 
-    Raises ValueError, in one line, if Eyrie is installed as a package.
+    Raises InputError, in one line, if Eyrie is installed as a package.
     """
     if CHECKOUT is None:
-        raise ValueError(
+        raise InputError(
             f"{needed} are part of a checkout, and this Eyrie is a package installed in {ROOT}: "
             "run the command in a clone of the repository"
         )
@@ -73,7 +74,7 @@ def replacing(target: Path, keep: type[Exception] | tuple = ()) -> Iterator[Path
     """An empty folder of the caller's own, which takes the place of `target` when the block ends.
 
     After an exception it is removed, and `target` is as it was; unless it is one of `keep`, whose folder has a log
-    to look at. Raises ValueError, in one line, if there is no place to write to.
+    to look at. Raises InputError, in one line, if there is no place to write to.
     """
     with ExitStack() as stack:
         with writing(target.parent):
@@ -97,7 +98,7 @@ def _room(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise ValueError(f"{target}: cannot be written ({error.strerror}): make room there") from error
+            raise InputError(f"{target}: cannot be written ({error.strerror}): make room there") from error
         raise
 
 

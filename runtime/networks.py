@@ -9,6 +9,7 @@ import numpy as np
 from eyrie.compiler.arrays import read_npy, read_npz
 from eyrie.compiler.files import whole_file
 from eyrie.compiler.ir.image import Image
+from eyrie.model.errors import InputError
 from eyrie.model.machine import Machine
 from eyrie.model.messages import array, times
 from eyrie.runtime import progress
@@ -16,28 +17,28 @@ from eyrie.runtime import progress
 
 def read_arrays(path: str | Path, names: Sequence[str], what: str = "array") -> list[np.ndarray]:
     """The arrays for inputs of these names: of an .npy file for one; for several, in their order, of an .npz file as
-    numpy.savez writes it. Raises ValueError in one line."""
+    numpy.savez writes it. Raises InputError in one line."""
     if len(names) == 1:
         return [read_npy(path, f"save one {what} with numpy.save")]
     remedy = f"save {len(names)} {what}s with numpy.savez, in the order {', '.join(names)}"
     found = read_npz(path, remedy)
     keys = [f"arr_{number}" for number in range(len(names))]
     if found.keys() != set(keys):
-        raise ValueError(f"{path}: has {', '.join(found) or 'no arrays'}, must have {', '.join(keys)}: {remedy}")
+        raise InputError(f"{path}: has {', '.join(found) or 'no arrays'}, must have {', '.join(keys)}: {remedy}")
     return [found[key] for key in keys]
 
 
 def read_inputs(path: str | Path, shapes: dict[str, Sequence[int]]) -> list[np.ndarray]:
     """int8 [N, H, W, C] for each input by name, from a file with one image of its shape, or several, as many of all.
-    Raises ValueError in one line."""
+    Raises InputError in one line."""
     stacks = []
     for (name, shape), values in zip(shapes.items(), read_arrays(path, list(shapes), "int8 array")):
         about = path if len(shapes) == 1 else f"{path}: input {name}"
         stack = values[None] if values.ndim == 3 else values
         if stack.dtype != np.int8 or stack.shape[1:] != tuple(shape) or not len(stack):
-            raise ValueError(f"{about}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
+            raise InputError(f"{about}: {array(values)}: the network takes int8 {times(shape)}, or N of them")
         if stacks and len(stack) != len(stacks[0]):
-            raise ValueError(
+            raise InputError(
                 f"{about}: {len(stack)} images, of the first input there are {len(stacks[0])}: give as many"
             )
         stacks.append(stack)
@@ -45,7 +46,7 @@ def read_inputs(path: str | Path, shapes: dict[str, Sequence[int]]) -> list[np.n
 
 
 def write_arrays(path: str | Path, arrays: list[np.ndarray]) -> None:
-    """An .npy file of one, an .npz file, as numpy.savez writes it, of several. Raises ValueError in one line."""
+    """An .npy file of one, an .npz file, as numpy.savez writes it, of several. Raises InputError in one line."""
     with whole_file(path) as file:
         if len(arrays) == 1:
             np.save(file, arrays[0])

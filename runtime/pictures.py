@@ -20,6 +20,7 @@ from PIL import (
     UnidentifiedImageError,
 )
 
+from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
 
 WHITE = (255, 255, 255)
@@ -38,7 +39,7 @@ class Photo:
 def read_photo(source: Path | str | Image.Image, size: tuple[int, int]) -> Photo:
     """The middle square of a picture, of a file or Pillow's, scaled to `size` (width, height).
 
-    Raises ValueError, in one line, for what cannot be read.
+    Raises InputError, in one line, for what cannot be read.
     """
     opened = isinstance(source, Image.Image)
     path = "the picture" if opened else source
@@ -50,11 +51,11 @@ def read_photo(source: Path | str | Image.Image, size: tuple[int, int]) -> Photo
             negative = _white_is_zero(picture)
             upright = _in_colour(_turned(picture, notes), negative, notes)
     except UnidentifiedImageError as error:
-        raise ValueError(f"{path}: no picture, or of a kind that is not known: give a PNG or JPEG file") from error
+        raise InputError(f"{path}: no picture, or of a kind that is not known: give a PNG or JPEG file") from error
     except Image.DecompressionBombError as error:
-        raise ValueError(f"{path}: has too many pixels: give a smaller picture") from error
+        raise InputError(f"{path}: has too many pixels: give a smaller picture") from error
     except Exception as error:  # a damaged picture can raise nearly anything
-        raise ValueError(f"{path}: a damaged picture: save it anew as a PNG or JPEG file") from error
+        raise InputError(f"{path}: a damaged picture: save it anew as a PNG or JPEG file") from error
     if upright.width != upright.height:
         notes.append(f"{upright.width} x {upright.height} pixels: the middle square was taken")
         upright = ImageOps.fit(upright, (min(upright.size),) * 2, Image.Resampling.BOX)  # cuts, at its own scale

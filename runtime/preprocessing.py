@@ -8,6 +8,7 @@ from PIL.Image import Image
 
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.tensor import Quantized, Tensor
+from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.pictures import read_photo
 from eyrie.runtime.session import file_type
@@ -20,15 +21,15 @@ RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0), (-128.0, 127.0))
 
 def photo_input(picture: str | Path | Image, graph: Graph) -> tuple[np.ndarray, list[str]]:
     """The input [1, 1, H, W, C], or [1, 1, C, H, W], in the model's type, of a network that takes one picture, from a
-    file or Pillow's, and what was done, a sentence each. Raises ValueError, in one line, for another network, and for
+    file or Pillow's, and what was done, a sentence each. Raises InputError, in one line, for another network, and for
     what is no picture."""
     if len(graph.inputs) != 1:
         names = ", ".join(tensor.name for tensor in graph.inputs)
-        raise ValueError(f"inputs are {names}: not a single picture; give arrays (eyrie run)")
+        raise InputError(f"inputs are {names}: not a single picture; give arrays (eyrie run)")
     tensor = graph.input
     first = len(tensor.shape) == 4 and tensor.shape[3] not in CHANNELS and tensor.shape[1] in CHANNELS
     if len(tensor.shape) != 4 or tensor.shape[0] != 1 or (not first and tensor.shape[3] not in CHANNELS):
-        raise ValueError(
+        raise InputError(
             f"input {tensor.name} is {tensor.form}: no picture of 1 or 3 channels; give arrays (eyrie run)"
         )
     quantization = _quantization(tensor, graph)
@@ -59,5 +60,5 @@ def _quantization(tensor: Tensor, graph: Graph) -> Quantization:
     made = [output for node in graph.readers.get(tensor.name, []) for output in node.outputs]
     found = [each for each in (tensor, *made) if isinstance(each, Quantized)]
     if tensor.dtype not in ("int8", "float32") or not found:
-        raise ValueError(f"input {tensor.name} is {tensor.form}, without a scale: no picture; give arrays (eyrie run)")
+        raise InputError(f"input {tensor.name} is {tensor.form}, without a scale: no picture; give arrays (eyrie run)")
     return found[0].quantization

@@ -17,6 +17,7 @@ from eyrie.compiler.options import EFFORT
 from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.performance import performance
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.runtime import progress
 from eyrie.runtime.digests import COMPILER, digest_of
@@ -32,7 +33,7 @@ def compiled(
     """The folder of a model's program, compiled first if it is not there yet.
 
     It is known by all that decides what the compiler makes: the model's bytes, the machine, the options, and the
-    sources of compiler and model. Raises ValueError, in one line, for a model that does not compile.
+    sources of compiler and model. Raises InputError, in one line, for a model that does not compile.
     """
 
     def fill(folder: Path, say: Callable[[str], None]) -> None:
@@ -93,7 +94,7 @@ def kept(
     """The folder of what is made of a model, made first if it is not there or damaged.
 
     name: the model's; options: that it is made with; sources: what makes it, as `digest_of` takes them; load: raises
-    ValueError for a folder that is not whole; fill: makes it, and says how far it is.
+    InputError for a folder that is not whole; fill: makes it, and says how far it is.
     """
     key = hashlib.sha256(b"\0".join([digest_of(*sources), options.encode(), contents])).hexdigest()[:16]
     folder = PROGRAMS / f"{name}-{key}"
@@ -108,6 +109,6 @@ def kept(
 def _whole(folder: Path, load: Callable[[Path], object]) -> bool:
     try:
         load(folder)
-    except ValueError:
+    except InputError:
         return False
     return True

@@ -14,6 +14,7 @@ from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
 from eyrie.compiler.parts import MODELS, digest, prepared
 from eyrie.compiler.passes.partition import Part, Partition, Side, part_of
 from eyrie.compiler.passes.simplify import simplified
+from eyrie.model.errors import InputError
 from eyrie.model.messages import array
 from eyrie.model.reading import read_file, read_json
 from eyrie.runtime.networks import named_on_model, read_arrays
@@ -68,23 +69,23 @@ class Session:
 
     @classmethod
     def load(cls, directory: str | Path) -> "Session":
-        """From a folder with network.json. Raises ValueError in one line."""
+        """From a folder with network.json. Raises InputError in one line."""
         directory = Path(directory)
         description = read_json(directory / DESCRIPTION, REMEDY)
 
         def graph() -> Graph:
             name = description["model"]
             if name not in MODELS:
-                raise ValueError(f"the model is none of {', '.join(MODELS)}")
+                raise InputError(f"the model is none of {', '.join(MODELS)}")
             if description["sha256"] != digest(read_file(directory / name, REMEDY)):
-                raise ValueError(f"{name} is not the one that was compiled")
+                raise InputError(f"{name} is not the one that was compiled")
             return prepared(directory / name, description["composed"])
 
         return cls._of(directory, description, graph)
 
     @classmethod
     def of_graph(cls, graph: Graph, directory: str | Path) -> "Session":
-        """From a folder that was made of a Graph (compile_graph), which is not in it. Raises ValueError in one line."""
+        """From a folder that was made of a Graph (compile_graph), which is not in it. Raises InputError in one line."""
         description = read_json(Path(directory) / DESCRIPTION, REMEDY)
         return cls._of(Path(directory), description, lambda: simplified(graph, description["composed"]))
 
@@ -99,13 +100,13 @@ class Session:
                 parts.append(Part(Side(entry["side"]), part_of(graph, nodes)))
                 folders.append(_folder(directory, entry) if parts[-1].side == Side.MACHINE else None)
             if by_text:
-                raise ValueError("operators are missing")
+                raise InputError("operators are missing")
         except (AttributeError, KeyError, TypeError) as error:
-            raise ValueError(
+            raise InputError(
                 f"{directory / DESCRIPTION}: an entry is unknown, missing or of the wrong kind: {REMEDY}"
             ) from error
-        except ValueError as error:
-            raise ValueError(f"{directory / DESCRIPTION}: {error}: {REMEDY}") from error
+        except InputError as error:
+            raise InputError(f"{directory / DESCRIPTION}: {error}: {REMEDY}") from error
         return cls(graph, tuple(parts), tuple(folders))
 
     @property
@@ -120,7 +121,7 @@ class Session:
     def run(self, inputs: list[np.ndarray], back_end: BackEnd = on_command_level) -> Done:
         """inputs: in the model's order and types, N of the model's shape each.
 
-        Raises ValueError, in one line, for inputs that do not fit, and what the back end raises.
+        Raises InputError, in one line, for inputs that do not fit, and what the back end raises.
         """
         values, count = self._values(inputs), len(inputs[0])
         machine = []
@@ -156,16 +157,16 @@ def file_type(tensor: Tensor) -> str:
 
 
 def check_inputs(graph: Graph, inputs: list[np.ndarray]) -> None:
-    """Raises ValueError, in one line, unless there is an array of N values for each input."""
+    """Raises InputError, in one line, unless there is an array of N values for each input."""
     if len(inputs) != len(graph.inputs):
-        raise ValueError(f"{len(inputs)} inputs are given, the network takes {len(graph.inputs)}")
+        raise InputError(f"{len(inputs)} inputs are given, the network takes {len(graph.inputs)}")
     for tensor, value in zip(graph.inputs, inputs):
         if (
             str(value.dtype) != file_type(tensor)
             or value.shape[1:] != tensor.shape
             or (len(value) != len(inputs[0]) or not len(value))
         ):
-            raise ValueError(
+            raise InputError(
                 f"input {tensor.name} is {array(value)}, the network takes N of {Form(file_type(tensor), tensor.shape)}"
             )
 
@@ -186,7 +187,7 @@ def golden_outputs(graph: Graph, inputs: dict[str, np.ndarray]) -> list[np.ndarr
 
 def read_session_inputs(path: str | Path, graph: Graph) -> list[np.ndarray]:
     """The inputs of a network, as `Session.run` takes them, from a file (`read_arrays`); a batch of 1 may be left out.
-    Raises ValueError in one line."""
+    Raises InputError in one line."""
     inputs = []
     for tensor, values in zip(graph.inputs, read_arrays(path, [tensor.name for tensor in graph.inputs])):
         shape = tensor.shape
@@ -195,8 +196,8 @@ def read_session_inputs(path: str | Path, graph: Graph) -> list[np.ndarray]:
         inputs.append(values)
     try:
         check_inputs(graph, inputs)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     return inputs
 
 
@@ -224,7 +225,7 @@ def _drawn(tensor: Tensor, graph: Graph, count: int, rng: np.random.Generator) -
 def _folder(directory: Path, entry: dict) -> Path:
     folder = directory / Path(entry["folder"]).name
     if digest(read_file(folder / "map.json", REMEDY)) != entry["sha256"]:
-        raise ValueError(f"{folder.name} is not the one that was compiled with it")
+        raise InputError(f"{folder.name} is not the one that was compiled with it")
     return folder
 
 

@@ -13,6 +13,7 @@ from eyrie.compiler.ir.program import Command, Config, Run
 from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
+from eyrie.model.errors import InputError
 from eyrie.model.machine import Machine
 
 MOST_POSITIONS = 1 << 22  # of a stream, which the model keeps all at once
@@ -20,7 +21,7 @@ MOST_POSITIONS = 1 << 22  # of a stream, which the model keeps all at once
 Range = tuple[int, int]  # DRAM addresses, first and behind the last
 
 
-class Refused(ValueError):
+class Refused(InputError):
     """What a command at a DRAM address may not do."""
 
     def __init__(self, address: int, reason: str) -> None:
@@ -118,7 +119,7 @@ def check_streams(commands: list[Command], watched: set[int]) -> None:
             for stream in (stream for stream in Stream if shadow.uses(stream)):
                 try:
                     length = prod(level.count for level in shadow.stream(stream).levels)
-                except ValueError as error:
+                except InputError as error:
                     raise Refused(number, f"its {stream.name.lower()} stream: {error}") from None
                 if length > MOST_POSITIONS:
                     raise Refused(

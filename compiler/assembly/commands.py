@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from eyrie.compiler.assembly.lexer import Item, Statement, statements
 from eyrie.compiler.assembly.words import is_word, parse_word, word_text
 from eyrie.compiler.ir.program import MOST_TOKENS, Block, Command, Config, End, Run, Transfer
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 TRANSFERS = {"load": True, "store": False}
@@ -77,7 +78,7 @@ class Parser:
     def _add(self, statement: Statement, command: Command) -> None:
         try:
             command.encode()
-        except ValueError as error:
+        except InputError as error:
             raise statement.error(str(error)) from None
         self.commands.append(command)
         self.places.append(statement.place)

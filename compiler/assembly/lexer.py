@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 
-class AssemblyError(ValueError):
+class AssemblyError(InputError):
     """What is wrong in a source; the message begins with the place, line and column from 1."""
 
     def __init__(self, place: tuple[int, int], what: str) -> None:

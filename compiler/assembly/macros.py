@@ -13,6 +13,7 @@ from eyrie.compiler.ir.operators.elementwise import Add, Mul, Sub
 from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
 from eyrie.compiler.ir.tensor import Quantized
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times, unknown
 from eyrie.model.operators.quantization import ACTIVATIONS
 from eyrie.model.operators.windows import NO_PADS, same_pads
@@ -71,7 +72,7 @@ def node_of(statement: Statement, known: Known) -> Node:
     out = statement.unnamed[0]
     try:
         (form,) = operator.infer(inputs)
-    except ValueError as error:
+    except InputError as error:
         raise statement.error(f"{statement.keyword} {out.text}: {error}") from None
     scaled = quantization_of(statement) if "scale" in statement.named else inputs[0].quantization
     made = Quantized(name=out.text, shape=form.shape, dtype=form.dtype, quantization=scaled)

@@ -18,6 +18,7 @@ from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.model.reading import read_file
 
@@ -139,7 +140,7 @@ class Source:
                 self.machine = MachineConfig.load(self.known.folder / statement.unnamed[0].text)
         except AssemblyError:
             raise
-        except ValueError as error:
+        except InputError as error:
             raise statement.error(str(error)) from None
 
     def _image(self, statement: Statement) -> None:
@@ -147,7 +148,7 @@ class Source:
         statement.expect(("FOLDER",), ())
         try:
             self.image = Image.load(self.known.folder / statement.unnamed[0].text)
-        except ValueError as error:
+        except InputError as error:
             raise statement.unnamed[0].error(str(error)) from None
         self.machine = self.image.machine
 
@@ -225,7 +226,7 @@ class Source:
 
 
 def read(path: str | Path) -> Source:
-    """Raises ValueError in one line, AssemblyError where it is about a place in the source."""
+    """Raises InputError in one line, AssemblyError where it is about a place in the source."""
     contents = read_file(path, REMEDY)
     try:
         text = contents.decode()

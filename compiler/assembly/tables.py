@@ -9,6 +9,7 @@ import numpy as np
 
 from eyrie.compiler.arrays import read_npy
 from eyrie.compiler.assembly.lexer import Item, Statement
+from eyrie.model.errors import InputError
 from eyrie.model.messages import array, times
 from eyrie.model.operators.quantization import Quantization
 
@@ -76,7 +77,7 @@ def quantization_of(statement: Statement) -> Quantization:
     found = Quantization(_scale(scale), 0)
     try:
         return Quantization(found.scale, zero_point.number()) if zero_point else found
-    except ValueError as error:
+    except InputError as error:
         raise zero_point.error(str(error)) from None
 
 
@@ -125,7 +126,7 @@ def _scale(item: Item) -> float:
 def _file(item: Item, folder: Path, dtype: type | None = None) -> np.ndarray:
     try:
         values = read_npy(folder / item.text, REMEDY)
-    except ValueError as error:
+    except InputError as error:
         raise item.error(str(error)) from None
     if dtype and values.dtype != dtype:
         raise item.error(f"{item.text}: {array(values)}: must be {np.dtype(dtype)}")

@@ -13,6 +13,7 @@ from functools import cache
 from eyrie.compiler.assembly.lexer import Item, Statement
 from eyrie.model import encoding as enc
 from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, Operation, PoolMode, Stream
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.model.word import WORD_BITS, Word
 
@@ -72,7 +73,7 @@ class Slot:
             for part, value in zip(parts, values):
                 try:
                     self.word.pack(**{name: value})
-                except ValueError as error:
+                except InputError as error:
                     raise item.error(str(error)) from None
                 part[name] = value
         return self._packed(parts)

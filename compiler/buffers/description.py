@@ -17,7 +17,7 @@ def text_of(tree: BufferTree) -> str:
 
 
 def load(path: str | Path) -> BufferTree:
-    """Raises ValueError, in one line that begins with the path and, as far as it can, line and column."""
+    """Raises InputError, in one line that begins with the path and, as far as it can, line and column."""
     try:
         text = read_file(path, "write it as docs/buffers.md says").decode()
     except UnicodeDecodeError as error:

@@ -14,6 +14,7 @@ from math import floor, frexp
 import numpy as np
 
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.model.errors import InputError
 
 INT8 = (-128, 127)
 _REAL_RANGES = {"NONE": (None, None), "RELU": (0, None), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}
@@ -27,14 +28,14 @@ def rounded(value: Fraction | float) -> int:
 
 
 def multiplier_of(factor: float) -> tuple[int, int]:
-    """(multiplier, shift): the factor is about multiplier * 2^(shift - 31). Raises ValueError for one that is too
+    """(multiplier, shift): the factor is about multiplier * 2^(shift - 31). Raises InputError for one that is too
     large."""
     fraction, shift = frexp(factor)
     multiplier = rounded(Fraction(fraction) * 2**31)
     if multiplier == 2**31:
         multiplier, shift = 2**30, shift + 1
     if shift > _MOST_SHIFT:
-        raise ValueError(f"a factor of {factor:g} is too large for fixed point")
+        raise InputError(f"a factor of {factor:g} is too large for fixed point")
     return (multiplier, shift) if shift >= _LEAST_SHIFT else (0, 0)
 
 

@@ -106,7 +106,7 @@ class Sources:
         return f"{self.name}.c"
 
     def save(self, folder: str | Path) -> None:
-        """Raises ValueError in one line."""
+        """Raises InputError in one line."""
         write_all(folder, {name: text.encode() for name, text in self.files.items()})
 
 

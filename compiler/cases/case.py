@@ -14,6 +14,7 @@ from eyrie.compiler.target.descriptors.streams import ring_of
 from eyrie.model import encoding as enc
 from eyrie.model.descriptor import Descriptor, StreamDescriptor
 from eyrie.model.encoding import Operation, Stream
+from eyrie.model.errors import InputError
 from eyrie.model.operators.elementwise import AddParameters
 from eyrie.model.operators.quantization import Requantization
 
@@ -109,7 +110,7 @@ class Finish:
 SUMS = Finish()
 
 
-class GlbOverflow(ValueError):
+class GlbOverflow(InputError):
     """A case needs more of the GLB than there is."""
 
 

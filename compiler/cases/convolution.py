@@ -31,6 +31,7 @@ from eyrie.compiler.target.descriptors.convolution import (
 from eyrie.compiler.target.packing import pack_convolution, pack_table, pad_runs
 from eyrie.model.array import drain_beats
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import stored_zero_point
 
 
@@ -49,11 +50,11 @@ def convolution_case(
     GLB it may take, if not the machine's.
     """
     if finish.maxima:
-        raise ValueError("no maxima are taken of a convolution whose filters stay")
+        raise InputError("no maxima are taken of a convolution whose filters stay")
     e, p, q, r, t = (mapping[name] for name in "epqrt")
     (m, channels), (height, width) = filters.shape[:2], output_size(ifmap.shape[1:], window)
     if channels != ifmap.shape[0]:
-        raise ValueError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
+        raise InputError(f"filter has {channels} channels, ifmap {ifmap.shape[0]}")
     pixels = min(width, max(1, machine.psum_words // p))
     if -(-width // pixels) > 1 and pixels * window.stride[1] % 2:
         pixels -= 1

@@ -17,6 +17,7 @@ from eyrie.compiler.cases.separable import Depthwise, fused_cases
 from eyrie.compiler.ir.layer import Output, Table, Window, output_size
 from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from eyrie.model.encoding import NO_FILTER_COLUMN
+from eyrie.model.errors import InputError
 from eyrie.model.messages import array, unknown
 
 MAPPING = ("e", "p", "q", "r", "t")
@@ -27,7 +28,7 @@ LARGEST_MAP = 1024  # rows or columns, padding included: what the address genera
 INT8, INT32 = (-128, 127), (-(2**31), 2**31 - 1)
 
 
-class BadCase(ValueError):
+class BadCase(InputError):
     """A case that cannot be run; the message is one line."""
 
 
@@ -53,11 +54,11 @@ class CaseFile:
 
 
 def load(path: str | Path, machine: MachineConfig = DEFAULT) -> CaseFile:
-    """Raises ValueError, in one line; BadCase for what the file holds."""
+    """Raises InputError, in one line; BadCase for what the file holds."""
     values = read_npz(path, "write the case with numpy.savez")
     try:
         return _checked(values, machine)
-    except ValueError as error:
+    except InputError as error:
         raise BadCase(f"{path}: {error}") from None
 
 
@@ -78,7 +79,7 @@ def parts(case: CaseFile, machine: MachineConfig = DEFAULT) -> list[LayerPass]:
             found = _convolution(case, machine)
     except GlbOverflow as error:
         raise BadCase(f"{error}; it is cut into passes already: use fewer channels or columns") from None
-    except ValueError as error:
+    except InputError as error:
         names = ", ".join(MAPPING)
         raise BadCase(
             f"the mapping does not fit: {error}; change {names} or leave them out"
@@ -128,9 +129,9 @@ def _checked(values: dict[str, np.ndarray], machine: MachineConfig) -> CaseFile:
     for name in (*NEEDED, *(FUSED if fused else ())):
         if name not in values:
             why = f": {fused[0]} is there, so the case is fused" if name in FUSED else ""
-            raise ValueError(f"no {name}{why}; add it")
+            raise InputError(f"no {name}{why}; add it")
     if more := sorted(values.keys() - KNOWN):
-        raise ValueError(unknown("array of a case", more[0], sorted(KNOWN)))
+        raise InputError(unknown("array of a case", more[0], sorted(KNOWN)))
 
     ifmap = _tensor(values, "ifmap", np.int8, (None, None, None))
     channels = len(ifmap)
@@ -138,7 +139,7 @@ def _checked(values: dict[str, np.ndarray], machine: MachineConfig) -> CaseFile:
     filters = _tensor(values, "filter", np.int8, filter_shape)
     rows, taps = filters.shape[2:]
     if rows > SET_ROWS or taps > SET_ROWS:
-        raise ValueError(f"filter: the kernel is {rows} x {taps}, the array takes up to 3 x 3")
+        raise InputError(f"filter: the kernel is {rows} x {taps}, the array takes up to 3 x 3")
     zero_point = _number(values, "zero_point", *INT8) if "zero_point" in values else 0
     stride = _number(values, "stride", 1, 2)
     ifmap, pads = _padded(ifmap, _pads(values), (rows, taps), zero_point)
@@ -157,12 +158,12 @@ def _tensor(values: dict, name: str, kind: type, shape: tuple[int | None, ...]) 
     value = values[name]
     wanted = " x ".join("n" if length is None else str(length) for length in shape)
     if value.dtype != kind:
-        raise ValueError(f"{name} is {array(value)}, must be {np.dtype(kind)}; convert it")
+        raise InputError(f"{name} is {array(value)}, must be {np.dtype(kind)}; convert it")
     fits = value.ndim == len(shape) and all(
         got == length if length is not None else got > 0 for got, length in zip(value.shape, shape)
     )
     if not fits:
-        raise ValueError(f"{name} is {array(value)}, must be {wanted}; change its shape")
+        raise InputError(f"{name} is {array(value)}, must be {wanted}; change its shape")
     return value
 
 
@@ -171,10 +172,10 @@ def _integers(values: dict, name: str, counts: tuple[int, ...], low: int, high: 
     value = values[name]
     if value.dtype.kind not in "iu" or value.size not in counts or value.ndim > 1:
         wanted = " or ".join("one integer" if count == 1 else f"{count} integers" for count in counts)
-        raise ValueError(f"{name} is {array(value)}, must be {wanted}; change it")
+        raise InputError(f"{name} is {array(value)}, must be {wanted}; change it")
     if value.min() < low or value.max() > high:
         worst = value.min() if value.min() < low else value.max()
-        raise ValueError(f"{name} = {worst}: must be {low} {'or' if high == low + 1 else 'to'} {high}")
+        raise InputError(f"{name} = {worst}: must be {low} {'or' if high == low + 1 else 'to'} {high}")
     return value.reshape(-1).astype(np.int64)
 
 
@@ -194,7 +195,7 @@ def _padded(
     top, bottom, left, right = pads
     for what, size, own in (("rows", top + bottom, 1), ("columns", left + right, 2)):
         if (total := ifmap.shape[own] + size) > LARGEST_MAP:
-            raise ValueError(f"ifmap: {total} {what} with padding, at most {LARGEST_MAP} fit; cut it")
+            raise InputError(f"ifmap: {total} {what} with padding, at most {LARGEST_MAP} fit; cut it")
     kept = [min(pad, side - 1) for pad, side in zip(pads, np.repeat(kernel, 2).tolist())]
     more = [pad - keep for pad, keep in zip(pads, kept)]
     widths = ((0, 0), (more[0], more[1]), (more[2], more[3]))
@@ -205,7 +206,7 @@ def _table(values: dict, channels: int) -> Table:
     """Requantisation of the depthwise sums."""
     low, high = _number(values, "dw_min", *INT8), _number(values, "dw_max", *INT8)
     if low > high:
-        raise ValueError(f"dw_min = {low} is above dw_max = {high}; exchange them")
+        raise InputError(f"dw_min = {low} is above dw_max = {high}; exchange them")
     return Table(
         _integers(values, "dw_bias", (channels,), *INT32).astype(np.int32),
         _integers(values, "dw_multiplier", (channels,), 0, INT32[1]).astype(np.int32),
@@ -219,7 +220,7 @@ def _mapping(values: dict, machine: MachineConfig) -> dict[str, int] | None:
     if not given:
         return None
     if missing := [name for name in MAPPING if name not in values]:
-        raise ValueError(f"mapping without {', '.join(missing)}; give all of {', '.join(MAPPING)}")
+        raise InputError(f"mapping without {', '.join(missing)}; give all of {', '.join(MAPPING)}")
     most = dict(
         e=machine.sets * machine.cols,
         p=7,

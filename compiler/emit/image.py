@@ -10,13 +10,14 @@ from eyrie.compiler.emit.schedule import Place, Schedule
 from eyrie.compiler.ir.image import Image
 from eyrie.compiler.ir.program import Command, assemble
 from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.errors import InputError
 
 PROGRAM = "program"  # the area of the commands
 ADDRESS_SPACE = (1 << 32) - 64  # bytes of DRAM: the window's limit has 32 bits
 
 
 def build(schedule: Schedule, machine: MachineConfig, outputs: dict[str, str]) -> Image:
-    """The image of a schedule; outputs: of the model, in its order, the maps that they are. Raises ValueError as
+    """The image of a schedule; outputs: of the model, in its order, the maps that they are. Raises InputError as
     image_of does."""
     made = {place.map.name: place for place in schedule.outputs}
     return image_of(
@@ -73,11 +74,11 @@ def image_of(
     images: int = 1,
 ) -> Image:
     """The image of a command list, which it lays behind all that DRAM has; steps, buffers: as map.json has them. Raises
-    ValueError where it is larger than the machine's addresses go; tokens can count whatever fits (docs/tiling.md)."""
+    InputError where it is larger than the machine's addresses go; tokens can count whatever fits (docs/tiling.md)."""
     program = assemble(commands)
     address = layout.area(PROGRAM, program.size)
     if layout.end > ADDRESS_SPACE:
-        raise ValueError(
+        raise InputError(
             f"the network takes {layout.end} bytes of DRAM, addresses go to {ADDRESS_SPACE}: "
             "use a smaller batch or a smaller network"
         )

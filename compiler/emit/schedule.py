@@ -17,6 +17,7 @@ from eyrie.compiler.ir.program import Command, End
 from eyrie.compiler.plan.constants import WorkConstants
 from eyrie.compiler.plan.search import Placed
 from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Schedule:
 
 
 def emit(plan: Plan, placed: Placed, steps: list[Step], machine: MachineConfig) -> Schedule:
-    """Raises ValueError, naming the group, for work that its descriptor cannot say."""
+    """Raises InputError, naming the group, for work that its descriptor cannot say."""
     return _Emitter(plan, placed.constants, machine, steps[0].images).run(placed.buffers, steps)
 
 
@@ -75,7 +76,7 @@ class _Emitter:
             group = plan.groups[job.group]
             try:
                 self._job(job, group)
-            except ValueError as error:
+            except InputError as error:
                 raise type(error)(f"group {group.name}: {error}") from error
         commands = [*self.timeline.commands(), End()]
         ends = {group.output.name: group.output for group in plan.groups if group.stored}

@@ -59,7 +59,7 @@ def format_of(path: str | Path, data: bytes) -> Format:
 
 
 def read_model(path: str | Path) -> bytes:
-    """Raises ValueError, which begins with the path."""
+    """Raises InputError, which begins with the path."""
     data = read_file(path, REMEDY)
     format_of(path, data)
     return data

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 DRAM = ""  # the source of the outermost buffers
@@ -57,10 +58,10 @@ class Memory:
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise ValueError("a buffer needs a name")
+            raise InputError("a buffer needs a name")
         for name, least in (("bytes", 1), ("width", 1), ("latency", 0), ("alignment", 1)):
             if getattr(self, name) < least:
-                raise ValueError(f"{name} of buffer {self.name} is {getattr(self, name)}: give {least} or more")
+                raise InputError(f"{name} of buffer {self.name} is {getattr(self, name)}: give {least} or more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +78,7 @@ class Unit:
 
     def __post_init__(self) -> None:
         if min(self.sizes) < 1 or self.latency < 0:
-            raise ValueError("rows, columns, filters and channels of a unit are 1 or more, its latency 0 or more")
+            raise InputError("rows, columns, filters and channels of a unit are 1 or more, its latency 0 or more")
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -87,7 +88,7 @@ class Unit:
 @dataclass(frozen=True, kw_only=True)
 class BufferTree:
     """A machine. Each operand but the sums comes from DRAM through the buffers that hold it, one behind the other, to
-    the last, where the units take it; results go the same way back. Raises ValueError where that cannot be."""
+    the last, where the units take it; results go the same way back. Raises InputError where that cannot be."""
 
     name: str
     memories: tuple[Memory, ...]
@@ -97,15 +98,15 @@ class BufferTree:
         names = [memory.name for memory in self.memories]
         for memory in self.memories:
             if names.count(memory.name) > 1:
-                raise ValueError(f"two buffers are named {memory.name}: give each a name of its own")
+                raise InputError(f"two buffers are named {memory.name}: give each a name of its own")
             if memory.source != DRAM and memory.source not in names:
-                raise ValueError(f"source of {memory.name}: {unknown('buffer', memory.source, names)}")
+                raise InputError(f"source of {memory.name}: {unknown('buffer', memory.source, names)}")
         for memory in self.memories:
             self._check_source(memory)
         works = [work for unit in self.units for work in unit.works]
         for work in works:
             if works.count(work) > 1:
-                raise ValueError(f"two units do {work.value}: leave it to one")
+                raise InputError(f"two units do {work.value}: leave it to one")
         for role in Role:
             self._check_path(role)
 
@@ -113,20 +114,20 @@ class BufferTree:
         seen = set()
         while memory.source != DRAM:
             if memory.name in seen:
-                raise ValueError(f"buffer {memory.name} is a source of itself: let one come from DRAM, source=''")
+                raise InputError(f"buffer {memory.name} is a source of itself: let one come from DRAM, source=''")
             seen.add(memory.name)
             memory = self.memory(memory.source)
 
     def _check_path(self, role: Role) -> None:
         path = self.path(role)
         if not path and role is not Role.SUMS:
-            raise ValueError(f"no buffer holds {role.value}: let one have Role.{role.name}")
+            raise InputError(f"no buffer holds {role.value}: let one have Role.{role.name}")
         sources = [memory.name for memory in path]
         first = path[0].source if path and role is Role.SUMS else DRAM
         for memory, source in zip(path, [first, *sources]):
             if memory.source != source:
                 above = source or "DRAM"
-                raise ValueError(
+                raise InputError(
                     f"buffer {memory.name} has its {role.value} from {above}, its source is "
                     f"{memory.source or 'DRAM'}: let buffers that hold it lie behind each other"
                 )

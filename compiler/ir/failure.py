@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a network is not compiled."""
 
+from eyrie.model.errors import InputError
 
-class Failure(ValueError):
+
+class Failure(InputError):
     """What is asked for and cannot be done; the message is one line: where, what, and what to do about it.
 
     what           the message without the remedy

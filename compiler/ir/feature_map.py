@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eyrie.model.config import WORD_CHANNELS
+from eyrie.model.errors import InputError
 
 NARROW_GROUPS = 1024  # from which on a map of one column does without a second word in its rows: 8 KiB and more
 
@@ -98,9 +99,9 @@ class FeatureMap:
     @property
     def flat(self) -> "FeatureMap":
         """The same words as a map of one row, to whose pixels belong those between the rows, which are nobody's. Raises
-        ValueError unless the rows of each group lie behind each other, from the first to the last."""
+        InputError unless the rows of each group lie behind each other, from the first to the last."""
         if not self.planar or self.packed or self.images > 1 or self.ring_rows != self.rows or self.shift:
-            raise ValueError("a map that is one row lies whole, in planes")
+            raise InputError("a map that is one row lies whole, in planes")
         return replace(self, rows=1, cols=self.rows * self.pitch, ring_rows=1)
 
     def row_address(self, y: int) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from eyrie.compiler.ir.failure import Failure
 from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.compiler.ir.tensor import Constant, Tensor
+from eyrie.model.errors import InputError
 
 REMEDY = "convert the model again"
 
@@ -61,15 +62,15 @@ class Node:
             if made:
                 self._check_outputs(made)
                 self.operator.check(self.inputs, self.outputs)
-        except ValueError as error:
+        except InputError as error:
             raise Malformed(f"{self.place}: {error}", layer=self.where, remedy=REMEDY) from error
 
     def _check_outputs(self, made: tuple) -> None:
         if len(made) != len(self.outputs):
-            raise ValueError(f"makes {len(made)} tensors, has {len(self.outputs)} outputs")
+            raise InputError(f"makes {len(made)} tensors, has {len(self.outputs)} outputs")
         for form, output in zip(made, self.outputs):
             if form != output.form:
-                raise ValueError(f"makes {form}, its output is {output.form}")
+                raise InputError(f"makes {form}, its output is {output.form}")
 
     def __str__(self) -> str:
         tensors = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))

@@ -24,6 +24,7 @@ from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.network_header import header_text
 from eyrie.compiler.ir.patches import Patches
 from eyrie.model.config import GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import array, times
 from eyrie.model.reading import read_file, read_json
 
@@ -56,7 +57,7 @@ class Image:
 
     @property
     def input_place(self) -> dict:
-        """Of a network with one: its entry of the map. Raises ValueError for others."""
+        """Of a network with one: its entry of the map. Raises InputError for others."""
         return self._only("inputs")[1]
 
     @property
@@ -66,20 +67,20 @@ class Image:
 
     def _only(self, ends: str) -> tuple[str, dict]:
         if len(self.map[ends]) != 1:
-            raise ValueError(f"the network has {len(self.map[ends])} {ends}, this is for one with a single one")
+            raise InputError(f"the network has {len(self.map[ends])} {ends}, this is for one with a single one")
         [found] = self.map[ends].items()
         return found
 
     def with_inputs(self, values: dict[str, np.ndarray]) -> np.ndarray:
         """A copy of the memory with the inputs, by name: int8 [H, W, C], or [N, H, W, C] where it takes N images.
-        Raises ValueError where one is missing, unknown or not of its shape."""
+        Raises InputError where one is missing, unknown or not of its shape."""
         if values.keys() != self.map["inputs"].keys():
-            raise ValueError(f"inputs are {', '.join(values)}, the network takes {', '.join(self.map['inputs'])}")
+            raise InputError(f"inputs are {', '.join(values)}, the network takes {', '.join(self.map['inputs'])}")
         dram = self.dram.copy()
         for name, place in self.map["inputs"].items():
             expected = self._shape(place)
             if values[name].shape != expected or values[name].dtype != np.int8:
-                raise ValueError(f"input {name} is {array(values[name])}, the network takes int8 {times(expected)}")
+                raise InputError(f"input {name} is {array(values[name])}, the network takes int8 {times(expected)}")
             layout, patches = FeatureMap(**place["layout"]), patches_of(place)
             images = values[name].reshape(-1, *place["shape"])
             laid = [patches.of(image, place["zero_point"]) for image in images] if patches else images
@@ -134,7 +135,7 @@ class Image:
         return shape if self.images == 1 else (self.images, *shape)
 
     def save(self, directory: str | Path, text: str, more: dict[str, str] | None = None) -> None:
-        """Writes the four files, and others by name; all or none. Raises ValueError in one line."""
+        """Writes the four files, and others by name; all or none. Raises InputError in one line."""
         memory = self.dram.tobytes()
         contents = {
             "image.bin": memory,
@@ -146,20 +147,20 @@ class Image:
 
     @classmethod
     def load(cls, directory: str | Path) -> "Image":
-        """Raises ValueError in one line."""
+        """Raises InputError in one line."""
         directory = Path(directory)
         contents = read_json(directory / "map.json", REMEDY)
         dram = np.frombuffer(read_file(directory / "image.bin", REMEDY), np.uint8)
         try:
             _check(contents)
-        except ValueError as error:
-            raise ValueError(f"{directory / 'map.json'}: {error}: {REMEDY}") from error
+        except InputError as error:
+            raise InputError(f"{directory / 'map.json'}: {error}: {REMEDY}") from error
         if len(dram) != contents["bytes"]:
-            raise ValueError(
+            raise InputError(
                 f"{directory / 'image.bin'}: has {len(dram)} bytes, map.json says {contents['bytes']}: {REMEDY}"
             )
         if contents.get("sha256") != _seal(dram.tobytes())["sha256"]:
-            raise ValueError(f"{directory / 'image.bin'}: not the one that map.json goes with: {REMEDY}")
+            raise InputError(f"{directory / 'image.bin'}: not the one that map.json goes with: {REMEDY}")
         return cls(dram, contents)
 
 
@@ -178,7 +179,7 @@ def _seal(memory: bytes) -> dict[str, str]:
 
 
 def _check(contents: dict) -> None:
-    """Raises ValueError unless a map has all that is needed."""
+    """Raises InputError unless a map has all that is needed."""
     try:
         machine = MachineConfig.of(contents["machine"])
         size, program = contents["bytes"], contents["program"]
@@ -186,7 +187,7 @@ def _check(contents: dict) -> None:
         _whole(program, address=0, bytes=0)
         ends = [program["address"] + program["bytes"]]
         if not contents["inputs"] or not contents["outputs"]:
-            raise ValueError("no inputs or no outputs")
+            raise InputError("no inputs or no outputs")
         for place in (*contents["inputs"].values(), *contents["outputs"].values()):
             _whole(place, address=0)
             _whole(place["layout"], rows=1, cols=1, groups=1, address=0, ring_rows=1, shift=0, images=1)
@@ -201,10 +202,10 @@ def _check(contents: dict) -> None:
                     or {type(layout.planar), type(layout.packed)} != {bool}
                 )
             ):
-                raise ValueError("shape and layout differ")
+                raise InputError("shape and layout differ")
             ends.append(place["address"] + contents["images"] * layout.words * GLB_WORD_BYTES)
         if not contents["steps"]:
-            raise ValueError("no steps")
+            raise InputError("no steps")
         for step in contents["steps"]:
             _whole(step, macs=0, weight_bytes=0)
             if (
@@ -212,33 +213,33 @@ def _check(contents: dict) -> None:
                 or not step["passes"]
                 or (not all(type(number) is int and number >= 0 for number in step["passes"]))
             ):
-                raise ValueError("a step without a name or without passes")
+                raise InputError("a step without a name or without passes")
         _check_buffers(contents, machine)
         if max(ends) > size:
-            raise ValueError("something lies beyond the memory")
+            raise InputError("something lies beyond the memory")
     except KeyError as error:
-        raise ValueError(f"{error.args[0]} is missing") from error
+        raise InputError(f"{error.args[0]} is missing") from error
     except (ArithmeticError, AttributeError, IndexError, TypeError) as error:
-        raise ValueError("an entry is unknown, missing or of the wrong kind") from error
+        raise InputError("an entry is unknown, missing or of the wrong kind") from error
 
 
 def _laid_shape(place: dict) -> list[int]:
-    """Of an input or output, as it lies. Raises ValueError for patches of something else."""
+    """Of an input or output, as it lies. Raises InputError for patches of something else."""
     patches = patches_of(place)
     if patches is None:
         return place["shape"]
     sizes, before = (*patches.kernel, *patches.step, *patches.taps), patches.before
     whole = {type(number) for number in (*sizes, *before)} == {int} and (len(sizes), len(before)) == (6, 2)
     if list(patches.shape) != place["shape"] or not whole or min(sizes) < 1 or min(before) < 0:
-        raise ValueError("shape and patches differ")
+        raise InputError("shape and patches differ")
     return [patches.rows, patches.cols, patches.channels]
 
 
 def _whole(values: dict, **least: int) -> None:
-    """Raises ValueError unless each of these entries is an integer of at least so much."""
+    """Raises InputError unless each of these entries is an integer of at least so much."""
     for name, bound in least.items():
         if type(values[name]) is not int or values[name] < bound:
-            raise ValueError(f"{name} must be an integer of at least {bound}, is {json.dumps(values[name])}")
+            raise InputError(f"{name} must be an integer of at least {bound}, is {json.dumps(values[name])}")
 
 
 def _check_buffers(contents: dict, machine: MachineConfig) -> None:
@@ -247,8 +248,8 @@ def _check_buffers(contents: dict, machine: MachineConfig) -> None:
     for buffer in contents["buffers"]:
         address, size, first, last = (buffer[key] for key in ("address", "bytes", "first", "last"))
         if not all(type(value) is int for value in (address, size, first, last)):
-            raise ValueError("a buffer's place is no integer")
+            raise InputError("a buffer's place is no integer")
         if not isinstance(buffer["name"], str) or not buffer["name"]:
-            raise ValueError("a buffer without a name")
+            raise InputError("a buffer without a name")
         if not (0 <= address < address + size <= machine.glb_bytes and 0 <= first <= last < 2 * passes):
-            raise ValueError(f"buffer {buffer['name']} lies outside the GLB or the passes")
+            raise InputError(f"buffer {buffer['name']} lies outside the GLB or the passes")

@@ -14,6 +14,7 @@ from eyrie.compiler.ir.operators.pooling import Pool
 from eyrie.compiler.ir.patches import Patches
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.ir.word_operation import WordOperation
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import Quantization
 
@@ -85,13 +86,13 @@ def _pair(values: tuple[int, int]) -> str:
 
 
 def output_size(shape: tuple[int, int], window: Window) -> tuple[int, int]:
-    """(E, F). Raises ValueError where the kernel is larger than the padded map."""
+    """(E, F). Raises InputError where the kernel is larger than the padded map."""
     top, bottom, left, right = window.pads
     height, width = shape[0] + top + bottom, shape[1] + left + right
     rows, cols = window.span
     if height < rows or width < cols:
         dilated = "" if window.dilation == (1, 1) else f" with dilation {_pair(window.dilation)}"
-        raise ValueError(f"a {times(window.kernel)} kernel{dilated} does not fit a padded map of {height} x {width}")
+        raise InputError(f"a {times(window.kernel)} kernel{dilated} does not fit a padded map of {height} x {width}")
     return (height - rows) // window.stride[0] + 1, (width - cols) // window.stride[1] + 1
 
 

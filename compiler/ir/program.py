@@ -9,6 +9,7 @@ import numpy as np
 from eyrie.model import encoding as enc
 from eyrie.model.config import GLB_WORD_BYTES
 from eyrie.model.encoding import Opcode
+from eyrie.model.errors import InputError
 
 DRAM_ADDRESSES, GLB_ADDRESSES = 1 << 32, 1 << 16  # which wrap
 MOST_CHUNKS = (1 << 16) - 1  # of a CHUNKS
@@ -179,28 +180,28 @@ def _run_of_chunks(commands: list[Command], at: int) -> Chunks:
 
 
 def disassemble(words: np.ndarray) -> list[Command]:
-    """Commands of a binary list, up to END. Raises ValueError, naming the word, for what is no command."""
+    """Commands of a binary list, up to END. Raises InputError, naming the word, for what is no command."""
     commands: list[Command] = []
     values, at = [int(word) for word in words], 0
     while at < len(values):
         command = _decode(values, at)
         words = command.encode()
         if words != values[at : at + len(words)]:
-            raise ValueError(f"word {at}: 0x{values[at]:016x}: a bit without meaning is set in the command")
+            raise InputError(f"word {at}: 0x{values[at]:016x}: a bit without meaning is set in the command")
         commands += command.loads() if isinstance(command, Chunks) else [command]
         if isinstance(command, End):
             return commands
         at += len(words)
-    raise ValueError("the list has no END")
+    raise InputError("the list has no END")
 
 
 def _decode(words: list[int], at: int) -> Command | Chunks:
-    """The command that begins at a word. Raises ValueError."""
+    """The command that begins at a word. Raises InputError."""
     word = words[at]
 
     def following(count: int) -> list[int]:
         if at + 1 + count > len(words):
-            raise ValueError(f"word {at}: 0x{word:016x}: the list ends within the command")
+            raise InputError(f"word {at}: 0x{word:016x}: the list ends within the command")
         return words[at + 1 : at + 1 + count]
 
     opcode = word & 0xF
@@ -240,4 +241,4 @@ def _decode(words: list[int], at: int) -> Command | Chunks:
             chunk=True,
         )
         return Chunks(first, chunks["count"], (chunks["ring_first"], chunks["ring_end"]))
-    raise ValueError(f"word {at}: 0x{word:016x} is no command")
+    raise InputError(f"word {at}: 0x{word:016x} is no command")

@@ -48,6 +48,7 @@ from eyrie.compiler.passes.moves import Unmovable, moves_of
 from eyrie.compiler.passes.pools import MOST_AVERAGED, MOST_AVERAGED_UP, mean_group, pixels_inside
 from eyrie.compiler.passes.word_operations import operands_of, word_operation
 from eyrie.model.encoding import COORDINATE_BITS, PPU_FIRST, PPU_RESULT, PPU_SECOND, STREAM_LEVEL, STREAM_RANGE
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 
 # Rows, columns and channels of a map: the fields of a stream's range; a loop counts channels, 4 at a time.
@@ -138,7 +139,7 @@ def fields(site: Site) -> str:
             (PPU_RESULT, operation.result),
         ):
             word.pack(**values)
-    except ValueError as error:
+    except InputError as error:
         return str(error)
     return ""
 
@@ -176,7 +177,7 @@ def countable_mean(site: Site) -> str:
     """means leave axes in their places, and their number and factor fit the machine's fields"""
     try:
         mean_group(site.node, {tensor.name: map_of(tensor) for tensor in (*site.node.inputs, *site.node.outputs)})
-    except ValueError as error:
+    except InputError as error:
         return str(error)
     return ""
 

@@ -13,6 +13,7 @@ from eyrie.compiler.ir.operators.operator import axis_of, quantizations
 from eyrie.compiler.ir.operators.pooling import AveragePool2D
 from eyrie.compiler.ir.word_operation import average_of_window, largest_of_window, sum_of_window
 from eyrie.model.encoding import Axis
+from eyrie.model.errors import InputError
 from eyrie.model.operators.pooling import mean_requantization
 from eyrie.model.operators.quantization import INT8_MIN, Requantization, activation_range
 
@@ -50,14 +51,14 @@ def pixels_inside(shape: tuple[int, int], window: Window) -> np.ndarray:
 
 def mean_group(node: Node, maps: Mapping[str, Map]) -> Elementwise | Convolution:
     """Over rows and columns a sum of windows; over channels, too, a convolution whose filter is all ones. Raises
-    ValueError for what is neither."""
+    InputError for what is neither."""
     source, output, kernel = maps[node.inputs[0].name], maps[node.outputs[0].name], _kernel(node)
     shared = {"name": node.where, "source": source, "output": output, "window": Window(kernel[:2], stride=kernel[:2])}
     scaling, zero_point = _scaling(node), node.inputs[0].zero_point
     made = tuple(size // over for size, over in zip(source.shape, kernel))
     if kernel[2] > 1:
         if made != output.shape:
-            raise ValueError("channels that become columns")
+            raise InputError("channels that become columns")
         offset = 0 if zero_point == OFFSET_ZERO_POINT else zero_point  # the array's values are q less the rest
         table = Table(
             np.full(1, -offset * prod(kernel), np.int32),
@@ -68,7 +69,7 @@ def mean_group(node: Node, maps: Mapping[str, Map]) -> Elementwise | Convolution
         return Convolution(**shared, filters=np.ones((1, *kernel), np.int8), table=table)
     turned = made != output.shape  # a column of means is a row
     if turned and (made[1] != 1 or (1, made[0], made[2]) != output.shape):
-        raise ValueError("pixels that become channels")
+        raise InputError("pixels that become channels")
     walk = (Loop(source.shape[0], Axis.ROW, 1),) if turned else ()
     return Elementwise(**shared, walk=walk, epilogue=(sum_of_window(prod(kernel), zero_point, scaling),))
 

@@ -15,6 +15,7 @@ from eyrie.compiler.plan.flow import Flow
 from eyrie.compiler.plan.pieces import Pieces, ways_of
 from eyrie.compiler.plan.segments import possible_segments
 from eyrie.model.config import GLB_WORD_BYTES, MachineConfig
+from eyrie.model.errors import InputError
 
 
 class GreedyPlanner:
@@ -22,7 +23,7 @@ class GreedyPlanner:
 
     def __init__(self, groups: list[Group], machine: MachineConfig, objective: str, images: int) -> None:
         if images > 1:
-            raise ValueError("the greedy plan is for one image: leave out --batch")
+            raise InputError("the greedy plan is for one image: leave out --batch")
         self._estimates, self._machine = Estimates(machine, objective, port_busy(groups, machine)), machine
         self._groups = [piece for group in groups for piece in self._pieces(group)]
         names = frozenset(group.output.name for group in self._groups)

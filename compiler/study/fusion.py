@@ -17,6 +17,7 @@ from eyrie.compiler.ir.layer import Convolution, Depthwise, Filtered, Group, Gro
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, FusedWay, Halo, count, fused_group, partition
 from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WORD_CHANNELS, MachineConfig
 from eyrie.model.encoding import DEPTHWISE_GROUP_WORDS, TABLE_WORDS
+from eyrie.model.errors import InputError
 
 Number = int | float
 FusionPlan = tuple[FusedGroup, ...]
@@ -142,10 +143,10 @@ Choices = dict[tuple[int, bool], list[tuple[FusedGroup, Number]]]
 
 
 def choices(chain: Chain, objective: Objective, capacity: int | None, space: SearchSpace) -> Choices:
-    """All groups that fit, in all their ways. Raises ValueError if layers do not follow each other."""
+    """All groups that fit, in all their ways. Raises InputError if layers do not follow each other."""
     for before, behind in pairwise(chain):
         if (before.out_height, before.out_row_bytes) != (behind.height, behind.row_bytes):
-            raise ValueError(f"layer {behind.name} does not take what {before.name} makes")
+            raise InputError(f"layer {behind.name} does not take what {before.name} makes")
     found: Choices = {}
     for first, last in product(range(len(chain)), range(1, len(chain) + 1)):
         for way in space.ways(chain, first, last) if first < last else ():
@@ -179,7 +180,7 @@ def best_plan(
 ) -> FusionPlan:
     """The best plan of a chain, exactly.
 
-    capacity: bytes of GLB that no group may exceed. Raises DoesNotFit, or ValueError for layers that do not
+    capacity: bytes of GLB that no group may exceed. Raises DoesNotFit, or InputError for layers that do not
     follow each other.
 
     The first search finds the least cost and, of a sum, the least peak storage with it; the second settles

@@ -11,6 +11,7 @@ from enum import Enum
 from functools import lru_cache
 
 from eyrie.compiler.ir.layer import Window, input_rows
+from eyrie.model.errors import InputError
 
 Rows = tuple[int, int]  # first row, row behind the last
 
@@ -24,7 +25,7 @@ class ChainLayer:
     window_bytes     the least of them in the GLB at a time where they are streamed; 0: all of them
     macs             multiplications of the whole layer
 
-    Raises ValueError if rows, kernel, stride and pads disagree.
+    Raises InputError if rows, kernel, stride and pads disagree.
     """
 
     name: str
@@ -44,12 +45,12 @@ class ChainLayer:
     def __post_init__(self) -> None:
         top, bottom = self.pads[:2]
         if max(top, bottom) >= self.kernel:
-            raise ValueError(
+            raise InputError(
                 f"layer {self.name}: pads of {top} and {bottom} rows are not below the kernel, {self.kernel}"
             )
         rows = (self.height + top + bottom - self.kernel) // self.stride + 1
         if rows != self.out_height or rows < 1:
-            raise ValueError(f"layer {self.name}: {self.height} rows make {rows} rows, not {self.out_height}")
+            raise InputError(f"layer {self.name}: {self.height} rows make {rows} rows, not {self.out_height}")
 
     @property
     def window(self) -> Window:

@@ -8,6 +8,8 @@ columns or rows, is kept. Source: the tiling paper of data/reference/README.md; 
 from fractions import Fraction
 from math import floor
 
+from eyrie.model.errors import InputError
+
 SAVING = Fraction(1, 10)  # of the accesses: a larger tile that saves less is not worth its storage
 
 
@@ -25,10 +27,10 @@ def accesses(size: int, kernel: int, stride: int, tile: int, channels_factor: in
     """Input elements read from DRAM with tiles of tile x tile pixels (equation 6).
 
     The first tile is read whole, of the others all but the overlap. The number of tiles along a side is not
-    rounded, as published. Raises ValueError for a tile smaller than the kernel.
+    rounded, as published. Raises InputError for a tile smaller than the kernel.
     """
     if tile < kernel:
-        raise ValueError(f"a tile of {tile} pixels is smaller than the kernel, {kernel}")
+        raise InputError(f"a tile of {tile} pixels is smaller than the kernel, {kernel}")
     tiles = outputs(size, kernel, stride) / floor(outputs(tile, kernel, stride))
     return (tile**2 + (tiles**2 - 1) * tile * (tile - (kernel - stride))) * channels_factor
 
@@ -44,11 +46,11 @@ def optimal_tile(size: int, kernel: int, stride: int) -> int:
 
     If there is none, the largest below the input size; the input itself only where no smaller tile is legal.
 
-    Raises ValueError for a kernel larger than the input.
+    Raises InputError for a kernel larger than the input.
     """
     tiles = legal_tiles(size, kernel, stride)
     if not tiles:
-        raise ValueError(f"a kernel of {kernel} does not fit an input of {size} pixels")
+        raise InputError(f"a kernel of {kernel} does not fit an input of {size} pixels")
     counts = [accesses(size, kernel, stride, tile) for tile in tiles]
     for tile, count, following in zip(tiles, counts, counts[1:]):
         if count - following < SAVING * count:

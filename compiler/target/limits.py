@@ -6,6 +6,7 @@ from eyrie.compiler.target.blocks import Blocks
 from eyrie.model.config import DEPTHWISE_TAPS, SET_ROWS, WORD_CHANNELS, MachineConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ARRAY_LOOPS, COORDINATE_BITS, STREAM_LEVEL, PoolMode
+from eyrie.model.errors import InputError
 from eyrie.model.legality import broken_rule
 from eyrie.model.messages import times
 
@@ -49,9 +50,9 @@ def walks(window: Window, blocks: Blocks, groups: int, tiles: int) -> bool:
 
 
 def equal_stride(window: Window) -> int:
-    """U of a kernel that PEs or SUPERs move. Raises ValueError for one that they cannot."""
+    """U of a kernel that PEs or SUPERs move. Raises InputError for one that they cannot."""
     if not slides(window):
-        raise ValueError(
+        raise InputError(
             f"a {times(window.kernel)} kernel, {window}: PEs and SUPERs move kernels of up to "
             f"{SET_ROWS} x {SET_ROWS} at stride 1 or 2, the same along rows and columns, without dilation"
         )
@@ -104,7 +105,7 @@ def filter_sets(machine: MachineConfig) -> int:
 
 
 def legal(machine: MachineConfig, descriptor: Descriptor) -> Descriptor:
-    """A descriptor that is done. Raises ValueError, with the rule, where the machine would stop at its pass."""
+    """A descriptor that is done. Raises InputError, with the rule, where the machine would stop at its pass."""
     if rule := broken_rule(machine, descriptor):
-        raise ValueError(f"{rule}: the machine does not run such a pass")
+        raise InputError(f"{rule}: the machine does not run such a pass")
     return descriptor

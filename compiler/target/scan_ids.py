@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from eyrie.model.config import SET_ROWS, MachineConfig
 from eyrie.model.encoding import NO_COLUMN, NO_FILTER_COLUMN
+from eyrie.model.errors import InputError
 
 IDLE = {"ifmap": NO_COLUMN, "filter": NO_FILTER_COLUMN}
 
@@ -35,26 +36,26 @@ def convolution_ids(
 
     ifmap column ID: the ifmap row that a PE needs, counted within the pass. Filter row ID: filter row,
     plus 3 for each pair of sets with filters of their own; filter column ID: which of the sets side by
-    side. Raises ValueError where the mapping does not fit.
+    side. Raises InputError where the mapping does not fit.
     """
     if r > 2:
-        raise ValueError(f"r = {r}: at most 2 sets share the channels, each takes half of a GLB word")
+        raise InputError(f"r = {r}: at most 2 sets share the channels, each takes half of a GLB word")
     folds = -(-e // machine.cols)
     width = min(e * blocks, machine.cols)
     down = min(t, machine.sets // r) if folds == 1 else 1
     across = t // max(down, 1)
     fits = folds * r * down <= machine.sets and across * width <= machine.cols and down * across == t
     if not fits or across > NO_FILTER_COLUMN:
-        raise ValueError(f"e = {e}, r = {r}, t = {t} does not fit {machine.rows} x {machine.cols} PEs")
+        raise InputError(f"e = {e}, r = {r}, t = {t} does not fit {machine.rows} x {machine.cols} PEs")
     if folds > 1 and (r > 1 or t > 1):
-        raise ValueError(f"e = {e} is folded over the rows: r and t must be 1, are {r} and {t}")
+        raise InputError(f"e = {e} is folded over the rows: r and t must be 1, are {r} and {t}")
     if blocks > 1 and (folds > 1 or across > 1 or e * blocks > machine.cols):
-        raise ValueError(f"{e} x {blocks} blocks with t = {t} do not fit {machine.cols} columns side by side")
+        raise InputError(f"{e} x {blocks} blocks with t = {t} do not fit {machine.cols} columns side by side")
     if folds > 1 and e % machine.cols:
-        raise ValueError(f"e = {e} is folded over the rows: must be a multiple of {machine.cols}")
+        raise InputError(f"e = {e} is folded over the rows: must be a multiple of {machine.cols}")
     span = (e - 1) * stride + kernel_rows
     if (last := span * blocks - 1) >= NO_COLUMN:
-        raise ValueError(f"ifmap row {last} of a pass has no ID, they end at {NO_COLUMN - 1}: reduce e")
+        raise InputError(f"ifmap row {last} of a pass has no ID, they end at {NO_COLUMN - 1}: reduce e")
     rows, columns = [], []
     for row in range(machine.rows):
         set_, set_row = divmod(row, SET_ROWS)
@@ -86,7 +87,7 @@ def block_ids(machine: MachineConfig, block_rows: int, block_cols: int, stride: 
     columns = block_rows * block_cols * max(images, 1)
     if columns > machine.cols:
         across = f"{images} images" if images else f"{block_cols} blocks"
-        raise ValueError(f"{block_rows} x {across} do not fit {machine.cols} columns")
+        raise InputError(f"{block_rows} x {across} do not fit {machine.cols} columns")
     span = 0 if stride is None else (block_rows - 1) * stride + SET_ROWS
 
     def column_ids(row: int, col: int) -> dict[str, int]:

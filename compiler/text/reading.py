@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from eyrie.compiler.text.classes import classes, hints, said, takes
+from eyrie.model.errors import InputError
 
 CONSTANTS = {"inf": inf, "nan": nan}
 TYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "uint64", "float32", "float64")
@@ -20,7 +21,7 @@ MOST_BYTES = 1 << 32  # of an array
 DEEPEST = 100  # names within each other
 
 
-class Misread(ValueError):
+class Misread(InputError):
     """Begins with the path, the line and the column."""
 
 
@@ -167,13 +168,13 @@ class _Reader:
                 exact = np.array(given[1])
                 found = exact.astype(dtype)
                 if exact.ndim != 1 or not np.array_equal(found, exact, equal_nan=dtype.kind == "f"):
-                    raise ValueError(f"numbers are not a row of {dtype}")
+                    raise InputError(f"numbers are not a row of {dtype}")
                 return found
             shape, size = given[1], prod(given[1]) * dtype.itemsize
             unpacker = zlib.decompressobj()
             data = unpacker.decompress(base64.b64decode(given[2], validate=True), size + 1)
             if not 0 <= size < MOST_BYTES or min(shape, default=1) < 0 or len(data) != size or unpacker.unconsumed_tail:
-                raise ValueError(f"{given[1]} of {dtype} are {size} bytes, not those that are there")
+                raise InputError(f"{given[1]} of {dtype} are {size} bytes, not those that are there")
             return np.frombuffer(data, dtype).reshape(shape).copy()
         except (ValueError, TypeError, zlib.error, OverflowError) as error:
             raise self._misread(node, f"no array: {error}") from error

@@ -11,12 +11,13 @@ from enum import Enum
 import numpy as np
 
 from eyrie.compiler.text.classes import classes
+from eyrie.model.errors import InputError
 
 WIDTH = 100  # characters from which on a value has a line of its own
 FEW = 16  # elements of an array that are written out
 
 
-class NoText(ValueError):
+class NoText(InputError):
     """A value that has none."""
 
 

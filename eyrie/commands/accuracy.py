@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.frontend.file import read_model
+from eyrie.model.errors import InputError
 from eyrie.model.reading import check_readable
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, replacing
@@ -45,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.rtl > options.images:
-        raise ValueError(f"--rtl {options.rtl}: must be 0 to the number of images, {options.images}")
+        raise InputError(f"--rtl {options.rtl}: must be 0 to the number of images, {options.images}")
     if options.driver and not options.rtl:
-        raise ValueError("--driver runs what --rtl N says: give both")
+        raise InputError("--driver runs what --rtl N says: give both")
     read_model(options.model)
     check_readable(options.float, "eyrie train makes float weights")
     from eyrie.training import cifar10
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _network(model: Path) -> "Graph":
-    """Raises ValueError, in one line, for one that does not classify CIFAR-10's images."""
+    """Raises InputError, in one line, for one that does not classify CIFAR-10's images."""
     from eyrie.compiler.frontend.file import load
     from eyrie.compiler.ir.graph import map_shape
     from eyrie.model.messages import times
@@ -80,7 +81,7 @@ def _network(model: Path) -> "Graph":
     graph = load(model)
     ends = map_shape(graph.input.shape), map_shape(graph.output.shape)
     if ends != (IMAGE, (1, 1, CLASSES)):
-        raise ValueError(
+        raise InputError(
             f"{model}: makes {times(ends[1])} of {times(ends[0])}: give a network that makes "
             f"1 x 1 x {CLASSES} of CIFAR-10's {times(IMAGE)}"
         )
@@ -123,7 +124,7 @@ def _on_rtl(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
 
 
 def classified(folder: Path, model: Path, inputs: "np.ndarray") -> "np.ndarray":
-    """Likewise, run from the C program; the folder gets what it prints, classes.txt. Raises BuildError, and ValueError
+    """Likewise, run from the C program; the folder gets what it prints, classes.txt. Raises BuildError, and InputError
     in one line."""
     import numpy as np
 

@@ -14,6 +14,7 @@ import argparse
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder
 from eyrie.compiler.options import EFFORT, OBJECTIVES
+from eyrie.model.errors import InputError
 from eyrie.runtime import progress
 
 
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     if options.disassemble == bool(options.output):
-        raise ValueError("nothing to do: give FILE.s -o DIR, or DIR --disassemble")
+        raise InputError("nothing to do: give FILE.s -o DIR, or DIR --disassemble")
     if options.output:
         check_folder(options.output)
     from eyrie.compiler.assemble import assemble_file, disassembled

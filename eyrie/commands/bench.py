@@ -24,6 +24,7 @@ from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import Image
 from eyrie.measure import bars
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.board.runs import RunFailed, on_rtl, reported
 from eyrie.runtime.figures import layer_table, ratios, unit_table
@@ -213,11 +214,11 @@ PARTS: dict[str, Callable[[Run], dict]] = {
 
 
 def chosen(text: str) -> list[str]:
-    """Names of parts, separated by commas. Raises ValueError, in one line, for an unknown one."""
+    """Names of parts, separated by commas. Raises InputError, in one line, for an unknown one."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in PARTS:
-            raise ValueError(unknown("part", name, PARTS))
+            raise InputError(unknown("part", name, PARTS))
     return names
 
 
@@ -230,7 +231,7 @@ def run_parts(names: list[str], base: Run, end: float) -> dict[str, dict]:
             continue
         try:
             sections[name] = PARTS[name](base)
-        except (OSError, ValueError) as failure:
+        except (OSError, InputError) as failure:
             print(f"{name}: {failure}", flush=True)
             sections[name] = {"match": False, "reason": str(failure)}
     return sections

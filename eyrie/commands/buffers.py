@@ -16,6 +16,7 @@ from eyrie.compiler.command_line import file_name
 from eyrie.compiler.files import check_file, write_all
 from eyrie.compiler.frontend.file import load, read_model
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.runtime import progress
 
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.machine and options.config:
-        raise ValueError("--config is for the array: leave out --machine or --config")
+        raise InputError("--config is for the array: leave out --machine or --config")
     read_model(options.model)
     if options.output:
         check_file(options.output)

@@ -39,6 +39,7 @@ from eyrie.compiler.cases.file import load, parts
 from eyrie.compiler.command_line import file_name
 from eyrie.compiler.files import check_file, whole_file
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about, array
 from eyrie.runtime.folders import BUILD, replacing
 from eyrie.runtime.simulator.bench import Bench
@@ -50,7 +51,7 @@ BENCH = Bench(
 )
 
 
-class CaseFailed(ValueError):
+class CaseFailed(InputError):
     """The simulation failed; the message is one line."""
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from eyrie.compiler.command_line import file_name
 from eyrie.compiler.files import check_folder, whole_file
+from eyrie.model.errors import InputError
 from eyrie.runtime import progress
 from eyrie.training.cifar10 import ARCHIVE, BATCHES, FOLDER, load
 
@@ -26,7 +27,7 @@ def fetch(directory: Path, url: str = URL, md5: str = MD5) -> None:
     """Downloads the archive into `directory`, unless it, or what was unpacked from it, is there already.
 
     The file gets its name only once the checksum is right, so a broken download leaves nothing.
-    Raises ValueError for a wrong checksum, OSError if the address or the disk fails.
+    Raises InputError for a wrong checksum, OSError if the address or the disk fails.
     """
     target = directory / ARCHIVE
     if target.exists() or (directory / FOLDER).is_dir() or (directory / BATCHES["train"][0]).is_file():
@@ -41,7 +42,7 @@ def fetch(directory: Path, url: str = URL, md5: str = MD5) -> None:
                 done += sink.write(chunk)
                 task.at(done >> 20, size >> 20)
             if digest.hexdigest() != md5:
-                raise ValueError(f"{url} has md5 {digest.hexdigest()}, expected {md5}: try again")
+                raise InputError(f"{url} has md5 {digest.hexdigest()}, expected {md5}: try again")
 
 
 def _reason(error: Exception) -> str:
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
     try:
         fetch(options.directory)
     except (OSError, HTTPException) as error:
-        raise ValueError(f"cannot fetch {URL} ({_reason(error)}): try again") from error
+        raise InputError(f"cannot fetch {URL} ({_reason(error)}): try again") from error
     for split in BATCHES:
         images, labels = load(options.directory, split)
         print(f"{split}: {len(images):,} images, {np.bincount(labels).tolist()} of each class")

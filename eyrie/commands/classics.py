@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from eyrie.commands.mobilenets import Layers
 from eyrie.compiler.command_line import file_name
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 RESNET34 = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels, blocks, stride of the first
@@ -94,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     names = [name.strip() for name in options.networks.split(",") if name.strip()] or list(CLASSICS)
     for name in names:
         if name not in CLASSICS:
-            raise ValueError(unknown("network", name, CLASSICS))
+            raise InputError(unknown("network", name, CLASSICS))
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         (options.folder / f"{name}.tflite").write_bytes(CLASSICS[name]())

@@ -15,6 +15,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name
+from eyrie.model.errors import InputError
 from eyrie.runtime.shipped import FLOAT_WEIGHTS, MODEL, PHOTO
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.labels and not options.model:
-        raise ValueError("--labels is for --model: the shipped network has its own classes; leave it out")
+        raise InputError("--labels is for --model: the shipped network has its own classes; leave it out")
     if options.model:
         from eyrie.runtime import demo_model
 
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         program = compiled(MODEL, machine)
-    except ValueError as error:
+    except InputError as error:
         failure, options.model = why_in_parts(error, MODEL, 1), MODEL
         return demo_model.run(options, CLASSES, failure)
     for note in photo.notes:

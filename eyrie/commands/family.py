@@ -16,6 +16,7 @@ import time
 
 from eyrie.measure import campaign
 from eyrie.measure.trials import Trial, head, row, summarised
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 COLUMNS = (
@@ -37,14 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(text: str) -> list:
-    """Networks by their names, separated by commas; all where there is none. Raises ValueError, in one line."""
+    """Networks by their names, separated by commas; all where there is none. Raises InputError, in one line."""
     from eyrie.commands.mobilenets import FAMILY
 
     by_name = {network.name: network for network in FAMILY}
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in by_name:
-            raise ValueError(unknown("network", name, by_name))
+            raise InputError(unknown("network", name, by_name))
     return [network for network in FAMILY if not names or network.name in names]
 
 

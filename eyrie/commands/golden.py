@@ -19,6 +19,7 @@ from eyrie.compiler.cases.case import Case
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_folder, writing
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.model.passes import run_pass
 from eyrie.runtime.folders import BUILD, locked_folder, replacing
@@ -58,7 +59,7 @@ output row of the pass in the layer. $readmemh reads the .hex. Array: {rows} x {
 def find(name: str) -> Bench:
     known = {bench.name: bench for bench in benches().values() if bench.top in TOPS and bench.testcase == "runs_layers"}
     if name not in known:
-        raise ValueError(unknown("pass or array test", name, known))
+        raise InputError(unknown("pass or array test", name, known))
     return known[name]
 
 
@@ -164,7 +165,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     if options.out and not options.test:
-        raise ValueError("--out needs a TEST: name one")
+        raise InputError("--out needs a TEST: name one")
     if options.out:
         check_folder(options.out)
     for bench in [find(name) for name in ([options.test] if options.test else DEFAULT_TESTS)]:

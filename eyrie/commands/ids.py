@@ -18,24 +18,25 @@ from eyrie.compiler.command_line import whole_number
 from eyrie.compiler.target.scan_ids import IDLE, ScanIds, block_ids, convolution_ids
 from eyrie.model.config import DEFAULT, SET_ROWS, WORD_CHANNELS, MachineConfig
 from eyrie.model.descriptor import Descriptor
+from eyrie.model.errors import InputError
 
 CONVOLUTION = dict(e=None, p=1, q=WORD_CHANNELS, r=1, t=1, kernel=3)
 
 
 def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
-    """Raises ValueError where the mapping does not fit."""
+    """Raises InputError where the mapping does not fit."""
     machine = MachineConfig(rows=options.rows, cols=options.cols)
     stride = options.stride or 1
     if stride > 2:
-        raise ValueError(f"--stride {stride}: must be 1 or 2")
+        raise InputError(f"--stride {stride}: must be 1 or 2")
     given = [name for name in CONVOLUTION if getattr(options, name) is not None]
     if options.block_rows or options.block_cols or options.images:
         if given:
-            raise ValueError(f"--{given[0]} belongs to a convolution, not to blocks; leave one out")
+            raise InputError(f"--{given[0]} belongs to a convolution, not to blocks; leave one out")
         if options.pointwise and options.stride:
-            raise ValueError("--stride has no meaning with --pointwise; leave it out")
+            raise InputError("--stride has no meaning with --pointwise; leave it out")
         if options.block_cols and options.images:
-            raise ValueError("--images takes the place of --block-cols; leave one out")
+            raise InputError("--images takes the place of --block-cols; leave one out")
         blocks = options.block_rows or 1, options.block_cols or 1
         ids = block_ids(machine, *blocks, None if options.pointwise else stride, options.images or 0)
     else:
@@ -46,9 +47,9 @@ def ids_of(options: argparse.Namespace) -> tuple[MachineConfig, ScanIds]:
 
 def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: int) -> ScanIds:
     if options.e is None:
-        raise ValueError("no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols")
+        raise InputError("no mapping: give --e (and --p --q --r --t), or --block-rows and --block-cols")
     if options.pointwise:
-        raise ValueError("--pointwise goes with --block-rows and --block-cols")
+        raise InputError("--pointwise goes with --block-rows and --block-cols")
     m = {name: getattr(options, name) or default for name, default in CONVOLUTION.items()}
     for what, demand, bound in (
         ("--kernel", m["kernel"], SET_ROWS),
@@ -61,7 +62,7 @@ def _convolution(machine: MachineConfig, options: argparse.Namespace, stride: in
         ),
     ):
         if demand > bound:
-            raise ValueError(f"{what}: needs {demand}, has {bound}; reduce it")
+            raise InputError(f"{what}: needs {demand}, has {bound}; reduce it")
     return convolution_ids(machine, m["e"], m["r"], m["t"], m["kernel"], stride)
 
 

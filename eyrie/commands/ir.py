@@ -13,6 +13,7 @@ from eyrie.compiler.command_line import file_name
 from eyrie.compiler.files import write_all
 from eyrie.compiler.frontend.file import read_model
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.runtime import progress
 
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     if options.greedy and (options.level != "segments" or options.batch > 1):
-        raise ValueError("--greedy is for level segments of one image: leave it out")
+        raise InputError("--greedy is for level segments of one image: leave it out")
     read_model(options.model)
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
     from eyrie.compiler.levels import text_of

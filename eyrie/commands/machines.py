@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from eyrie.compiler.command_line import minutes, whole_number
+from eyrie.model.errors import InputError
 
 BENCH = "pass6"
 MOST_PES = 240
@@ -75,7 +76,7 @@ def judged(folder: Path, seed: int, number: int, sizes: dict[str, int]) -> dict:
     own.mkdir()
     try:
         result = simulate_in(own, find(BENCH).on(MachineConfig(**sizes)), seed)
-    except ValueError as error:  # of a build
+    except InputError as error:  # of a build
         return {"verdict": "wrong", "reason": str(error)}
     counts = {name: result[name] for name in ("cycles", "comparisons", "mismatches", "seconds")}
     if result["status"] != "pass":

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from eyrie.compiler.command_line import minutes, whole_number
 from eyrie.measure.mutations import Candidate, apply, candidates
+from eyrie.model.errors import InputError
 from eyrie.runtime import progress
 from eyrie.runtime.folders import BUILD, ROOT, locked
 from eyrie.runtime.simulator.summary import write_summary
@@ -118,7 +119,7 @@ print(json.dumps({key: result.get(key) for key in ("status", "reason")}))
 """
 
 
-class BaselineError(ValueError):
+class BaselineError(InputError):
     """A bench fails without any change, so it says nothing about mutants."""
 
 
@@ -131,7 +132,7 @@ def place(file: str) -> tuple[str, tuple[str, ...]]:
         for pattern, benches in files.items():
             if fnmatchcase(file, f"rtl/{pattern}"):
                 return block, tuple(benches.split())
-    raise ValueError(f"{file} belongs to no block: add it to BLOCKS")
+    raise InputError(f"{file} belongs to no block: add it to BLOCKS")
 
 
 def by_block(root: Path) -> dict[str, list[Candidate]]:

@@ -18,6 +18,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.c and not options.compile:
-        raise ValueError("--c needs --compile: say what the programs are for")
+        raise InputError("--c needs --compile: say what the programs are for")
     return compile_requests(options) if options.compile else measure(options)
 
 
@@ -98,12 +99,12 @@ def measure(options: argparse.Namespace) -> int:
 
 
 def chosen(text: str | None, layers: tuple["Layer", ...]) -> list["Layer"]:
-    """Raises ValueError, in one line, for an unknown name."""
+    """Raises InputError, in one line, for an unknown name."""
     by_name = {layer.name: layer for layer in layers}
     names = [name.strip() for name in text.split(",")] if text else list(by_name)
     for name in names:
         if name not in by_name:
-            raise ValueError(unknown("layer", name, by_name))
+            raise InputError(unknown("layer", name, by_name))
     return [by_name[name] for name in names]
 
 

@@ -16,6 +16,7 @@ from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.folder import DESCRIPTION
 from eyrie.compiler.frontend.file import REMEDY
 from eyrie.compiler.options import MOST_IMAGES
+from eyrie.model.errors import InputError
 from eyrie.model.reading import check_readable
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     if not is_compiled:
         check_readable(options.network, f"{REMEDY} or a compiled network")
     elif options.config or options.batch > 1:
-        raise ValueError("--config and --batch are for a model: a compiled network has its own; leave them out")
+        raise InputError("--config and --batch are for a model: a compiled network has its own; leave them out")
     import numpy as np
 
     from eyrie.compiler.command import why_in_parts
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         given = read_session_inputs(options.input, graph) if options.input else []
         try:
             program = compiled(options.network, machine, options.batch)
-        except ValueError as error:
+        except InputError as error:
             return _profile_parts(options, machine, why_in_parts(error, options.network, options.batch))
     image = Image.load(program)
     shapes = {name: place["shape"] for name, place in image.map["inputs"].items()}

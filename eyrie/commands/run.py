@@ -13,6 +13,7 @@ import argparse
 
 from eyrie.compiler.command_line import file_name, whole_number
 from eyrie.compiler.files import check_file
+from eyrie.model.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +43,9 @@ def run(options: argparse.Namespace) -> None:
         try:
             outputs = list(named_on_model(image, dict(zip(image.map["inputs"], inputs))).values())
         except MachineError as error:
-            raise ValueError(f"{options.directory}: {error}: compile the network again") from error
+            raise InputError(f"{options.directory}: {error}: compile the network again") from error
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # of commands that make no sense
-            raise ValueError(f"{options.directory}: a damaged program: compile the network again") from error
+            raise InputError(f"{options.directory}: a damaged program: compile the network again") from error
     else:
         target = BUILD / "run"
         with replacing(target) as folder:

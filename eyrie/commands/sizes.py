@@ -18,6 +18,7 @@ from pathlib import Path
 
 from eyrie.measure import campaign
 from eyrie.measure.trials import Trial, head, row, summarised
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 
 ARRAYS = ((3, 4), (6, 4), (6, 8), (6, 16), (9, 8), (12, 8), (12, 14))  # rows, columns
@@ -57,11 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(text: str) -> list[str]:
-    """Machines by their names, separated by commas; all where there is none. Raises ValueError, in one line."""
+    """Machines by their names, separated by commas; all where there is none. Raises InputError, in one line."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in MACHINES:
-            raise ValueError(unknown("machine", name, MACHINES))
+            raise InputError(unknown("machine", name, MACHINES))
     return [name for name in MACHINES if not names or name in names]
 
 

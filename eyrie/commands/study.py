@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 
 from eyrie.compiler.command_line import file_name
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.folders import BUILD, ROOT
 
@@ -31,11 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen(text: str) -> list[str]:
-    """Names of texts, separated by commas; all where there is none. Raises ValueError, in one line."""
+    """Names of texts, separated by commas; all where there is none. Raises InputError, in one line."""
     names = [name.strip() for name in text.split(",") if name.strip()] or list(TEXTS)
     for name in names:
         if name not in TEXTS:
-            raise ValueError(unknown("text", name, TEXTS))
+            raise InputError(unknown("text", name, TEXTS))
     return names
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyrie.compiler.command_line import file_name, whole_number
+from eyrie.model.errors import InputError
 
 TAPS = 2
 RMS = 50.0  # of what a layer's sums become, in counts
@@ -33,7 +34,7 @@ class Wavenet:
 
     def __post_init__(self) -> None:
         if self.samples % self.dilations[-1]:
-            raise ValueError(
+            raise InputError(
                 f"--samples {self.samples}: must be a multiple of {self.dilations[-1]}, the largest dilation"
             )
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from eyrie.compiler.command_line import file_name, minutes, whole_number
 from eyrie.compiler.frontend.file import SUFFIXES
 from eyrie.measure.trials import INPUTS, MINUTES, Trial, head, row, summarised, tried
+from eyrie.model.errors import InputError
 
 RTL_MACS = 1_000_000
 COLUMNS = (
@@ -88,13 +89,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def models_of(directory: Path) -> list[Path]:
-    """The models in a folder and below it, by name. Raises ValueError, in one line."""
+    """The models in a folder and below it, by name. Raises InputError, in one line."""
     kinds = " or ".join(SUFFIXES)
     if not directory.is_dir():
-        raise ValueError(f"{directory}: no folder: give one with {kinds} models")
+        raise InputError(f"{directory}: no folder: give one with {kinds} models")
     found = sorted(path for path in directory.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir())
     if not found:
-        raise ValueError(f"{directory}: has no {kinds} file: give a folder with models")
+        raise InputError(f"{directory}: has no {kinds} file: give a folder with models")
     return found
 
 

@@ -20,7 +20,7 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0
 
 
 def program_of(path: Path) -> tuple[Request, Path]:
-    """A request, and the folder of its program. Raises ValueError, in one line, where it does not compile."""
+    """A request, and the folder of its program. Raises InputError, in one line, where it does not compile."""
     request = read_request(path)
     return request, compiled_graph(request.graph, request.name, request.machine)
 

@@ -26,6 +26,7 @@ from eyrie.compiler.ir.tensor import Quantized
 from eyrie.compiler.parts import Compiled, compile_parts
 from eyrie.measure.trials import Entry
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import array, one_line
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.board.runs import RtlBackEnd
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> None:
         judge(entry, options)
     except Exception as error:
         traceback.print_exc()
-        said = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        said = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         entry.status, entry.reason = "failed", one_line(said.strip())
     (options.folder / "result.json").write_text(json.dumps(entry.as_dict()))
 
@@ -67,7 +68,7 @@ def judge(entry: Entry, options: argparse.Namespace) -> None:
         compiled = compile_parts(options.model, machine)
     except Malformed:  # a stage of the compiler made it: the importer says it otherwise
         raise
-    except ValueError as error:
+    except InputError as error:
         entry.status, entry.reason = "refused", one_line(str(error).removeprefix(f"{options.model}: "))
         return
     _note(entry, compiled, machine)
@@ -154,7 +155,7 @@ def _compare_with_golden(entry: Entry, found: dict[str, list[np.ndarray]]) -> No
 
 def _compare_output(entry: Entry, where: str, got: np.ndarray, wanted: np.ndarray) -> None:
     if (got.dtype, got.size) != (wanted.dtype, wanted.size):
-        raise ValueError(f"{where} is {array(got)}, {entry.reference} has {array(wanted)}")
+        raise InputError(f"{where} is {array(got)}, {entry.reference} has {array(wanted)}")
     wrong = np.flatnonzero(got.reshape(-1) != wanted.reshape(-1))
     entry.outputs += wanted.size
     entry.differences += len(wrong)

@@ -9,6 +9,7 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.tensor import Quantized
 from eyrie.model.config import GLB_WORD_BYTES
+from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 from eyrie.operators.status import OperatorError, Status
 
@@ -72,7 +73,7 @@ class FilterSetting:
     def __post_init__(self) -> None:
         _positive(m=self.m, r=self.r, s=self.s, c=self.c)
         if len(self.scales) not in (1, self.m) or not all(0 < scale < np.inf for scale in self.scales):
-            raise ValueError(f"{len(self.scales)} scales for {self.m} filters: give one, or one of each, all positive")
+            raise InputError(f"{len(self.scales)} scales for {self.m} filters: give one, or one of each, all positive")
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -112,7 +113,7 @@ class PoolingSetting:
 
     def __post_init__(self) -> None:
         if self.kind not in ("max", "average"):
-            raise ValueError(f"a pooling is max or average, not {self.kind}")
+            raise InputError(f"a pooling is max or average, not {self.kind}")
         _integers(2, 1, kernel=self.kernel, stride=self.stride)
         _integers(4, 0, pads=self.pads)
 
@@ -128,7 +129,7 @@ class ActivationSetting:
 def _positive(**sizes: int) -> None:
     for name, size in sizes.items():
         if type(size) is not int or size < 1:
-            raise ValueError(f"{name} = {size}: must be an integer of at least 1")
+            raise InputError(f"{name} = {size}: must be an integer of at least 1")
 
 
 def _integers(count: int, least: int, **values: tuple) -> None:
@@ -138,7 +139,7 @@ def _integers(count: int, least: int, **values: tuple) -> None:
             or len(found) != count
             or not all(type(value) is int and value >= least for value in found)
         ):
-            raise ValueError(f"{name} = {found}: must be a tuple of {count} integers of at least {least}")
+            raise InputError(f"{name} = {found}: must be a tuple of {count} integers of at least {least}")
 
 
 class _Descriptor:
@@ -157,7 +158,7 @@ class _Descriptor:
             raise OperatorError(Status.BAD_DESCRIPTOR, f"{type(self).__name__} is destroyed: create another one")
         try:
             self._setting = self.kind(*values, **named)
-        except (TypeError, ValueError) as error:
+        except (TypeError, InputError) as error:
             raise OperatorError(Status.BAD_ARGUMENT, f"{type(self).__name__}: {error}") from error
 
     def get(self):

@@ -40,7 +40,7 @@ class Handle:
     """
 
     def __init__(self, machine: Machine = None, memory_bytes: int = MEMORY_BYTES, seed: int = 1) -> None:
-        """memory_bytes: of DRAM, for tensors, filters and programs; seed: of the start values. Raises ValueError for
+        """memory_bytes: of DRAM, for tensors, filters and programs; seed: of the start values. Raises InputError for
         sizes that are not legal, BuildError."""
         if type(memory_bytes) is not int or not 0 < memory_bytes <= MOST_BYTES:
             raise OperatorError(

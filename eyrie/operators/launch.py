@@ -11,6 +11,7 @@ from eyrie.compiler.ir.feature_map import FeatureMap
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import Counter
+from eyrie.model.errors import InputError
 from eyrie.operators.descriptors import TensorSetting
 from eyrie.operators.memory import Memory
 from eyrie.operators.status import OperatorError, Status
@@ -84,7 +85,7 @@ class Launcher:
             name = graph.nodes[0].operator.name.lower()
             try:
                 folder = compiled_graph(graph, name, self._board.machine)
-            except ValueError as error:
+            except InputError as error:
                 raise OperatorError(Status.NOT_SUPPORTED, str(error)) from error
             image = Image.load(folder)
             offset = self.room(image.dram.size)

@@ -15,6 +15,7 @@ import numpy as np
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about
 from eyrie.model.reading import read_file
 from eyrie.operators import graphs
@@ -44,7 +45,7 @@ class Request:
 
 
 def read_request(path: Path) -> Request:
-    """Raises ValueError, in one line, for what is no request, and OperatorError for an operator that there is not."""
+    """Raises InputError, in one line, for what is no request, and OperatorError for an operator that there is not."""
     line, _, constants = read_file(path, REMEDY).partition(b"\n")
     with about(path):
         try:
@@ -52,7 +53,7 @@ def read_request(path: Path) -> Request:
         except OperatorError:
             raise
         except (IndexError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"is no request, or damaged: {REMEDY}") from error
+            raise InputError(f"is no request, or damaged: {REMEDY}") from error
 
 
 def _request(key: str, constants: bytes) -> Request:
@@ -79,7 +80,7 @@ def _tensor(text: str) -> TensorSetting:
 
 
 def _filters(fields: dict[str, str], constants: bytes) -> tuple[FilterSetting, np.ndarray, np.ndarray]:
-    """Their setting, their values, and the bias. Raises ValueError where the constants are not those of the key."""
+    """Their setting, their values, and the bias. Raises InputError where the constants are not those of the key."""
     shape, count, has_bias = _integers(fields["filters"]), int(fields["scales"]), int(fields["bias"])
     size = int(np.prod(shape, dtype=object))
     parts = constants[: 4 * count], constants[4 * count :][:size], constants[4 * count + size :]
@@ -87,7 +88,7 @@ def _filters(fields: dict[str, str], constants: bytes) -> tuple[FilterSetting, n
     for part in parts[1 : 2 + has_bias]:
         digest.update(hashlib.sha256(part).digest())
     if digest.hexdigest() != fields["constants"] or len(parts[2]) != 4 * shape[0] * has_bias:
-        raise ValueError("the constants are not those of the key")
+        raise InputError("the constants are not those of the key")
     setting = FilterSetting(*shape, tuple(map(float, np.frombuffer(parts[0], "<f4"))))
     bias = np.frombuffer(parts[2], "<i4") if has_bias else np.zeros(shape[0], np.int32)
     return setting, np.frombuffer(parts[1], np.int8).reshape(shape), bias

@@ -3,6 +3,8 @@
 
 from enum import IntEnum
 
+from eyrie.model.errors import InputError
+
 
 class Status(IntEnum):
     OK = 0
@@ -15,7 +17,7 @@ class Status(IntEnum):
     CLOSED = 7  # the handle is destroyed
 
 
-class OperatorError(ValueError):
+class OperatorError(InputError):
     """Any status but OK; the message is one line."""
 
     def __init__(self, status: Status, message: str) -> None:

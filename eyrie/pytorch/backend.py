@@ -13,6 +13,7 @@ from torch.fx.passes.utils.fuser_utils import erase_nodes, fuse_as_graphmodule, 
 from eyrie.compiler.frontend.pytorch.regions import Region, regions_of
 from eyrie.compiler.ir.failure import Failure
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.pytorch.region import OnMachine
 from eyrie.pytorch.report import keep, report_of
@@ -35,13 +36,13 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> "Options":
-        """Raises ValueError, in one line, for what means nothing."""
+        """Raises InputError, in one line, for what means nothing."""
         for name in given:
             if name not in cls.__dataclass_fields__:
-                raise ValueError(unknown("option", str(name), list(cls.__dataclass_fields__)))
+                raise InputError(unknown("option", str(name), list(cls.__dataclass_fields__)))
         options = cls(**given)
         if options.back_end not in BACK_ENDS:
-            raise ValueError(unknown("back end", str(options.back_end), list(BACK_ENDS)))
+            raise InputError(unknown("back end", str(options.back_end), list(BACK_ENDS)))
         return options
 
     @property
@@ -56,10 +57,10 @@ def eyrie(
     options: Mapping[str, object] | None = None,
     mode: str | None = None,
 ) -> Callable[..., tuple[Tensor, ...]]:
-    """A graph whose regions of int8 operators run on the machine; the rest is PyTorch's. Raises ValueError, in one
+    """A graph whose regions of int8 operators run on the machine; the rest is PyTorch's. Raises InputError, in one
     line, for options that mean nothing."""
     if mode not in (None, "default"):
-        raise ValueError(f"mode {mode} is not one of this back end's: give options")
+        raise InputError(f"mode {mode} is not one of this back end's: give options")
     chosen = Options.of(options or {})
     config, run = chosen.config, BACK_ENDS[chosen.back_end]
     known = fixed_tensors(module, example_inputs)

@@ -13,6 +13,7 @@ from eyrie.compiler.frontend.extra import require
 from eyrie.compiler.frontend.pytorch.regions import whole
 from eyrie.compiler.frontend.tflite.writer import written
 from eyrie.compiler.ir.graph import Graph
+from eyrie.model.errors import InputError
 from eyrie.pytorch.tensors import array_of, fixed_tensors
 
 AT_ONCE = 32  # images of a calibration step
@@ -20,12 +21,12 @@ AT_ONCE = 32  # images of a calibration step
 
 def quantized(model: nn.Module, images: Tensor) -> nn.Module:
     """An int8 model of a float one, which takes and gives what that does. images: [N, ...], as the model takes them:
-    its scales are made for what they lead to. Raises ValueError, in one line, without images."""
+    its scales are made for what they lead to. Raises InputError, in one line, without images."""
     from eyrie.pytorch.quantizer import EyrieQuantizer
 
     steps = require("torchao.quantization.pt2e.quantize_pt2e", "pytorch")
     if len(images) < 1:
-        raise ValueError("no images to calibrate with")
+        raise InputError("no images to calibrate with")
     model = model.eval()
     example = images[:2] if len(images) > 1 else torch.cat([images, images])
     with torch.no_grad():
@@ -38,7 +39,7 @@ def quantized(model: nn.Module, images: Tensor) -> nn.Module:
 
 def to_tflite(model: nn.Module, images: Tensor, path: str | Path) -> None:
     """Writes a float model as int8 `.tflite`, whose inputs and outputs are the codes. images: as `quantized` takes
-    them. Raises ValueError, in one line, for what TensorFlow Lite has no operator for."""
+    them. Raises InputError, in one line, for what TensorFlow Lite has no operator for."""
     contents = written(graph_of_model(quantized(model, images), images[:1]), type(model).__name__)
     with whole_file(path) as file:
         file.write(contents)

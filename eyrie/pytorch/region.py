@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from eyrie.model.errors import InputError
 from eyrie.runtime.regions import Run
 from eyrie.runtime.session import Session
 
@@ -21,13 +22,13 @@ class OnMachine(nn.Module):
         self._taken = tuple(each if isinstance(each, int) else each.detach().clone() for each in taken)
 
     def forward(self, *arguments: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Raises ValueError, in one line, where weights have been changed."""
+        """Raises InputError, in one line, where weights have been changed."""
         inputs: dict[int, np.ndarray] = {}
         for place, argument in zip(self._taken, arguments, strict=True):
             if isinstance(place, int):
                 inputs[place] = to_machine(argument)
             elif not torch.equal(place, argument):
-                raise ValueError(
+                raise InputError(
                     "the model's weights have been changed since it was compiled: call torch.compiler.reset()"
                 )
         outputs = self.run(self.session, [inputs[number] for number in range(len(inputs))])

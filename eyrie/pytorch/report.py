@@ -13,6 +13,7 @@ from torch.fx import GraphModule, Node
 
 from eyrie.compiler.frontend.pytorch.call import short
 from eyrie.compiler.frontend.pytorch.regions import Region
+from eyrie.model.errors import InputError
 from eyrie.runtime.session import Session
 
 
@@ -111,11 +112,11 @@ def keep(report: Report, tensors: Iterable[Tensor]) -> None:
 def reports(model: nn.Module) -> list[Report]:
     """Of all graphs that have been compiled of a model, the last one at the end: it has one for each form of its
     inputs, and for each part where PyTorch breaks it. `model`: what torch.compile was given, or gave. Raises
-    ValueError, in one line, where there are none."""
+    InputError, in one line, where there are none."""
     own = {id(tensor) for tensor in (*model.parameters(), *model.buffers())}
     found = [report for report, tensors in _REPORTS if any(id(ref()) in own for ref in tensors)]
     if not found:
-        raise ValueError("nothing of this model has been compiled: call what torch.compile gave once")
+        raise InputError("nothing of this model has been compiled: call what torch.compile gave once")
     return found
 
 

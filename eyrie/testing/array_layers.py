@@ -8,6 +8,7 @@ import numpy as np
 from eyrie.compiler.cases.separable import Tiling, pointwise_blocks
 from eyrie.compiler.ir.layer import Window, output_size
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.testing import layers
 
 PADS = [(1, 1, 1, 1), (0, 0, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1)]
@@ -17,7 +18,7 @@ def why_not(options: dict, machine: MachineConfig) -> str | None:
     """Why the array takes no layer of these options; None: it does."""
     try:
         draw(np.random.default_rng(0), options, machine)
-    except ValueError as error:
+    except InputError as error:
         return str(error)
     return None
 

@@ -5,12 +5,13 @@ import sys
 from functools import cache
 from importlib import import_module
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.folders import checkout
 from eyrie.runtime.simulator.bench import Bench
 
 
-class UnknownTest(ValueError):
+class UnknownTest(InputError):
     """No bench of that name; the message is one line with the known names."""
 
 
@@ -18,7 +19,7 @@ class UnknownTest(ValueError):
 def benches() -> dict[str, Bench]:
     """All benches by name, in the order of the folders' names and of the lists in them.
 
-    Raises ValueError, in one line, outside a checkout.
+    Raises InputError, in one line, outside a checkout.
     """
     root = checkout("the test benches")
     if str(root) not in sys.path:
@@ -29,7 +30,7 @@ def benches() -> dict[str, Bench]:
             continue
         for bench in import_module(f"tb.{path.parent.name}.bench").BENCHES:
             if bench.name in found:
-                raise ValueError(f"{path}: a second bench is named {bench.name}")
+                raise InputError(f"{path}: a second bench is named {bench.name}")
             found[bench.name] = bench
     return found
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from eyrie.model.config import GLB_WORDS, MachineConfig, sizes
+from eyrie.model.errors import InputError
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.simulator import verilator
 from eyrie.runtime.simulator.sources import arguments, closure, parameters
@@ -100,7 +101,7 @@ def model_refusal(machine: Mapping[str, int]) -> str | None:
     """What MachineConfig says against a machine, in the words of the RTL; None: it is legal."""
     try:
         MachineConfig(**machine)
-    except ValueError as error:
+    except InputError as error:
         named, _, rest = str(error).partition(" = ")
         return f"{re.sub('[a-z_]{2,}', lambda word: word[0].upper(), named)} = {rest}"
     return None

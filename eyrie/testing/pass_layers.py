@@ -17,6 +17,7 @@ from eyrie.compiler.target.scan_ids import convolution_ids
 from eyrie.model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import ArrayMode, PoolMode, Stream
+from eyrie.model.errors import InputError
 from eyrie.testing import elementwise_layers
 from eyrie.testing.layers import Layer, convolution, kernel, separable
 
@@ -47,7 +48,7 @@ def why_not(kind: str, machine: MachineConfig) -> str | None:
         try:
             for case in STANDARD:
                 convolution_ids(machine, case["e"], case["r"], case["t"], SET_ROWS, 1)
-        except ValueError as error:
+        except InputError as error:
             return f"a standard mapping: {error}"
     return None
 
@@ -205,7 +206,7 @@ def _block_mapping(
             continue
         try:
             convolution_ids(machine, e, r, t, kernel, stride)
-        except ValueError:  # an arrangement that there is not
+        except InputError:  # an arrangement that there is not
             continue
         found.append(dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t))
     return found[rng.integers(len(found))] if found else None
@@ -248,7 +249,7 @@ def draw_mapping(rng: np.random.Generator, machine: MachineConfig, kernel: int, 
         t = _up_to(rng, machine.sets // r * (1 if rng.random() < 0.5 else machine.cols // min(e, machine.cols)))
         try:
             convolution_ids(machine, e, r, t, kernel, stride)
-        except ValueError:  # an arrangement that there is not
+        except InputError:  # an arrangement that there is not
             continue
         return dict(e=e, p=p, q=_up_to(rng, WORD_CHANNELS), r=r, t=t)
     raise AssertionError(f"no mapping of a {kernel} x {kernel} kernel fits {machine}")

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import array
 from eyrie.model.reading import check_readable, read_file
 
@@ -31,11 +32,11 @@ def preprocess(images: np.ndarray) -> np.ndarray:
     """uint8 RGB images [..., 32, 32, 3] -> the int8 network's input, same shape: pixel - 128.
 
     Mean and standard deviation live in the first layer's weights, so this is all the host does.
-    Raises ValueError for another shape or type.
+    Raises InputError for another shape or type.
     """
     images = np.asarray(images)
     if images.dtype != np.uint8 or images.shape[-3:] != (32, 32, 3):
-        raise ValueError(f"images must be uint8 ... x 32 x 32 x 3, these are {array(images)}")
+        raise InputError(f"images must be uint8 ... x 32 x 32 x 3, these are {array(images)}")
     return (images ^ 0x80).view(np.int8)
 
 
@@ -55,18 +56,18 @@ class _BatchUnpickler(pickle.Unpickler):
 
 
 def locate(directory: Path | str, split: str) -> Path:
-    """The unpacked folder with the batches of `split` if there is one, else the archive. Raises ValueError, in one
+    """The unpacked folder with the batches of `split` if there is one, else the archive. Raises InputError, in one
     line, if there is neither."""
     directory, names = Path(directory), BATCHES[split]
     if directory.exists() and not directory.is_dir():
-        raise ValueError(f"{directory}: no folder: give the one that eyrie cifar10 fills")
+        raise InputError(f"{directory}: no folder: give the one that eyrie cifar10 fills")
     for folder in (directory / FOLDER, directory):
         if (folder / names[0]).is_file():
             if missing := [name for name in names if not (folder / name).is_file()]:
-                raise ValueError(f"{folder}: {missing[0]} is missing: {_UNPACK}")
+                raise InputError(f"{folder}: {missing[0]} is missing: {_UNPACK}")
             return folder
     if not (directory / ARCHIVE).is_file():
-        raise ValueError(f"{directory}: neither {ARCHIVE} nor {FOLDER}/ there: get it with eyrie cifar10 {directory}")
+        raise InputError(f"{directory}: neither {ARCHIVE} nor {FOLDER}/ there: get it with eyrie cifar10 {directory}")
     return directory / ARCHIVE
 
 
@@ -79,13 +80,13 @@ def _read_batches(place: Path, names: list[str]) -> list[bytes]:
         with tarfile.open(place, "r:gz") as tar:
             return [tar.extractfile(f"{FOLDER}/{name}").read() for name in names]
     except (tarfile.TarError, OSError, EOFError, KeyError, AttributeError, zlib.error) as error:
-        raise ValueError(f"{place}: truncated or damaged: {_FETCH}") from error
+        raise InputError(f"{place}: truncated or damaged: {_FETCH}") from error
 
 
 def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
     """Return images uint8 [N, 32, 32, 3] (RGB) and labels uint8 [N] of `split`, "train" or "test".
 
-    N is 50,000 or 10,000, in the official order. Raises ValueError if the data is missing,
+    N is 50,000 or 10,000, in the official order. Raises InputError if the data is missing,
     truncated or damaged, OSError if it cannot be read.
     """
     images, labels = [], []
@@ -97,7 +98,7 @@ def load(directory: Path | str, split: str) -> tuple[np.ndarray, np.ndarray]:
             images.append(data.reshape(IMAGES_PER_BATCH, 3, 32, 32).transpose(0, 2, 3, 1))
             labels.append(label.reshape(IMAGES_PER_BATCH))
         except Exception as error:  # a damaged pickle can raise nearly anything
-            raise ValueError(
+            raise InputError(
                 f"{place}: {name} is truncated or damaged: {_UNPACK if place.is_dir() else _FETCH}"
             ) from error
     return np.concatenate(images), np.concatenate(labels)

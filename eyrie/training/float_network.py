@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
 from eyrie.training.cifar10 import MEAN, STD
 
@@ -57,14 +58,14 @@ def normalise(images) -> torch.Tensor:
 def load_float(path: Path | str) -> MobileNetV1:
     """Return the network with the weights of a state_dict file, in evaluation mode.
 
-    Raises ValueError, in one line, if the file is missing, unreadable or of another network.
+    Raises InputError, in one line, if the file is missing, unreadable or of another network.
     """
     model, contents = MobileNetV1(), io.BytesIO(read_file(path, REMEDY))
     try:
         with warnings.catch_warnings(action="ignore"):
             model.load_state_dict(torch.load(contents, map_location="cpu", weights_only=True))
     except Exception as error:  # torch.load raises half a dozen unrelated types on a damaged file
-        raise ValueError(f"{path}: not float weights of this network: {REMEDY}") from error
+        raise InputError(f"{path}: not float weights of this network: {REMEDY}") from error
     return model.eval()
 
 

@@ -10,20 +10,22 @@ from pathlib import Path
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
+from eyrie.model.errors import InputError
+
 
 def run(model: Path | str, inputs: np.ndarray, batch: int = 50) -> np.ndarray:
     """Return the raw int8 outputs [N, ...] of int8 `inputs` [N, H, W, C].
 
-    Raises ValueError, in one line, if the file is not a model or the inputs do not fit it.
+    Raises InputError, in one line, if the file is not a model or the inputs do not fit it.
     """
     try:
         interpreter = Interpreter(str(model), num_threads=1, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
     except (ValueError, RuntimeError) as error:
-        raise ValueError(f"{model}: not a TFLite model ({str(error).splitlines()[0]})") from None
+        raise InputError(f"{model}: not a TFLite model ({str(error).splitlines()[0]})") from None
     expected = interpreter.get_input_details()[0]
     if inputs.dtype != expected["dtype"] or inputs.shape[1:] != tuple(expected["shape"][1:]):
         shape = ", ".join(["N", *map(str, expected["shape"][1:])])
-        raise ValueError(
+        raise InputError(
             f"{model}: expects {np.dtype(expected['dtype'])} [{shape}], got {inputs.dtype} {list(inputs.shape)}"
         )
     outputs = []

@@ -9,7 +9,7 @@
 Layers take quantised constants. Tensors are NHWC; weights are laid out as TFLite wants them: OHWI
 for convolutions, 1HWC for depthwise ones, [outputs, inputs] for fully connected layers. Numbers
 follow the TFLite int8 specification (https://ai.google.dev/edge/litert/models/quantization_spec):
-weights symmetric, bias int32 with scale input * weight. Wrong shapes raise ValueError with the
+weights symmetric, bias int32 with scale input * weight. Wrong shapes raise InputError with the
 layer's name.
 """
 
@@ -19,6 +19,8 @@ from typing import NamedTuple
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as tfl
+
+from eyrie.model.errors import InputError
 
 SCHEMA_VERSION = 3
 # The oldest version of each operator that computes int8 (per channel where there are weights).
@@ -102,7 +104,7 @@ class TfliteBuilder:
         """Convolution. `weight` int8 [M, R, S, C], `weight_scale` [M], `bias` int32 [M]."""
         filters, height, width, channels = self._check(name, weight, 4, bias, 0, weight_scale)
         if channels != x.shape[3]:
-            raise ValueError(f"{name}: weight has {channels} channels, input has {x.shape[3]}")
+            raise InputError(f"{name}: weight has {channels} channels, input has {x.shape[3]}")
         constants = self._constants(name, x, weight, weight_scale, bias, 0)
         return self._windowed(
             "CONV_2D", name, x, tfl.Conv2DOptionsT(), (height, width), filters, out, stride, padding, relu, constants
@@ -114,7 +116,7 @@ class TfliteBuilder:
         """Depthwise. `weight` int8 [1, R, S, C], `weight_scale` [C], `bias` int32 [C]."""
         one, height, width, channels = self._check(name, weight, 4, bias, 3, weight_scale)
         if one != 1 or channels != x.shape[3]:
-            raise ValueError(f"{name}: weight {weight.shape} does not fit input {x.shape}")
+            raise InputError(f"{name}: weight {weight.shape} does not fit input {x.shape}")
         options = tfl.DepthwiseConv2DOptionsT()
         options.depthMultiplier = 1
         constants = self._constants(name, x, weight, weight_scale, bias, 3)
@@ -128,7 +130,7 @@ class TfliteBuilder:
         """`weight` int8 [M, C], `weight_scale` [1] (for the whole tensor), `bias` int32 [M]."""
         outputs, inputs = self._check(name, weight, 2, bias, 0)
         if inputs != int(np.prod(x.shape[1:])) or np.size(weight_scale) != 1:
-            raise ValueError(f"{name}: weight {weight.shape} does not fit input {x.shape}")
+            raise InputError(f"{name}: weight {weight.shape} does not fit input {x.shape}")
         options = tfl.FullyConnectedOptionsT()
         options.fusedActivationFunction = _activation(relu)
         constants = self._constants(name, x, weight, weight_scale, bias, 0)
@@ -170,7 +172,7 @@ class TfliteBuilder:
     def binary(self, kind, name, a: Tensor, b: Tensor, out: Quant, relu: bool | int = False) -> Tensor:
         """ADD, SUB, MUL, or MAXIMUM or MINIMUM, which know no activation, of two tensors of one shape."""
         if a.shape != b.shape:
-            raise ValueError(f"{name}: shapes {a.shape} and {b.shape} differ")
+            raise InputError(f"{name}: shapes {a.shape} and {b.shape} differ")
         options = _BINARY[kind]()
         if relu or hasattr(options, "fusedActivationFunction"):
             options.fusedActivationFunction = _activation(relu)
@@ -180,7 +182,7 @@ class TfliteBuilder:
     def reshape(self, name, x: Tensor, shape: tuple[int, ...]) -> Tensor:
         """The same values in another shape."""
         if np.prod(shape) != np.prod(x.shape):
-            raise ValueError(f"{name}: {x.shape} cannot become {shape}")
+            raise InputError(f"{name}: {x.shape} cannot become {shape}")
         options = tfl.ReshapeOptionsT()
         options.newShape = list(shape)
         inputs = [x.index, self._constant(f"{name}/shape", np.array(shape, np.int32))]
@@ -208,10 +210,10 @@ class TfliteBuilder:
     def _check(name, weight, rank, bias, channel_axis, scale=None) -> tuple[int, ...]:
         """Return the weight's shape if types and per-channel sizes agree."""
         if weight.dtype != np.int8 or bias.dtype != np.int32 or weight.ndim != rank:
-            raise ValueError(f"{name}: expected int8 weights of rank {rank} and an int32 bias")
+            raise InputError(f"{name}: expected int8 weights of rank {rank} and an int32 bias")
         channels = weight.shape[channel_axis]
         if bias.shape != (channels,) or (scale is not None and np.shape(scale) != (channels,)):
-            raise ValueError(f"{name}: bias and weight scales must have {channels} entries")
+            raise InputError(f"{name}: bias and weight scales must have {channels} entries")
         return weight.shape
 
     @staticmethod
@@ -262,7 +264,7 @@ class TfliteBuilder:
     def _windowed(self, kind, name, x, options, kernel, channels, out, stride, padding, relu, constants) -> Tensor:
         """Add an operator that slides a window (convolutions and pools)."""
         if padding not in (SAME, VALID) or len(x.shape) != 4:
-            raise ValueError(f"{name}: needs padding SAME or VALID and a 4-D input")
+            raise InputError(f"{name}: needs padding SAME or VALID and a 4-D input")
         options.padding = getattr(tfl.Padding, padding)
         options.strideH = options.strideW = stride
         options.fusedActivationFunction = _activation(relu)

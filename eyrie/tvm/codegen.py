@@ -11,6 +11,7 @@ from tvm import relax
 from eyrie.compiler.frontend.tvm.read import graph_of_steps
 from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, steps_of
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.runtime.regions import BACK_ENDS, session_of
 from eyrie.tvm.partition import BACK_END, MACHINE
 
@@ -18,7 +19,7 @@ from eyrie.tvm.partition import BACK_END, MACHINE
 @tvm.register_global_func(f"relax.ext.{CODE_GENERATOR}", override=True)
 def generate(functions: Sequence[relax.Function], options: Mapping[str, object], names: Mapping) -> list:
     """Registers what calls the machine under the name of each function. There are no modules to link: the machine is
-    in this process. Raises ValueError for functions that `partitioned` did not make."""
+    in this process. Raises InputError for functions that `partitioned` did not make."""
     for function in functions:
         tvm.register_global_func(str(function.attrs["global_symbol"]), _call_of(function), override=True)
     return []
@@ -27,7 +28,7 @@ def generate(functions: Sequence[relax.Function], options: Mapping[str, object],
 def _call_of(function: relax.Function) -> Callable[..., None]:
     """Takes the function's tensors and, behind them, those to write what it makes to."""
     if BACK_END not in function.attrs:
-        raise ValueError("a function for the code generator eyrie is not compiled: call eyrie.tvm.partitioned")
+        raise InputError("a function for the code generator eyrie is not compiled: call eyrie.tvm.partitioned")
     run = BACK_ENDS[str(function.attrs[BACK_END])]
     machine = MachineConfig.of(json.loads(str(function.attrs[MACHINE])))
     name, count = str(function.attrs["global_symbol"]), len(function.params)

@@ -11,6 +11,7 @@ from eyrie.compiler.frontend.tvm.read import graph_of_steps
 from eyrie.compiler.frontend.tvm.steps import CODE_GENERATOR, DEQUANTIZE, steps_of, steps_of_match
 from eyrie.compiler.frontend.tvm.units import patterns_of, reason_of
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.machines import Machine, machine_of
 from eyrie.runtime.programs import contents_of
@@ -28,11 +29,11 @@ def partitioned(module: ir.IRModule, back_end: str = "model", machine: Machine =
     back_end  model: the command-level model; rtl: the simulated RTL; golden: the golden model; c: portable C
     machine   sizes: None for the default machine, a MachineConfig, names and numbers, or a JSON file of these
 
-    Raises ValueError, in one line, for arguments that mean nothing, and for a part that does not compile: one with
+    Raises InputError, in one line, for arguments that mean nothing, and for a part that does not compile: one with
     weights that the machine has no room for.
     """
     if back_end not in BACK_ENDS:
-        raise ValueError(unknown("back end", str(back_end), list(BACK_ENDS)))
+        raise InputError(unknown("back end", str(back_end), list(BACK_ENDS)))
     config = machine_of(machine)
     module = transform.ConvertToDataflow()(module.clone())
     for variable, function in relax_functions(module):

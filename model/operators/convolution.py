@@ -8,7 +8,7 @@ A layer is computed the way the machine computes it: raw products are summed ove
 point, the zero point's share is folded into the bias, and the int32 sums are rescaled to int8. Each of these steps is a
 function, so a bench can compare sums where they leave the array and maps where they leave the machine.
 
-Sums are exact: sizes at which raw sums could leave int32 are refused with ValueError, a bias that takes them out raises
+Sums are exact: sizes at which raw sums could leave int32 are refused with InputError, a bias that takes them out raises
 OverflowError. The reference and the machine would wrap silently there.
 
 Sources: tensorflow/lite/kernels/internal/reference/integer_ops (conv, depthwise_conv, fully_connected).
@@ -20,6 +20,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from eyrie.model.arithmetic import INT32_MAX
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import int32, requantize, requantize_once
 from eyrie.model.operators.windows import NO_PADS, pad, windows
@@ -27,10 +28,10 @@ from eyrie.model.operators.windows import NO_PADS, pad, windows
 
 def _check_operands(ifmap, filter_, terms):
     if ifmap.dtype not in (np.int8, np.uint8) or filter_.dtype not in (np.int8, np.int16):
-        raise ValueError(f"operands are int8, got {ifmap.dtype} and {filter_.dtype}")
+        raise InputError(f"operands are int8, got {ifmap.dtype} and {filter_.dtype}")
     peak = (255 if ifmap.dtype == np.uint8 else 128) * (128 if filter_.dtype == np.int8 else 255) * terms
     if peak > INT32_MAX:
-        raise ValueError(f"sums of {terms} products can leave int32")
+        raise InputError(f"sums of {terms} products can leave int32")
     return peak
 
 
@@ -58,11 +59,11 @@ def conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, dilation=1)
 
     `ifmap` is int8 [H, W, C], or uint8 for activations read as q ^ 0x80; `filter_` [M, R, S, C], or
     [M, R, S, C / G] in G groups, of M / G filters and C / G channels each; `pad_value` fills the
-    border. Raises ValueError where shapes do not fit.
+    border. Raises InputError where shapes do not fit.
     """
     groups, ragged = divmod(ifmap.shape[-1], filter_.shape[-1])
     if ragged or not groups or len(filter_) % groups:
-        raise ValueError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
+        raise InputError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
     view = windows(pad(ifmap, pads, pad_value), filter_.shape[1:3], stride, dilation)
     parts = np.split(np.moveaxis(view, -3, -1), groups, axis=-1)  # [..., E, F, R, S, C / G]
     filters = np.split(filter_, groups)
@@ -82,7 +83,7 @@ def depthwise_conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, d
     height, width, outputs = filter_.shape
     repeats, ragged = divmod(outputs, ifmap.shape[-1])
     if ragged or not repeats:
-        raise ValueError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
+        raise InputError(f"a filter of {times(filter_.shape)} does not fit a map of {ifmap.shape[-1]} channels")
     _check_operands(ifmap, filter_, height * width)
     if repeats > 1:
         ifmap = np.repeat(ifmap, repeats, axis=-1)
@@ -96,7 +97,7 @@ def depthwise_conv2d_sums(ifmap, filter_, stride=1, pads=NO_PADS, pad_value=0, d
 def fully_connected_sums(ifmap, filter_):
     """Return the raw sums, int32 [..., M], of int8 `ifmap` [..., C] and `filter_` [M, C]."""
     if ifmap.shape[-1] != filter_.shape[-1]:
-        raise ValueError(f"a filter of {times(filter_.shape)} does not fit {ifmap.shape[-1]} inputs")
+        raise InputError(f"a filter of {times(filter_.shape)} does not fit {ifmap.shape[-1]} inputs")
     return _matmul(ifmap, filter_)
 
 

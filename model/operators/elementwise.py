@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyrie.model.arithmetic import multiply_by_quantized_multiplier, quantize_multiplier
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import Requantization, requantize, rescaling
 from eyrie.model.operators.reference import Reference, factor_precision
@@ -29,13 +30,13 @@ class AddParameters:
 def add_parameters(first, second, output, activation="NONE"):
     """Return the AddParameters, of an addition or a subtraction, of three Quantizations.
 
-    Both operands are scaled to 2^-20 of twice the larger input scale. Raises ValueError if the result would have to be
+    Both operands are scaled to 2^-20 of twice the larger input scale. Raises InputError if the result would have to be
     scaled up, which the reference does not support.
     """
     twice_larger = 2 * max(first.scale, second.scale)
     factor = twice_larger / (2**ADD_LEFT_SHIFT * output.scale)
     if factor >= 1:
-        raise ValueError(f"output scale {output.scale} is too small to hold the sum")
+        raise InputError(f"output scale {output.scale} is too small to hold the sum")
     inputs = (
         Requantization(*quantize_multiplier(addend.scale / twice_larger), addend.zero_point)
         for addend in (first, second)
@@ -65,11 +66,11 @@ def _to_common_scale(values, scaling):
 
 
 def broadcast(first, second):
-    """Return the shape of the result. Raises ValueError where the two do not go together."""
+    """Return the shape of the result. Raises InputError where the two do not go together."""
     try:
         return np.broadcast_shapes(first.shape, second.shape)
     except ValueError:
-        raise ValueError(
+        raise InputError(
             f"operands of shapes that do not go together, {times(first.shape)} and {times(second.shape)}"
         ) from None
 
@@ -118,7 +119,7 @@ def prelu_parameters(input_, alpha, output, reference=Reference.MICRO):
 def prelu(values, alpha, zero_points, parameters):
     """Int8 PRELU -> int8: values below zero times `alpha`, which broadcasts; `zero_points` are those of the two."""
     if broadcast(values, alpha) != values.shape:
-        raise ValueError(f"slopes of {times(alpha.shape)} do not go with {times(values.shape)} values")
+        raise InputError(f"slopes of {times(alpha.shape)} do not go with {times(values.shape)} values")
     centred = values.astype(np.int64) - zero_points[0]
     slopes = alpha.astype(np.int64) - zero_points[1]
     return np.where(

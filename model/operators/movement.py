@@ -8,6 +8,7 @@ Axes may be negative and count from the end then. Values keep scale and zero poi
 import numpy as np
 
 from eyrie.model.arithmetic import round_away
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 
 
@@ -17,9 +18,9 @@ def concatenation(parts, axis):
 
 
 def split(values, count, axis):
-    """SPLIT into `count` arrays of one size. Raises ValueError where the axis does not divide."""
+    """SPLIT into `count` arrays of one size. Raises InputError where the axis does not divide."""
     if values.shape[axis] % count:
-        raise ValueError(f"{values.shape[axis]} values along an axis do not split into {count}")
+        raise InputError(f"{values.shape[axis]} values along an axis do not split into {count}")
     return np.split(values, count, axis=axis)
 
 
@@ -28,7 +29,7 @@ def split_v(values, sizes, axis):
     sizes, total = np.array(sizes), values.shape[axis]
     sizes[sizes == -1] = total - sizes[sizes != -1].sum()
     if sizes.min() < 0 or sizes.sum() != total:
-        raise ValueError(f"{total} values along an axis do not split into {', '.join(map(str, sizes))}")
+        raise InputError(f"{total} values along an axis do not split into {', '.join(map(str, sizes))}")
     return np.split(values, np.cumsum(sizes)[:-1], axis=axis)
 
 
@@ -38,7 +39,7 @@ def slice_(values, begin, size):
         total if count == -1 else start + count for start, count, total in zip(begin, size, values.shape, strict=True)
     ]
     if any(not 0 <= start <= end <= total for start, end, total in zip(begin, ends, values.shape, strict=True)):
-        raise ValueError(f"a slice of {times(size)} from {times(begin)} leaves {times(values.shape)} values")
+        raise InputError(f"a slice of {times(size)} from {times(begin)} leaves {times(values.shape)} values")
     return values[tuple(map(slice, begin, ends))]
 
 

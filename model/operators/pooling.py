@@ -8,6 +8,7 @@ reference/reduce.h.
 import numpy as np
 
 from eyrie.model.arithmetic import quantize_multiplier, rounding_average
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, Requantization, int32, requantize
 from eyrie.model.operators.windows import NO_PADS, pad, pair, windows
@@ -18,12 +19,12 @@ def average_pool2d(ifmap, kernel, stride, pads=NO_PADS, minimum=INT8_MIN, maximu
 
     Input and output share scale and zero point (the reference insists), so none is needed. A tie goes away from zero;
     with `ties_up` towards the larger value, which is what the uint8 kernel does to the int8 values that stand for its
-    own. Raises ValueError for pads that leave a window without a pixel.
+    own. Raises InputError for pads that leave a window without a pixel.
     """
     counts = windows(pad(np.ones((*ifmap.shape[-3:-1], 1), int), pads, 0), pair(kernel), stride)
     counts = counts.sum(axis=(-2, -1))
     if not counts.all():
-        raise ValueError(f"pads of {', '.join(map(str, pads))} leave a window of {times(pair(kernel))} outside the map")
+        raise InputError(f"pads of {', '.join(map(str, pads))} leave a window of {times(pair(kernel))} outside the map")
     totals = windows(pad(ifmap, pads, 0), pair(kernel), stride).sum(axis=(-2, -1), dtype=int)
     averages = (totals + counts // 2) // counts if ties_up else rounding_average(totals, counts)
     return np.clip(averages, minimum, maximum).astype(np.int8)

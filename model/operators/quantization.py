@@ -16,6 +16,7 @@ from eyrie.model.arithmetic import (
     quantize_multiplier,
     round_away,
 )
+from eyrie.model.errors import InputError
 
 INT8_MIN, INT8_MAX = -128, 127
 UINT8_OFFSET = 128  # a uint8 value or zero point less this is the int8 one
@@ -39,9 +40,9 @@ class Quantization:
     def __post_init__(self):
         object.__setattr__(self, "scale", float(np.float32(self.scale)))
         if not 0 < self.scale < np.inf:
-            raise ValueError(f"a scale is positive and finite, got {self.scale:g}")
+            raise InputError(f"a scale is positive and finite, got {self.scale:g}")
         if not INT8_MIN <= self.zero_point <= INT8_MAX:
-            raise ValueError(f"an int8 zero point is -128 to 127, got {self.zero_point}")
+            raise InputError(f"an int8 zero point is -128 to 127, got {self.zero_point}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +58,17 @@ class Requantization:
 
 def stored_zero_point(values):
     """Return the zero point z, nearest to 0, with which int8 holds values + z for all integers `values`, and z itself,
-    which is a zero. Raises ValueError where there is none: values and 0 are of a range of more than 255."""
+    which is a zero. Raises InputError where there is none: values and 0 are of a range of more than 255."""
     least, most = (int(getattr(values, end)(initial=0)) for end in ("min", "max"))
     if most - least > INT8_MAX - INT8_MIN:
-        raise ValueError(f"values of {least} to {most} are not int8 with a zero point")
+        raise InputError(f"values of {least} to {most} are not int8 with a zero point")
     return min(max(0, INT8_MIN - least), INT8_MAX - most)
 
 
 def activation_range(activation, output):
     """Return (minimum, maximum), the int8 clamp of a fused activation (a key of ACTIVATIONS)."""
     if activation not in ACTIVATIONS:
-        raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
+        raise InputError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
 
     def quantize(real, default):
         if real is None:

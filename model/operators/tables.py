@@ -14,6 +14,7 @@ from eyrie.model.arithmetic import (
     rounding_divide_by_pot,
     saturating_rounding_doubling_high_mul,
 )
+from eyrie.model.errors import InputError
 from eyrie.model.operators import fixed_point
 from eyrie.model.operators.quantization import INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization, requantize, rescaling
 from eyrie.model.operators.reference import Reference, factor_precision
@@ -104,12 +105,12 @@ def _within(input_, radius, inside):
 
 
 def hard_swish(input_, output, reference=Reference.MICRO):
-    """HARD_SWISH, in 16-bit fixed point. Raises ValueError if the result would have to be scaled up."""
+    """HARD_SWISH, in 16-bit fixed point. Raises InputError if the result would have to be scaled up."""
     precision = factor_precision(reference)
     fine_scale = precision(input_.scale) / 128
     multiplier, exponent = _int16_multiplier(fine_scale / precision(output.scale))
     if exponent > 0:
-        raise ValueError(f"output scale {output.scale} is too small for HARD_SWISH")
+        raise InputError(f"output scale {output.scale} is too small for HARD_SWISH")
     fine = (VALUES - input_.zero_point) << 7
     before_shift = _high_mul16(fine, multiplier)
     multiplier, gate_exponent = _int16_multiplier(fine_scale / precision(3 / 32768))

@@ -7,6 +7,7 @@ right). Source: tensorflow/lite/kernels/padding.h.
 
 import numpy as np
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 
 NO_PADS = (0, 0, 0, 0)
@@ -27,10 +28,10 @@ def same_pads(shape, kernel, stride, dilation=1):
 
 
 def pad(ifmap, pads, value):
-    """Return the map with a border of `value`. Raises ValueError for a negative pad."""
+    """Return the map with a border of `value`. Raises InputError for a negative pad."""
     top, bottom, left, right = pads
     if min(pads) < 0:
-        raise ValueError(f"pads are not negative, got {', '.join(map(str, pads))}")
+        raise InputError(f"pads are not negative, got {', '.join(map(str, pads))}")
     if not any(pads):
         return ifmap
     widths = [(0, 0)] * (ifmap.ndim - 3) + [(top, bottom), (left, right), (0, 0)]
@@ -38,11 +39,11 @@ def pad(ifmap, pads, value):
 
 
 def windows(padded, kernel, stride, dilation=1):
-    """Return a view [..., E, F, C, R, S] of every window of a padded map. Raises ValueError where none fits."""
+    """Return a view [..., E, F, C, R, S] of every window of a padded map. Raises InputError where none fits."""
     gaps = pair(dilation)
     reach = tuple((taps - 1) * gap + 1 for taps, gap in zip(pair(kernel), gaps, strict=True))
     if padded.ndim < 3 or any(k > n for k, n in zip(reach, padded.shape[-3:-1], strict=True)):
-        raise ValueError(f"a kernel of {times(reach)} does not fit a padded map of {times(padded.shape)}")
+        raise InputError(f"a kernel of {times(reach)} does not fit a padded map of {times(padded.shape)}")
     down, across = pair(stride)
     view = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=(-3, -2))
     return view[..., ::down, ::across, :, :: gaps[0], :: gaps[1]]

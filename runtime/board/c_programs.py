@@ -12,6 +12,7 @@ from pathlib import Path
 
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.runtime.board.library import BOARD, DRIVER, OPERATORS, board_library, compiled, compiler
 from eyrie.runtime.folders import BUILD, ROOT
 
@@ -85,12 +86,12 @@ def includes(network: Path | None = None) -> list[str]:
 
 
 def call(program: Path, *arguments: object, setting: Setting | None = None) -> str:
-    """What a program prints. Raises ValueError, in one line, if it fails."""
+    """What a program prints. Raises InputError, in one line, if it fails."""
     command: Sequence[str] = [str(word) for word in (program, *arguments)]
     setting = setting or Setting()
     setting.requests.mkdir(parents=True, exist_ok=True)
     ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | setting.variables)
     if ended.returncode != 0:
         said = (ended.stderr or ended.stdout).strip().splitlines()
-        raise ValueError(f"the program {program.name} failed: {said[0] if said else ended.returncode}")
+        raise InputError(f"the program {program.name} failed: {said[0] if said else ended.returncode}")
     return ended.stdout

@@ -10,6 +10,7 @@ import numpy as np
 from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.ir.image import Image
 from eyrie.model.encoding import Counter
+from eyrie.model.errors import InputError
 from eyrie.runtime import progress
 from eyrie.runtime.board.driver import TRACED_PASSES, Board, DeviceError
 from eyrie.runtime.results import network_summary, parts_summary, write_page, write_part_pages
@@ -17,7 +18,7 @@ from eyrie.runtime.session import Done, MachineRun, Session
 from eyrie.runtime.simulator.summary import write_summary
 
 
-class RunFailed(ValueError):
+class RunFailed(InputError):
     """The machine stopped without a result. The message is one line."""
 
 
@@ -52,12 +53,12 @@ def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1, la
     int8 [N, H, W, C] each. seed: of the start values; latency: of the DRAM, in cycles. May be called by several threads
     at once: each has a board of its own.
 
-    Raises RunFailed if the machine stopped, ValueError if it cannot run the network, BuildError, SourceError.
+    Raises RunFailed if the machine stopped, InputError if it cannot run the network, BuildError, SourceError.
     """
     image = Image.load(program)
     steps = {number: step["name"] for step in image.map["steps"] for number in step["passes"]}
     if len(steps) > TRACED_PASSES:
-        raise ValueError(f"the network takes {len(steps)} passes, the board keeps account of {TRACED_PASSES}")
+        raise InputError(f"the network takes {len(steps)} passes, the board keeps account of {TRACED_PASSES}")
     given, outputs, results = image.runs(inputs), [], []
     with (
         progress.task(f"simulating {program.name}", "passes") as task,

@@ -18,6 +18,7 @@ from eyrie.compiler.passes.form_groups import maps_of
 from eyrie.compiler.passes.partition import Part, Partition, Side
 from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.model.messages import about, times
 from eyrie.model.operators.quantization import UINT8_OFFSET
 from eyrie.runtime.diagrams.diagram import Box, Diagram, Line, Meaning
@@ -43,7 +44,7 @@ class Placed:
 
 
 def picture(model: Path, machine: MachineConfig = DEFAULT, on_stage: Callable[[str], None] | None = None) -> str:
-    """SVG of a model before and after it is compiled. Raises ValueError, in one line, for what does not compile."""
+    """SVG of a model before and after it is compiled. Raises InputError, in one line, for what does not compile."""
     before, parts = load(model), placed(model, machine, on_stage)
     return drawn(model.name, [of_graph("in the model", before), of_parts("as it runs", before, parts)], legend(parts))
 
@@ -53,7 +54,7 @@ def placed(model: Path, machine: MachineConfig, on_stage: Callable[[str], None] 
     try:
         with about(model):
             stages = compile_network(model, machine, on_stage=on_stage)
-    except ValueError as error:
+    except InputError as error:
         compiled = compile_parts(model, machine, on_stage=on_stage, failure=why_in_parts(error, model, 1))
         return [Placed(each.part, each.stages) for each in compiled.parts]
     return [Placed(Part(Side.MACHINE, stages.folded), stages)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from eyrie.compiler.c.sources import Sources
 from eyrie.compiler.files import write_all
+from eyrie.model.errors import InputError
 
 SOURCES = ("compiler/**/*.py", "compiler/c/**/*", "model/**/*.py", "runtime/portable_c/*")  # of what is built
 FAST = ("-O2",)
@@ -58,7 +59,7 @@ class Executable:
 def build(networks: Sequence[Sources], folder: Path, options: Sequence[str] = FAST) -> Executable:
     """Builds networks, with at least one input each and no two of one name, in a folder.
 
-    Raises BuildError, and ValueError, in one line, where there is no compiler or no place to write to.
+    Raises BuildError, and InputError, in one line, where there is no compiler or no place to write to.
     """
     template = jinja2.Template(
         Path(__file__).with_name("main.c.j2").read_text(), trim_blocks=True, undefined=jinja2.StrictUndefined
@@ -71,7 +72,7 @@ def build(networks: Sequence[Sources], folder: Path, options: Sequence[str] = FA
     try:
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     except FileNotFoundError as error:
-        raise ValueError(f"{compiler[0]}: there is no such C compiler: {_REMEDY}") from error
+        raise InputError(f"{compiler[0]}: there is no such C compiler: {_REMEDY}") from error
     if ended.returncode:
         raise BuildError(f"{shlex.join(command)}\n{ended.stderr}")
     return Executable(folder / "program", tuple(networks))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from eyrie.compiler.c.sources import sources_of
 from eyrie.compiler.ir.graph import Graph
+from eyrie.model.errors import InputError
 from eyrie.runtime.portable_c.executable import FAST, SOURCES, Executable, build
 from eyrie.runtime.programs import kept
 
@@ -18,7 +19,7 @@ def built(name: str, contents: bytes, graph: Graph) -> Executable:
     """The executable of a Graph, built first if it is not there yet; name: for people; contents: of the model's file,
     or all that the Graph is.
 
-    Raises ValueError, in one line, for what cannot be C, and where there is no compiler; BuildError.
+    Raises InputError, in one line, for what cannot be C, and where there is no compiler; BuildError.
     """
     sources = sources_of(graph, _NAME)
 
@@ -27,7 +28,7 @@ def built(name: str, contents: bytes, graph: Graph) -> Executable:
 
     def load(folder: Path) -> None:
         if not (folder / "program").exists():
-            raise ValueError("not built")
+            raise InputError("not built")
 
     options = json.dumps(["c", FAST, os.environ.get("CC", "")])
     return Executable(kept(name, contents, options, SOURCES, load, fill) / "program", (sources,))

@@ -8,6 +8,7 @@ from pathlib import Path
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.files import write_all, writing
 from eyrie.compiler.ir.image import Image
+from eyrie.model.errors import InputError
 from eyrie.runtime.report import baseline, palette, reasons
 from eyrie.runtime.report.tables import Table, cell_tables, energy_table
 from eyrie.runtime.report.text import printable
@@ -49,7 +50,7 @@ def write(folder: Path, title: str, image: Image, figures: dict, passes: list[di
     """Writes folder/report.html and folder/report/*.svg and *.png; the page's path.
 
     figures: of the run (docs/summary.md), with `runs` where it is the first of several; passes: for each
-    pass all counters at its end, by name. Raises ValueError in one line.
+    pass all counters at its end, by name. Raises InputError in one line.
     """
     folder = Path(folder)
     plots, files = _plots(image, figures, passes)
@@ -100,7 +101,7 @@ def _predicted(image: Image) -> list | None:
     """When each pass begins and ends by the cost model; None without a command list."""
     try:
         return predict(image).passes
-    except ValueError:
+    except InputError:
         return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Bench:
         return int.from_bytes(digest[:4]) >> 1
 
     def on(self, machine: MachineConfig) -> "Bench":
-        """The bench on another machine. Raises ValueError, in one line, where it cannot run on that."""
+        """The bench on another machine. Raises InputError, in one line, where it cannot run on that."""
         if self.machine is None:
-            raise ValueError(f"{self.name}: no size of the machine matters to it: leave the configuration out")
+            raise InputError(f"{self.name}: no size of the machine matters to it: leave the configuration out")
         if reason := self.unfit(machine):
-            raise ValueError(f"{self.name}: cannot run on this machine: {reason}")
+            raise InputError(f"{self.name}: cannot run on this machine: {reason}")
         return replace(self, machine=machine)

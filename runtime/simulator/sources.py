@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from eyrie.model.config import MachineConfig
+from eyrie.model.errors import InputError
 from eyrie.runtime.folders import ROOT
 
 _WORD = re.compile(r"\w+")
@@ -18,7 +19,7 @@ _PARAMETER = re.compile(r"^\s*parameter\b[^=]*?(\w+)\s*=", re.MULTILINE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-class SourceError(ValueError):
+class SourceError(InputError):
     """A module without a file, or two files of one name; the message is one line."""
 
 

@@ -31,6 +31,6 @@ def complete(path: Path, **entries: object) -> dict[str, object]:
 
 
 def write_summary(path: Path, entries: dict[str, object]) -> None:
-    """Writes a summary. Raises ValueError, in one line, if it cannot be written."""
+    """Writes a summary. Raises InputError, in one line, if it cannot be written."""
     with whole_file(path) as file:
         file.write(json.dumps(entries, indent=1).encode() + b"\n")

@@ -16,11 +16,13 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from eyrie.model.errors import InputError
+
 MINIMUM = (5, 36)
 _MAKE_VARIABLES = "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines"
 
 
-class BuildError(ValueError):
+class BuildError(InputError):
     """A build is not possible or failed; the message has the first errors and the log."""
 
 

@@ -10,6 +10,8 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from eyrie.model.errors import InputError
+
 Json = dict  # what json.load gives
 
 _SET = format(1, "032b")  # an attribute that holds
@@ -144,7 +146,7 @@ def _digest(module: Json, inner: dict[str, str]) -> str:
 def find_memories(design: Design, also: tuple[str, ...] = ()) -> None:
     """Fills design.memories: modules of rtl/tech with MEMORY_BITS or more, and those named in `also`.
 
-    Raises ValueError, in one line, for one whose reads are not registered, and for a name without a memory.
+    Raises InputError, in one line, for one whose reads are not registered, and for a name without a memory.
     """
     for name, module in design.modules.items():
         bits = memory_bits(design, name)
@@ -152,14 +154,14 @@ def find_memories(design: Design, also: tuple[str, ...] = ()) -> None:
         if bits and (source_name(name) in also or (tech and bits >= MEMORY_BITS)):
             path = next(unregistered(design, name), None)
             if path is not None:
-                raise ValueError(
+                raise InputError(
                     f"{source_name(name)}: {path[1]} depends on {path[0]} in the same cycle: what counts "
                     "as memory has registered reads"
                 )
             design.memories[name] = bits
     for name in also:
         if name not in map(source_name, design.memories):
-            raise ValueError(f"{name}: no module of the machine with a memory has this name")
+            raise InputError(f"{name}: no module of the machine with a memory has this name")
 
 
 def memory_bits(design: Design, name: str) -> int:

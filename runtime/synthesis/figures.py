@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.synthesis.blocks import BLOCKS, MULTIPLIERS, REQUANTIZERS, TOP
 from eyrie.runtime.synthesis.design import Design, source_name
@@ -46,11 +47,11 @@ class Sizes:
 
 
 def chosen(text: str) -> list[str]:
-    """Names of blocks, separated by commas; all of them for an empty text. Raises ValueError, in one line."""
+    """Names of blocks, separated by commas; all of them for an empty text. Raises InputError, in one line."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in BLOCKS:
-            raise ValueError(unknown("block", name, BLOCKS))
+            raise InputError(unknown("block", name, BLOCKS))
     return names or list(BLOCKS)
 
 
@@ -102,10 +103,10 @@ def path_entries(path: Path | None) -> dict[str, object]:
 
 
 def all_of(design: Design, netlists: dict[str, Netlist], library: Library, names: tuple[str, ...]) -> Sizes:
-    """Those of all instances of the blocks named that the machine has. Raises ValueError if it has none."""
+    """Those of all instances of the blocks named that the machine has. Raises InputError if it has none."""
     kinds = [kind for kind in netlists if source_name(kind) in names]
     if not kinds:
-        raise ValueError(f"the machine has no {' or '.join(names)}: runtime/synthesis/blocks.py names its modules")
+        raise InputError(f"the machine has no {' or '.join(names)}: runtime/synthesis/blocks.py names its modules")
     total = Sizes()
     for kind in kinds:
         total += sizes(netlists, kind, library, design.memories) * design.instances[kind]

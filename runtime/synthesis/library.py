@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from eyrie.model.errors import InputError
+
 # Yosys's own gates. The areas are those that libraries of standard cells have in common: a NAND2 of 4 transistors is
 # 1, a register 5 2/3, one with a reset 6 2/3.
 _GATES = {
@@ -54,11 +56,11 @@ def own_gates() -> Library:
 
 
 def liberty(path: Path) -> Library:
-    """The cells of a Liberty file, in areas of its smallest NAND2. Raises ValueError, in one line."""
+    """The cells of a Liberty file, in areas of its smallest NAND2. Raises InputError, in one line."""
     try:
         text = _COMMENT.sub(" ", path.read_text(errors="replace"))
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror}): give a cell library in Liberty format") from error
+        raise InputError(f"{path}: cannot be read ({error.strerror}): give a cell library in Liberty format") from error
     areas, registers = {}, {}
     for start in _CELL.finditer(text):
         body = _group(text, start.end())
@@ -72,7 +74,7 @@ def liberty(path: Path) -> Library:
     nands = [area for name, area in areas.items() if _NAND2.search(name) and area > 0]
     if not nands or not registers:
         what = "cell with NAND2 in its name and an area" if not nands else "flip-flop"
-        raise ValueError(f"{path}: no {what} in it: give a cell library in Liberty format")
+        raise InputError(f"{path}: no {what} in it: give a cell library in Liberty format")
     return Library(path.name, {name: area / min(nands) for name, area in areas.items()}, registers, path)
 
 

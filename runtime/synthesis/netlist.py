@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from eyrie.model.errors import InputError
 from eyrie.runtime.synthesis.library import Library
 
 Json = dict  # what json.load gives
@@ -61,7 +62,7 @@ def nets(bits: list) -> np.ndarray:
 
 
 def read(modules: Json, library: Library, memories: dict[str, int]) -> dict[str, Netlist]:
-    """The netlists of all modules that are neither memories nor cells. Raises ValueError for a cell that the library
+    """The netlists of all modules that are neither memories nor cells. Raises InputError for a cell that the library
     does not have."""
     return {
         name: _read(name, module, modules, library, memories)
@@ -96,7 +97,7 @@ def _read(name: str, module: Json, modules: Json, library: Library, memories: di
         elif kind in modules:
             found.children.append((key, kind, {port: nets(bits) for port, bits in cell["connections"].items()}))
         else:
-            raise ValueError(
+            raise InputError(
                 f"{name}: {key} is a {kind}, which {library.name} has not: what cannot be mapped to it "
                 "is no synchronous logic"
             )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from eyrie.model.errors import InputError
 from eyrie.runtime.synthesis.netlist import Netlist
 
 _NOWHERE = -(1 << 30)  # the distance of what no path reaches
@@ -61,7 +62,7 @@ class _Flat:
 
 
 def longest(netlists: dict[str, Netlist], top: str) -> Path | None:
-    """The longest path of a module and all that is in it; None where nothing passes a gate. Raises ValueError for a
+    """The longest path of a module and all that is in it; None where nothing passes a gate. Raises InputError for a
     combinational loop."""
     flat = _laid_out(netlists, top)
     return _Graph(flat).longest(flat.starts, [flat.ends])[0]
@@ -69,7 +70,7 @@ def longest(netlists: dict[str, Netlist], top: str) -> Path | None:
 
 def between(netlists: dict[str, Netlist], top: str) -> list[Path]:
     """For each pair of blocks, the longest path from one to the other; longest first. Instances that differ in an
-    index only are one block. Raises ValueError for a combinational loop."""
+    index only are one block. Raises InputError for a combinational loop."""
     flat = _laid_out(netlists, top)
     graph, ends = _Graph(flat), list(_by_block(flat.ends))
     found = [path for starts in _by_block(flat.starts) for path in graph.longest(starts, ends) if path]
@@ -153,7 +154,7 @@ class _Graph:
             ready = np.unique(reached[missing[reached] == 0])
         if done < nodes:
             place = self._place(int(np.flatnonzero(missing > 0)[0]))[0]
-            raise ValueError(f"a combinational loop in or behind {place or 'the top'}")
+            raise InputError(f"a combinational loop in or behind {place or 'the top'}")
         return levels
 
     def longest(self, starts: list[Point], groups: list[list[Point]]) -> list[Path | None]:

@@ -27,7 +27,7 @@ SHOWN_PATHS = 15
 def synthesise(blocks: str, library_file: Path | None, memories: tuple[str, ...], placed: bool) -> str:
     """Writes build/synth (log.txt, summary.json, tables.md) and returns what is to be printed.
 
-    blocks: names separated by commas, empty for all. Raises ValueError, in one line, for a bad request or where a tool
+    blocks: names separated by commas, empty for all. Raises InputError, in one line, for a bad request or where a tool
     refuses.
     """
     names = figures.chosen(blocks)

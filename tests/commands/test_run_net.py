@@ -50,9 +50,7 @@ def test_golden_outputs(batch: int, compiled: Path, seed: int, tmp_path: Path) -
     if batch > 1:
         net = tmp_path / "net"
         assert eyrie("compile", compiled / "net.tflite", "-o", net, "--batch", batch).returncode == 0
-    ended = python(
-        "-m", "eyrie", "run", net, "--golden", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"
-    )
+    ended = python("-m", "eyrie", "run", net, "--golden", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy")
     assert ended.returncode == 0, ended.stderr
     graph = tflite.load(compiled / "net.tflite")
     outputs = np.load(tmp_path / "y.npy")

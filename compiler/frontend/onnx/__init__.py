@@ -7,6 +7,7 @@ from pathlib import Path
 from eyrie.compiler.frontend.extra import require
 from eyrie.compiler.frontend.file import ImportFailure, read_model
 from eyrie.compiler.ir.graph import Graph
+from eyrie.model.errors import InputError
 
 
 def load(path: str | Path) -> Graph:
@@ -22,7 +23,7 @@ def from_bytes(data: bytes) -> Graph:
     """The Graph of a file's contents. Raises ImportFailure."""
     try:
         require("onnx")
-    except ValueError as error:
+    except InputError as error:
         raise ImportFailure(str(error)) from error
     from eyrie.compiler.frontend.onnx.importer import import_model
 

@@ -17,6 +17,7 @@ from eyrie.compiler.frontend.qdq.values import Codes
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY, Graph
 from eyrie.compiler.ir.tensor import Tensor
+from eyrie.model.errors import InputError
 from eyrie.model.messages import one_line
 
 _DAMAGED = "damaged ONNX file"
@@ -154,7 +155,7 @@ class _Importer:
                 made = shapes_of(operation, inputs)
             except KeyError:  # behind an operator that nothing is known of: the network says so
                 made = [None] * len(operation.outputs)
-            except ValueError as error:
+            except InputError as error:
                 raise ImportFailure(f"{operation.place}: {error}", layer=operation.where, remedy=REMEDY) from error
         self.shapes |= {name: shape for name, shape in zip(operation.outputs, made) if shape is not None}
 

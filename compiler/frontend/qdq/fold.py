@@ -34,6 +34,7 @@ from eyrie.compiler.ir.operators.host import Dequantize, Quantize
 from eyrie.compiler.ir.operators.movement import Transpose
 from eyrie.compiler.ir.operators.operator import Operator, Unknown
 from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import Quantization
 
@@ -188,7 +189,7 @@ class Fold:
         for name, shape in zip(operation.outputs, shapes, strict=True):
             said = self.network.shapes.get(name, shape)
             if tuple(said) != tuple(shape):
-                raise ValueError(f"makes {times(shape)}, the model says {times(said)}")
+                raise InputError(f"makes {times(shape)}, the model says {times(said)}")
 
     def _of_codes(self, operation: Operation, inputs: tuple[Value, ...], shapes: list[tuple[int, ...]]) -> list[Value]:
         """An operator that takes codes makes codes of the same scale."""
@@ -250,7 +251,7 @@ class Fold:
     def _quantize(self, operation: Operation, source: Value) -> Value:
         dtype = operation["dtype"]
         if not isinstance(source, Real):
-            raise ValueError(f"quantises what is quantised: {operation.inputs[0]}")
+            raise InputError(f"quantises what is quantised: {operation.inputs[0]}")
         if dtype not in _RANGES:
             raise Refused(operation, f"its codes are {dtype}, not int8: {QUANTISE}")
         low, high = (operation.get(name, bound) for name, bound in zip(("minimum", "maximum"), _RANGES[dtype]))
@@ -272,12 +273,12 @@ class Fold:
         if isinstance(codes, Codes):
             axis_size = 1 if scale.axis is None else codes.shape[scale.axis]
             if scale.scale.size not in (1, axis_size):
-                raise ValueError(f"{scale.scale.size} scales for {axis_size} channels")
+                raise InputError(f"{scale.scale.size} scales for {axis_size} channels")
             return dequantised(codes.values, scale)
         if isinstance(codes, Given):  # behind an operator of which nothing can be made
             return codes
         if not isinstance(codes, Held):
-            raise ValueError(f"dequantises what is not quantised: {operation.inputs[0]}")
+            raise InputError(f"dequantises what is not quantised: {operation.inputs[0]}")
         if scale.scale.size != 1:
             raise Refused(operation, f"an activation has a scale for each channel: {QUANTISE}")
         quantization = self._quantization(operation, codes.unsigned)
@@ -289,9 +290,9 @@ class Fold:
         scale, zero = float(np.ravel(operation["scale"])[0]), int(np.ravel(operation["zero_point"])[0])
         try:
             if 0 < scale < np.finfo(np.float32).tiny:
-                raise ValueError(f"a scale of {scale:g} is too small")
+                raise InputError(f"a scale of {scale:g} is too small")
             return Quantization(scale, zero - offset("uint8" if unsigned else "int8"))
-        except ValueError as error:
+        except InputError as error:
             raise ImportFailure(f"{operation.place}: {error}", layer=operation.where, remedy=QUANTISE) from error
 
     # ---- What rules use ----
@@ -419,7 +420,7 @@ def _scale(operation: Operation) -> Scale:
         )
     axis = operation.get("axis", None)
     if axis is None and scale.size > 1:
-        raise ValueError(f"{scale.size} scales without an axis")
+        raise InputError(f"{scale.size} scales without an axis")
     single = scale.size == 1
     return Scale(
         scale,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shapes that operators make, axes as the framework has them. All raise ValueError where inputs do not fit."""
+"""The shapes that operators make, axes as the framework has them. All raise InputError where inputs do not fit."""
 
 from collections.abc import Callable
 from math import prod
@@ -10,6 +10,7 @@ from eyrie.compiler.frontend.qdq.network import Operation
 from eyrie.compiler.frontend.qdq.values import Codes, Held, Real
 from eyrie.compiler.ir.operators.convolution import window_output
 from eyrie.compiler.ir.operators.operator import axis_of
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 
 Shape = tuple[int, ...]
@@ -30,9 +31,9 @@ def window(operation: Operation, kernel: Shape) -> tuple[Shape, Shape, Shape, Sh
     strides, dilations = (tuple(operation.get(name, ones)) for name in ("strides", "dilations"))
     pads = tuple(operation.get("pads", (0,) * 2 * len(kernel)))
     if len(kernel) not in (1, 2) or not len(kernel) == len(strides) == len(dilations) == len(pads) / 2:
-        raise ValueError(f"a window over {len(kernel)} axes with {len(strides)} strides and {len(pads)} pads")
+        raise InputError(f"a window over {len(kernel)} axes with {len(strides)} strides and {len(pads)} pads")
     if max(*kernel, *strides, *dilations, *pads) > MOST_TAPS or min(pads) < 0:
-        raise ValueError(
+        raise InputError(
             f"a window of {times(kernel)} with strides {times(strides)} and pads of {', '.join(map(str, pads))}"
         )
     if len(kernel) == 1:
@@ -43,7 +44,7 @@ def window(operation: Operation, kernel: Shape) -> tuple[Shape, Shape, Shape, Sh
 def over(operation: Operation, source: Shape, kernel: Shape) -> Shape:
     """Axes behind N and C of what a window makes."""
     if len(source) != len(kernel) + 2:
-        raise ValueError(f"a window of {times(kernel)} over {times(source)} values")
+        raise InputError(f"a window of {times(kernel)} over {times(source)} values")
     taps, strides, pads, dilations = window(operation, kernel)
     rows_and_columns = (1, 1, *source[2:])[-2:]
     return window_output(rows_and_columns, taps, strides, pads, dilations)[-len(kernel) :]
@@ -53,20 +54,20 @@ def _of_all(operation: Operation, inputs: list[Shape]) -> Shape:
     try:
         return tuple(np.broadcast_shapes(*inputs))
     except ValueError:
-        raise ValueError(f"operands of {' and '.join(map(times, inputs))} do not go together") from None
+        raise InputError(f"operands of {' and '.join(map(times, inputs))} do not go together") from None
 
 
 def _conv(operation: Operation, inputs: list[Shape]) -> Shape:
     source, weight, groups = inputs[0], inputs[1], operation.get("groups", 1)
     if len(weight) < 3 or len(source) != len(weight) or source[1] != weight[1] * groups or weight[0] % groups:
-        raise ValueError(f"filters of {times(weight)} in {groups} groups do not go with {times(source)} values")
+        raise InputError(f"filters of {times(weight)} in {groups} groups do not go with {times(source)} values")
     return source[0], weight[0], *over(operation, source, weight[2:])
 
 
 def _linear(operation: Operation, inputs: list[Shape]) -> Shape:
     source, weight = inputs[:2]
     if len(weight) != 2 or not source or source[-1] != weight[1]:
-        raise ValueError(f"weights of {times(weight)} do not go with {times(source)} values")
+        raise InputError(f"weights of {times(weight)} do not go with {times(source)} values")
     return *source[:-1], weight[0]
 
 
@@ -89,41 +90,41 @@ def _reduced(operation: Operation, inputs: list[Shape]) -> Shape:
 def _reshape(operation: Operation, inputs: list[Shape]) -> Shape:
     to = tuple(operation["shape"])
     if prod(to) != prod(inputs[0]):
-        raise ValueError(f"{times(inputs[0])} values do not fill {times(to)}")
+        raise InputError(f"{times(inputs[0])} values do not fill {times(to)}")
     return to
 
 
 def _transpose(operation: Operation, inputs: list[Shape]) -> Shape:
     axes = operation["axes"]
     if sorted(axes) != list(range(len(inputs[0]))):
-        raise ValueError(f"axes {', '.join(map(str, axes))} of a tensor of {len(inputs[0])} axes")
+        raise InputError(f"axes {', '.join(map(str, axes))} of a tensor of {len(inputs[0])} axes")
     return tuple(inputs[0][axis] for axis in axes)
 
 
 def _concat(operation: Operation, inputs: list[Shape]) -> Shape:
     axis = axis_of(operation["axis"], len(inputs[0]))
     if len({(*shape[:axis], *shape[axis + 1 :]) for shape in inputs}) > 1:
-        raise ValueError(f"tensors of {', '.join(map(times, inputs))} are not joined along axis {axis}")
+        raise InputError(f"tensors of {', '.join(map(times, inputs))} are not joined along axis {axis}")
     return *inputs[0][:axis], sum(shape[axis] for shape in inputs), *inputs[0][axis + 1 :]
 
 
 def _split(operation: Operation, inputs: list[Shape]) -> list[Shape]:
     axis, sizes = axis_of(operation["axis"], len(inputs[0])), operation["sizes"]
     if sum(sizes) != inputs[0][axis] or len(sizes) != len(operation.outputs):
-        raise ValueError(f"{inputs[0][axis]} values along an axis are not split into {' + '.join(map(str, sizes))}")
+        raise InputError(f"{inputs[0][axis]} values along an axis are not split into {' + '.join(map(str, sizes))}")
     return [(*inputs[0][:axis], size, *inputs[0][axis + 1 :]) for size in sizes]
 
 
 def _pad(operation: Operation, inputs: list[Shape]) -> Shape:
     if len(operation["margins"]) != len(inputs[0]) or any(min(pair) < 0 for pair in operation["margins"]):
-        raise ValueError(f"margins of {len(operation['margins'])} axes do not go with {times(inputs[0])} values")
+        raise InputError(f"margins of {len(operation['margins'])} axes do not go with {times(inputs[0])} values")
     return tuple(size + before + after for size, (before, after) in zip(inputs[0], operation["margins"]))
 
 
 def _slice(operation: Operation, inputs: list[Shape]) -> Shape:
     made = tuple(len(range(size)[part]) for size, part in zip(inputs[0], parts_of(operation), strict=True))
     if not all(made):
-        raise ValueError(f"a slice of {times(inputs[0])} values without any")
+        raise InputError(f"a slice of {times(inputs[0])} values without any")
     return made
 
 
@@ -140,7 +141,7 @@ def _gather(operation: Operation, inputs: list[Shape]) -> Shape:
 
 def _resize(operation: Operation, inputs: list[Shape]) -> Shape:
     if len(inputs[0]) != 4:
-        raise ValueError(f"a tensor of {times(inputs[0])} is not resized to {times(operation['size'])}")
+        raise InputError(f"a tensor of {times(inputs[0])} is not resized to {times(operation['size'])}")
     return *inputs[0][:2], *operation["size"]
 
 

@@ -17,6 +17,7 @@ from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, Ful
 from eyrie.compiler.ir.operators.movement import Reshape
 from eyrie.compiler.ir.operators.operator import axis_of
 from eyrie.model.arithmetic import INT32_MAX, INT32_MIN
+from eyrie.model.errors import InputError
 
 if TYPE_CHECKING:
     from eyrie.compiler.frontend.qdq.fold import Fold
@@ -153,7 +154,7 @@ def _bias(found: Affine, outputs: int, of_sums: np.ndarray) -> np.ndarray:
         if not isinstance(bias, Known):
             raise Unsupported("its bias is no constant")
         if bias.values.size not in (1, outputs):
-            raise ValueError(f"{bias.values.size} biases for {outputs} channels")
+            raise InputError(f"{bias.values.size} biases for {outputs} channels")
         total = total + bias.values.reshape(-1) * found.factor
     steps = np.rint(total / of_sums)
     if not np.all((steps >= INT32_MIN) & (steps <= INT32_MAX)):

@@ -11,6 +11,7 @@ from eyrie.compiler.frontend.file import ImportFailure
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
 from eyrie.compiler.ir.tensor import Constant, Quantized, QuantizedConstant, Tensor
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators.quantization import ACTIVATIONS, UINT8_OFFSET, Quantization, from_uint8
 from eyrie.model.operators.windows import NO_PADS, same_pads
@@ -107,7 +108,7 @@ class Reader:
         zero_point = int(points[0]) if points is not None and len(points) else 0
         try:
             return Quantization(scale, zero_point - (UINT8_OFFSET if unsigned else 0))
-        except ValueError as error:
+        except InputError as error:
             raise ImportFailure(f"tensor {self.name(index)}: {error}", remedy=QUANTISE) from error
 
     def values(self, index: int) -> np.ndarray:

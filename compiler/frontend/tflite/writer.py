@@ -19,6 +19,7 @@ from eyrie.compiler.ir.operators.movement import Pad
 from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D
 from eyrie.compiler.ir.operators.tables import HardSwish, Logistic, Lookup, Real, Relu, Requantize, Tanh
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
+from eyrie.model.errors import InputError
 from eyrie.model.operators.windows import NO_PADS, same_pads
 
 SCHEMA_VERSION = 3
@@ -239,7 +240,7 @@ def _function(node: Node) -> object:
     for number, function in enumerate(_FUNCTIONS):
         try:
             away = np.abs(function.table(*scales).astype(int) - node.operator.entries).max()
-        except ValueError:  # it has a scale of its own
+        except InputError:  # it has a scale of its own
             continue
         found.append((away, number))
     away, number = min(found)

@@ -9,6 +9,7 @@ import numpy as np
 
 from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
 from eyrie.compiler.ir.tensor import Form
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import convolution
 from eyrie.model.operators.quantization import Requantization, once_in_fixed_point, requantization, uint8_requantization
@@ -79,10 +80,10 @@ class Windowed(Weighted):
 
     @abstractmethod
     def check_channels(self, channels: int) -> None:
-        """Raises ValueError where the filters are for other maps than of so many channels."""
+        """Raises InputError where the filters are for other maps than of so many channels."""
 
-    def _do_not_go(self, channels: int) -> ValueError:
-        return ValueError(f"filters of {times(self.filters.shape)} do not go with a map of {channels} channels")
+    def _do_not_go(self, channels: int) -> InputError:
+        return InputError(f"filters of {times(self.filters.shape)} do not go with a map of {channels} channels")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,7 +165,7 @@ class FullyConnected(Weighted):
         expect(source, "int8")
         count, ragged = divmod(source.size, self.filters.shape[1])
         if ragged or not count or (self.keep_axes and source.shape[-1] != self.filters.shape[1]):
-            raise ValueError(f"filters of {times(self.filters.shape)} do not go with {times(source.shape)} inputs")
+            raise InputError(f"filters of {times(self.filters.shape)} do not go with {times(source.shape)} inputs")
         return int8((*source.shape[:-1], self.outputs) if self.keep_axes else (count, self.outputs))
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
@@ -200,11 +201,11 @@ def window_output(
     pads: tuple[int, int, int, int],
     dilation: tuple[int, int] = (1, 1),
 ) -> tuple[int, ...]:
-    """E and F. Raises ValueError where no window fits."""
+    """E and F. Raises InputError where no window fits."""
     padded = shape[0] + pads[0] + pads[1], shape[1] + pads[2] + pads[3]
     reach = tuple((taps - 1) * gap + 1 for taps, gap in zip(kernel, dilation))
     if min(*kernel, *stride, *dilation) < 1:
-        raise ValueError(f"a kernel of {times(kernel)}, strides of {times(stride)}, dilations of {times(dilation)}")
+        raise InputError(f"a kernel of {times(kernel)}, strides of {times(stride)}, dilations of {times(dilation)}")
     if any(size < taps for size, taps in zip(padded, reach)):
-        raise ValueError(f"a kernel of {times(reach)} does not fit a padded map of {times(padded)}")
+        raise InputError(f"a kernel of {times(reach)} does not fit a padded map of {times(padded)}")
     return tuple((size - taps) // step + 1 for size, taps, step in zip(padded, reach, stride))

@@ -8,6 +8,7 @@ import numpy as np
 
 from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors
 from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
+from eyrie.model.errors import InputError
 from eyrie.model.messages import array
 from eyrie.model.operators.quantization import from_uint8, to_uint8
 
@@ -29,16 +30,16 @@ class Custom(Operator):
         return ()
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
-        """Raises ValueError, in one line, where the function fails or makes something else than the file says."""
+        """Raises InputError, in one line, where the function fails or makes something else than the file says."""
         taken = (to_uint8(value) if _unsigned(tensor) else value for tensor, value in zip(inputs, values))
         try:
             made = self.function(*taken, options=self.options)
         except Exception as error:  # whatever a function of the user's raises
-            raise ValueError(f"custom operator {self.operator}: {type(error).__name__}: {error}") from error
+            raise InputError(f"custom operator {self.operator}: {type(error).__name__}: {error}") from error
         made = tuple(np.asarray(value) for value in (made if isinstance(made, tuple | list) else (made,)))
         wanted = [Form("uint8" if _unsigned(tensor) else tensor.dtype, tensor.shape) for tensor in outputs]
         if [Form(str(value.dtype), value.shape) for value in made] != wanted:
-            raise ValueError(
+            raise InputError(
                 f"custom operator {self.operator}: its function gives {', '.join(map(array, made))}, the "
                 f"model says {', '.join(map(str, wanted))}"
             )

@@ -16,6 +16,7 @@ from eyrie.compiler.ir.operators.operator import (
     quantizations,
 )
 from eyrie.compiler.ir.tensor import Form
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import elementwise
 from eyrie.model.operators.reference import Reference
@@ -36,7 +37,7 @@ class Binary(Operator):
         try:
             return int8(np.broadcast_shapes(*shapes))
         except ValueError:
-            raise ValueError(f"operands of {' and '.join(map(times, shapes))} do not go together") from None
+            raise InputError(f"operands of {' and '.join(map(times, shapes))} do not go together") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +114,7 @@ class Prelu(Binary):
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         made = super().infer(inputs)
         if made[0].shape != inputs[0].shape:
-            raise ValueError(f"slopes of {times(inputs[1].shape)} do not go with {times(inputs[0].shape)} values")
+            raise InputError(f"slopes of {times(inputs[1].shape)} do not go with {times(inputs[0].shape)} values")
         return made
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:

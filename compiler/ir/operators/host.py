@@ -17,6 +17,7 @@ from eyrie.compiler.ir.operators.operator import (
     quantizations,
 )
 from eyrie.compiler.ir.tensor import Form, Quantized
+from eyrie.model.errors import InputError
 from eyrie.model.operators import host
 from eyrie.model.operators.quantization import from_uint8, requantization, requantize, to_uint8
 
@@ -35,12 +36,12 @@ class Softmax(Operator):
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
         (output,) = quantizations(*outputs)
         if output != host.SOFTMAX_OUTPUT:
-            raise ValueError(
+            raise InputError(
                 f"its output has scale {output.scale:g} and zero point {output.zero_point}, "
                 f"must be {host.SOFTMAX_OUTPUT.scale:g} and {host.SOFTMAX_OUTPUT.zero_point}"
             )
         if not 0 < self.beta < np.inf:
-            raise ValueError(f"beta is positive and finite, got {self.beta:g}")
+            raise InputError(f"beta is positive and finite, got {self.beta:g}")
         host.softmax(np.zeros(1, np.int8), *quantizations(*inputs), self.beta)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
@@ -129,7 +130,7 @@ class QuantizeInt32(Operator):
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
         input_, output = quantizations(*inputs, *outputs)
         if input_.zero_point:
-            raise ValueError(f"its int32 input has zero point {input_.zero_point}, must be 0")
+            raise InputError(f"its int32 input has zero point {input_.zero_point}, must be 0")
         requantization(input_, 1.0, output)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:

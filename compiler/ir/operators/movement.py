@@ -9,6 +9,7 @@ import numpy as np
 
 from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, axis_of, check_same, only
 from eyrie.compiler.ir.tensor import Form
+from eyrie.model.errors import InputError
 from eyrie.model.messages import times
 from eyrie.model.operators import movement, tables
 
@@ -22,7 +23,7 @@ class Move(Operator):
 
     @abstractmethod
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
-        """What becomes of a shape. Raises ValueError where it does not fit."""
+        """What becomes of a shape. Raises InputError where it does not fit."""
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         return (self.move(values[0]),)
@@ -44,7 +45,7 @@ class Reshape(Move):
 
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         if prod(source) != prod(self.to):
-            raise ValueError(f"{times(source)} values do not fill {times(self.to)}")
+            raise InputError(f"{times(source)} values do not fill {times(self.to)}")
         return self.to
 
     def move(self, values: np.ndarray) -> np.ndarray:
@@ -64,7 +65,7 @@ class Transpose(Move):
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         places = [axis_of(axis, len(source)) for axis in self.axes]
         if sorted(places) != list(range(len(source))):
-            raise ValueError(f"axes {', '.join(map(str, self.axes))} of a tensor of {len(source)} axes")
+            raise InputError(f"axes {', '.join(map(str, self.axes))} of a tensor of {len(source)} axes")
         return tuple(source[place] for place in places)
 
     def move(self, values: np.ndarray) -> np.ndarray:
@@ -101,7 +102,7 @@ class MirrorPad(Move):
         made = _padded(source, self.margins)
         edge = self.mode == "REFLECT"
         if any(max(pair) > size - edge for pair, size in zip(self.margins, source)):
-            raise ValueError(f"margins that are larger than {times(source)} values")
+            raise InputError(f"margins that are larger than {times(source)} values")
         return made
 
     def move(self, values: np.ndarray) -> np.ndarray:
@@ -110,9 +111,9 @@ class MirrorPad(Move):
 
 def _padded(source: tuple[int, ...], margins: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
     if len(margins) != len(source):
-        raise ValueError(f"margins for {len(margins)} axes do not go with a tensor of {len(source)} axes")
+        raise InputError(f"margins for {len(margins)} axes do not go with a tensor of {len(source)} axes")
     if min(min(pair) for pair in margins) < 0:
-        raise ValueError("margins are not negative")
+        raise InputError("margins are not negative")
     return tuple(size + before + after for size, (before, after) in zip(source, margins))
 
 
@@ -125,7 +126,7 @@ class Tile(Move):
 
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         if len(self.multiples) != len(source) or min(self.multiples, default=1) < 1:
-            raise ValueError(f"a tensor of {times(source)} is not repeated {times(self.multiples)} times")
+            raise InputError(f"a tensor of {times(source)} is not repeated {times(self.multiples)} times")
         return tuple(size * count for size, count in zip(source, self.multiples))
 
     def move(self, values: np.ndarray) -> np.ndarray:
@@ -142,7 +143,7 @@ class Slice(Move):
 
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         if not len(self.begin) == len(self.size) == len(source):
-            raise ValueError(f"a slice of {len(self.begin)} axes of a tensor of {len(source)}")
+            raise InputError(f"a slice of {len(self.begin)} axes of a tensor of {len(source)}")
         return movement.slice_(_places(source), self.begin, self.size).shape
 
     def move(self, values: np.ndarray) -> np.ndarray:
@@ -167,7 +168,7 @@ class StridedSlice(Move):
         try:
             return self.move(_places(source)).shape
         except IndexError:
-            raise ValueError(f"a slice that leaves {times(source)} values") from None
+            raise InputError(f"a slice that leaves {times(source)} values") from None
 
     def move(self, values: np.ndarray) -> np.ndarray:
         return movement.strided_slice(
@@ -195,7 +196,7 @@ class Gather(Move):
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         axis = axis_of(self.axis, len(source))
         if not all(0 <= place < source[axis] for place in self.places):
-            raise ValueError(f"places that {source[axis]} values along axis {axis} do not have")
+            raise InputError(f"places that {source[axis]} values along axis {axis} do not have")
         return source[:axis] + self.places_shape + source[axis + 1 :]
 
     def move(self, values: np.ndarray) -> np.ndarray:
@@ -213,7 +214,7 @@ class ResizeNearestNeighbor(Move):
 
     def shape(self, source: tuple[int, ...]) -> tuple[int, ...]:
         if len(source) != 4 or min(self.size) < 1:
-            raise ValueError(f"a tensor of {times(source)} is not resized to {times(self.size)}")
+            raise InputError(f"a tensor of {times(source)} is not resized to {times(self.size)}")
         return source[0], *self.size, source[3]
 
     def move(self, values: np.ndarray) -> np.ndarray:
@@ -230,13 +231,13 @@ class Concatenation(Operator):
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         if not inputs:
-            raise ValueError("takes no tensors")
+            raise InputError("takes no tensors")
         rank = len(inputs[0].shape)
         axis = axis_of(self.axis, rank)
         others = {(part.dtype, *part.shape[:axis], None, *part.shape[axis + 1 :]) for part in inputs}
         if len(others) > 1 or any(len(part.shape) != rank for part in inputs):
             shapes = ", ".join(times(part.shape) for part in inputs)
-            raise ValueError(f"tensors of {shapes} are not joined along axis {axis}")
+            raise InputError(f"tensors of {shapes} are not joined along axis {axis}")
         total = sum(part.shape[axis] for part in inputs)
         shape = inputs[0].shape
         return (Form(inputs[0].dtype, (*shape[:axis], total, *shape[axis + 1 :])),)
@@ -267,7 +268,7 @@ class Split(Operator):
         shape, axis = source.shape, axis_of(self.axis, len(source.shape))
         if min(self.sizes, default=0) < 1 or sum(self.sizes) != shape[axis]:
             sizes = " + ".join(map(str, self.sizes))
-            raise ValueError(f"{shape[axis]} values along an axis are not split into {sizes}")
+            raise InputError(f"{shape[axis]} values along an axis are not split into {sizes}")
         return tuple(Form(source.dtype, (*shape[:axis], size, *shape[axis + 1 :])) for size in self.sizes)
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
@@ -283,7 +284,7 @@ class Pack(Operator):
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         if len({part.form for part in inputs}) != 1:
-            raise ValueError(f"tensors of {' and '.join(str(part.form) for part in inputs)} are not packed")
+            raise InputError(f"tensors of {' and '.join(str(part.form) for part in inputs)} are not packed")
         shape = inputs[0].shape
         axis = axis_of(self.axis, len(shape) + 1)
         return (Form(inputs[0].dtype, (*shape[:axis], len(inputs), *shape[axis:])),)
@@ -325,7 +326,7 @@ class Composed(Operator):
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
         if len({part.dtype for part in inputs}) != 1 or self.places.max() >= sum(part.size for part in inputs):
-            raise ValueError(f"places of other tensors than {' and '.join(str(part.form) for part in inputs)}")
+            raise InputError(f"places of other tensors than {' and '.join(str(part.form) for part in inputs)}")
         return (Form(inputs[0].dtype, self.places.shape),)
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
@@ -340,5 +341,5 @@ MOVES = (Move, Concatenation, Split, Pack, Unpack, Composed)
 
 
 def _places(shape: tuple[int, ...]) -> np.ndarray:
-    """An array of a shape that takes no memory. Raises ValueError for one that no array can have."""
+    """An array of a shape that takes no memory. Raises InputError for one that no array can have."""
     return np.broadcast_to(np.int8(0), shape)

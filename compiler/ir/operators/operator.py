@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from eyrie.compiler.ir.tensor import Form, Quantized, Tensor
+from eyrie.model.errors import InputError
 from eyrie.model.operators.quantization import Quantization
 
 Arrays = tuple[np.ndarray, ...]
@@ -22,11 +23,11 @@ class Operator:
     name: ClassVar[str]
 
     def infer(self, inputs: Tensors) -> tuple[Form, ...]:
-        """Types and shapes of what it makes. Raises ValueError where the inputs do not go with it."""
+        """Types and shapes of what it makes. Raises InputError where the inputs do not go with it."""
         raise NotImplementedError
 
     def check(self, inputs: Tensors, outputs: Tensors) -> None:
-        """Raises ValueError where scales and zero points do not go together."""
+        """Raises InputError where scales and zero points do not go together."""
 
     def run(self, values: Arrays, inputs: Tensors, outputs: Tensors) -> Arrays:
         """The golden model: arrays of the outputs, of arrays of the inputs."""
@@ -77,7 +78,7 @@ class Unknown(Operator):
 def only(inputs: Tensors, count: int = 1) -> Tensors:
     """The inputs, which have to be so many."""
     if len(inputs) != count:
-        raise ValueError(f"takes {count} tensors, has {len(inputs)}")
+        raise InputError(f"takes {count} tensors, has {len(inputs)}")
     return inputs
 
 
@@ -85,14 +86,14 @@ def quantizations(*tensors: Tensor) -> tuple[Quantization, ...]:
     """Of tensors that have to be quantised."""
     for tensor in tensors:
         if not isinstance(tensor, Quantized):
-            raise ValueError(f"tensor {tensor.name} is without scale")
+            raise InputError(f"tensor {tensor.name} is without scale")
     return tuple(tensor.quantization for tensor in tensors)
 
 
 def check_same(*tensors: Tensor) -> None:
-    """Raises ValueError unless all have one scale and one zero point."""
+    """Raises InputError unless all have one scale and one zero point."""
     if len(set(quantizations(*tensors))) > 1:
-        raise ValueError("input and output differ in their scale or zero point")
+        raise InputError("input and output differ in their scale or zero point")
 
 
 def int8(shape: tuple[int, ...]) -> tuple[Form]:
@@ -104,12 +105,12 @@ def expect(tensor: Tensor, dtype: str, rank: int | None = None) -> Tensor:
     """The tensor, if it has this type and so many axes."""
     if tensor.dtype != dtype or rank not in (None, len(tensor.shape)):
         wanted = dtype if rank is None else f"{dtype} with {rank} axes"
-        raise ValueError(f"tensor {tensor.name} is {tensor.form}, must be {wanted}")
+        raise InputError(f"tensor {tensor.name} is {tensor.form}, must be {wanted}")
     return tensor
 
 
 def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front."""
     if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} of a tensor of {rank} axes")
+        raise InputError(f"axis {axis} of a tensor of {rank} axes")
     return axis % rank

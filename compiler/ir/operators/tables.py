@@ -8,6 +8,7 @@ import numpy as np
 
 from eyrie.compiler.ir.operators.operator import Arrays, Operator, Tensors, expect, int8, only, quantizations
 from eyrie.compiler.ir.tensor import Form
+from eyrie.model.errors import InputError
 from eyrie.model.operators import tables
 from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.reference import Reference
@@ -82,7 +83,7 @@ class LeakyRelu(Function):
 
     def table(self, input_: Quantization, output: Quantization) -> np.ndarray:
         if not 0 <= self.alpha < np.inf:
-            raise ValueError(f"a slope is not negative and finite, got {self.alpha:g}")
+            raise InputError(f"a slope is not negative and finite, got {self.alpha:g}")
         return tables.leaky_relu(input_, output, self.alpha, self.reference)
 
 
@@ -136,7 +137,7 @@ class Real(Function):
 
 def _expect_output(output: Quantization, wanted: Quantization) -> None:
     if output != wanted:
-        raise ValueError(
+        raise InputError(
             f"its output has scale {output.scale:g} and zero point {output.zero_point}, "
             f"must be {wanted.scale:g} and {wanted.zero_point}"
         )

@@ -17,6 +17,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import GLB_WORD_BYTES, SET_ROWS, WORD_CHANNELS, MachineConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Axis, DrainMode, PoolMode, Stream
+from eyrie.model.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def convolution_groups(c: ConvolutionPass) -> tuple[int, int]:
 
 
 def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descriptor:
-    """Raises ValueError where the mapping does not fit the machine."""
+    """Raises InputError where the mapping does not fit the machine."""
     descriptor = Descriptor()
     rows, taps = c.window.kernel
     blocks, stride = c.blocks, equal_stride(c.window)
@@ -102,7 +103,7 @@ def convolution_descriptor(machine: MachineConfig, c: ConvolutionPass) -> Descri
         ("partial sums of a PE", c.p * blocks.pixels, machine.psum_words),
     ):
         if demand > bound:
-            raise ValueError(f"{what}: needs {demand}, has {bound}")
+            raise InputError(f"{what}: needs {demand}, has {bound}")
     zero_points = ZeroPoints(c.ifmap_zero_point, c.ifmap_zero_point, c.filter_zero_point)
     filters = tuple(c.p if row < rows else 0 for row in range(SET_ROWS))
     set_array(
@@ -174,7 +175,7 @@ def _set_convolution_filters(
     chunk, groups = c.chunk_groups or stored, [along(stored, group_words)]
     if c.chunk_groups:
         if stored % chunk or twice > 1 or c.blocks.outer > 1:
-            raise ValueError(f"chunks of {chunk} groups of {stored}, each {twice} times, for {c.blocks.outer} blocks")
+            raise InputError(f"chunks of {chunk} groups of {stored}, each {twice} times, for {c.blocks.outer} blocks")
         groups = [along(chunk, group_words), along(stored // chunk, chunk * group_words), Level(1)]
     descriptor.set_stream(
         Stream.FILTER,
@@ -197,7 +198,7 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
     blocks, chains = c.blocks, sets.chains
     block = c.p if sets.in_turn else c.p * chains
     if block > GLB_WORD_BYTES:
-        raise ValueError(f"p = {c.p} filters are drained at a time: at most {GLB_WORD_BYTES}")
+        raise InputError(f"p = {c.p} filters are drained at a time: at most {GLB_WORD_BYTES}")
     columns = blocks.rows * blocks.cols // sets.folds * sets.across
     descriptor.set(
         enc.DRAIN_INDEX,
@@ -232,7 +233,7 @@ def _set_convolution_output(descriptor: Descriptor, c: ConvolutionPass, sets: Se
     if c.ofmap is None:
         return
     if sets.across > 1 or block != GLB_WORD_BYTES:
-        raise ValueError("an int8 ofmap needs p = 8 filters or p * t = 8, stacked, in one block of columns")
+        raise InputError("an int8 ofmap needs p = 8 filters or p * t = 8, stacked, in one block of columns")
     groups = c.p * sets.down // GLB_WORD_BYTES  # of channels, that a tile makes
     descriptor.set_stream(
         Stream.TABLE,

@@ -27,7 +27,7 @@ def with_operation(
 ) -> Descriptor:
     """A pass with an operation on the words that leave; beside: the stream that would write the map of words B.
 
-    Raises ValueError where the operation does not go with the pass.
+    Raises InputError where the operation does not go with the pass.
     """
     set_operation(descriptor, operation)
     descriptor.set_stream(Stream.RESIDUAL, replace(beside, options={}))
@@ -44,7 +44,7 @@ def elementwise_descriptor(
 ) -> Descriptor:
     """ifmap: words A; residual: words B, or the table of TABLE; windows: a word for each window of a SUM.
 
-    Raises ValueError where the operation does not go with its fields or streams.
+    Raises InputError where the operation does not go with its fields or streams.
     """
     descriptor = Descriptor()
     descriptor.set(enc.ARRAY_SHAPE_INDEX, enc.ARRAY_SHAPE, mode=ArrayMode.ELEMENTWISE)

@@ -31,6 +31,7 @@ from eyrie.model.arithmetic import average_reciprocal
 from eyrie.model.config import DEPTHWISE_TAPS, GLB_WORD_BYTES, SET_ROWS, MachineConfig
 from eyrie.model.descriptor import Descriptor, Level, StreamDescriptor
 from eyrie.model.encoding import ArrayMode, Axis, Destination, DrainMode, PoolMode, Stream
+from eyrie.model.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,9 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
     chunked = filters.chunk_groups is not None
     chunk = filters.chunk_groups or groups
     if groups % chunk:
-        raise ValueError(f"chunks of {chunk} groups do not divide {groups}")
+        raise InputError(f"chunks of {chunk} groups do not divide {groups}")
     if size and not chunked and size < filters.tiles * groups * filters.count:
-        raise ValueError("a filter ring smaller than the filters needs chunks")
+        raise InputError("a filter ring smaller than the filters needs chunks")
     each = beat_filters(machine, blocks.pixels)
     levels = [along(filters.count // each, each, tag=enc.TAG.pack(row=1))]
     if not split:
@@ -142,7 +143,7 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
     levels.append(along(groups // chunk, chunk * filters.count))
     chunk_level = len(levels) - 1
     if chunked and blocks.outer > 1:
-        raise ValueError("filters that come in chunks are used by one outer block only")
+        raise InputError("filters that come in chunks are used by one outer block only")
     levels.append(Level(blocks.inner))
     deal = deal_of(filters.count, each, filters.tiles)
     levels.append(along(filters.tiles, groups * filters.count, tag=enc.TAG.pack(row=deal)))
@@ -162,7 +163,7 @@ def _filter_stream(machine: MachineConfig, p: SeparablePass) -> StreamDescriptor
 
 
 def separable_descriptor(machine: MachineConfig, p: SeparablePass) -> Descriptor:
-    """A fused, pointwise or depthwise pass. Raises ValueError where the mapping does not fit."""
+    """A fused, pointwise or depthwise pass. Raises InputError where the mapping does not fit."""
     descriptor = Descriptor()
     blocks, depthwise = p.blocks, p.depthwise_address is not None
     mode = (ArrayMode.FUSED if p.filters else ArrayMode.DEPTHWISE) if depthwise else ArrayMode.POINTWISE
@@ -315,7 +316,7 @@ def _set_output(machine: MachineConfig, descriptor: Descriptor, p: SeparablePass
 
 
 def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
-    """Raises ValueError, naming demand and bound, where a pass does not fit the PEs."""
+    """Raises InputError, naming demand and bound, where a pass does not fit the PEs."""
     blocks, stride = p.blocks, 1 if mode == ArrayMode.POINTWISE else equal_stride(p.window)
     limits = [("pixels of a column", blocks.pixels, most_pixels(machine))]
     if mode != ArrayMode.POINTWISE:
@@ -328,17 +329,17 @@ def _check(machine: MachineConfig, p: SeparablePass, mode: ArrayMode) -> None:
         limits.append(("depthwise words of a SUPER", words, machine.word_buffer_words))
     for what, demand, bound in limits:
         if demand > bound:
-            raise ValueError(f"{what}: needs {demand}, has {bound}")
+            raise InputError(f"{what}: needs {demand}, has {bound}")
     if mode == ArrayMode.DEPTHWISE and machine.sets < 2:
-        raise ValueError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
+        raise InputError(f"a depthwise layer alone needs two PE sets, the machine has {machine.sets}")
     if blocks.images:
         images = blocks.images * blocks.inner
         _, width = output_size((p.ifmap.rows, p.ifmap.cols), p.window)
         if blocks.pixels < width or blocks.cols * blocks.along > 1:
-            raise ValueError("several images in flight need a row in one block")
+            raise InputError("several images in flight need a row in one block")
         if images != p.ifmap.images or (p.ofmap and images != p.ofmap.images):
-            raise ValueError(f"{images} images in flight, {p.ifmap.images} in the GLB")
+            raise InputError(f"{images} images in flight, {p.ifmap.images} in the GLB")
         if p.by_taps:
-            raise ValueError("a convolution as pointwise work takes one image at a time")
+            raise InputError("a convolution as pointwise work takes one image at a time")
         if p.pool != PoolMode.NONE and blocks.images > 1 and blocks.rows & blocks.rows - 1:
-            raise ValueError(f"averages of several images over {blocks.rows} columns each: must be a power of two")
+            raise InputError(f"averages of several images over {blocks.rows} columns each: must be a power of two")

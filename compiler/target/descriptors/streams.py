@@ -6,6 +6,7 @@ from eyrie.compiler.target.blocks import Blocks
 from eyrie.model import encoding as enc
 from eyrie.model.descriptor import Level, StreamDescriptor
 from eyrie.model.encoding import Axis, PoolMode
+from eyrie.model.errors import InputError
 
 
 def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int = 0) -> Level:
@@ -15,10 +16,10 @@ def rows_level(feature_map: FeatureMap, count: int, step: int, column_tag: int =
 
 
 def columns_level(feature_map: FeatureMap, count: int, step: int, tag: int = 0) -> Level:
-    """A loop over columns, `step` at a time, of a stream of pairs. Raises ValueError where one would begin at an odd
+    """A loop over columns, `step` at a time, of a stream of pairs. Raises InputError where one would begin at an odd
     column."""
     if count > 1 and step % 2:
-        raise ValueError(f"a step of {step} columns: pairs of pixels begin at even ones")
+        raise InputError(f"a step of {step} columns: pairs of pixels begin at even ones")
     return Level(count, feature_map.column_step(step), Axis.COLUMN, step, tag)
 
 
@@ -52,7 +53,7 @@ def ofmap_stream(
     """
     rows, cols, pixels, width, y = blocks.rows, blocks.cols, blocks.pixels, blocks.width, blocks.first_row
     if blocks.images and pool == PoolMode.MAX:
-        raise ValueError("maxima of several images in flight")
+        raise InputError("maxima of several images in flight")
     if pool == PoolMode.AVERAGE:
         rows = cols = pixels = width = 1
     elif pool == PoolMode.MAX:

@@ -13,6 +13,7 @@ from eyrie.model import encoding as enc
 from eyrie.model.config import MachineConfig
 from eyrie.model.descriptor import Level, StreamDescriptor
 from eyrie.model.encoding import Axis, Destination
+from eyrie.model.errors import InputError
 
 
 def tap_stream(
@@ -26,7 +27,7 @@ def tap_stream(
 ) -> StreamDescriptor:
     """own_blocks: 0: each tile of filters takes all channels; else so many blocks of 8 filters take a channel group.
 
-    Raises ValueError where these are not whole tiles.
+    Raises InputError where these are not whole tiles.
     """
     down, across = window.stride
 
@@ -41,7 +42,7 @@ def tap_stream(
     if own_blocks:
         tiles, rest = divmod(own_blocks * 8, filters.count)
         if rest or tiles * ifmap.groups != filters.tiles:
-            raise ValueError(
+            raise InputError(
                 f"{filters.tiles} tiles of {filters.count} filters for {ifmap.groups} channel groups of "
                 f"{own_blocks * 8} each"
             )

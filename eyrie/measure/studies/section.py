@@ -3,6 +3,8 @@
 
 from dataclasses import asdict, dataclass
 
+from eyrie.model.errors import InputError
+
 NOT_HAD = "-"  # in the place of a number
 
 
@@ -25,7 +27,7 @@ class Row:
 
     def __post_init__(self) -> None:
         if (self.ours == NOT_HAD or self.agrees is False) and not self.note:
-            raise ValueError(f"{self.what}: a number that is not there, or is another, wants a reason")
+            raise InputError(f"{self.what}: a number that is not there, or is another, wants a reason")
 
 
 @dataclass(frozen=True)
