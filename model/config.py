@@ -181,3 +181,4 @@ def sizes() -> dict[str, Size]:
 
 GLB_RULE = f"{GLB_WORDS[0]} to {GLB_WORDS[-1]}"
 DEFAULT = MachineConfig()
+WIDE = MachineConfig(bus_words=2, filter_lanes=2)  # DRAM and filter ports of 128 bits

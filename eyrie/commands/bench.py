@@ -23,7 +23,7 @@ from eyrie.compiler.cost.timing.front import DRAM_LATENCY
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.image import Image
 from eyrie.measure import bars
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, WIDE, MachineConfig
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
 from eyrie.runtime.board.runs import RunFailed, on_rtl, reported
@@ -36,7 +36,6 @@ from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate_in
 from eyrie.runtime.simulator.summary import write_summary
 from eyrie.testing.catalogue import find
 from eyrie.testing.demo_net import demo_input
-from tb.net.bench import WIDE
 
 TARGET = BUILD / "bench"
 SEED = 1

@@ -96,7 +96,7 @@ class _Layers:
     """Operators with drawn constants."""
 
     def __init__(self, seed: int) -> None:
-        from tb.common.tflite_builder import STEPS, Builder
+        from eyrie.testing.tflite_builder import STEPS, Builder
 
         self._random, self.builder, self._steps = np.random.default_rng(seed), Builder(), STEPS
 

@@ -14,8 +14,8 @@ from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.descriptor import Level, StreamDescriptor
 from eyrie.model.encoding import Operation, Stream
 from eyrie.model.operators.pooling import average_pool2d, max_pool2d
+from eyrie.testing import ppu_operations as operations
 from eyrie.testing.layers import Layer, int8
-from tb.ppu import operations
 
 POOLS = ("average", "maximum")
 MOST_ADDED = 6000  # words A of a pass that are drawn

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.model.config import DEFAULT, WIDE, MachineConfig
 from eyrie.runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
@@ -12,8 +12,6 @@ LATENCY = 30  # of the DRAM in cycles, where a bench does not draw it
 CYCLE_LIMIT = 5_000_000  # of a run
 
 CAMPAIGN_CYCLES = 200_000_000  # of all runs of a bench together
-
-WIDE = MachineConfig(bus_words=2, filter_lanes=2)
 
 _MODULE = "tb.net.net_tests"
 _UVM_MODULE = "tb.net.machine_tests"

@@ -13,9 +13,9 @@ from eyrie.model.descriptor import Descriptor
 from eyrie.model.encoding import Stream
 from eyrie.model.legality import broken_rule
 from eyrie.testing import elementwise_layers, layers
+from eyrie.testing import ppu_operations as operations
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
-from tb.ppu import operations
 
 OPTIONS = [enc.STREAMS_INDEX + stream * enc.STREAM_WORDS + enc.STREAM_OPTIONS_OFFSET for stream in Stream]
 FORMATS = {

@@ -10,8 +10,8 @@ from eyrie.model.arithmetic import INT32_MAX, INT32_MIN, MAX_AVERAGE_COUNT, aver
 from eyrie.model.encoding import PoolMode
 from eyrie.model.operators.pooling import average_pool2d, max_pool2d
 from eyrie.model.operators.quantization import Requantization, requantize
-from tb.ppu import operations
-from tb.ppu.operations import words_of
+from eyrie.testing import ppu_operations as operations
+from eyrie.testing.ppu_operations import words_of
 
 CHANNELS = 8  # of a block
 KINDS = ("plain", "average", "raw", "max", "operation", "elementwise", "dropped")

@@ -4,10 +4,10 @@
 import cocotb
 from cocotb.triggers import ClockCycles, with_timeout
 
+from eyrie.testing import ppu_operations as operations
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.streams import ReadySink, StreamDriver, StreamMonitor
-from tb.ppu import operations
 from tb.ppu.passes import KINDS, Pass, Sizes, draw_elementwise, draw_pass
 
 PASSES = 24

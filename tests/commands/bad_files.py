@@ -19,8 +19,8 @@ from eyrie.compiler.folder import save
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.performance import performance
 from eyrie.runtime.shipped import MODEL, PHOTO
+from eyrie.testing.tflite_builder import STEPS, Builder
 from eyrie.training import cifar10
-from tb.common.tflite_builder import STEPS, Builder
 from tests.commands import case_files
 from tests.commands.small_nets import deep, separable
 

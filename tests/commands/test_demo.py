@@ -12,7 +12,7 @@ from eyrie.compiler.frontend import tflite
 from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.folders import BUILD
 from eyrie.runtime.preprocessing import convention, photo_input
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import assert_refused, eyrie, python
 from tests.compiler.test_partition import image_classifier
 

@@ -11,7 +11,7 @@ import pytest
 
 from eyrie.measure import trials
 from eyrie.runtime import folders
-from tb.common.tflite_builder import STEPS, Builder
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.commands.commands import eyrie
 
 # What goes wrong in the process of a model, by the name of its file.

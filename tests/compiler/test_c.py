@@ -18,7 +18,7 @@ from eyrie.compiler.c.sources import Sources, sources_of
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph
-from tb.common.tflite_builder import STEPS, Builder
+from eyrie.testing.tflite_builder import STEPS, Builder
 
 ROOT = Path(c.__file__).parent
 

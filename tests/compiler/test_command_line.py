@@ -17,7 +17,7 @@ from eyrie.compiler.pipeline import NAMES
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import assert_refused, eyrie, files, python
 from tests.commands.small_nets import deep, separable
 from tests.compiler.refusals import with_room

@@ -19,8 +19,8 @@ from eyrie.compiler.passes.remove_idle import remove_idle
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.session import Session
 from eyrie.testing.references import RUN
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tb.common.random_graphs import draw_graph
-from tb.common.tflite_builder import STEPS, Builder
 from tests.commands.bad_files import conv, two_to_one
 from tests.compiler.test_groups import Net
 

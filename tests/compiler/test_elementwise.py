@@ -22,7 +22,7 @@ from eyrie.model.descriptor import Level
 from eyrie.model.encoding import Axis, Operation, Stream
 from eyrie.model.machine import Machine
 from eyrie.model.operators.quantization import Quantization
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 
 MAP = FeatureMap(6, 8, 1, 100, 6)
 WORDS = words_in(MAP, Window(), in_turn(Window(), MAP.rows, MAP.cols))

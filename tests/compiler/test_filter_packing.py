@@ -10,7 +10,7 @@ from eyrie.compiler.ir.operators.operator import Unknown
 from eyrie.compiler.target.packing import pack_convolution, pack_depthwise, pack_pointwise, tap_channels
 from eyrie.model.encoding import TABLE_WORDS
 from eyrie.model.operators.quantization import stored_zero_point
-from tb.common.tflite_builder import STEPS, Builder
+from eyrie.testing.tflite_builder import STEPS, Builder
 
 
 @pytest.mark.parametrize("zero_point", [0, 1, 100, 127, 128, 129, 254, 255])

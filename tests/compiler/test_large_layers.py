@@ -9,10 +9,9 @@ import pytest
 
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.plan import Way
-from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, MachineConfig
+from eyrie.model.config import DEFAULT, GLB_WORD_BYTES, WIDE, MachineConfig
 from eyrie.model.encoding import STREAM_RANGE
 from eyrie.model.machine import Machine
-from tb.net.bench import WIDE
 from tb.net.large_layers import LARGEST_MAP, LAYERS
 from tb.net.random_layers import Layer, compile_layer
 from tests.compiler.refusals import TOO_LARGE, with_room

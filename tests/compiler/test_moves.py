@@ -29,10 +29,10 @@ from eyrie.model.machine import Machine
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.session import Session, drawn_inputs, on_command_level
 from eyrie.testing.references import RUN
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tb.common.random_graphs import movement, weighted
 from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import chance, draw_quantization, whole
-from tb.common.tflite_builder import STEPS, Builder
 
 GRAPHS = int(os.environ.get("EYRIE_MOVES", "60"))
 EFFORT = 4

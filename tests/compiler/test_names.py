@@ -11,7 +11,7 @@ from eyrie.compiler.network import compile_network
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.networks import named_on_model
 from eyrie.testing.references import RUN
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 
 SHAPE, SCALE = (1, 5, 4, 8), {"scale": 0.1, "zero_point": 3}
 

@@ -11,8 +11,8 @@ from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.passes.constraints import Obstacles, is_view
 from eyrie.compiler.passes.partition import Partition, Side, partition
 from eyrie.compiler.passes.simplify import simplified
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tb.common.random_graphs import draw_graph
-from tb.common.tflite_builder import STEPS, Builder
 
 NETWORKS = 80
 

@@ -16,7 +16,7 @@ from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.passes.partition import Side
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.session import Session
-from tb.common.tflite_builder import STEPS, Builder
+from eyrie.testing.tflite_builder import STEPS, Builder
 from tests.compiler.refusals import with_room
 
 SMALL = replace(DEFAULT, glb_bank_words=256)

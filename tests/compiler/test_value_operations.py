@@ -18,7 +18,7 @@ from eyrie.compiler.pipeline import Stages
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT
 from eyrie.model.machine import Machine
-from tb.common.tflite_builder import STEPS, Builder
+from eyrie.testing.tflite_builder import STEPS, Builder
 
 DRAWN = int(os.environ.get("EYRIE_VALUES", "6"))
 OF_TWO = ("ADD", "SUB", "MUL")  # one of which is a constant

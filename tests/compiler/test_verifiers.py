@@ -28,7 +28,7 @@ from eyrie.model import encoding
 from eyrie.model.config import DEFAULT
 from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.shipped import MODEL
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 
 SMALL = replace(DEFAULT, glb_bank_words=256)

@@ -12,7 +12,7 @@ from eyrie.compiler.passes.partition import Side
 from eyrie.model.operators.elementwise import add, add_parameters
 from eyrie.model.operators.quantization import Quantization
 from eyrie.runtime.session import Session
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import eyrie
 
 SCALE = Quantization(0.1, 3)

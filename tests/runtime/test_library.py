@@ -20,7 +20,7 @@ from PIL import Image
 import eyrie
 from eyrie.runtime.folders import ROOT
 from eyrie.testing.references import run_micro
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 from tests.commands.small_nets import separable
 
 LIBRARY = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "runtime" / "python")])}

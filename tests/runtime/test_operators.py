@@ -25,7 +25,7 @@ from eyrie.operators import (
 from eyrie.runtime import programs
 from eyrie.runtime.folders import ROOT
 from eyrie.testing.references import run_micro
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 from tests.commands.commands import assert_refused, eyrie
 
 SCALE, OUTPUT_SCALE = 0.02, 0.1

@@ -21,10 +21,10 @@ from eyrie.model.operators.quantization import to_uint8
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.portable_c.executable import CHECKED, STRICT, RunError, build
 from eyrie.runtime.session import Session, drawn_inputs
+from eyrie.testing.tflite_builder import Builder
 from tb.common.random_graphs import draw_graph
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed
-from tb.common.tflite_builder import Builder
 
 OF_EACH = int(os.environ.get("EYRIE_C", "2"))
 NETWORKS = int(os.environ.get("EYRIE_C_GRAPHS", "16"))

@@ -14,7 +14,7 @@ from eyrie.compiler.parts import compile_parts
 from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.session import Session, on_command_level
 from eyrie.testing.references import run_micro
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 from tb.net.random_branches import draw_network
 from tests.commands.commands import assert_refused, eyrie
 from tests.compiler.test_partition import image_classifier

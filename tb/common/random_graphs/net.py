@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eyrie.model.operators.quantization import Quantization
+from eyrie.testing.tflite_builder import Builder
 from tb.common.random_operators.drawing import (
     Operand,
     activation,
@@ -16,7 +17,6 @@ from tb.common.random_operators.drawing import (
     result,
     whole,
 )
-from tb.common.tflite_builder import Builder
 
 LARGEST = 3000  # values of a tensor that is read
 SCALES = (1e-4, 4)  # of one that is read: sums and products of others grow without end

@@ -9,7 +9,7 @@ from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.model.operators.quantization import ACTIVATIONS, INT8_MAX, INT8_MIN, UINT8_OFFSET, Quantization, to_uint8
 from eyrie.model.operators.reference import Reference
-from tb.common.tflite_builder import Builder
+from eyrie.testing.tflite_builder import Builder
 
 SAME, VALID = schema.Padding.SAME, schema.Padding.VALID
 BOTH, LITERT, MICRO = tuple(Reference), (Reference.LITERT,), (Reference.MICRO,)
