@@ -40,12 +40,12 @@ _SHARED = "".join(f'no_inline -module "{name}"\n' for name in ("pe", "super_pe")
 
 # Start values are random, by the seed given at run time: nothing may depend on zeros.
 _FLAGS = (
-    "--cc --exe --build --vpi --no-timing --assert -O3 --x-assign unique --x-initial unique "
+    "--cc --exe --vpi --no-timing --assert -O3 --x-assign unique --x-initial unique "
     "--timescale 1ns/1ps --prefix Vtop -o model"
 ).split()
 
 # Compiles faster than Verilator's -Os, and the model runs faster, too.
-_FLAGS += ["-MAKEFLAGS", "OPT_FAST=-O1"]
+_OPTIMISATION = "OPT_FAST=-O1"
 
 # What a library is linked with, in this order, and what lets it be a shared one.
 LIBRARY = ("libVtop.a", "libverilated.a")
@@ -79,9 +79,10 @@ def build_model(
     flags = [flag for flag in _FLAGS if flag not in ("--vpi", "--exe")] + _SHARED_OBJECT if library else [*_FLAGS]
     flags += [] if assertions else ["--no-assert"]
     flags += os.environ.get("EYRIE_OPT", "").split()
-    flags += ["--top-module", top, *_generics(parameters or {})]
     if waves:
         flags += ["--trace-vcd", "--trace-structs"]
+    runtime = MODELS / f"runtime-{_digest(flags, [], False)}"
+    flags += ["--top-module", top, *_generics(parameters or {})]
     folder = MODELS / f"{top}-{_digest(flags, files, not library)}"
     if not folder.exists():
         verilator.check_compiler()
@@ -92,7 +93,7 @@ def build_model(
         ):
             if not folder.exists():
                 with replacing(folder) as part:
-                    _build(top, flags, files, part, folder.with_suffix(".log"), not library, task)
+                    _build(top, flags, files, part, folder.with_suffix(".log"), not library, runtime, task)
     return folder if library else folder / "model"
 
 
@@ -162,23 +163,37 @@ def _build(
     folder: Path,
     log: Path,
     cocotb: bool,
+    runtime: Path,
     task: progress.Task,
 ) -> None:
-    """Makes folder/model, or LIBRARY in it where the model is not for cocotb."""
+    """Make folder/model, or LIBRARY in it if the model is not for cocotb.
+
+    runtime: folder of the objects of Verilator's own library, which all models of the same flags share; the first
+    build compiles them.
+    """
     with _work(folder) as work, log.open("w") as file:
-        command, variables = _command(top, flags, files, work, cocotb)
-        if _run(command, variables, file, work, task) != 0:
+        generate, compile_all, variables = _commands(top, flags, files, work, cocotb)
+        if _run(generate, variables, file, work, task) != 0:
             raise _refusal(top, log)
+        shared = runtime.exists()
+        for path in runtime.glob("*.o"):
+            shutil.copy(path, work)  # with the time of now: to make it is newer than what Verilator has written
+        if _run(compile_all, variables, file, work, task) != 0:
+            raise _refusal(top, log)
+        if not shared:
+            with replacing(runtime) as part:
+                for path in work.glob("verilated*.o"):
+                    shutil.copy(path, part)
         for name in ["model"] if cocotb else LIBRARY:
             shutil.move(work / name, folder)
 
 
-def _command(
+def _commands(
     top: str, flags: list[str], files: list[Path], work: Path, cocotb: bool
-) -> tuple[list[str], dict[str, str]]:
-    """The command that builds in `work`, run in ROOT, and its environment; writes what they need.
+) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the command that writes C++ into `work`, the one that compiles it, and their environment.
 
-    What make sees of the project is linked into `work`, for its path may not be plain.
+    Both run in ROOT. The files that make sees are links in `work`, for their own paths may not be plain.
     """
     control = "`verilator_config\n" + _SHARED
     programs = [path for path in files if path.suffix not in (".sv", ".svh")]
@@ -189,7 +204,7 @@ def _command(
     if not _plain(python):
         (work / "python").symlink_to(python)
         python = work / "python"
-    variables = verilator.environment(root, python)
+    variables = verilator.environment(root)
     if cocotb:
         control += _VISIBLE.format(top=top)
         programs.append(_cocotb().share_dir / "lib" / "verilator" / "verilator.cpp")
@@ -198,16 +213,17 @@ def _command(
     (work / "control.vlt").write_text(control)
     for path in programs:
         (work / path.name).symlink_to(path)
-    command = [
-        *[*verilator.command(), *flags, "--build-jobs", str(_jobs()), "-Mdir", str(work)],
+    generate = [
+        *[*verilator.command(), *flags, "-Mdir", str(work)],
         *[str(work / "control.vlt"), *arguments([path.relative_to(ROOT) for path in files])],
         *[str(work / path.name) for path in programs if path.suffix == ".cpp"],
     ]
-    return command, variables
+    settings = [_OPTIMISATION, *verilator.make_settings(python)]
+    return generate, ["make", "-C", str(work), "-f", "Vtop.mk", f"-j{_jobs()}", *settings], variables
 
 
 def _run(command: list[str], variables: dict[str, str], log: IO[str], work: Path, task: progress.Task) -> int:
-    """Runs the build and returns its status."""
+    """Run a step of the build and return its status."""
     with process(command, cwd=ROOT, env=variables, stdout=log, stderr=log) as build:
         while True:
             task.at(*_progress(work))

