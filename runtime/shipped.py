@@ -4,5 +4,5 @@
 from eyrie.runtime.folders import ROOT
 
 MODEL = ROOT / "data" / "mobilenetv1_cifar10" / "mobilenetv1_cifar10.tflite"
-FLOAT_WEIGHTS = MODEL.with_name("mobilenetv1_cifar10_float.pt")
+FLOAT_WEIGHTS = MODEL.with_name("mobilenetv1_cifar10_float.npz")
 PHOTO = ROOT / "data" / "photos" / "cat.png"

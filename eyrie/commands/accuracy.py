@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints top-1 accuracy on the CIFAR-10 test images: the float network, and the int8 network on the golden model.
 
-    eyrie accuracy --cifar10 DIR [--images 10000] [--rtl N [--driver]] [--model X.tflite] [--float X.pt]
+    eyrie accuracy --cifar10 DIR [--images 10000] [--rtl N [--driver]] [--model X.tflite] [--float X.npz]
 
 With --rtl the first N images also run on the simulated RTL, and every logit is compared; with --driver it is the C
 program runtime/c/examples/classify.c that runs them, through the driver. Leaves build/accuracy: summary.json and, with
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--driver", action="store_true", help="run these from a C program (docs/driver.md)")
     parser.add_argument("--model", type=file_name, default=MODEL, metavar="X.tflite")
-    parser.add_argument("--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.pt")
+    parser.add_argument("--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.npz")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import argparse
 import subprocess
 import sys
 
-from eyrie.runtime.folders import ROOT
+from eyrie.runtime.folders import checkout
 
 TESTS = ("tests/test_smoke.py",)
 
@@ -23,4 +23,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     quiet = ["-q"] if options.quiet else []
     command = [sys.executable, "-m", "pytest", *quiet, *TESTS]
-    return subprocess.run(command, cwd=ROOT).returncode
+    return subprocess.run(command, cwd=checkout("the tests")).returncode

@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.runtime.programs import compiled
     from eyrie.runtime.results import report_line
     from eyrie.training.cifar10 import CLASSES, preprocess
+    from eyrie.training.float_inference import float_logits, read_weights
 
     try:
         program = compiled(MODEL, machine)
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     answers = {
         "chip": real(done.outputs[0]),
         "golden model": real(golden[0]),
-        "float model": _float_logits(photo.pixels),
+        "float model": float_logits(read_weights(FLOAT_WEIGHTS), photo.pixels),
     }
     print(f"\n{options.image.name} is a {CLASSES[summary['class']]}\n")
     for who, logits in answers.items():
@@ -96,17 +97,6 @@ def run(options: argparse.Namespace) -> int:
     print(report_line(BUILD / "demo"))
     print("match" if summary["match"] else "MISMATCH between chip and golden model")
     return 0 if summary["match"] else 1
-
-
-def _float_logits(pixels: "np.ndarray") -> "np.ndarray":
-    """Of the float network, float32 [classes], for uint8 [H, W, 3]."""
-    from eyrie.runtime import progress
-
-    with progress.task("running the float model"):  # PyTorch takes its time to load
-        from eyrie.training.float_network import float_logits, load_float
-
-        network = load_float(FLOAT_WEIGHTS)
-        return float_logits(network, pixels[None]).numpy()[0]
 
 
 def _answer(who: str, logits: "np.ndarray", classes: tuple[str, ...]) -> None:

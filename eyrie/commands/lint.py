@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from eyrie.runtime import progress
-from eyrie.runtime.folders import ROOT
+from eyrie.runtime.folders import ROOT, checkout
 from eyrie.runtime.simulator import verilator
 from eyrie.runtime.simulator.sources import arguments, closure, code
 
@@ -79,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    checkout("the linted files")
     runs = [(top, {}) for top in tops()]
     if (MACHINE, {}) in runs:
         runs += [(MACHINE, {"ROWS": rows, "COLS": columns}) for rows, columns in SIZES]

@@ -31,10 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from eyrie.runtime.folders import BUILD, replacing
+    from eyrie.runtime.folders import BUILD, checkout, replacing
     from eyrie.runtime.simulator.summary import write_summary
     from eyrie.testing.machines import draw_machines
 
+    checkout("the test benches")
     end = time.monotonic() + 60 * options.budget
     drawn = draw_machines(options.seed, options.count, options.pes)
     with replacing(BUILD / "machines") as folder, ThreadPoolExecutor(options.jobs) as pool:

@@ -30,10 +30,10 @@ from eyrie.compiler.command_line import minutes, whole_number
 from eyrie.measure.mutations import Candidate, apply, candidates
 from eyrie.model.errors import InputError
 from eyrie.runtime import progress
-from eyrie.runtime.folders import BUILD, ROOT, locked
+from eyrie.runtime.folders import BUILD, ROOT, checkout, locked
 from eyrie.runtime.simulator.summary import write_summary
 
-COPIED = ("rtl", "model", "compiler", "runtime", "tb", "scripts", "data")
+COPIED = ("eyrie", "rtl", "model", "compiler", "runtime", "tb", "data")
 GENERATED = {"encoding_pkg.sv", "eyrie_pkg.sv", "machine_check.sv"}
 
 _PE = "pe0 pe1 pe2 pe5 pe3 pe4"
@@ -171,10 +171,8 @@ def copy_tree(root: Path, tree: Path) -> None:
     """Makes `tree` hold what the benches need of the working tree; its build/ stays."""
     for name in COPIED:
         shutil.rmtree(tree / name, ignore_errors=True)
-        shutil.copytree(root / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy2(root / "requirements.txt", tree)
-    if not (tree / ".venv").exists():
-        (tree / ".venv").symlink_to((root / ".venv").resolve())
+        shutil.copytree(root / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy2(root / "pyproject.toml", tree)
 
 
 class Campaign:
@@ -273,6 +271,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    checkout("the test benches")
     with ExitStack() as stack:  # one campaign at a time: they plant errors in one tree
         with progress.task("waiting for another campaign"):
             stack.enter_context(locked(BUILD / "mutate.lock"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantises float weights to an int8 .tflite file (eyrie/training/quantization.py says how).
 
-eyrie quantize FLOAT.pt OUT.tflite --cifar10 DIR [--images 1024]
+eyrie quantize FLOAT.npz OUT.tflite --cifar10 DIR [--images 1024]
 """
 
 import argparse
@@ -16,7 +16,7 @@ TRAINING_IMAGES = 50_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("float", type=file_name, metavar="FLOAT.pt", help="state_dict that eyrie train wrote")
+    parser.add_argument("float", type=file_name, metavar="FLOAT.npz", help="weights that eyrie train wrote")
     parser.add_argument("output", type=file_name, metavar="OUT.tflite", help="file to write")
     parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
     parser.add_argument(

@@ -20,7 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from eyrie.runtime.folders import checkout
     from eyrie.runtime.synthesis.run import synthesise
+
+    checkout("the sources of the chip")
 
     memories = tuple(name.strip() for name in options.memory.split(",") if name.strip())
     print(synthesise(options.blocks, options.liberty, memories, not options.unplaced))

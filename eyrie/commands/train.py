@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains the float network from scratch on CIFAR-10's training images (eyrie/training/training.py says how).
 
-    eyrie train --cifar10 DIR -o float.pt [--epochs 45] [--seed 1]
+    eyrie train --cifar10 DIR -o float.npz [--epochs 45] [--seed 1]
 
 45 epochs take about 80 minutes on two cores with nothing beside it.
 """
@@ -16,7 +16,7 @@ FEWEST, MOST = 2560, 50_000  # images: an epoch needs 20 steps for its rate to r
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
-    parser.add_argument("-o", "--output", type=file_name, required=True, metavar="X.pt", help="state_dict file")
+    parser.add_argument("-o", "--output", type=file_name, required=True, metavar="X.npz", help="float weights")
     parser.add_argument("--epochs", type=whole_number(1), default=45, metavar="N")
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, metavar="N")
     parser.add_argument(

@@ -7,19 +7,19 @@ Structure: Howard et al., "MobileNets" (arXiv:1704.04861), with stride 1 where t
 would shrink a 32-pixel image too early.
 """
 
-import io
-import warnings
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import nn
 
+from eyrie.compiler.arrays import read_npz
+from eyrie.compiler.files import whole_file
 from eyrie.model.errors import InputError
-from eyrie.model.reading import read_file
 from eyrie.training.cifar10 import MEAN, STD
+from eyrie.training.float_inference import REMEDY
 
 FIRST_CHANNELS = 32
-REMEDY = "eyrie train makes float weights"
 FEW_IMAGES = 16  # that one thread is enough for
 # (output channels, stride) of each block; the input channels are the previous block's output.
 BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1), (1024, 2))
@@ -56,17 +56,22 @@ def normalise(images) -> torch.Tensor:
 
 
 def load_float(path: Path | str) -> MobileNetV1:
-    """Return the network with the weights of a state_dict file, in evaluation mode.
+    """Return the network with the weights of an .npz file, in evaluation mode.
 
     Raises InputError, in one line, if the file is missing, unreadable or of another network.
     """
-    model, contents = MobileNetV1(), io.BytesIO(read_file(path, REMEDY))
+    model, weights = MobileNetV1(), read_npz(path, REMEDY)
     try:
-        with warnings.catch_warnings(action="ignore"):
-            model.load_state_dict(torch.load(contents, map_location="cpu", weights_only=True))
-    except Exception as error:  # torch.load raises half a dozen unrelated types on a damaged file
+        model.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
+    except (RuntimeError, TypeError) as error:
         raise InputError(f"{path}: not float weights of this network: {REMEDY}") from error
     return model.eval()
+
+
+def save_float(model: MobileNetV1, path: Path) -> None:
+    """Write the weights of a network as an .npz file, as a whole or not at all."""
+    with whole_file(path) as file:
+        np.savez(file, **{name: values.numpy() for name, values in model.state_dict().items()})
 
 
 @torch.no_grad()

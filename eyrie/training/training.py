@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from eyrie.training.float_network import MobileNetV1, normalise
+from eyrie.training.float_network import MobileNetV1, normalise, save_float
 
 BATCH = 128
 MAX_RATE = 0.2
@@ -65,7 +65,7 @@ def epoch(model, optimiser, schedule, padded, labels, random, name: str) -> None
 
 
 def train(images: np.ndarray, labels: np.ndarray, epochs: int, seed: int, output: Path) -> MobileNetV1:
-    """Return the trained network; writes its state_dict to `output` after every epoch.
+    """Return the trained network; writes its weights to `output` (.npz) after every epoch.
 
     images: uint8 [N, 32, 32, 3]; labels: uint8 [N].
     """
@@ -79,9 +79,7 @@ def train(images: np.ndarray, labels: np.ndarray, epochs: int, seed: int, output
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, MAX_RATE, total_steps=steps, pct_start=WARM_UP, cycle_momentum=False
     )
-    partial = output.with_name(output.name + ".part")
     for number in range(1, epochs + 1):
         epoch(model, optimiser, schedule, padded, target, random, f"epoch {number}/{epochs}")
-        torch.save(model.state_dict(), partial)
-        partial.replace(output)
+        save_float(model, output)
     return model.eval()

@@ -12,7 +12,6 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL import Image as Picture
 
 from eyrie.compiler.folder import save
@@ -45,8 +44,8 @@ def make(folder: Path) -> None:
     _sources(folder)
     _pictures(folder, rng)
     _cifar10(folder, rng)
-    torch.save({"weight": torch.zeros(3)}, folder / "other.pt")
-    (folder / "half.pt").write_bytes((folder / "other.pt").read_bytes()[:300])
+    np.savez(folder / "other.npz", weight=np.zeros(3, np.float32))
+    (folder / "half.npz").write_bytes((folder / "other.npz").read_bytes()[:200])
 
 
 # ---- Models ----

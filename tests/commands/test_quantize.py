@@ -82,9 +82,9 @@ def test_best_range_cuts_off_rare_large_values_only() -> None:
     ("float_", "output", "message"),
     [
         (
-            "none.pt",
+            "none.npz",
             "net.tflite",
-            "none.pt: cannot be read (No such file or directory): eyrie train makes float weights",
+            "none.npz: cannot be read (No such file or directory): eyrie train makes float weights",
         ),
         (None, "net.tflite", ": neither cifar-10-python.tar.gz nor cifar-10-batches-py/ there: get it with"),
         (None, "nowhere/net.tflite", "/nowhere is no folder): name a file in an existing folder"),

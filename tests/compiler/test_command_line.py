@@ -106,8 +106,8 @@ def test_output_that_nobody_takes(target: str, said: str, small: bytes, tmp_path
             )
             for command, slow in (
                 ("accuracy --cifar10 nosuch", "torch"),
-                ("train --cifar10 nosuch -o w.pt", "torch"),
-                ("quantize nosuch.pt out.tflite --cifar10 nosuch", "torch"),
+                ("train --cifar10 nosuch -o w.npz", "torch"),
+                ("quantize nosuch.npz out.tflite --cifar10 nosuch", "torch"),
                 ("profile nosuch", "numpy"),
                 ("run nosuch --input x.npy --output nosuch/y.npy", "numpy"),
                 ("demo --image nosuch", "torch"),

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel, installed into an environment of its own, outside any checkout and with no index of packages."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eyrie
+from eyrie.runtime.folders import BUILD, ROOT
+from eyrie.runtime.shipped import MODEL
+
+PARTS = ("eyrie", "model", "compiler", "runtime", "rtl", "data", "pyproject.toml", "README.md", "LICENSE")
+MOST_BYTES = 10_000_000
+CHECKOUT_COMMANDS = ("sim fifo0", "list", "golden", "check", "lint", "mutate", "machines", "synth", "case x.npz y.npz")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """wheel: the file; bin: the environment's programs; home: a user's folder; work: the user's own project."""
+
+    wheel: Path
+    bin: Path
+    home: Path
+    work: Path
+
+    def run(self, *command: object, **variables: str) -> subprocess.CompletedProcess:
+        """Run a program of the environment in the user's project, as a fresh shell does."""
+        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], **variables}
+        words = [str(self.bin / str(command[0])), *map(str, command[1:])]
+        return subprocess.run(words, cwd=self.work, env=environment, capture_output=True, text=True)
+
+    def succeed(self, *command: object) -> str:
+        ended = self.run(*command)
+        assert ended.returncode == 0, f"{command}\n{ended.stdout}{ended.stderr}"
+        return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    place = tmp_path_factory.mktemp("package")
+    source = place / "source"
+    source.mkdir()
+    for name in PARTS:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    build = [*pip, "wheel", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", place, source]
+    subprocess.run(build, check=True, capture_output=True)
+    [wheel] = place.glob("*.whl")
+    environment = place / "environment"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    subprocess.run([python, *pip[1:], "install", "--no-index", "--no-deps", wheel], check=True, capture_output=True)
+    # The packages that it depends on, behind its own modules.
+    [packages] = environment.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    home, work = place / "home", place / "work"
+    (home / ".cache" / "eyrie").mkdir(parents=True)
+    (work / "compiler").mkdir(parents=True)
+    for name in ("model.py", "runtime.py", "compiler/__init__.py"):
+        (work / name).write_text("raise RuntimeError('the user has a module of this name')\n")
+    (home / ".cache" / "eyrie" / "models").symlink_to(BUILD / "models")  # the same sources: no need to build anew
+    return Installed(wheel, environment / "bin", home, work)
+
+
+def test_the_wheel_has_everything(installed: Installed) -> None:
+    assert installed.wheel.name.startswith(f"eyrie_accelerator-{eyrie.__version__}-")
+    assert installed.wheel.stat().st_size < MOST_BYTES
+    names = set(zipfile.ZipFile(installed.wheel).namelist())
+    wanted = {"eyrie/py.typed"}
+    for folder in ("model", "compiler", "runtime", "rtl", "data"):
+        paths = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        wanted |= {f"eyrie/{path.relative_to(ROOT)}" for path in paths}
+    assert not wanted - names
+    assert {name.split("/")[0] for name in names} == {"eyrie", f"eyrie_accelerator-{eyrie.__version__}.dist-info"}
+
+
+def test_it_is_the_installed_package(installed: Installed) -> None:
+    lines = "import eyrie, eyrie.model.config, eyrie.compiler.network as n; print(n.__file__); print(eyrie.load)"
+    where = installed.succeed("python", "-c", lines)
+    assert where.startswith(str(installed.bin.parent)) and "function load" in where
+    assert installed.succeed("eyrie", "--version") == f"eyrie {eyrie.__version__}\n"
+
+
+def test_a_photo_is_classified(installed: Installed) -> None:
+    said = installed.succeed("eyrie", "demo", "--quiet")
+    assert "cat.png is a cat" in said and said.endswith("match\n")
+    assert (installed.home / ".cache" / "eyrie" / "demo" / "summary.json").exists()
+
+
+def test_a_model_is_compiled_and_run(installed: Installed) -> None:
+    shutil.copy(MODEL, installed.work / "net.tflite")
+    np.save(installed.work / "x.npy", np.zeros((32, 32, 3), np.int8))
+    installed.succeed("eyrie", "compile", "net.tflite", "-o", "net", "--quiet")
+    installed.succeed("eyrie", "run", "net", "--input", "x.npy", "--output", "rtl.npy", "--quiet")
+    installed.succeed("eyrie", "run", "net", "--input", "x.npy", "--output", "model.npy", "--golden", "--quiet")
+    assert np.array_equal(np.load(installed.work / "rtl.npy"), np.load(installed.work / "model.npy"))
+    lines = "import eyrie; s = eyrie.load('net.tflite', back_end='model'); print(s('photo.png')['fc'].argmax())"
+    shutil.copy(ROOT / "data" / "photos" / "cat.png", installed.work / "photo.png")
+    assert installed.succeed("python", "-c", lines) == "3\n"
+
+
+@pytest.mark.parametrize("command", CHECKOUT_COMMANDS)
+def test_commands_of_a_checkout_say_so(command: str, installed: Installed) -> None:
+    ended = installed.run("eyrie", *command.split())
+    name = command.split()[0]
+    assert ended.returncode == 1 and ended.stderr.count("\n") == 1, ended.stderr
+    assert ended.stderr.startswith(f"eyrie {name}: ") and "in a clone of the repository" in ended.stderr
+
+
+def test_a_missing_compiler_is_one_line(installed: Installed, tmp_path: Path) -> None:
+    for name in ("sh", "make"):
+        (tmp_path / name).symlink_to(shutil.which(name) or "")
+    ended = installed.run("eyrie", "demo", "--quiet", PATH=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert ended.returncode == 1 and ended.stderr.count("\n") == 1
+    assert ended.stderr.startswith("eyrie demo: the simulator is built with g++, not found: ")
+
+
+def test_nothing_is_left(installed: Installed) -> None:
+    """Runs last in this file: it removes what the tests before have used."""
+    (installed.home / ".cache" / "eyrie" / "models").unlink()
+    assert "removed" in installed.succeed("eyrie", "cache", "--clear")
+    assert not any(path.is_file() for path in installed.home.rglob("*"))
+    installed.succeed("python", "-m", "pip", "uninstall", "--yes", "eyrie-accelerator")
+    [packages] = installed.bin.parent.glob("lib/python*/site-packages")
+    assert not [path for path in packages.iterdir() if "eyrie" in path.name] and not (installed.bin / "eyrie").exists()
