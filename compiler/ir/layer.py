@@ -10,9 +10,10 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import FeatureMap, word_groups
 from eyrie.compiler.ir.graph import map_shape
 from eyrie.compiler.ir.operators.convolution import Windowed
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.operators.pooling import Pool
 from eyrie.compiler.ir.patches import Patches
-from eyrie.compiler.ir.tensor import Quantized
+from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
@@ -44,8 +45,9 @@ class Map:
         return self.quantization.zero_point
 
 
-def map_of(tensor: Quantized) -> Map:
-    return Map(tensor.name, map_shape(tensor.shape), tensor.quantization)
+def map_of(tensor: Tensor) -> Map:
+    """Of a tensor that has to be quantised."""
+    return Map(tensor.name, map_shape(tensor.shape), quantized(tensor).quantization)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Grouped, Map, Output, Table, Window
 from eyrie.compiler.ir.operators.elementwise import Mul
-from eyrie.compiler.ir.operators.operator import quantizations
+from eyrie.compiler.ir.operators.operator import quantizations, quantized
 from eyrie.compiler.ir.operators.tables import Requantize
 from eyrie.compiler.ir.tensor import Constant
 from eyrie.model.config import GLB_WORD_BYTES
@@ -56,13 +56,13 @@ def _factors(node: Node, channels: int) -> np.ndarray | None:
     constants = [tensor for tensor in node.inputs if isinstance(tensor, Constant)]
     if not isinstance(node.operator, Mul) or len(constants) != 1 or constants[0].size != constants[0].shape[-1]:
         return None
-    values = constants[0].data.reshape(-1).astype(np.int64) - constants[0].zero_point
+    values = constants[0].data.reshape(-1).astype(np.int64) - quantized(constants[0]).zero_point
     return np.broadcast_to(values, channels)
 
 
 def _scaling(node: Node) -> Requantization:
-    scales = quantizations(*node.inputs, *node.outputs)
     if isinstance(node.operator, Mul):
-        return mul_requantization(*scales, node.operator.activation, node.operator.reference)
-    source, output = scales
+        first, second, output = quantizations(*node.inputs, *node.outputs)
+        return mul_requantization(first, second, output, node.operator.activation, node.operator.reference)
+    source, output = quantizations(*node.inputs, *node.outputs)
     return rescaling(source.scale / output.scale, output)

@@ -141,9 +141,9 @@ class _Composer:
             }
         except Unmovable:
             return None
-        before = [self._of(each) for each in (*left_out, *behind)]
-        after = [self._of(each) for parts in found.values() for each in parts]
-        if None in after or (None not in before and not effort(sum(after, [])).within(effort(sum(before, [])))):
+        before = _all([self._of(each) for each in (*left_out, *behind)])
+        after = _all([self._of(each) for parts in found.values() for each in parts])
+        if after is None or (before is not None and not effort(after).within(effort(before))):
             return None
         return left_out, found
 
@@ -175,6 +175,16 @@ class _Composer:
         self.graph = Graph(self.graph.inputs, tuple(nodes), self.graph.outputs)
         read = {tensor.name for parts in composed.values() for part in parts for tensor in part.inputs}
         self._kept -= {each for each in self._kept if read & {tensor.name for tensor in each.outputs}}
+
+
+def _all(parts: list[list[Group] | None]) -> list[Group] | None:
+    """The groups of several moves, None where the machine does not run one of these."""
+    found: list[Group] = []
+    for part in parts:
+        if part is None:
+            return None
+        found += part
+    return found
 
 
 def _node(map_: IndexMap, where: str, output: Tensor) -> Node:

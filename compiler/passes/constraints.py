@@ -12,7 +12,7 @@ from math import prod
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node, map_shape
 from eyrie.compiler.ir.layer import map_of, window_of
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Weighted, Windowed
 from eyrie.compiler.ir.operators.elementwise import Add, Maximum, Minimum, Mul, Sub
 from eyrie.compiler.ir.operators.movement import (
     Composed,
@@ -31,7 +31,7 @@ from eyrie.compiler.ir.operators.movement import (
     Unpack,
 )
 from eyrie.compiler.ir.operators.operator import Operator, Unknown
-from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean, Pool
 from eyrie.compiler.ir.operators.tables import (
     Absolute,
     HardSwish,
@@ -106,6 +106,7 @@ def countable(site: Site) -> str:
 
 def fixed_point(site: Site) -> str:
     """sums are rescaled as fixed point can"""
+    assert isinstance(site.operator, Weighted)  # OF_OPERATORS says so, here and below
     found = site.operator.fixed_point(site.node.inputs, site.node.outputs)
     return "" if found else "in double, by a factor that it does not have"
 
@@ -149,6 +150,7 @@ def fields(site: Site) -> str:
 
 def countable_steps(site: Site) -> str:
     """the machine's fields count the steps of a window, over margins, too"""
+    assert isinstance(site.operator, (Windowed, Pool))
     window, most = window_of(site.operator), 1 << COORDINATE_BITS
     ends = ((size - 1) * step + span for size, step, span in zip(site.maps[1], window.stride, window.span))
     within = (
@@ -161,22 +163,25 @@ def countable_steps(site: Site) -> str:
 
 def few_averaged(site: Site) -> str:
     """averages are of 1 to 2896 pixels, of uint8 ones to 2052"""
-    operator = site.operator
-    counts = pixels_inside(site.maps[0][:2], window_of(operator))
-    most = MOST_AVERAGED_UP if operator.unsigned else MOST_AVERAGED
+    assert isinstance(site.operator, AveragePool2D)
+    counts = pixels_inside(site.maps[0][:2], window_of(site.operator))
+    most = MOST_AVERAGED_UP if site.operator.unsigned else MOST_AVERAGED
     return _first(str(count) for count in (counts.min(), counts.max()) if not 1 <= count <= most)
 
 
 def countable_window(site: Site) -> str:
     """the machine's field counts the pixels of a window"""
+    assert isinstance(site.operator, Pool)
     taps, most = prod(site.operator.kernel), PPU_FIRST.largest("window")
     return "" if taps <= most else f"{taps}: at most {most}"
 
 
 def countable_mean(site: Site) -> str:
     """means leave axes in their places, and their number and factor fit the machine's fields"""
+    assert isinstance(site.operator, Mean)
+    maps = {tensor.name: map_of(tensor) for tensor in (*site.node.inputs, *site.node.outputs)}
     try:
-        mean_group(site.node, {tensor.name: map_of(tensor) for tensor in (*site.node.inputs, *site.node.outputs)})
+        mean_group(site.node, site.operator, maps)
     except InputError as error:
         return str(error)
     return ""
@@ -310,7 +315,7 @@ def _broken(constraints: Iterable[Constraint], site: Site) -> list[str]:
 
 
 def _message(constraint: Constraint, found: str) -> str:
-    return f"{' '.join(constraint.__doc__.split())}, not {found}"
+    return f"{' '.join((constraint.__doc__ or '').split())}, not {found}"
 
 
 def _first(found: Iterable[str]) -> str:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators that are several of the machine's operations become those, with the same values."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.elementwise import Add, Mul, Prelu
 from eyrie.compiler.ir.operators.movement import Concatenation
-from eyrie.compiler.ir.operators.operator import Operator, quantizations
+from eyrie.compiler.ir.operators.operator import quantizations, quantized
 from eyrie.compiler.ir.operators.tables import Lookup
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 from eyrie.compiler.passes.compose_functions import is_uniform
@@ -19,55 +18,53 @@ from eyrie.model.operators.tables import VALUES, joined_uint8
 
 
 def expand(graph: Graph) -> Graph:
-    nodes = tuple(part for node in graph.nodes for part in _EXPANSIONS.get(type(node.operator), _as_it_is)(node))
+    nodes = tuple(part for node in graph.nodes for part in _expanded(node))
     return Graph(graph.inputs, nodes, graph.outputs)
 
 
-def _as_it_is(node: Node) -> tuple[Node, ...]:
+def _expanded(node: Node) -> tuple[Node, ...]:
+    if isinstance(node.operator, Prelu):
+        return _prelu(node, node.operator)
+    if isinstance(node.operator, Concatenation):
+        return _concatenation(node, node.operator)
     return (node,)
 
 
-def _prelu(node: Node) -> tuple[Node, ...]:
+def _prelu(node: Node, operator: Prelu) -> tuple[Node, ...]:
     """A table of what becomes of values from zero on, and the product of the others and their slopes: one of the two is
     zero, and their sum in one scale is the other. With one slope for all it is a function (compose_functions.py)."""
     (values, slopes), (output,) = node.inputs, node.outputs
-    scales, unsigned = quantizations(values, slopes, output), node.operator.unsigned
+    scale, slope_scale, output_scale = quantizations(values, slopes, output)
     if isinstance(values, Constant) or is_uniform(node):
         return (node,)
-    parameters = prelu_parameters(*scales, node.operator.reference)
-    positive = requantize(np.maximum(VALUES - values.zero_point, 0), parameters.positive)
-    negative = np.minimum(VALUES, values.zero_point).astype(np.int8)
+    parameters = prelu_parameters(scale, slope_scale, output_scale, operator.reference)
+    positive = requantize(np.maximum(VALUES - scale.zero_point, 0), parameters.positive)
+    negative = np.minimum(VALUES, scale.zero_point).astype(np.int8)
     parts = [replace(output, name=f"{output.name}#{part}") for part in ("positive", "product")]
     below = replace(values, name=f"{output.name}#negative")
     return (
         _lookup(node, positive, values, parts[0]),
         _lookup(node, negative, values, below),
-        replace(node, operator=Mul(unsigned=unsigned), inputs=(below, slopes), outputs=(parts[1],)),
-        replace(node, operator=Add(unsigned=unsigned), inputs=tuple(parts)),
+        replace(node, operator=Mul(unsigned=operator.unsigned), inputs=(below, slopes), outputs=(parts[1],)),
+        replace(node, operator=Add(unsigned=operator.unsigned), inputs=tuple(parts)),
     )
 
 
-def _concatenation(node: Node) -> tuple[Node, ...]:
+def _concatenation(node: Node, operator: Concatenation) -> tuple[Node, ...]:
     """Inputs of other scales are taken to the output's first."""
     (output,) = node.outputs
     if any(isinstance(tensor, Constant) for tensor in node.inputs):
         return (node,)
     tables, inputs = [], []
     for n, tensor in enumerate(node.inputs):
-        if _differs(tensor, output):
+        if isinstance(tensor, Quantized) and tensor.quantization != quantized(output).quantization:
             rescaled = replace(output, name=f"{output.name}#rescaled{n}", shape=tensor.shape)
-            tables.append(_lookup(node, joined_uint8(tensor.quantization, output.quantization), tensor, rescaled))
+            entries = joined_uint8(tensor.quantization, quantized(output).quantization)
+            tables.append(_lookup(node, entries, tensor, rescaled))
             tensor = rescaled
         inputs.append(tensor)
-    return *tables, replace(node, operator=replace(node.operator, unsigned=False), inputs=tuple(inputs))
-
-
-def _differs(tensor: Tensor, output: Tensor) -> bool:
-    return isinstance(tensor, Quantized) and tensor.quantization != output.quantization
+    return *tables, replace(node, operator=replace(operator, unsigned=False), inputs=tuple(inputs))
 
 
 def _lookup(node: Node, entries: np.ndarray, source: Tensor, output: Tensor) -> Node:
     return replace(node, operator=Lookup(entries=entries), inputs=(source,), outputs=(output,))
-
-
-_EXPANSIONS: dict[type[Operator], Callable[[Node], tuple[Node, ...]]] = {Prelu: _prelu, Concatenation: _concatenation}

@@ -189,16 +189,17 @@ def _through(move: Node, map_: IndexMap) -> Iterator[tuple[Tensor, IndexMap]]:
 
 def _nodes(layer: Node, front: Front, back: Back) -> Iterator[Node]:
     """In place of a layer and the moves. Raises Unfoldable, Unmovable."""
-    if isinstance(layer.operator, FullyConnected):
-        yield folded_connected(layer, front.map)
+    operator, source = layer.operator, front.source
+    if isinstance(operator, FullyConnected):
+        yield folded_connected(layer, operator, front.map)
         return
-    source = front.source
+    assert isinstance(operator, Windowed)  # no other layer has weights
     ifmap = _as_map(source)
     if ifmap is not source:
         yield Node(Reshape(to=ifmap.shape), layer.where, (source,), (ifmap,))
     for tensor, map_ in back.ends:
         ofmap = _as_map(tensor)
-        yield Node(folded_window(layer, front.map, tensor, map_), layer.where, (ifmap,), (ofmap,))
+        yield Node(folded_window(layer, operator, front.map, tensor, map_), layer.where, (ifmap,), (ofmap,))
         if ofmap is not tensor:
             yield Node(Reshape(to=tensor.shape), layer.where, (ofmap,), (tensor,))
 
@@ -219,12 +220,16 @@ def _check(graph: Graph, layer: Node, nodes: list[Node], moves: tuple[Node, ...]
         raise Unfoldable(reasons[0])
     if sum(node.macs for node in layers) > layer.macs:
         raise Unfoldable("there would be more multiplications")
-    if sum(node.operator.filters.size for node in layers) > layer.operator.filters.size:
+    if sum(map(_filter_values, layers)) > _filter_values(layer):
         raise Unfoldable("its filters would be loaded more than once")
     groups = [group for move in moves for group in groups_of_move(move, graph) or []]
     before = max(_room(layer), effort(groups).at_once, FITS)
     if max(map(_room, layers)) > before:
         raise Unfoldable("rows would be too long to be made in turn")
+
+
+def _filter_values(node: Node) -> int:
+    return node.operator.filters.size if isinstance(node.operator, Weighted) else 0
 
 
 def _room(node: Node) -> int:

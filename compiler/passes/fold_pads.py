@@ -6,44 +6,45 @@ from dataclasses import replace
 from eyrie.compiler.ir.graph import Graph, Node
 from eyrie.compiler.ir.operators.convolution import Windowed
 from eyrie.compiler.ir.operators.movement import Pad
-from eyrie.compiler.ir.operators.operator import Operator
+from eyrie.compiler.ir.operators.operator import Operator, quantized
 from eyrie.compiler.ir.operators.pooling import MaxPool2D
+from eyrie.compiler.ir.tensor import Tensor
 from eyrie.model.operators.quantization import INT8_MIN
 
 
 def fold_pads(graph: Graph) -> Graph:
     """Moves each PAD into all that read it, one PAD after another, where these fill their border with the same."""
     readers, ends = graph.readers, {tensor.name for tensor in graph.outputs}
-    folded: dict[str, Node] = {}  # PADs by what they make
+    folded: dict[str, tuple[Tensor, Pad]] = {}  # PADs by what they make, with what they take
     nodes: list[Node] = []
     for node in graph.nodes:
-        pad = folded.get(node.inputs[0].name) if node.inputs else None
-        if pad:
-            node = replace(node, inputs=pad.inputs, operator=_with_pads(node.operator, pad.operator))
+        if node.inputs and node.inputs[0].name in folded:
+            source, pad = folded[node.inputs[0].name]
+            node = replace(node, inputs=(source,), operator=_with_pads(node.operator, pad))
         if isinstance(node.operator, Pad) and node.outputs[0].name not in ends:
             behind = readers.get(node.outputs[0].name, [])
-            if behind and all(_takes(reader, node) for reader in behind):
-                folded[node.outputs[0].name] = node
+            if behind and all(_takes(reader.operator, node.operator, node.inputs[0]) for reader in behind):
+                folded[node.outputs[0].name] = node.inputs[0], node.operator
                 continue
         nodes.append(node)
     return Graph(graph.inputs, tuple(nodes), graph.outputs)
 
 
-def _takes(reader: Node, pad: Node) -> bool:
-    """Whether a node can do a PAD in front of it."""
-    margins, value = pad.operator.margins, pad.operator.value
-    if isinstance(reader.operator, Pad):
-        return reader.operator.value == value
-    if len(margins) != 4 or any(margins[0] + margins[3]):
+def _takes(reader: Operator, pad: Pad, source: Tensor) -> bool:
+    """Whether an operator can do a PAD of a tensor in front of it."""
+    if isinstance(reader, Pad):
+        return reader.value == pad.value
+    if len(pad.margins) != 4 or any(pad.margins[0] + pad.margins[3]):
         return False
-    if isinstance(reader.operator, MaxPool2D):
-        return value == INT8_MIN
-    return isinstance(reader.operator, Windowed) and value == pad.inputs[0].zero_point
+    if isinstance(reader, MaxPool2D):
+        return pad.value == INT8_MIN
+    return isinstance(reader, Windowed) and pad.value == quantized(source).zero_point
 
 
 def _with_pads(operator: Operator, pad: Pad) -> Operator:
     if isinstance(operator, Pad):
         margins = tuple((a + c, b + d) for (a, b), (c, d) in zip(operator.margins, pad.margins))
         return replace(operator, margins=margins)
-    around = (*pad.margins[1], *pad.margins[2])
-    return replace(operator, pads=tuple(a + b for a, b in zip(operator.pads, around)))
+    assert isinstance(operator, (Windowed, MaxPool2D))  # _takes says so
+    (top, bottom, left, right), (_, (above, below), (before, after), _) = operator.pads, pad.margins
+    return replace(operator, pads=(top + above, bottom + below, left + before, right + after))

@@ -8,7 +8,8 @@ import numpy as np
 from eyrie.compiler.ir.feature_map import word_groups
 from eyrie.compiler.ir.graph import Node, map_shape
 from eyrie.compiler.ir.layer import map_of
-from eyrie.compiler.ir.operators.convolution import Conv2D, Windowed
+from eyrie.compiler.ir.operators.convolution import Conv2D, FullyConnected, Windowed
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.tensor import Tensor
 from eyrie.compiler.passes.index_maps import IndexMap
 from eyrie.compiler.passes.moves import by_pixel
@@ -18,9 +19,9 @@ class Unfoldable(ValueError):
     """Moves that a layer does not do; the message says why."""
 
 
-def folded_connected(layer: Node, front: IndexMap) -> Node:
+def folded_connected(layer: Node, operator: FullyConnected, front: IndexMap) -> Node:
     """A fully connected layer with its filters in the order of what moves in front of it take. Raises Unfoldable."""
-    (source,), operator, count = front.sources, layer.operator, layer.inputs[0].size
+    (source,), count = front.sources, layer.inputs[0].size
     places = front.places.reshape(-1)
     permuted = source.size == count and np.array_equal(np.sort(places), np.arange(count))
     if operator.keep_axes or operator.filters.shape[1] != count or not permuted:
@@ -39,11 +40,11 @@ def _words(tensor: Tensor) -> int:
     return rows * cols * word_groups(channels)
 
 
-def folded_window(layer: Node, front: IndexMap, end: Tensor, back: IndexMap) -> Windowed:
-    """A convolution of what `front` takes, whose output is the tensor that `back` takes of the layer's. Raises
+def folded_window(layer: Node, operator: Windowed, front: IndexMap, end: Tensor, back: IndexMap) -> Windowed:
+    """A layer's convolution of what `front` takes, whose output is the tensor that `back` takes of the layer's. Raises
     Unfoldable, Unmovable."""
-    (source,), operator, (ifmap,), (ofmap,) = front.sources, layer.operator, layer.inputs, layer.outputs
-    if np.any(front.places < 0) and front.fill != source.zero_point:
+    (source,), (ifmap,), (ofmap,) = front.sources, layer.inputs, layer.outputs
+    if np.any(front.places < 0) and front.fill != quantized(source).zero_point:
         raise Unfoldable("margins are other values than its padding")
     if np.any(back.places < 0):
         raise Unfoldable("margins behind it")

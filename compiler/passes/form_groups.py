@@ -27,10 +27,12 @@ from eyrie.compiler.ir.layer import (
     map_of,
     window_of,
 )
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
+from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Weighted
 from eyrie.compiler.ir.operators.elementwise import Mul, Sub
+from eyrie.compiler.ir.operators.operator import quantized
 from eyrie.compiler.ir.operators.pooling import AveragePool2D, Mean, Pool
 from eyrie.compiler.ir.operators.tables import Function, Requantize
+from eyrie.compiler.ir.word_operation import WordOperation
 from eyrie.compiler.passes.channel_factors import factors_group
 from eyrie.compiler.passes.constraints import is_pointwise, is_view
 from eyrie.compiler.passes.moves import move_groups
@@ -41,13 +43,14 @@ from eyrie.model.operators.convolution import fold_zero_point
 _NAMES = {"separable": "block"}  # other groups are named by their kind
 
 
-def _table(node: Node) -> Table:
-    zero_point, operator = node.inputs[0].zero_point, node.operator
+def _table(node: Node, operator: Weighted) -> Table:
+    zero_point = quantized(node.inputs[0]).zero_point
     axis = -1 if isinstance(operator, DepthwiseConv2D) else 0
     # With zero point -128 the array reads q ^ 0x80, in which zero is zero: q + 128.
     offset = 0 if zero_point == OFFSET_ZERO_POINT else zero_point
     bias = fold_zero_point(operator.bias, operator.filters, offset, channel_axis=axis)
     limits = operator.fixed_point(node.inputs, node.outputs)
+    assert limits is not None  # constraints.fixed_point
     output = Output(int(limits.zero_point), int(limits.minimum), int(limits.maximum))
     count = len(bias)
     return Table(
@@ -72,7 +75,7 @@ class _Forming:
     """Groups as they are formed, node by node.
 
     made: of a map, the group that makes it; halves: of a map, the depthwise node that makes it for the pointwise one
-    behind it
+    behind it, with its operator
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -85,43 +88,49 @@ class _Forming:
         self.ends = {self.maps[tensor.name].name for tensor in graph.outputs}
         self.groups: list[Group] = []
         self.made: dict[str, int] = {}
-        self.halves: dict[str, Node] = {}
+        self.halves: dict[str, tuple[Node, DepthwiseConv2D]] = {}
 
     def take(self, node: Node) -> None:
         operator, source, maps = node.operator, self.maps[node.activations[0].name], self.maps
-        if isinstance(operator, AveragePool2D) and self._averages(source, node):
+        if isinstance(operator, AveragePool2D) and self._averages(source, operator):
             rows, cols, _ = source.shape
             self._extend(source, node, epilogue=(Average(rows * cols),))
         elif isinstance(operator, Pool):
-            self._add(pool_group(node, maps))
+            self._add(pool_group(node, operator, maps))
         elif isinstance(operator, Mean):
-            self._add(mean_group(node, maps))
+            self._add(mean_group(node, operator, maps))
         elif isinstance(operator, Function):
             self._look_up(source, node)
         elif type(operator) in KINDS:
             self._combine(node)
         elif isinstance(operator, DepthwiseConv2D) and self._is_half(node):
-            self.halves[maps[node.outputs[0].name].name] = node
+            self.halves[maps[node.outputs[0].name].name] = node, operator
         elif isinstance(operator, DepthwiseConv2D):
-            self._add(_depthwise(node, maps))
-        elif is_pointwise(node) and source.name in self.halves:
-            self._add(_separable(self.halves.pop(source.name), node, maps))
-        elif is_pointwise(node):
-            self._add(_pointwise(node, maps))
+            self._add(_depthwise(node, operator, maps))
         elif isinstance(operator, (Conv2D, FullyConnected)):
-            self._add(_convolution(node, maps))
+            self._add(self._summed(node, operator, source))
         else:
             for group in move_groups(node, maps):
                 self._add(group)
+
+    def _summed(self, node: Node, operator: Conv2D | FullyConnected, source: Map) -> Group:
+        """Of a node with weights that sums over channels."""
+        if not is_pointwise(node):
+            return _convolution(node, operator, self.maps)
+        if source.name in self.halves:
+            return _separable(*self.halves.pop(source.name), node, operator, self.maps)
+        return _pointwise(node, operator, self.maps)
 
     def _add(self, group: Group) -> None:
         self.made[group.output.name] = len(self.groups)
         self.groups.append(group)
 
-    def _extend(self, result: Map, node: Node, **fields) -> None:
-        """Has the group that makes a map do a node, too."""
+    def _extend(
+        self, result: Map, node: Node, epilogue: tuple[Average | WordOperation, ...], others: tuple[Map, ...] = ()
+    ) -> None:
+        """Has the group that makes a map, and has no epilogue, do a node, too."""
         place, output = self.made.pop(result.name), self.maps[node.outputs[0].name]
-        self.groups[place] = replace(self.groups[place], output=output, **fields)
+        self.groups[place] = replace(self.groups[place], output=output, epilogue=epilogue, others=others)
         self.made[output.name] = place
 
     def _alone(self, map_: Map) -> bool:
@@ -134,13 +143,12 @@ class _Forming:
         behind = self.readers.get(made, [])
         return len(behind) == 1 and made not in self.ends and is_pointwise(behind[0])
 
-    def _averages(self, source: Map, node: Node) -> bool:
+    def _averages(self, source: Map, pool: AveragePool2D) -> bool:
         """Whether an average can be made of the sums of the group that makes its map."""
         if not self._rides(source):
             return False
-        group, pool = self.groups[self.made[source.name]], node.operator
         return (
-            isinstance(group, (Pointwise, Separable))
+            isinstance(self.groups[self.made[source.name]], (Pointwise, Separable))
             and pool.kernel == source.shape[:2]
             and not any(pool.pads)
             and pool.activation == "NONE"
@@ -181,12 +189,13 @@ class _Forming:
         if ordered:
             first = 0
         taken, others = node.inputs.index(tensors[first]), tuple(operands[:first] + operands[first + 1 :])
-        fields = {"others": others, "epilogue": (word_operation(node, taken),)}
+        epilogue = (word_operation(node, taken),)
         if rides:
-            self._extend(operands[first], node, **fields)
+            self._extend(operands[first], node, epilogue, others)
         else:  # of maps alike the later is the source: a pass can wait for it
+            output = self.maps[node.outputs[0].name]
             self._add(
-                Elementwise(name=node.where, source=operands[first], output=self.maps[node.outputs[0].name], **fields)
+                Elementwise(name=node.where, source=operands[first], output=output, others=others, epilogue=epilogue)
             )
 
     def finished(self) -> list[Group]:
@@ -218,14 +227,21 @@ def maps_of(graph: Graph) -> dict[str, Map]:
     return maps
 
 
-def _convolution(node: Node, maps: dict[str, Map]) -> Convolution:
+def _convolution(node: Node, operator: Conv2D | FullyConnected, maps: dict[str, Map]) -> Convolution:
     """Of a fully connected layer, one whose kernel is the map."""
-    operator, shape = node.operator, maps[node.inputs[0].name].shape
+    source, shape = maps[node.inputs[0].name], maps[node.inputs[0].name].shape
     if isinstance(operator, FullyConnected):
         filters, window = operator.filters.reshape(-1, *shape), Window(shape[:2])
     else:
         filters, window = _of_all_channels(operator.filters, shape[2]), window_of(operator)
-    return Convolution(**_ends(node, node, maps), window=window, filters=filters, table=_table(node))
+    return Convolution(
+        name=node.where,
+        source=source,
+        output=maps[node.outputs[0].name],
+        window=window,
+        filters=filters,
+        table=_table(node, operator),
+    )
 
 
 def _of_all_channels(filters: np.ndarray, channels: int) -> np.ndarray:
@@ -241,32 +257,42 @@ def _of_all_channels(filters: np.ndarray, channels: int) -> np.ndarray:
     return full
 
 
-def _pointwise(node: Node, maps: dict[str, Map]) -> Pointwise:
-    return Pointwise(**_ends(node, node, maps), filters=_flat_filters(node), table=_table(node))
+def _pointwise(node: Node, operator: Weighted, maps: dict[str, Map]) -> Pointwise:
+    return Pointwise(
+        name=node.where,
+        source=maps[node.inputs[0].name],
+        output=maps[node.outputs[0].name],
+        filters=_flat(operator.filters),
+        table=_table(node, operator),
+    )
 
 
-def _depthwise(node: Node, maps: dict[str, Map]) -> Depthwise:
+def _depthwise(node: Node, operator: DepthwiseConv2D, maps: dict[str, Map]) -> Depthwise:
     return Depthwise(
-        **_ends(node, node, maps), window=window_of(node.operator), depthwise=node.operator.filters, middle=_table(node)
+        name=node.where,
+        source=maps[node.inputs[0].name],
+        output=maps[node.outputs[0].name],
+        window=window_of(operator),
+        depthwise=operator.filters,
+        middle=_table(node, operator),
     )
 
 
-def _separable(depthwise: Node, pointwise: Node, maps: dict[str, Map]) -> Separable:
+def _separable(
+    first: Node, depthwise: DepthwiseConv2D, last: Node, pointwise: Weighted, maps: dict[str, Map]
+) -> Separable:
     return Separable(
-        **_ends(depthwise, pointwise, maps),
-        window=window_of(depthwise.operator),
-        filters=_flat_filters(pointwise),
-        table=_table(pointwise),
-        depthwise=depthwise.operator.filters,
-        middle=_table(depthwise),
+        name=last.where,
+        source=maps[first.inputs[0].name],
+        output=maps[last.outputs[0].name],
+        window=window_of(depthwise),
+        filters=_flat(pointwise.filters),
+        table=_table(last, pointwise),
+        depthwise=depthwise.filters,
+        middle=_table(first, depthwise),
     )
 
 
-def _ends(first: Node, last: Node, maps: dict[str, Map]) -> dict:
-    return {"name": last.where, "source": maps[first.inputs[0].name], "output": maps[last.outputs[0].name]}
-
-
-def _flat_filters(node: Node) -> np.ndarray:
+def _flat(filters: np.ndarray) -> np.ndarray:
     """Filters of pointwise work, [M, C]."""
-    filters = node.operator.filters
     return filters.reshape(len(filters), -1)

@@ -34,7 +34,7 @@ class IndexMap:
     def through(self, inner: dict[str, "IndexMap"]) -> "IndexMap":
         """With sources that are made by moves in place of those; inner: of such, by name. Raises Unmovable."""
         sources: dict[str, int] = {}  # where their values are counted from
-        total, fills, names = 0, set(), ()
+        total, fills, names = 0, set[int](), tuple[str, ...]()
         maps = [inner.get(source.name, itself(source)) for source in self.sources]
         for each in maps:
             names += each.of
@@ -91,17 +91,17 @@ def _margins(places: np.ndarray, source: tuple[int, ...]) -> tuple[tuple[int, in
 
 def is_move(node: Node) -> bool:
     """Whether it only puts int8 values in other places."""
-    tensors = (*node.inputs, *node.outputs)
-    if (
-        not isinstance(node.operator, MOVES)
-        or getattr(node.operator, "unsigned", False)
-        or not all(
-            isinstance(tensor, Quantized) and not isinstance(tensor, Constant) and tensor.dtype == "int8"
-            for tensor in tensors
-        )
-    ):
+    if not isinstance(node.operator, MOVES) or getattr(node.operator, "unsigned", False):
         return False
-    return len({tensor.quantization for tensor in tensors}) == 1 and max(each.size for each in tensors) <= MOST_PLACES
+    tensors = (*node.inputs, *node.outputs)
+    maps = [
+        tensor
+        for tensor in tensors
+        if isinstance(tensor, Quantized) and not isinstance(tensor, Constant) and tensor.dtype == "int8"
+    ]
+    if len(maps) < len(tensors) or len({map_.quantization for map_ in maps}) != 1:
+        return False
+    return max(map_.size for map_ in maps) <= MOST_PLACES
 
 
 def index_maps(node: Node) -> list[IndexMap]:

@@ -102,7 +102,7 @@ def by_pixel(places: np.ndarray, channels: int) -> tuple[np.ndarray, np.ndarray]
     int [M], which channel, -1 for none. Raises Unmovable where that depends on both."""
     inside = places >= 0
     pixels, channel = np.divmod(np.where(inside, places, 0), channels)
-    here, there = inside.any(axis=2), inside.any(axis=(0, 1))
+    here, there = np.any(inside, axis=2), np.any(inside, axis=(0, 1))
     pixel, channel_of = (np.where(inside, part, 0).max(axis=axes) for part, axes in ((pixels, 2), (channel, (0, 1))))
     if not np.array_equal(inside, here[:, :, None] & there) or np.any(
         inside & ((pixels != pixel[:, :, None]) | (channel != channel_of))

@@ -9,8 +9,8 @@ import numpy as np
 from eyrie.compiler.ir.elementwise import Elementwise, Loop
 from eyrie.compiler.ir.graph import Node, map_shape
 from eyrie.compiler.ir.layer import OFFSET_ZERO_POINT, Convolution, Map, Output, Table, Window, window_of
-from eyrie.compiler.ir.operators.operator import axis_of, quantizations
-from eyrie.compiler.ir.operators.pooling import AveragePool2D
+from eyrie.compiler.ir.operators.operator import axis_of, quantizations, quantized
+from eyrie.compiler.ir.operators.pooling import AveragePool2D, Mean, Pool
 from eyrie.compiler.ir.word_operation import average_of_window, largest_of_window, sum_of_window
 from eyrie.model.encoding import Axis
 from eyrie.model.errors import InputError
@@ -22,17 +22,18 @@ MOST_AVERAGED = 2896
 MOST_AVERAGED_UP = 2052
 
 
-def pool_group(node: Node, maps: Mapping[str, Map]) -> Elementwise:
-    """Of a pool."""
-    source, output, operator = maps[node.inputs[0].name], maps[node.outputs[0].name], node.operator
-    shared = {"name": node.where, "source": source, "output": output}
-    window, clamp = window_of(operator), activation_range(operator.activation, node.outputs[0].quantization)
+def pool_group(node: Node, operator: Pool, maps: Mapping[str, Map]) -> Elementwise:
+    """Of a node that is a pool."""
+    source, output, window = maps[node.inputs[0].name], maps[node.outputs[0].name], window_of(operator)
+    minimum, maximum = activation_range(operator.activation, output.quantization)
     if isinstance(operator, AveragePool2D):
         counts = pixels_inside(source.shape[:2], window)
-        operation, outside = average_of_window(counts, window.taps, *clamp, operator.unsigned), 0
+        operation, outside = average_of_window(counts, window.taps, minimum, maximum, operator.unsigned), 0
     else:
-        operation, outside = largest_of_window(window.taps, *clamp), INT8_MIN
-    return Elementwise(**shared, window=window, outside=outside, epilogue=(operation,))
+        operation, outside = largest_of_window(window.taps, minimum, maximum), INT8_MIN
+    return Elementwise(
+        name=node.where, source=source, output=output, window=window, outside=outside, epilogue=(operation,)
+    )
 
 
 def pixels_inside(shape: tuple[int, int], window: Window) -> np.ndarray:
@@ -49,12 +50,13 @@ def pixels_inside(shape: tuple[int, int], window: Window) -> np.ndarray:
 # ---- Means ----
 
 
-def mean_group(node: Node, maps: Mapping[str, Map]) -> Elementwise | Convolution:
-    """Over rows and columns a sum of windows; over channels, too, a convolution whose filter is all ones. Raises
-    InputError for what is neither."""
-    source, output, kernel = maps[node.inputs[0].name], maps[node.outputs[0].name], _kernel(node)
-    shared = {"name": node.where, "source": source, "output": output, "window": Window(kernel[:2], stride=kernel[:2])}
-    scaling, zero_point = _scaling(node), node.inputs[0].zero_point
+def mean_group(node: Node, operator: Mean, maps: Mapping[str, Map]) -> Elementwise | Convolution:
+    """Of a mean over rows and columns a sum of windows; over channels, too, a convolution whose filter is all ones.
+    Raises InputError for what is neither."""
+    source, output = maps[node.inputs[0].name], maps[node.outputs[0].name]
+    kernel = _kernel(operator, node.inputs[0].shape)
+    window = Window(kernel[:2], stride=kernel[:2])
+    scaling, zero_point = _scaling(node), quantized(node.inputs[0]).zero_point
     made = tuple(size // over for size, over in zip(source.shape, kernel))
     if kernel[2] > 1:
         if made != output.shape:
@@ -66,21 +68,23 @@ def mean_group(node: Node, maps: Mapping[str, Map]) -> Elementwise | Convolution
             np.full(1, scaling.shift, np.int8),
             Output(scaling.zero_point),
         )
-        return Convolution(**shared, filters=np.ones((1, *kernel), np.int8), table=table)
+        filters = np.ones((1, *kernel), np.int8)
+        return Convolution(name=node.where, source=source, output=output, window=window, filters=filters, table=table)
     turned = made != output.shape  # a column of means is a row
     if turned and (made[1] != 1 or (1, made[0], made[2]) != output.shape):
         raise InputError("pixels that become channels")
     walk = (Loop(source.shape[0], Axis.ROW, 1),) if turned else ()
-    return Elementwise(**shared, walk=walk, epilogue=(sum_of_window(prod(kernel), zero_point, scaling),))
+    epilogue = (sum_of_window(prod(kernel), zero_point, scaling),)
+    return Elementwise(name=node.where, source=source, output=output, window=window, walk=walk, epilogue=epilogue)
 
 
-def _kernel(node: Node) -> tuple[int, int, int]:
-    """Rows, columns and channels of a map that a mean is over."""
-    source = node.inputs[0].shape
-    gone = {axis_of(axis, len(source)) - len(source) for axis in node.operator.axes}
+def _kernel(operator: Mean, source: tuple[int, ...]) -> tuple[int, int, int]:
+    """Rows, columns and channels of a map that a mean is over. source: shape of the tensor."""
+    gone = {axis_of(axis, len(source)) - len(source) for axis in operator.axes}
     rows, cols, channels = (size if axis in gone else 1 for axis, size in zip((-3, -2, -1), map_shape(source)))
     return rows, cols, channels
 
 
 def _scaling(node: Node) -> Requantization:
-    return mean_requantization(*quantizations(*node.inputs, *node.outputs), node.inputs[0].size // node.outputs[0].size)
+    source, output = quantizations(*node.inputs, *node.outputs)
+    return mean_requantization(source, output, node.inputs[0].size // node.outputs[0].size)

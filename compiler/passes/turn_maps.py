@@ -69,12 +69,13 @@ def _turned(operator: Operator) -> Operator:
     """An operator on a map whose rows and columns are exchanged."""
     if not isinstance(operator, (Windowed, Pool)):
         return operator
-    changes = {"stride": operator.stride[::-1], "pads": (*operator.pads[2:], *operator.pads[:2])}
+    (top, bottom, left, right), stride = operator.pads, operator.stride[::-1]
+    pads = left, right, top, bottom
     if isinstance(operator, Pool):
-        return replace(operator, kernel=operator.kernel[::-1], **changes)
+        return replace(operator, kernel=operator.kernel[::-1], stride=stride, pads=pads)
     first = 0 if isinstance(operator, DepthwiseConv2D) else 1
     filters = np.ascontiguousarray(operator.filters.swapaxes(first, first + 1))
-    return replace(operator, filters=filters, dilation=operator.dilation[::-1], **changes)
+    return replace(operator, filters=filters, dilation=operator.dilation[::-1], stride=stride, pads=pads)
 
 
 def _row(column: Tensor) -> Tensor:

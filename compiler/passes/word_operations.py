@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators value by value as operations of the PPU on words: of two maps, of a map and a constant, tables."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from eyrie.compiler.ir.feature_map import split_channels, words_of
@@ -13,8 +11,8 @@ from eyrie.compiler.ir.operators.tables import Function
 from eyrie.compiler.ir.tensor import Constant, Tensor
 from eyrie.compiler.ir.word_operation import AS_IS, INT8, WordOperation, lookup
 from eyrie.model.encoding import Operation
-from eyrie.model.operators.elementwise import mul_requantization
-from eyrie.model.operators.quantization import Requantization
+from eyrie.model.operators.elementwise import AddParameters, mul_requantization
+from eyrie.model.operators.quantization import Quantization, Requantization
 
 KINDS: dict[type[Operator], Operation] = {
     Add: Operation.ADD,
@@ -30,8 +28,7 @@ def word_operation(node: Node, first: int = 0) -> WordOperation:
     constant."""
     if isinstance(node.operator, Function):
         return lookup(node.operator.table(*quantizations(*node.inputs, *node.outputs)))
-    kind, forms = KINDS[type(node.operator)], {Sum: _sum, Mul: _product}
-    operands, result = _form(node.operator, forms)(node)
+    kind, (operands, result) = KINDS[type(node.operator)], _form(node)
     other = node.inputs[1 - first]
     constants = constant_words(other, node.outputs[0]) if isinstance(other, Constant) else None
     return WordOperation(kind, operands[first], operands[1 - first], result, constants)
@@ -53,12 +50,16 @@ def operands_of(node: Node) -> tuple[Tensor, ...]:
     return node.activations
 
 
-def _form(operator: Operator, forms: dict[type, Callable]) -> Callable:
-    return next((form for kind, form in forms.items() if isinstance(operator, kind)), _choice)
+def _form(node: Node) -> tuple[list[dict[str, int]], dict[str, int]]:
+    """Fields of both operands, and of the result."""
+    if isinstance(node.operator, Sum):
+        return _sum(node.operator.parameters(node.inputs, node.outputs))
+    if isinstance(node.operator, Mul):
+        return _product(node.operator, *quantizations(*node.inputs, *node.outputs))
+    return [{}, {}], AS_IS | INT8
 
 
-def _sum(node: Node) -> tuple[list[dict[str, int]], dict[str, int]]:
-    parameters = node.operator.parameters(node.inputs, node.outputs)
+def _sum(parameters: AddParameters) -> tuple[list[dict[str, int]], dict[str, int]]:
     operands = [
         {"multiplier": int(each.multiplier), "right_shift": -int(each.shift), "zero_point": each.zero_point}
         for each in (parameters.first, parameters.second)
@@ -66,14 +67,11 @@ def _sum(node: Node) -> tuple[list[dict[str, int]], dict[str, int]]:
     return operands, _result(parameters.output)
 
 
-def _product(node: Node) -> tuple[list[dict[str, int]], dict[str, int]]:
-    operator, scales = node.operator, quantizations(*node.inputs, *node.outputs)
-    operands = [{"zero_point": scale.zero_point} for scale in scales[:2]]
-    return operands, _result(mul_requantization(*scales, operator.activation, operator.reference))
-
-
-def _choice(node: Node) -> tuple[list[dict[str, int]], dict[str, int]]:
-    return [{}, {}], AS_IS | INT8
+def _product(
+    operator: Mul, first: Quantization, second: Quantization, output: Quantization
+) -> tuple[list[dict[str, int]], dict[str, int]]:
+    operands = [{"zero_point": scale.zero_point} for scale in (first, second)]
+    return operands, _result(mul_requantization(first, second, output, operator.activation, operator.reference))
 
 
 def _result(scaling: Requantization) -> dict[str, int]:

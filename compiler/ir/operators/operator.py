@@ -82,12 +82,16 @@ def only(inputs: Tensors, count: int = 1) -> Tensors:
     return inputs
 
 
+def quantized(tensor: Tensor) -> Quantized:
+    """The tensor, if it is quantised."""
+    if not isinstance(tensor, Quantized):
+        raise InputError(f"tensor {tensor.name} is without scale")
+    return tensor
+
+
 def quantizations(*tensors: Tensor) -> tuple[Quantization, ...]:
     """Of tensors that have to be quantised."""
-    for tensor in tensors:
-        if not isinstance(tensor, Quantized):
-            raise InputError(f"tensor {tensor.name} is without scale")
-    return tuple(tensor.quantization for tensor in tensors)
+    return tuple(quantized(tensor).quantization for tensor in tensors)
 
 
 def check_same(*tensors: Tensor) -> None:
