@@ -7,15 +7,16 @@ ONNX, PyTorch and TVM write quantised networks so. A front end translates its op
     network   what a front end gives: operators, their attributes, constants
     values    what is known of a value while the network is gone through
     shapes    the shapes that operators make
-    fold      goes through the operators; at each QUANTIZE the int8 operators are made
+    fold      the Graph as it is made: what rules use
     weighted, elementwise, functions, pooling, moves, host
-              which int8 operators a float one becomes, by family
+              rules: which int8 operators a float one becomes, by family
+    walk      goes through the operators; at each QUANTIZE the int8 operators are made
 
 Channels go last where an operator of Eyrie wants them there: a tensor keeps the order of axes in which it was made, and
 is transposed only where somebody needs another. Its name then ends in "#" and its axes, "#0231" for channels last.
 """
 
-from eyrie.compiler.frontend.qdq.fold import graph_of
 from eyrie.compiler.frontend.qdq.network import Network, Operation
+from eyrie.compiler.frontend.qdq.walk import graph_of
 
 __all__ = ["Network", "Operation", "graph_of"]

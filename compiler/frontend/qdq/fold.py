@@ -1,336 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goes through the operators of a network. Codes become tensors of the Graph at once; a float value is only noted, and
-what it stands for is made at the QUANTIZE behind it, in that's scale."""
+"""What rules use: the Graph as it is made while a network is gone through."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from eyrie.compiler.frontend.file import ImportFailure
-from eyrie.compiler.frontend.qdq import elementwise, functions, host, moves, pooling, weighted
-from eyrie.compiler.frontend.qdq.network import Network, Operation
-from eyrie.compiler.frontend.qdq.shapes import Value, shapes_of
-from eyrie.compiler.frontend.qdq.values import (
-    CODES,
-    Codes,
-    Given,
-    Held,
-    Known,
-    Made,
-    Real,
-    Scale,
-    Scaled,
-    Target,
-    dequantised,
-    int8_codes,
-    leaves,
-    offset,
-    quantised,
-)
-from eyrie.compiler.ir.failure import Failure, Unsupported
-from eyrie.compiler.ir.graph import REMEDY, Graph, Node
-from eyrie.compiler.ir.operators.host import Dequantize, Quantize
+from eyrie.compiler.frontend.qdq.values import Held, Made, Real, Target
+from eyrie.compiler.ir.graph import Node
 from eyrie.compiler.ir.operators.movement import Transpose
-from eyrie.compiler.ir.operators.operator import Operator, Unknown
+from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
-from eyrie.model.errors import InputError
-from eyrie.model.messages import times
-from eyrie.model.operators.quantization import Quantization
-
-QUANTISE = "quantise the model to int8"
-RULES: dict[str, Callable[["Fold", Made, Target], Held]] = {
-    **functions.RULES,
-    **weighted.RULES,
-    **elementwise.RULES,
-    **pooling.RULES,
-    **moves.RULES,
-    **host.RULES,
-}
-_RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int32": (-(2**31), 2**31 - 1)}
 
 
-class Refused(Exception):
-    """An operator of which nothing can be made: it, and why not."""
+class Fold(ABC):
+    """Nodes so far, and names of their tensors."""
 
-    def __init__(self, operation: Operation, reason: str) -> None:
-        super().__init__(reason)
-        self.operation, self.reason = operation, reason
-
-
-def graph_of(network: Network) -> Graph:
-    """The verified Graph. An operator of which nothing can be made becomes an Unknown node, which has the reason.
-    Raises ImportFailure for a network that contradicts itself."""
-    if not network.operations:
-        raise ImportFailure("the model has no operators")
-    try:
-        return Fold(network).graph().verified()
-    except ImportFailure:
-        raise
-    except Failure as error:
-        raise ImportFailure(str(error), layer=error.layer) from error
-
-
-class Fold:
-    """A network while it is gone through; what the families' rules use."""
-
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self._values: dict[str, Value] = {}
         self._names: set[str] = set()
-        self._made: dict[tuple, Held] = {}
         self._ordered: dict[tuple[str, tuple[int, ...]], Tensor] = {}
-        self.current = network.operations[0]  # what is gone through
-        self._unsigned: set[str] = set()  # ends that the framework has as uint8
 
-    def graph(self) -> Graph:
-        inputs = tuple(self._input(tensor) for tensor in self.network.inputs)
-        for operation in self.network.operations:
-            self._take(operation)
-        outputs = tuple(self._output(name) for name in self.network.outputs)
-        return self._marked(Graph(inputs, tuple(self.nodes), outputs))
-
-    def _marked(self, graph: Graph) -> Graph:
-        """With the ends that are uint8."""
-
-        def marked(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            return tuple(replace(each, unsigned=True) if each.name in self._unsigned else each for each in tensors)
-
-        nodes = tuple(replace(node, inputs=marked(node.inputs), outputs=marked(node.outputs)) for node in graph.nodes)
-        return Graph(marked(graph.inputs), nodes, marked(graph.outputs))
-
-    # ---- Ends ----
-
-    def _input(self, tensor: Tensor) -> Tensor:
-        name = self.name(tensor.name)
-        if any(size < 1 for size in tensor.shape):
-            raise ImportFailure(f"input {name} is {times(tensor.shape)}", remedy=REMEDY)
-        axes = tuple(range(len(tensor.shape)))
-        if tensor.dtype in CODES:
-            unsigned = tensor.dtype == "uint8"
-            made = Quantized(
-                name=name, shape=tensor.shape, dtype="int8", quantization=self._scale_of_input(tensor.name, unsigned)
-            )
-            self._unsigned |= {name} if unsigned else set()
-            self._values[tensor.name] = Held(made, axes, unsigned)
-        elif tensor.dtype == "float32":
-            made = replace(tensor, name=name)
-            self._values[tensor.name] = Given(Held(made, axes))
-        else:
-            raise ImportFailure(f"input {name} is {tensor.dtype}", remedy=QUANTISE)
-        return made
-
-    def _scale_of_input(self, name: str, unsigned: bool) -> Quantization:
-        """Of codes that are the network's input: what they are dequantised with."""
-        same = {name}
-        for operation in self.network.operations:
-            if operation.inputs and operation.inputs[0] in same:
-                if operation.kind == "dequantize":
-                    return self._quantization(operation, unsigned)
-                if operation.kind in moves.TAKE_CODES:
-                    same |= set(operation.outputs)
-        raise ImportFailure(f"input {name} is without scale", remedy=QUANTISE)
-
-    def _output(self, name: str) -> Tensor:
-        value = self._value(name, f"the model's output {name}")
-        if isinstance(value, Held):
-            tensor = self.ordered(value, tuple(range(len(value.axes))), "", name)
-            self._unsigned |= {tensor.name} if value.unsigned else set()
-            return tensor
-        if isinstance(value, (Codes, Known)):
-            raise ImportFailure(f"the model's output {name} is a constant", remedy=REMEDY)
-        held = self.float_of(value, name)
-        return self.ordered(held, tuple(range(len(held.axes))), "", name)
-
-    # ---- Operators ----
-
-    def _take(self, operation: Operation) -> None:
-        self.current = operation
-        inputs = tuple(self._value(name, operation.place) for name in operation.inputs if name)
-        try:
-            made = self._results(operation, inputs)
-        except Refused as refused:
-            made = self._unknown(refused, operation, inputs)
-        except ImportFailure:
-            raise
-        except (ValueError, KeyError, IndexError) as error:
-            what = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            raise ImportFailure(f"{operation.place}: {what}", layer=operation.where, remedy=REMEDY) from error
-        self._values.update(zip(operation.outputs, made, strict=True))
-
-    def _value(self, name: str, place: str) -> Value:
-        if name not in self._values:
-            if name not in self.network.constants:
-                raise ImportFailure(f"{place}: takes {name}, which no operator before it makes", remedy=REMEDY)
-            values = np.asarray(self.network.constants[name])
-            real = values.dtype.kind == "f"
-            self._values[name] = Known(values.astype(np.float64)) if real else Codes(values)
-        return self._values[name]
-
-    def _results(self, operation: Operation, inputs: tuple[Value, ...]) -> list[Value]:
-        if operation.kind == "quantize":
-            return [self._quantize(operation, *inputs)]
-        if operation.kind == "dequantize":
-            return [self._dequantize(operation, *inputs)]
-        if operation.kind not in RULES:
-            raise Refused(operation, operation.get("reason", "no such operator is known"))
-        shapes = shapes_of(operation, inputs)
-        self._check_shapes(operation, shapes)
-        if all(isinstance(each, (Known, Codes)) for each in inputs) and operation.kind in moves.ARRAYS:
-            return moves.of_constants(operation, inputs)
-        if all(isinstance(each, Known) for each in inputs) and operation.kind in functions.FUNCTIONS:
-            return [Known(functions.FUNCTIONS[operation.kind](operation, *(each.values for each in inputs)))]
-        if any(isinstance(each, (Held, Codes)) for each in inputs):
-            return self._of_codes(operation, inputs, shapes)
-        return [Made(operation, inputs, shape, number) for number, shape in enumerate(shapes)]
-
-    def _check_shapes(self, operation: Operation, shapes: list[tuple[int, ...]]) -> None:
-        for name, shape in zip(operation.outputs, shapes, strict=True):
-            said = self.network.shapes.get(name, shape)
-            if tuple(said) != tuple(shape):
-                raise InputError(f"makes {times(shape)}, the model says {times(said)}")
-
-    def _of_codes(self, operation: Operation, inputs: tuple[Value, ...], shapes: list[tuple[int, ...]]) -> list[Value]:
-        """An operator that takes codes makes codes of the same scale."""
-        held = [each for each in inputs if isinstance(each, Held)]
-        if operation.kind not in moves.TAKE_CODES or len(held) < len(inputs):
-            raise Refused(operation, f"takes what is not dequantised: {QUANTISE}")
-        if len({each.quantization for each in held}) > 1:
-            raise Refused(operation, "takes codes of several scales")
-        reals = tuple(Scaled(each) for each in held)
-        made = [Made(operation, reals, shape, number) for number, shape in enumerate(shapes)]
-        return [
-            replace(self.emit(each, Target(held[0].quantization, each.name)), unsigned=held[0].unsigned)
-            for each in made
-        ]
-
-    def _unknown(self, refused: Refused, operation: Operation, inputs: tuple[Value, ...]) -> list[Value]:
-        """A node that says why; its results are there for those behind it."""
-        taken: dict[str, Tensor] = {}
-        for value in inputs:
-            held = (
-                [value]
-                if isinstance(value, Held)
-                else [leaf.held for leaf in leaves(value)]
-                if isinstance(value, Real)
-                else []
-            )
-            taken |= {each.tensor.name: each.tensor for each in held}
-        made = []
-        for number, name in enumerate(operation.outputs):
-            shape = self._shape_of(operation, inputs, number)
-            form = {"name": self.name(name), "shape": shape}
-            axes = tuple(range(len(shape)))
-            if operation.kind == "quantize" and operation["dtype"] in CODES and np.size(operation["scale"]) == 1:
-                unsigned = operation["dtype"] == "uint8"
-                quantization = self._quantization(operation, unsigned)
-                made.append(Held(Quantized(**form, dtype="int8", quantization=quantization), axes, unsigned))
-            else:
-                made.append(Given(Held(Tensor(**form, dtype="float32"), axes)))
-        tensors = tuple(each.tensor if isinstance(each, Held) else each.held.tensor for each in made)
-        self.nodes.append(
-            Node(
-                Unknown(refused.operation.name, refused.reason), refused.operation.where, tuple(taken.values()), tensors
-            )
-        )
-        return made
-
-    def _shape_of(self, operation: Operation, inputs: tuple[Value, ...], number: int) -> tuple[int, ...]:
-        said = self.network.shapes.get(operation.outputs[number])
-        if said is not None:
-            return tuple(said)
-        if operation.kind in RULES or operation.kind in ("quantize", "dequantize"):
-            return shapes_of(operation, inputs)[number]
-        raise ImportFailure(
-            f"{operation.place}: {operation.get('reason', 'no such operator is known')}", layer=operation.where
-        )
-
-    # ---- Quantisation ----
-
-    def _quantize(self, operation: Operation, source: Value) -> Value:
-        dtype = operation["dtype"]
-        if not isinstance(source, Real):
-            raise InputError(f"quantises what is quantised: {operation.inputs[0]}")
-        if dtype not in _RANGES:
-            raise Refused(operation, f"its codes are {dtype}, not int8: {QUANTISE}")
-        low, high = (operation.get(name, bound) for name, bound in zip(("minimum", "maximum"), _RANGES[dtype]))
-        if isinstance(source, Known):
-            return Codes(quantised(source.values, _scale(operation), low, high).astype(dtype))
-        if dtype not in CODES or np.size(operation["scale"]) != 1:
-            form = dtype if dtype not in CODES else "of a scale for each channel"
-            raise Refused(operation, f"codes of activations are {form}, not int8 of one scale: {QUANTISE}")
-        target = Target(self._quantization(operation, dtype == "uint8"), operation.outputs[0])
-        if (low, high) != _RANGES[dtype]:
-            scale, zero = target.quantization.scale, int(np.ravel(operation["zero_point"])[0])
-            bounds = {"minimum": (low - zero) * scale, "maximum": (high - zero) * scale}
-            clip = replace(operation, kind="clip", attributes=bounds)
-            source = Made(clip, (source,), source.shape)
-        return replace(self.emit(source, target), unsigned=dtype == "uint8")
-
-    def _dequantize(self, operation: Operation, codes: Value) -> Real:
-        scale = _scale(operation)
-        if isinstance(codes, Codes):
-            axis_size = 1 if scale.axis is None else codes.shape[scale.axis]
-            if scale.scale.size not in (1, axis_size):
-                raise InputError(f"{scale.scale.size} scales for {axis_size} channels")
-            return dequantised(codes.values, scale)
-        if isinstance(codes, Given):  # behind an operator of which nothing can be made
-            return codes
-        if not isinstance(codes, Held):
-            raise InputError(f"dequantises what is not quantised: {operation.inputs[0]}")
-        if scale.scale.size != 1:
-            raise Refused(operation, f"an activation has a scale for each channel: {QUANTISE}")
-        quantization = self._quantization(operation, codes.unsigned)
-        if quantization == codes.quantization:
-            return Scaled(codes)
-        raise Refused(operation, "its scale is not that of the QUANTIZE before it")
-
-    def _quantization(self, operation: Operation, unsigned: bool) -> Quantization:
-        scale, zero = float(np.ravel(operation["scale"])[0]), int(np.ravel(operation["zero_point"])[0])
-        try:
-            if 0 < scale < np.finfo(np.float32).tiny:
-                raise InputError(f"a scale of {scale:g} is too small")
-            return Quantization(scale, zero - offset("uint8" if unsigned else "int8"))
-        except InputError as error:
-            raise ImportFailure(f"{operation.place}: {error}", layer=operation.where, remedy=QUANTISE) from error
-
-    # ---- What rules use ----
-
+    @abstractmethod
     def emit(self, real: Real, target: Target) -> Held:
         """The tensor that has a float value in a scale. Raises Refused."""
-        key = real, target.quantization, target.activation
-        if key not in self._made:
-            self._made[key] = self._emitted(real, target)
-        return self._made[key]
 
-    def _emitted(self, real: Real, target: Target) -> Held:
-        if isinstance(real, Known):
-            return self.constant(int8_codes(real.values, target.quantization), target)
-        if isinstance(real, Scaled) and (real.held.quantization, target.activation) == (target.quantization, "NONE"):
-            return real.held
-        if isinstance(real, Given) and target.activation == "NONE":
-            tensor = real.held.tensor
-            return self.node(self.current.where, Quantize(), (tensor,), tensor.shape, real.held.axes, target)
-        operation = real.operation if isinstance(real, Made) else self.current
-        try:
-            if functions.is_table(real):
-                return functions.table(self, operation, real, target)
-            if not isinstance(real, Made):
-                raise Unsupported(f"its input is not quantised: {QUANTISE}")
-            return RULES[real.kind](self, real, target)
-        except Unsupported as error:
-            raise Refused(operation, str(error)) from error
-
+    @abstractmethod
     def operand(self, real: Real) -> Held:
         """An input that has a scale of its own. Raises Unsupported, Refused."""
-        if isinstance(real, Scaled):
-            return real.held
-        scale = moves.settled(real)
-        if scale is None:
-            name = real.name if isinstance(real, Made) else real.held.tensor.name if isinstance(real, Given) else ""
-            raise Unsupported(f"its input {name} is not quantised: {QUANTISE}" if name else "it takes a constant")
-        return self.emit(real, Target(scale, real.name))
 
     def node(
         self,
@@ -359,41 +57,22 @@ class Fold:
         steps = tuple(held.axes[axis] for axis in order)
         if steps == tuple(range(len(steps))):
             return held.tensor
-        tensor, key = held.tensor, (held.tensor.name, steps)
+        key = held.tensor.name, steps
         if key not in self._ordered:
-            shape = tuple(tensor.shape[axis] for axis in steps)
-            base = name or tensor.name.partition("#")[0]
             axes = tuple(int(axis) for axis in np.argsort(order))
-            made = replace(tensor, name=self.name(base, axes), shape=shape)
-            if isinstance(tensor, QuantizedConstant):
-                made = replace(made, data=tensor.data.transpose(steps))
-            else:
-                place = where or next((node.where for node in self.nodes if tensor in node.outputs), "#0")
-                self.nodes.append(Node(Transpose(axes=steps), place, (tensor,), (made,)))
-            self._ordered[key] = made
+            name = self.name(name or held.tensor.name.partition("#")[0], axes)
+            self._ordered[key] = self._transposed(held.tensor, steps, where, name)
         return self._ordered[key]
 
-    def float_of(self, real: Real, name: str) -> Held:
-        """A float tensor."""
-        if isinstance(real, Given):
-            return real.held
-        maker = next(each for each in self.network.operations if name in each.outputs)
-        try:
-            held = self.operand(real)
-        except (Unsupported, Refused) as error:
-            refused = (
-                error
-                if isinstance(error, Refused)
-                else Refused(
-                    real.operation if isinstance(real, Made) else maker, f"its result is not quantised: {QUANTISE}"
-                )
-            )
-            (value,) = self._unknown(refused, replace(maker, outputs=(name,)), (real,))
-            return value.held
-        source = self.ordered(held, tuple(range(len(held.axes))), maker.where)
-        output = Tensor(name=self.name(name), shape=source.shape, dtype="float32")
-        self.nodes.append(Node(Dequantize(), maker.where, (source,), (output,)))
-        return Held(output, tuple(range(len(source.shape))))
+    def _transposed(self, tensor: Tensor, steps: tuple[int, ...], where: str, name: str) -> Tensor:
+        """The tensor whose axis n is axis steps[n] of this one."""
+        shape = tuple(tensor.shape[axis] for axis in steps)
+        if isinstance(tensor, QuantizedConstant):
+            return replace(tensor, name=name, shape=shape, data=tensor.data.transpose(steps))
+        made = replace(tensor, name=name, shape=shape)
+        place = where or next((node.where for node in self.nodes if tensor in node.outputs), "#0")
+        self.nodes.append(Node(Transpose(axes=steps), place, (tensor,), (made,)))
+        return made
 
     def name(self, base: str, axes: tuple[int, ...] = ()) -> str:
         """One that no tensor has: what follows a "#" is ours. axes: as of Held."""
@@ -408,22 +87,4 @@ class Fold:
         return name
 
 
-def _scale(operation: Operation) -> Scale:
-    scale, zero = np.asarray(operation["scale"], np.float64), np.asarray(operation["zero_point"], np.int64)
-    if not (np.all(scale > 0) and np.all(scale < np.inf)):
-        raise ImportFailure(
-            f"{operation.place}: a scale is positive and finite", layer=operation.where, remedy=QUANTISE
-        )
-    if zero.size not in (1, scale.size):
-        raise ImportFailure(
-            f"{operation.place}: {zero.size} zero points for {scale.size} scales", layer=operation.where, remedy=REMEDY
-        )
-    axis = operation.get("axis", None)
-    if axis is None and scale.size > 1:
-        raise InputError(f"{scale.size} scales without an axis")
-    single = scale.size == 1
-    return Scale(
-        scale,
-        np.broadcast_to(zero.reshape(-1) if scale.ndim else zero.reshape(()), scale.shape),
-        None if single else axis,
-    )
+Rule = Callable[[Fold, Made, Target], Held]  # the tensor that a float value becomes

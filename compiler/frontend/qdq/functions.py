@@ -2,23 +2,18 @@
 """Functions of one value: whatever is computed of a single quantised tensor, value by value, is one table of 256
 entries, with the rounding that the framework has at its QUANTIZE."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import erf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eyrie.compiler.frontend.qdq.fold import Fold, Rule
 from eyrie.compiler.frontend.qdq.network import Operation
 from eyrie.compiler.frontend.qdq.values import Held, Known, Made, Real, Scaled, Target, int8_codes
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.operators.tables import Lookup
 from eyrie.model.operators.quantization import ACTIVATIONS, Quantization, activation_range
 from eyrie.model.operators.tables import VALUES
-
-if TYPE_CHECKING:
-    from eyrie.compiler.frontend.qdq.fold import Fold
 
 Values = np.ndarray
 _erf = np.vectorize(erf, otypes=[float])
@@ -28,8 +23,7 @@ def bounds(operation: Operation) -> tuple[float, float]:
     """Of relu and clip."""
     if operation.kind == "relu":
         return 0.0, np.inf
-    low, high = operation.get("minimum", None), operation.get("maximum", None)
-    return -np.inf if low is None else float(low), np.inf if high is None else float(high)
+    return operation.number("minimum", -np.inf), operation.number("maximum", np.inf)
 
 
 def clamp(operation: Operation, to: Quantization) -> tuple[int, int]:
@@ -48,7 +42,7 @@ def named(operation: Operation) -> str | None:
 
 
 def _gelu(operation: Operation, x: Values) -> Values:
-    if operation.get("approximate", "none") == "tanh":
+    if operation.text("approximate", "none") == "tanh":
         return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
     return 0.5 * x * (1 + _erf(x / np.sqrt(2)))
 
@@ -69,7 +63,9 @@ FUNCTIONS: dict[str, Callable[..., Values]] = {
     "tanh": lambda operation, x: np.tanh(x),
     "silu": lambda operation, x: x * _sigmoid(operation, x),
     "hard_swish": lambda operation, x: x * np.clip(x / 6 + 0.5, 0, 1),
-    "hard_sigmoid": lambda operation, x: np.clip(operation.get("alpha", 1 / 6) * x + operation.get("beta", 0.5), 0, 1),
+    "hard_sigmoid": lambda operation, x: np.clip(
+        operation.number("alpha", 1 / 6) * x + operation.number("beta", 0.5), 0, 1
+    ),
     "erf": lambda operation, x: _erf(x),
     "exp": lambda operation, x: np.exp(x),
     "abs": lambda operation, x: np.abs(x),
@@ -78,8 +74,8 @@ FUNCTIONS: dict[str, Callable[..., Values]] = {
     "softplus": _softplus,
     "mish": lambda operation, x: x * np.tanh(_softplus(operation, x)),
     "identity": lambda operation, x: x,
-    "leaky_relu": lambda operation, x: np.where(x < 0, operation.get("alpha", 0.01) * x, x),
-    "elu": lambda operation, x: np.where(x < 0, operation.get("alpha", 1.0) * np.expm1(np.minimum(x, 0)), x),
+    "leaky_relu": lambda operation, x: np.where(x < 0, operation.number("alpha", 0.01) * x, x),
+    "elu": lambda operation, x: np.where(x < 0, operation.number("alpha", 1.0) * np.expm1(np.minimum(x, 0)), x),
     "gelu": _gelu,
     "prelu": lambda operation, x, slope: np.where(x < 0, slope * x, x),
     "add": lambda operation, x, y: x + y,
@@ -117,14 +113,16 @@ def _evaluated(real: Real, values: Values) -> Values:
         return values
     if isinstance(real, Known):
         return real.values.reshape(())
+    assert isinstance(real, Made)  # is_table says so
     with np.errstate(all="ignore"):
         return FUNCTIONS[real.kind](real.operation, *(_evaluated(each, values) for each in real.inputs))
 
 
 def table(fold: Fold, operation: Operation, real: Real, target: Target) -> Held:
     """Of what is_table says. Raises Unsupported where a result is no number."""
-    source = _leaf(real).held
-    scale = source.quantization
+    leaf = _leaf(real)
+    assert leaf is not None  # is_table says so
+    source, scale = leaf.held, leaf.held.quantization
     results = _evaluated(real, (VALUES - scale.zero_point) * scale.scale)
     if len(real.shape) != len(source.shape) or np.shape(results) != np.shape(VALUES):
         raise Unsupported("it makes more axes than its input has")
@@ -159,12 +157,12 @@ def _clipped(fold: Fold, made: Made, target: Target) -> Held:
     activation = named(made.operation)
     if activation and target.activation == "NONE" and isinstance(inner, Made):
         return fold.emit(inner, Target(target.quantization, target.name, activation=activation))
-    plain = fold.emit(inner, Target(target.quantization, getattr(inner, "name", target.name)))
+    plain = fold.emit(inner, Target(target.quantization, inner.name if isinstance(inner, Made) else target.name))
     entries = np.clip(np.clip(VALUES, low, high), *activation_range(target.activation, target.quantization))
     return lookup(fold, made.operation, plain, entries.astype(np.int8), target)
 
 
-def clamped(rule: Callable[[Fold, Made, Target], Held]) -> Callable[[Fold, Made, Target], Held]:
+def clamped(rule: Rule) -> Rule:
     """A rule of an operator that does no activation: a table behind it does."""
 
     def done(fold: Fold, made: Made, target: Target) -> Held:
@@ -186,4 +184,9 @@ def _refused(fold: Fold, made: Made, target: Target) -> Held:
     raise Unsupported("it takes several tensors, or constants for each channel")
 
 
-RULES = dict.fromkeys(FUNCTIONS, _refused) | {"relu": _clipped, "clip": _clipped, "identity": _same}
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(FUNCTIONS, _refused),
+    "relu": _clipped,
+    "clip": _clipped,
+    "identity": _same,
+}

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators that the host does."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from eyrie.compiler.frontend.qdq import functions
+from eyrie.compiler.frontend.qdq.fold import Fold, Rule
 from eyrie.compiler.frontend.qdq.moves import CHANNELS_LAST, FROM_CHANNELS_LAST
 from eyrie.compiler.frontend.qdq.values import Held, Made, Target
 from eyrie.compiler.ir.failure import Unsupported
@@ -13,16 +10,13 @@ from eyrie.compiler.ir.operators.host import ResizeBilinear, Softmax
 from eyrie.compiler.ir.operators.operator import axis_of
 from eyrie.model.operators.host import SOFTMAX_OUTPUT
 
-if TYPE_CHECKING:
-    from eyrie.compiler.frontend.qdq.fold import Fold
-
 
 def _softmax(fold: Fold, made: Made, target: Target) -> Held:
     """In the scale that the operator has, then in the one that is wanted."""
     if target.quantization.scale < SOFTMAX_OUTPUT.scale * 0.95:
         raise Unsupported(f"its result has a scale of {target.quantization.scale:g}, must be 1 / 256 or more")
     source, rank = fold.operand(made.inputs[0]), len(made.shape)
-    axis = axis_of(made.operation["axis"], rank)
+    axis = axis_of(made.operation.integer("axis"), rank)
     order = (*(n for n in range(rank) if n != axis), axis)
     axes = tuple(order.index(n) for n in range(rank))
     tensor = fold.ordered(source, order, made.operation.where)
@@ -36,10 +30,11 @@ def _resize_bilinear(fold: Fold, made: Made, target: Target) -> Held:
     operation = made.operation
     source = fold.operand(made.inputs[0])
     tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
+    rows, columns = operation.integers("size")
     operator = ResizeBilinear(
-        size=tuple(operation["size"]),
-        align_corners=bool(operation.get("align_corners", False)),
-        half_pixel_centers=bool(operation.get("half_pixel", False)),
+        size=(rows, columns),
+        align_corners=operation.flag("align_corners"),
+        half_pixel_centers=operation.flag("half_pixel"),
     )
     shape = tuple(made.shape[axis] for axis in CHANNELS_LAST)
     held = fold.node(
@@ -48,4 +43,7 @@ def _resize_bilinear(fold: Fold, made: Made, target: Target) -> Held:
     return functions.rescaled(fold, operation, held, target)
 
 
-RULES = {"softmax": functions.clamped(_softmax), "resize_bilinear": functions.clamped(_resize_bilinear)}
+RULES: dict[str, Rule] = {
+    "softmax": functions.clamped(_softmax),
+    "resize_bilinear": functions.clamped(_resize_bilinear),
+}

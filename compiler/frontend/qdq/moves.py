@@ -2,61 +2,55 @@
 """Operators that put values in other places, and MAX_POOL: they do to codes what they do to values, so that they take
 the scale of what is in front of them or behind them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from eyrie.compiler.frontend.qdq import functions
+from eyrie.compiler.frontend.qdq.fold import Fold, Rule
 from eyrie.compiler.frontend.qdq.network import Operation
-from eyrie.compiler.frontend.qdq.shapes import Value, parts_of
-from eyrie.compiler.frontend.qdq.values import Codes, Held, Known, Made, Real, Scale, Scaled, Target, int8_codes
+from eyrie.compiler.frontend.qdq.shapes import parts_of
+from eyrie.compiler.frontend.qdq.values import Coded, Codes, Held, Known, Made, Real, Scale, Scaled, Target, int8_codes
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.operators import movement
 from eyrie.compiler.ir.operators.operator import axis_of
 from eyrie.model.operators.quantization import Quantization
 
-if TYPE_CHECKING:
-    from eyrie.compiler.frontend.qdq.fold import Fold
-
-
-# Of arrays, for constants.
-ARRAYS = {
-    "reshape": lambda operation, x: x.reshape(operation["shape"]),
-    "transpose": lambda operation, x: x.transpose(operation["axes"]),
-    "concat": lambda operation, *parts: np.concatenate(parts, operation["axis"]),
-    "split": lambda operation, x: np.split(x, np.cumsum(operation["sizes"])[:-1], operation["axis"]),
-    "pad": lambda operation, x: np.pad(x, operation["margins"], constant_values=operation.get("value", 0)),
-    "slice": lambda operation, x: x[parts_of(operation)],
-    "gather": lambda operation, x: np.take(x, operation["places"], operation["axis"]),
-    "identity": lambda operation, x: x,
+# Of arrays, for constants: one for each output.
+ARRAYS: dict[str, Callable[..., list[np.ndarray]]] = {
+    "reshape": lambda operation, x: [x.reshape(operation.integers("shape"))],
+    "transpose": lambda operation, x: [x.transpose(operation.integers("axes"))],
+    "concat": lambda operation, *parts: [np.concatenate(parts, operation.integer("axis"))],
+    "split": lambda operation, x: np.split(x, np.cumsum(operation.integers("sizes"))[:-1], operation.integer("axis")),
+    "pad": lambda operation, x: [np.pad(x, operation.pairs("margins"), constant_values=operation.number("value", 0))],
+    "slice": lambda operation, x: [x[parts_of(operation)]],
+    "gather": lambda operation, x: [np.take(x, operation.array("places"), operation.integer("axis"))],
+    "identity": lambda operation, x: [x],
 }
 
 
-def of_constants(operation: Operation, inputs: tuple[Known | Codes, ...]) -> list[Value]:
+def of_constants(operation: Operation, inputs: Sequence[Known | Codes]) -> Sequence[Known | Codes]:
     """Constants of constants. Quantised weights stay so where only their axes are moved."""
-    (first, *_others) = inputs
-    if operation.kind in ("transpose", "reshape", "identity") and isinstance(first, Known) and first.codes is not None:
-        codes = ARRAYS[operation.kind](operation, first.codes)
-        scale = _scale_behind(operation, first)
+    (first, *_others), arrays = inputs, ARRAYS[operation.kind]
+    if operation.kind in ("transpose", "reshape", "identity") and isinstance(first, Known) and first.coded:
+        scale = _scale_behind(operation, first.coded.scale, first.shape)
         if scale:
-            return [Known(ARRAYS[operation.kind](operation, first.values), codes, scale)]
-    made = ARRAYS[operation.kind](operation, *(each.values for each in inputs))
+            (values,), (codes,) = arrays(operation, first.values), arrays(operation, first.coded.codes)
+            return [Known(values, Coded(codes, scale))]
     kind = Known if all(isinstance(each, Known) for each in inputs) else Codes
-    return [kind(np.asarray(each)) for each in (made if isinstance(made, list) else [made])]
+    return [kind(np.asarray(each)) for each in arrays(operation, *(each.values for each in inputs))]
 
 
-def _scale_behind(operation: Operation, source: Known) -> Scale | None:
-    scale = source.scale
+def _scale_behind(operation: Operation, scale: Scale, shape: tuple[int, ...]) -> Scale | None:
+    """Of a constant of a shape, behind a move of its axes; None where there is none."""
     if scale.axis is None or operation.kind == "identity":
         return scale
-    axis = axis_of(scale.axis, len(source.shape))
+    axis = axis_of(scale.axis, len(shape))
     if operation.kind == "transpose":
-        return Scale(scale.scale, scale.zero_point, tuple(operation["axes"]).index(axis))
-    to, before = tuple(operation["shape"]), int(np.prod(source.shape[:axis]))
+        return Scale(scale.scale, scale.zero_point, operation.integers("axes").index(axis))
+    to, before = operation.integers("shape"), int(np.prod(shape[:axis]))
     for n, size in enumerate(to):
-        if int(np.prod(to[:n])) == before and size == source.shape[axis]:
+        if int(np.prod(to[:n])) == before and size == shape[axis]:
             return Scale(scale.scale, scale.zero_point, n)
     return None
 
@@ -67,11 +61,9 @@ def settled(real: Real) -> Quantization | None:
         return real.held.quantization
     if not isinstance(real, Made) or real.kind not in (*RULES, "max_pool", "relu", "clip", "identity"):
         return None
-    scales = [settled(each) for each in real.inputs]
-    if None in scales or len(set(scales)) != 1:
-        return None
-    (scale,) = set(scales)
-    if real.kind == "clip" and not _on_grid(real.operation, scale):
+    scales = {settled(each) for each in real.inputs}
+    scale = scales.pop() if len(scales) == 1 else None
+    if scale is None or (real.kind == "clip" and not _on_grid(real.operation, scale)):
         return None
     return scale
 
@@ -82,7 +74,7 @@ def _on_grid(operation: Operation, scale: Quantization) -> bool:
     return all(abs(step - np.rint(step)) < 1e-3 or not -128 < step < 127 for step in steps)
 
 
-def moved(rule):
+def moved(rule: Rule) -> Rule:
     """A rule of an operator that does not change values: in the scale of what is in front of it, if that is one, with
     the change of scale behind it."""
 
@@ -118,7 +110,7 @@ def _reshape(fold: Fold, made: Made, target: Target) -> Held:
 def _transpose(fold: Fold, made: Made, target: Target) -> Held:
     """Nothing is moved until somebody needs it."""
     source = _inner(fold, made, target)
-    return Held(source.tensor, tuple(source.axes[axis] for axis in made.operation["axes"]), source.unsigned)
+    return Held(source.tensor, tuple(source.axes[axis] for axis in made.operation.integers("axes")), source.unsigned)
 
 
 def _same_axes(fold: Fold, made: Made, target: Target) -> list[Held]:
@@ -130,7 +122,7 @@ def _same_axes(fold: Fold, made: Made, target: Target) -> list[Held]:
 
 def _concat(fold: Fold, made: Made, target: Target) -> Held:
     parts = _same_axes(fold, made, target)
-    axis = parts[0].axes[axis_of(made.operation["axis"], len(made.shape))]
+    axis = parts[0].axes[axis_of(made.operation.integer("axis"), len(made.shape))]
     return fold.node(
         made.operation.where,
         movement.Concatenation(axis=axis),
@@ -147,13 +139,11 @@ def _stored(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _pad(fold: Fold, made: Made, target: Target) -> Held:
-    value = np.array(made.operation.get("value", 0.0))
-    settled_at = int8_codes(value, target.quantization)
-    source = _inner(fold, made, target)
-    margins = tuple(tuple(made.operation["margins"][axis]) for axis in np.argsort(source.axes))
+    value = int8_codes(np.array(made.operation.number("value", 0.0)), target.quantization)
+    source, margins = _inner(fold, made, target), made.operation.pairs("margins")
     return fold.node(
         made.operation.where,
-        movement.Pad(margins=margins, value=int(settled_at)),
+        movement.Pad(margins=tuple(margins[axis] for axis in np.argsort(source.axes)), value=int(value)),
         (source.tensor,),
         _stored(made.shape, source.axes),
         source.axes,
@@ -180,8 +170,8 @@ def _slice(fold: Fold, made: Made, target: Target) -> Held:
 def _split(fold: Fold, made: Made, target: Target) -> Held:
     """Each result is a slice of its own: they may be wanted in several scales."""
     source, operation = _inner(fold, made, target), made.operation
-    axis = axis_of(operation["axis"], len(made.shape))
-    begin = tuple(sum(operation["sizes"][: made.number]) if n == axis else 0 for n in range(len(made.shape)))
+    axis, first = axis_of(operation.integer("axis"), len(made.shape)), sum(operation.integers("sizes")[: made.number])
+    begin = tuple(first if n == axis else 0 for n in range(len(made.shape)))
     begin = tuple(begin[each] for each in np.argsort(source.axes))
     shape = _stored(made.shape, source.axes)
     return fold.node(
@@ -192,8 +182,8 @@ def _split(fold: Fold, made: Made, target: Target) -> Held:
 def _gather(fold: Fold, made: Made, target: Target) -> Held:
     source, operation = _inner(fold, made, target), made.operation
     tensor = fold.ordered(source, tuple(range(len(source.axes))), operation.where)
-    axis = axis_of(operation["axis"], len(source.axes))
-    places = np.asarray(operation["places"], np.int64)
+    axis = axis_of(operation.integer("axis"), len(source.axes))
+    places = operation.array("places").astype(np.int64)
     places = np.where(places < 0, places + source.shape[axis], places)
     operator = movement.Gather(places=tuple(map(int, places.ravel())), places_shape=places.shape, axis=axis)
     return fold.node(operation.where, operator, (tensor,), made.shape, tuple(range(len(made.shape))), target)
@@ -202,10 +192,11 @@ def _gather(fold: Fold, made: Made, target: Target) -> Held:
 def _resize_nearest(fold: Fold, made: Made, target: Target) -> Held:
     source, operation = _inner(fold, made, target), made.operation
     tensor = fold.ordered(source, CHANNELS_LAST, operation.where)
+    rows, columns = operation.integers("size")
     operator = movement.ResizeNearestNeighbor(
-        size=tuple(operation["size"]),
-        align_corners=bool(operation.get("align_corners", False)),
-        half_pixel_centers=bool(operation.get("half_pixel", False)),
+        size=(rows, columns),
+        align_corners=operation.flag("align_corners"),
+        half_pixel_centers=operation.flag("half_pixel"),
     )
     return fold.node(
         operation.where, operator, (tensor,), _stored(made.shape, FROM_CHANNELS_LAST), FROM_CHANNELS_LAST, target
@@ -220,7 +211,7 @@ def channels_last(rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 CHANNELS_LAST, FROM_CHANNELS_LAST = channels_last(4)
 
-RULES = {
+RULES: dict[str, Rule] = {
     name: moved(rule)
     for name, rule in {
         "reshape": _reshape,

@@ -31,16 +31,19 @@ Values have names; shapes and axes are the framework's: N, C, H, W. Attributes i
     softmax            x                     axis
     unknown            any                   reason: why nothing can be made of it
 
-Pads are top, bottom, left, right (before, after of a single axis). Operators that only put values in other places, and
-max_pool, take codes as well as float values.
+Pads are top, bottom, left, right (before, after of a single axis). An attribute that is None is left out. Operators
+that only put values in other places, and max_pool, take codes as well as float values.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from eyrie.compiler.ir.tensor import Tensor
+
+Attribute = ArrayLike | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +55,57 @@ class Operation:
     outputs: tuple[str, ...]
     where: str
     name: str
-    attributes: Mapping[str, object] = field(default_factory=dict)
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
-    def __getitem__(self, attribute: str) -> object:
-        return self.attributes[attribute]
+    def has(self, attribute: str) -> bool:
+        return self.attributes.get(attribute) is not None
 
-    def get(self, attribute: str, default: object) -> object:
-        return self.attributes.get(attribute, default)
+    def array(self, attribute: str) -> np.ndarray:
+        """Raises KeyError for one that is left out, as what follows does where there is no default."""
+        value = self.attributes[attribute]
+        if value is None:
+            raise KeyError(attribute)
+        return np.asarray(value)
+
+    def integers(self, attribute: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        """Raises TypeError for other numbers, as what follows does."""
+        if default is not None and not self.has(attribute):
+            return default
+        return tuple(int(each) for each in _whole(self.array(attribute)))
+
+    def integer(self, attribute: str, default: int | None = None) -> int:
+        if default is not None and not self.has(attribute):
+            return default
+        return int(_whole(self.array(attribute)))
+
+    def pairs(self, attribute: str) -> tuple[tuple[int, int], ...]:
+        return tuple((int(first), int(second)) for first, second in _whole(self.array(attribute)))
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        if default is not None and not self.has(attribute):
+            return default
+        return float(self.array(attribute))
+
+    def text(self, attribute: str, default: str | None = None) -> str:
+        value = self.attributes.get(attribute, default) if default is not None else self.attributes[attribute]
+        if not isinstance(value, str):
+            raise TypeError(f"{attribute} is {value!r}, no text")
+        return value
+
+    def flag(self, attribute: str) -> bool:
+        """False by default."""
+        return bool(self.attributes.get(attribute))
 
     @property
     def place(self) -> str:
         """For messages."""
         return f"operator {self.where} {self.name}"
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    if values.size and values.dtype.kind not in "biu":
+        raise TypeError(f"{values} is no whole number")
+    return values
 
 
 @dataclass(frozen=True, eq=False)

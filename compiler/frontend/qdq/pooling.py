@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maxima and averages."""
 
-from __future__ import annotations
-
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eyrie.compiler.frontend.qdq import functions
+from eyrie.compiler.frontend.qdq.fold import Fold, Rule
 from eyrie.compiler.frontend.qdq.moves import moved
 from eyrie.compiler.frontend.qdq.shapes import window
 from eyrie.compiler.frontend.qdq.values import Held, Made, Target
@@ -18,12 +16,9 @@ from eyrie.compiler.ir.operators.convolution import DepthwiseConv2D
 from eyrie.compiler.ir.operators.operator import axis_of
 from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D, Mean
 
-if TYPE_CHECKING:
-    from eyrie.compiler.frontend.qdq.fold import Fold
-
 
 def _max_pool(fold: Fold, made: Made, target: Target) -> Held:
-    kernel, stride, pads, dilation = window(made.operation, made.operation["kernel"])
+    kernel, stride, pads, dilation = window(made.operation, made.operation.integers("kernel"))
     if set(dilation) != {1}:
         raise Unsupported("its window has dilations")
     (inner,) = made.inputs
@@ -34,13 +29,13 @@ def _max_pool(fold: Fold, made: Made, target: Target) -> Held:
 
 def _average_pool(fold: Fold, made: Made, target: Target) -> Held:
     """Where the scale changes, sums of a depthwise convolution with filters of ones are rounded once only."""
-    kernel, stride, pads, _ = window(made.operation, made.operation["kernel"])
+    kernel, stride, pads, _ = window(made.operation, made.operation.integers("kernel"))
     source, plain = fold.operand(made.inputs[0]), Target(target.quantization, target.name)
-    counts_pads = bool(made.operation.get("count_pads", False)) or not any(pads)
+    counts_pads = made.operation.flag("count_pads") or not any(pads)
     same = source.quantization == target.quantization
     if (counts_pads and any(pads)) or (counts_pads and not same):
         channels = made.shape[1]
-        operator = DepthwiseConv2D(
+        sums = DepthwiseConv2D(
             filters=np.ones((*kernel, channels), np.int8),
             scales=np.array([1 / prod(kernel)], np.float32),
             bias=np.zeros(channels, np.int32),
@@ -48,10 +43,10 @@ def _average_pool(fold: Fold, made: Made, target: Target) -> Held:
             stride=stride,
             pads=pads,
         )
-        return on_map(fold, made, source, operator, plain)
+        return on_map(fold, made, source, sums, plain)
     if same:
-        operator = AveragePool2D(kernel=kernel, stride=stride, pads=pads, activation=target.activation)
-        return on_map(fold, made, source, operator, plain)
+        pool = AveragePool2D(kernel=kernel, stride=stride, pads=pads, activation=target.activation)
+        return on_map(fold, made, source, pool, plain)
     if target.quantization.scale < source.quantization.scale / 2:
         raise Unsupported("it averages over fewer values at the edges and changes the scale")
     pooled = on_map(
@@ -66,10 +61,10 @@ def _average_pool(fold: Fold, made: Made, target: Target) -> Held:
 
 def _mean(fold: Fold, made: Made, target: Target) -> Held:
     """A mean of means, of as many values each, is one."""
-    axes, inner, keep = _axes(made), made.inputs[0], bool(made.operation.get("keep", False))
+    axes, inner, keep = _axes(made), made.inputs[0], made.operation.flag("keep")
     gone = set(axes)
     while isinstance(inner, Made) and inner.kind == "mean":
-        below, kept, rank = set(_axes(inner)), bool(inner.operation.get("keep", False)), len(inner.inputs[0].shape)
+        below, kept, rank = set(_axes(inner)), inner.operation.flag("keep"), len(inner.inputs[0].shape)
         if kept != keep and not (kept and below <= gone):
             break
         left = [n for n in range(rank) if kept or n not in below]
@@ -88,7 +83,7 @@ def _mean(fold: Fold, made: Made, target: Target) -> Held:
 
 def _axes(made: Made) -> list[int]:
     rank = len(made.inputs[0].shape)
-    return sorted(axis_of(axis, rank) for axis in made.operation["axes"])
+    return sorted(axis_of(axis, rank) for axis in made.operation.integers("axes"))
 
 
-RULES = {"max_pool": moved(_max_pool), "average_pool": _average_pool, "mean": functions.clamped(_mean)}
+RULES: dict[str, Rule] = {"max_pool": moved(_max_pool), "average_pool": _average_pool, "mean": functions.clamped(_mean)}

@@ -60,14 +60,8 @@ class Codes:
         return self.values.shape
 
 
-class Real:
-    """A float value."""
-
-    shape: tuple[int, ...]
-
-
 @dataclass(frozen=True, eq=False)
-class Given(Real):
+class Given:
     """A float tensor of the Graph."""
 
     held: Held
@@ -78,7 +72,7 @@ class Given(Real):
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled(Real):
+class Scaled:
     """What int8 codes stand for."""
 
     held: Held
@@ -89,12 +83,19 @@ class Scaled(Real):
 
 
 @dataclass(frozen=True, eq=False)
-class Known(Real):
-    """A constant. values: float64; codes: integers it was dequantised from, with their scale."""
+class Coded:
+    """Integers, and their scale."""
+
+    codes: np.ndarray
+    scale: Scale
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A constant. values: float64; coded: what it was dequantised from."""
 
     values: np.ndarray
-    codes: np.ndarray | None = None
-    scale: Scale | None = None
+    coded: Coded | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -102,11 +103,11 @@ class Known(Real):
 
 
 @dataclass(frozen=True, eq=False)
-class Made(Real):
+class Made:
     """What an operator makes of others; number: which of its outputs."""
 
     operation: Operation
-    inputs: tuple[Real, ...]
+    inputs: tuple["Real", ...]
     shape: tuple[int, ...]
     number: int = 0
 
@@ -117,6 +118,10 @@ class Made(Real):
     @property
     def name(self) -> str:
         return self.operation.outputs[self.number]
+
+
+Real = Given | Scaled | Known | Made  # a float value
+Value = Real | Held | Codes
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ class Target:
 
 def dequantised(codes: np.ndarray, scale: Scale) -> Known:
     by, zero = scale.along(codes.ndim)
-    return Known((codes.astype(np.int64) - zero) * by, codes, scale)
+    return Known((codes.astype(np.int64) - zero) * by, Coded(codes, scale))
 
 
 def quantised(values: np.ndarray, scale: Scale, low: int, high: int) -> np.ndarray:
@@ -143,7 +148,7 @@ def quantised(values: np.ndarray, scale: Scale, low: int, high: int) -> np.ndarr
 
 def int8_codes(values: np.ndarray, to: Quantization) -> np.ndarray:
     """int8 of float values."""
-    scale = Scale(np.float64(to.scale), np.int64(to.zero_point))
+    scale = Scale(np.array(to.scale, np.float64), np.array(to.zero_point, np.int64))
     return quantised(np.asarray(values), scale, INT8_MIN, INT8_MAX).astype(np.int8)
 
 
@@ -152,8 +157,8 @@ def offset(dtype: str) -> int:
     return UINT8_OFFSET if dtype == "uint8" else 0
 
 
-def leaves(real: Real) -> list[Real]:
+def leaves(value: Real | Codes) -> list[Given | Scaled]:
     """What a value is made of, constants left out."""
-    if isinstance(real, Made):
-        return [leaf for each in real.inputs for leaf in leaves(each)]
-    return [] if isinstance(real, Known) else [real]
+    if isinstance(value, Made):
+        return [leaf for each in value.inputs for leaf in leaves(each)]
+    return [] if isinstance(value, (Known, Codes)) else [value]

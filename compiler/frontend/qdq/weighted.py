@@ -2,67 +2,69 @@
 """Convolutions and fully connected layers. What follows one channel by channel, before the QUANTIZE, becomes part of
 its scales and bias: a bias that is added, a factor, batch normalisation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
 import numpy as np
 
+from eyrie.compiler.frontend.qdq.fold import Fold, Rule
 from eyrie.compiler.frontend.qdq.moves import channels_last
 from eyrie.compiler.frontend.qdq.shapes import window
 from eyrie.compiler.frontend.qdq.values import CODES, Held, Known, Made, Real, Target
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
 from eyrie.compiler.ir.operators.movement import Reshape
-from eyrie.compiler.ir.operators.operator import axis_of
+from eyrie.compiler.ir.operators.operator import Operator, axis_of
 from eyrie.model.arithmetic import INT32_MAX, INT32_MIN
 from eyrie.model.errors import InputError
-
-if TYPE_CHECKING:
-    from eyrie.compiler.frontend.qdq.fold import Fold
 
 QUANTISE_WEIGHTS = "quantise the model's weights to int8, too"
 
 
+Source = TypeVar("Source", bound=Real)
+
+
 @dataclass(frozen=True, eq=False)
-class Affine:
+class Affine(Generic[Source]):
     """A float value whose channels are scaled and moved: factor * source + added, float64 [M]."""
 
-    source: Real
+    source: Source
     factor: np.ndarray
     added: np.ndarray
 
-    def then(self, factor: np.ndarray, added: np.ndarray) -> Affine:
+    def then(self, factor: np.ndarray, added: np.ndarray) -> "Affine[Source]":
         return Affine(self.source, self.factor * factor, self.added * factor + added)
 
 
-def affine(real: Real) -> Affine | None:
+def affine(real: Real) -> Affine[Made] | None:
     """Of a layer with weights; None where there is none behind which channels are only scaled and moved."""
     if not isinstance(real, Made):
         return None
     if real.kind in ("conv", "linear"):
-        outputs = real.inputs[1].shape[0]
-        return Affine(real, np.ones(outputs), np.zeros(outputs))
+        return _itself(real)
     if real.kind == "batch_norm":
         inner = affine(real.inputs[0])
         return inner and inner.then(*normalisation(real))
     if real.kind not in ("add", "sub", "mul", "div"):
         return None
     for source in real.inputs:
-        inner = affine(source)
-        by = inner and _by_constant(real, source, channel_axis(inner.source))
-        if by:
-            return inner.then(*by)
+        if inner := affine(source):
+            if by := _by_constant(real, source, channel_axis(inner.source)):
+                return inner.then(*by)
     return None
 
 
-def of_channels(made: Made) -> Affine | None:
+def _itself(layer: Made) -> Affine[Made]:
+    outputs = layer.inputs[1].shape[0]
+    return Affine(layer, np.ones(outputs), np.zeros(outputs))
+
+
+def of_channels(made: Made) -> Affine[Real] | None:
     """Of a map and a float constant for each channel; None of others. A constant that has codes keeps those."""
     for source in made.inputs:
         if not isinstance(source, Known) and len(made.shape) in (3, 4):
             by = _by_constant(made, source, 1)
-            if by and all(each.codes is None for each in made.inputs if isinstance(each, Known)):
+            if by and all(each.coded is None for each in made.inputs if isinstance(each, Known)):
                 return Affine(source, *by)
     return None
 
@@ -93,47 +95,56 @@ def channel_axis(layer: Made) -> int:
 
 def normalisation(made: Made) -> tuple[np.ndarray, np.ndarray]:
     """Factor and what is added, of batch_norm."""
-    parameters = made.inputs[1:]
-    if len(parameters) != 4 or not all(isinstance(each, Known) for each in parameters):
+    parameters = [each.values.reshape(-1) for each in made.inputs[1:] if isinstance(each, Known)]
+    if len(made.inputs) != 5 or len(parameters) != 4:
         raise Unsupported("its scale, bias, mean and variance are not four constants")
-    scale, bias, mean, variance = (each.values.reshape(-1) for each in parameters)
-    factor = scale / np.sqrt(variance + made.operation.get("epsilon", 1e-5))
+    scale, bias, mean, variance = parameters
+    factor = scale / np.sqrt(variance + made.operation.number("epsilon", 1e-5))
     return factor, bias - mean * factor
 
 
-def layer_with_weights(fold: Fold, made: Made, target: Target) -> Held:
+def with_weights(fold: Fold, layer: Affine[Made], target: Target) -> Held:
     """conv, linear, and what is folded into them."""
-    found = affine(made)
-    source = fold.operand(found.source.inputs[0])
-    weights = _weights(found, source)
-    name = Target(target.quantization, target.name)
-    attributes = weights | {"activation": target.activation}
-    if found.source.kind == "linear":
-        return _linear(fold, found.source, source, attributes, name)
-    return _conv(fold, found.source, source, attributes, name)
+    source = fold.operand(layer.source.inputs[0])
+    weights = _weights(layer, source)
+    if layer.source.kind == "linear":
+        return _linear(fold, layer.source, source, weights, target)
+    return _conv(fold, layer.source, source, weights, target)
 
 
-def _weights(found: Affine, source: Held) -> dict[str, np.ndarray]:
-    """Filters as the framework has them, [M, ...], scales and bias."""
+def _layer(fold: Fold, made: Made, target: Target) -> Held:
+    return with_weights(fold, _itself(made), target)
+
+
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """filters: as the framework has them, [M, ...]; scales, bias: as of an operator with weights."""
+
+    filters: np.ndarray
+    scales: np.ndarray
+    bias: np.ndarray
+
+
+def _weights(found: Affine[Made], source: Held) -> _Weights:
     weight, outputs = found.source.inputs[1], len(found.factor)
-    if not isinstance(weight, Known) or weight.codes is None:
+    if not isinstance(weight, Known) or weight.coded is None:
         raise Unsupported(f"its weights are no quantised constant: {QUANTISE_WEIGHTS}")
-    if weight.codes.dtype.name not in CODES:
-        raise Unsupported(f"its weights are {weight.codes.dtype}, not int8: {QUANTISE_WEIGHTS}")
-    scale = weight.scale
-    if scale.axis is not None and axis_of(scale.axis, weight.codes.ndim) != 0 and scale.scale.size > 1:
+    codes, scale = weight.coded.codes, weight.coded.scale
+    if codes.dtype.name not in CODES:
+        raise Unsupported(f"its weights are {codes.dtype}, not int8: {QUANTISE_WEIGHTS}")
+    if scale.axis is not None and axis_of(scale.axis, codes.ndim) != 0 and scale.scale.size > 1:
         raise Unsupported("its weights have a scale for each input channel: quantise them by output channels")
     factor = found.factor
     if not np.all(factor):
         raise Unsupported("a factor of zero behind it")
-    filters = centred(weight.codes, scale.along(weight.codes.ndim)[1])
+    filters = centred(codes, scale.along(codes.ndim)[1])
     if np.any(factor < 0):
         filters = _narrow(
             filters.astype(np.int16) * np.sign(factor).astype(np.int16).reshape(-1, *(1,) * (filters.ndim - 1))
         )
     scales = np.broadcast_to(scale.scale.reshape(-1), outputs) * np.abs(factor)
     of_sums = source.quantization.scale * scales.astype(np.float32).astype(np.float64)
-    return {"filters": filters, "scales": scales.astype(np.float32), "bias": _bias(found, outputs, of_sums)}
+    return _Weights(filters, scales.astype(np.float32), _bias(found, outputs, of_sums))
 
 
 def centred(codes: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
@@ -146,7 +157,7 @@ def _narrow(values: np.ndarray) -> np.ndarray:
     return narrow if (narrow == values).all() else values
 
 
-def _bias(found: Affine, outputs: int, of_sums: np.ndarray) -> np.ndarray:
+def _bias(found: Affine[Made], outputs: int, of_sums: np.ndarray) -> np.ndarray:
     """int32, in the scale of the sums."""
     total = found.added
     if len(found.source.inputs) > 2:
@@ -162,31 +173,42 @@ def _bias(found: Affine, outputs: int, of_sums: np.ndarray) -> np.ndarray:
     return steps.astype(np.int32)
 
 
-def _linear(fold: Fold, layer: Made, source: Held, weights: dict, target: Target) -> Held:
+def _linear(fold: Fold, layer: Made, source: Held, weights: _Weights, target: Target) -> Held:
     """Of the last axis of any tensor."""
     rank = len(layer.shape)
     tensor = fold.ordered(source, tuple(range(rank)), layer.operation.where)
-    operator = FullyConnected(**weights, keep_axes=rank != 2)
+    operator = FullyConnected(
+        filters=weights.filters,
+        scales=weights.scales,
+        bias=weights.bias,
+        activation=target.activation,
+        keep_axes=rank != 2,
+    )
     return fold.node(layer.operation.where, operator, (tensor,), layer.shape, tuple(range(rank)), target)
 
 
-def _conv(fold: Fold, layer: Made, source: Held, weights: dict, target: Target) -> Held:
+def _conv(fold: Fold, layer: Made, source: Held, weights: _Weights, target: Target) -> Held:
     operation, rank = layer.operation, len(layer.shape)
     _, stride, pads, dilation = window(operation, layer.inputs[1].shape[2:])
-    groups, channels = operation.get("groups", 1), layer.inputs[0].shape[1]
-    filters = weights["filters"]
-    if rank == 3:
-        filters = filters[:, :, None]
+    groups, channels = operation.integer("groups", 1), layer.inputs[0].shape[1]
+    filters = weights.filters[:, :, None] if rank == 3 else weights.filters
     filters = filters.transpose(0, 2, 3, 1)
+    kind: type[Conv2D | DepthwiseConv2D] = Conv2D
     if groups == channels > 1:
         kind, filters = DepthwiseConv2D, filters[..., 0].transpose(1, 2, 0)
-    else:
-        kind = Conv2D
-    operator = kind(**weights | {"filters": filters}, stride=stride, dilation=dilation, pads=pads)
+    operator = kind(
+        filters=filters,
+        scales=weights.scales,
+        bias=weights.bias,
+        activation=target.activation,
+        stride=stride,
+        dilation=dilation,
+        pads=pads,
+    )
     return on_map(fold, layer, source, operator, target)
 
 
-def on_map(fold: Fold, made: Made, source: Held, operator, target: Target) -> Held:
+def on_map(fold: Fold, made: Made, source: Held, operator: Operator, target: Target) -> Held:
     """A window over a map N, H, W, C, of a source that may have columns alone."""
     where, rank = made.operation.where, len(made.shape)
     order, axes = channels_last(rank)
@@ -214,13 +236,13 @@ def on_map(fold: Fold, made: Made, source: Held, operator, target: Target) -> He
 
 def batch_norm(fold: Fold, made: Made, target: Target) -> Held:
     """Of a quantised map it is a depthwise 1x1 convolution, whose filters are all the largest there is."""
-    if affine(made):
-        return layer_with_weights(fold, made, target)
+    if layer := affine(made):
+        return with_weights(fold, layer, target)
     source = fold.operand(made.inputs[0])
     return scaled_channels(fold, made, source, Affine(made.inputs[0], *normalisation(made)), target)
 
 
-def scaled_channels(fold: Fold, made: Made, source: Held, by: Affine, target: Target) -> Held:
+def scaled_channels(fold: Fold, made: Made, source: Held, by: Affine[Real], target: Target) -> Held:
     """Of a map."""
     factor, added = by.factor, by.added
     if len(made.shape) not in (3, 4):
@@ -236,4 +258,4 @@ def scaled_channels(fold: Fold, made: Made, source: Held, by: Affine, target: Ta
     return on_map(fold, made, source, operator, Target(target.quantization, target.name))
 
 
-RULES = {"conv": layer_with_weights, "linear": layer_with_weights, "batch_norm": batch_norm}
+RULES: dict[str, Rule] = {"conv": _layer, "linear": _layer, "batch_norm": batch_norm}
