@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from eyrie.compiler.frontend.file import ImportFailure
-from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.frontend.tflite.reader import Call, Imported, Importer
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
 from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected
-from eyrie.compiler.ir.operators.operator import Operator
-from eyrie.compiler.ir.tensor import Tensor
 from eyrie.model.messages import times
 
 UINT8_MAX = 255
-Imported = tuple[tuple[Tensor, ...], Operator]
 
 
 def conv_2d(call: Call) -> Imported:
     source, filters = call.quantized(0), _filters(call, 4)
     dilation = _dilation(call)
-    window = call.window(filters.shape[1:3], dilation)
-    return (source,), Conv2D(**_weights(call, filters, len(filters)), **window, dilation=dilation)
+    stride, pads = call.window(filters.shape[1:3], dilation)
+    weights = _weights(call, filters, len(filters))
+    return (source,), Conv2D(
+        filters=weights.filters,
+        scales=weights.scales,
+        bias=weights.bias,
+        activation=weights.activation,
+        unsigned=call.unsigned,
+        stride=stride,
+        dilation=dilation,
+        pads=pads,
+    )
 
 
 def depthwise_conv_2d(call: Call) -> Imported:
@@ -29,21 +38,38 @@ def depthwise_conv_2d(call: Call) -> Imported:
     if filters.shape[0] != 1:
         raise ImportFailure(f"filters of {times(filters.shape)}, must be 1 x R x S x M", remedy=REMEDY)
     dilation = _dilation(call)
-    window = call.window(filters.shape[1:3], dilation)
+    stride, pads = call.window(filters.shape[1:3], dilation)
     weights = _weights(call, filters, filters.shape[3])
-    return (source,), DepthwiseConv2D(**weights | {"filters": weights["filters"][0]}, **window, dilation=dilation)
+    return (source,), DepthwiseConv2D(
+        filters=weights.filters[0],
+        scales=weights.scales,
+        bias=weights.bias,
+        activation=weights.activation,
+        unsigned=call.unsigned,
+        stride=stride,
+        dilation=dilation,
+        pads=pads,
+    )
 
 
 def fully_connected(call: Call) -> Imported:
     source, filters = call.quantized(0), _filters(call, 2)
     if call.option("weightsFormat", 0):
         raise Unsupported("its filters are shuffled")
-    keep = bool(call.option("keepNumDims", False))
-    return (source,), FullyConnected(**_weights(call, filters, len(filters)), keep_axes=keep)
+    keep = bool(call.option("keepNumDims", 0))
+    weights = _weights(call, filters, len(filters))
+    return (source,), FullyConnected(
+        filters=weights.filters,
+        scales=weights.scales,
+        bias=weights.bias,
+        activation=weights.activation,
+        unsigned=call.unsigned,
+        keep_axes=keep,
+    )
 
 
 def _dilation(call: Call) -> tuple[int, int]:
-    return int(call.options.dilationHFactor), int(call.options.dilationWFactor)
+    return call.option("dilationHFactor"), call.option("dilationWFactor")
 
 
 def _filters(call: Call, axes: int) -> np.ndarray:
@@ -57,20 +83,23 @@ def _filters(call: Call, axes: int) -> np.ndarray:
     return filters
 
 
-def _weights(call: Call, filters: np.ndarray, outputs: int) -> dict:
-    """What all of them have."""
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """What all of them have; activation: that is fused."""
+
+    filters: np.ndarray
+    scales: np.ndarray
+    bias: np.ndarray
+    activation: str
+
+
+def _weights(call: Call, filters: np.ndarray, outputs: int) -> _Weights:
     scales, zero_points = call.reader.scales(call.inputs[1], outputs)
     if call.unsigned:
         filters = _without_zero_point(filters, zero_points)
     elif zero_points.any():
         raise Unsupported("filters with a zero point: quantise them symmetrically")
-    return {
-        "filters": filters,
-        "scales": scales,
-        "bias": _bias(call, outputs),
-        "activation": call.fused(),
-        "unsigned": call.unsigned,
-    }
+    return _Weights(filters, scales, _bias(call, outputs), call.fused())
 
 
 def _without_zero_point(filters: np.ndarray, zero_points: np.ndarray) -> np.ndarray:
@@ -96,4 +125,8 @@ def _bias(call: Call, outputs: int) -> np.ndarray:
     return bias.reshape(outputs)
 
 
-OPERATORS = {"CONV_2D": conv_2d, "DEPTHWISE_CONV_2D": depthwise_conv_2d, "FULLY_CONNECTED": fully_connected}
+OPERATORS: dict[str, Importer] = {
+    "CONV_2D": conv_2d,
+    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "FULLY_CONNECTED": fully_connected,
+}

@@ -3,7 +3,7 @@
 
 import os
 import runpy
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import cache
 
 from eyrie.compiler.frontend.file import ImportFailure
@@ -28,7 +28,7 @@ def custom(call: Call, name: str) -> tuple[tuple[Tensor, ...], Custom]:
 
 
 @cache
-def _functions(path: str) -> dict[str, Callable]:
+def _functions(path: str) -> Mapping[str, object]:
     if not path:
         return {}
     try:

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ADD, SUB, MUL, MAXIMUM, MINIMUM and PRELU."""
 
-from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.frontend.tflite.reader import Call, Importer
 from eyrie.compiler.ir.operators import elementwise
-from eyrie.compiler.ir.operators.elementwise import Binary
 from eyrie.compiler.ir.tensor import Tensor
-
-Imported = tuple[tuple[Tensor, ...], Binary]
 
 
 def _operands(call: Call) -> tuple[Tensor, ...]:
@@ -14,15 +11,15 @@ def _operands(call: Call) -> tuple[Tensor, ...]:
     return call.quantized(0), call.quantized(1)
 
 
-def _with_activation(kind: type[Binary]):
+def _with_activation(kind: type[elementwise.Sum | elementwise.Mul]) -> Importer:
     return lambda call: (_operands(call), kind(activation=call.fused(), unsigned=call.unsigned))
 
 
-def _plain(kind: type[Binary]):
+def _plain(kind: type[elementwise.Binary]) -> Importer:
     return lambda call: (_operands(call), kind(unsigned=call.unsigned))
 
 
-OPERATORS = {
+OPERATORS: dict[str, Importer] = {
     "ADD": _with_activation(elementwise.Add),
     "SUB": _with_activation(elementwise.Sub),
     "MUL": _with_activation(elementwise.Mul),

@@ -3,28 +3,25 @@
 
 from eyrie.compiler.frontend.file import ImportFailure
 from eyrie.compiler.frontend.tflite.movement import resized_to
-from eyrie.compiler.frontend.tflite.reader import TYPES, Call
+from eyrie.compiler.frontend.tflite.reader import TYPES, Call, Imported, Importer
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
 from eyrie.compiler.ir.operators.host import ArgMax, Dequantize, Quantize, QuantizeInt32, ResizeBilinear, Softmax
-from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.compiler.ir.operators.tables import Requantize
 from eyrie.compiler.ir.tensor import Quantized, Tensor
-
-Imported = tuple[tuple[Tensor, ...], Operator]
 
 
 def softmax(call: Call) -> Imported:
     source = call.quantized(0)
     call.quantized_output()
-    return (source,), Softmax(beta=float(call.options.beta))
+    return (source,), Softmax(beta=call.number("beta"))
 
 
 def arg_max(call: Call) -> Imported:
     axes = call.integers(1)
     if len(axes) != 1:
         raise ImportFailure(f"{len(axes)} axes, must be one", remedy=REMEDY)
-    kind = TYPES.get(call.options.outputType, "")
+    kind = TYPES.get(call.option("outputType"), "")
     if kind not in ("int32", "int64"):
         raise Unsupported(f"its output is {kind}, not int32 or int64")
     return (_int8(call),), ArgMax(axis=axes[0], dtype=kind)
@@ -32,7 +29,8 @@ def arg_max(call: Call) -> Imported:
 
 def resize_bilinear(call: Call) -> Imported:
     call.quantized_output()
-    return (call.quantized(0),), ResizeBilinear(**resized_to(call))
+    source, (size, align_corners, half_pixel_centers) = call.quantized(0), resized_to(call)
+    return (source,), ResizeBilinear(size=size, align_corners=align_corners, half_pixel_centers=half_pixel_centers)
 
 
 def quantize(call: Call) -> Imported:
@@ -58,7 +56,7 @@ def _int8(call: Call) -> Tensor:
     return source
 
 
-OPERATORS = {
+OPERATORS: dict[str, Importer] = {
     "SOFTMAX": softmax,
     "ARG_MAX": arg_max,
     "RESIZE_BILINEAR": resize_bilinear,

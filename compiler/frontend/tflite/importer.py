@@ -74,8 +74,7 @@ class _Importer:
                 raise Unsupported("no such operator is known")
             inputs, made = custom(call, name) if is_custom else IMPORTERS[name](call)
         except Unsupported as error:
-            made = Unknown(name, str(error))
-            inputs = _what_it_takes(call, known)
+            inputs, made = _what_it_takes(call, known), Unknown(name, str(error))
         except ImportFailure as error:
             raise ImportFailure(f"{self.place}: {error}", layer=where) from error
         outputs = tuple(reader.tensor(index) for index in call.outputs)

@@ -4,18 +4,16 @@
 from ai_edge_litert import schema_py_generated as schema
 
 from eyrie.compiler.frontend.file import ImportFailure
-from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.frontend.tflite.reader import Call, Imported, Importer
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
 from eyrie.compiler.ir.operators import movement
-from eyrie.compiler.ir.operators.operator import Operator
-from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant, Tensor
+from eyrie.compiler.ir.tensor import Quantized, QuantizedConstant
 
-Imported = tuple[tuple[Tensor, ...], Operator]
 _MIRROR = {schema.MirrorPadMode.REFLECT: "REFLECT", schema.MirrorPadMode.SYMMETRIC: "SYMMETRIC"}
 
 
-def _reshape(name: str):
+def _reshape(name: str) -> Importer:
     """Shapes are fixed, so that the output's is the one that is asked for."""
 
     def make(call: Call) -> Imported:
@@ -44,7 +42,7 @@ def pad_v2(call: Call) -> Imported:
 
 
 def mirror_pad(call: Call) -> Imported:
-    return (call.tensor(0),), movement.MirrorPad(margins=_margins(call), mode=_MIRROR[call.options.mode])
+    return (call.tensor(0),), movement.MirrorPad(margins=_margins(call), mode=_MIRROR[call.option("mode")])
 
 
 def _margins(call: Call) -> tuple[tuple[int, int], ...]:
@@ -63,41 +61,44 @@ def slice_(call: Call) -> Imported:
 
 
 def strided_slice(call: Call) -> Imported:
-    options = call.options
-    if getattr(options, "offset", False):
+    if call.option("offset", 0):
         raise Unsupported("its ends count from its begin")
     return (call.tensor(0),), movement.StridedSlice(
         begin=call.integers(1),
         end=call.integers(2),
         strides=call.integers(3),
-        begin_mask=options.beginMask,
-        end_mask=options.endMask,
-        ellipsis_mask=options.ellipsisMask,
-        new_axis_mask=options.newAxisMask,
-        shrink_axis_mask=options.shrinkAxisMask,
+        begin_mask=call.option("beginMask"),
+        end_mask=call.option("endMask"),
+        ellipsis_mask=call.option("ellipsisMask"),
+        new_axis_mask=call.option("newAxisMask"),
+        shrink_axis_mask=call.option("shrinkAxisMask"),
     )
 
 
 def gather(call: Call) -> Imported:
-    if call.options.batchDims:
+    if call.option("batchDims"):
         raise Unsupported("it has batch dimensions")
     shape = call.constant(1).shape
-    return (call.tensor(0),), movement.Gather(places=call.integers(1), places_shape=shape, axis=call.options.axis)
+    return (call.tensor(0),), movement.Gather(places=call.integers(1), places_shape=shape, axis=call.option("axis"))
 
 
-def resized_to(call: Call) -> dict:
-    """Attributes of both operators that resize."""
+def resized_to(call: Call) -> tuple[tuple[int, int], bool, bool]:
+    """Of both operators that resize: the size, whether corners are aligned, whether pixels' centres are half."""
     size = call.integers(1)
     if len(size) != 2 or min(size) < 1:
         raise ImportFailure(f"a size of {' x '.join(map(str, size))}, must be rows and columns", remedy=REMEDY)
-    align_corners, half_pixel_centers = bool(call.options.alignCorners), bool(call.options.halfPixelCenters)
+    align_corners, half_pixel_centers = bool(call.option("alignCorners")), bool(call.option("halfPixelCenters"))
     if align_corners and half_pixel_centers:
         raise Unsupported("its corners are aligned and its pixels' centres are half")
-    return {"size": size, "align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+    rows, columns = size
+    return (rows, columns), align_corners, half_pixel_centers
 
 
 def resize_nearest_neighbor(call: Call) -> Imported:
-    return (call.tensor(0),), movement.ResizeNearestNeighbor(**resized_to(call))
+    source, (size, align_corners, half_pixel_centers) = call.tensor(0), resized_to(call)
+    return (source,), movement.ResizeNearestNeighbor(
+        size=size, align_corners=align_corners, half_pixel_centers=half_pixel_centers
+    )
 
 
 def concatenation(call: Call) -> Imported:
@@ -105,11 +106,11 @@ def concatenation(call: Call) -> Imported:
         raise Unsupported(f"fused activation {call.fused()}")
     parts = tuple(call.tensor(number) for number in range(len(call.inputs)))
     unsigned = call.unsigned and all(isinstance(part, Quantized) for part in parts)
-    return parts, movement.Concatenation(axis=call.options.axis, unsigned=unsigned)
+    return parts, movement.Concatenation(axis=call.option("axis"), unsigned=unsigned)
 
 
 def split(call: Call) -> Imported:
-    (axis,), source, count = call.integers(0), call.tensor(1), call.options.numSplits
+    (axis,), source, count = call.integers(0), call.tensor(1), call.option("numSplits")
     rank = len(source.shape)
     if not -rank <= axis < rank or count < 1 or source.shape[axis] % count:
         raise ImportFailure(f"{source.form} does not split into {count} along axis {axis}", remedy=REMEDY)
@@ -124,14 +125,14 @@ def split_v(call: Call) -> Imported:
 
 def pack(call: Call) -> Imported:
     parts = tuple(call.tensor(number) for number in range(len(call.inputs)))
-    return parts, movement.Pack(axis=call.options.axis)
+    return parts, movement.Pack(axis=call.option("axis"))
 
 
 def unpack(call: Call) -> Imported:
-    return (call.tensor(0),), movement.Unpack(axis=call.options.axis)
+    return (call.tensor(0),), movement.Unpack(axis=call.option("axis"))
 
 
-OPERATORS = {
+OPERATORS: dict[str, Importer] = {
     "RESHAPE": _reshape("RESHAPE"),
     "SQUEEZE": _reshape("SQUEEZE"),
     "EXPAND_DIMS": _reshape("EXPAND_DIMS"),

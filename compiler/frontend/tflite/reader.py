@@ -2,6 +2,7 @@
 """Tensors and constants of a file, and one operator of it with its options."""
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from math import prod
 
 import numpy as np
@@ -10,6 +11,7 @@ from ai_edge_litert import schema_py_generated as schema
 from eyrie.compiler.frontend.file import ImportFailure
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
+from eyrie.compiler.ir.operators.operator import Operator
 from eyrie.compiler.ir.tensor import Constant, Quantized, QuantizedConstant, Tensor
 from eyrie.model.errors import InputError
 from eyrie.model.messages import times
@@ -82,19 +84,30 @@ class Reader:
         return self._made[index]
 
     def _read(self, index: int) -> Tensor:
-        kind = self.stored_type(index)
-        parts = {"name": self.name(index), "shape": self.shape(index), "dtype": kind}
-        scaled = {}
-        if kind in ("int8", "uint8", "int32") and self.has_scale(index):
-            unsigned = kind == "uint8"
-            parts["dtype"] = "int8" if unsigned else kind
-            scaled = {"quantization": self._quantization(index, unsigned), "unsigned": unsigned}
+        kind, name, shape = self.stored_type(index), self.name(index), self.shape(index)
+        if kind not in ("int8", "uint8", "int32") or not self.has_scale(index):
+            if not self.is_constant(index):
+                return Tensor(name=name, shape=shape, dtype=kind)
+            return Constant(name=name, shape=shape, dtype=kind, data=self.values(index))
+        unsigned = kind == "uint8"
+        made = Quantized(
+            name=name,
+            shape=shape,
+            dtype="int8" if unsigned else kind,
+            quantization=self._quantization(index, unsigned),
+            unsigned=unsigned,
+        )
         if not self.is_constant(index):
-            return Quantized(**parts, **scaled) if scaled else Tensor(**parts)
+            return made
         data = self.values(index)
-        if not scaled:
-            return Constant(**parts, data=data)
-        return QuantizedConstant(**parts, **scaled, data=from_uint8(data) if scaled["unsigned"] else data)
+        return QuantizedConstant(
+            name=name,
+            shape=shape,
+            dtype=made.dtype,
+            quantization=made.quantization,
+            unsigned=unsigned,
+            data=from_uint8(data) if unsigned else data,
+        )
 
     def has_scale(self, index: int) -> bool:
         values = self.raw(index).quantization
@@ -150,18 +163,18 @@ class Call:
         self.outputs = [int(index) for index in _list(operator.outputs)]
 
     @property
-    def options(self) -> object:
-        """The schema's class of options; absent where the file has none."""
-        return self._operator.builtinOptions
-
-    @property
     def custom_options(self) -> bytes:
         """Of a custom operator."""
         return bytes(_list(self._operator.customOptions))
 
-    def option(self, name: str, default: object) -> object:
-        """Of an operator that may have no options."""
-        return default if self.options is None else getattr(self.options, name)
+    def option(self, name: str, default: int | None = None) -> int:
+        """A whole number, and its default where the operator may have no options."""
+        options = self._operator.builtinOptions
+        return default if options is None and default is not None else int(getattr(options, name))
+
+    def number(self, name: str) -> float:
+        """An option."""
+        return float(getattr(self._operator.builtinOptions, name))
 
     @property
     def unsigned(self) -> bool:
@@ -183,15 +196,12 @@ class Call:
     def quantized(self, number: int) -> Quantized:
         """An input of int8, or of uint8 where its outputs are."""
         tensor = self.tensor(number)
-        self._check(self.inputs[number], tensor, f"input {number}")
-        return tensor
+        return self._checked(self.inputs[number], tensor, f"input {number}")
 
     def quantized_output(self) -> Quantized:
-        tensor = self.reader.tensor(self.outputs[0])
-        self._check(self.outputs[0], tensor, "output")
-        return tensor
+        return self._checked(self.outputs[0], self.reader.tensor(self.outputs[0]), "output")
 
-    def _check(self, index: int, tensor: Tensor, end: str) -> None:
+    def _checked(self, index: int, tensor: Tensor, end: str) -> Quantized:
         kind = self.reader.stored_type(index)
         if kind not in ("int8", "uint8"):
             raise Unsupported(f"its {end} is {kind}, not int8: {QUANTISE}")
@@ -199,6 +209,7 @@ class Call:
             raise Unsupported(f"its {end} is without scale: {QUANTISE}")
         if (kind == "uint8") != self.unsigned:
             raise Unsupported(f"its {end} is {kind}, its output is not")
+        return tensor
 
     def constant(self, number: int) -> np.ndarray:
         """The values of an input that has to be a constant."""
@@ -224,10 +235,12 @@ class Call:
             raise Unsupported(f"fused activation {name}; supported are {', '.join(ACTIVATIONS)}")
         return name
 
-    def window(self, kernel: tuple[int, int], dilation: tuple[int, int] = (1, 1)) -> dict:
+    def window(
+        self, kernel: tuple[int, int], dilation: tuple[int, int] = (1, 1)
+    ) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
         """Stride and pads of a window over the first input."""
-        options, shape = self.options, self.tensor(0).shape
-        stride = int(options.strideH), int(options.strideW)
+        shape = self.tensor(0).shape
+        stride = self.option("strideH"), self.option("strideW")
         if len(shape) != 4:
             raise ImportFailure(f"its input is {times(shape)}, must be N x H x W x C", remedy=REMEDY)
         if min(*stride, *kernel, *dilation) < 1:
@@ -240,9 +253,14 @@ class Call:
                 f"a kernel of {times(kernel)} with strides of {times(stride)} and dilations of "
                 f"{times(dilation)}: at most {MOST_TAPS} each"
             )
-        same = options.padding == schema.Padding.SAME
-        return {"stride": stride, "pads": same_pads(shape[1:3], kernel, stride, dilation) if same else NO_PADS}
+        if self.option("padding") != schema.Padding.SAME:
+            return stride, NO_PADS
+        return stride, same_pads(shape[1:3], kernel, stride, dilation)
 
 
-def _list(values: object) -> list[int]:
+Imported = tuple[tuple[Tensor, ...], Operator]
+Importer = Callable[[Call], Imported]  # the tensors that an operator takes, and the operator
+
+
+def _list(values: Iterable[int] | None) -> list[int]:
     return [] if values is None else list(values)

@@ -3,8 +3,9 @@
 takes and the Operator."""
 
 from eyrie.compiler.frontend.tflite import convolution, elementwise, host, movement, pooling, tables
+from eyrie.compiler.frontend.tflite.reader import Importer
 
-IMPORTERS = {
+IMPORTERS: dict[str, Importer] = {
     **convolution.OPERATORS,
     **elementwise.OPERATORS,
     **pooling.OPERATORS,

@@ -3,32 +3,41 @@
 
 from collections.abc import Callable
 
-from eyrie.compiler.frontend.tflite.reader import Call
+from eyrie.compiler.frontend.tflite.reader import Call, Imported, Importer
 from eyrie.compiler.ir.operators import tables
 from eyrie.compiler.ir.operators.tables import Function
-from eyrie.compiler.ir.tensor import Tensor
-
-Imported = tuple[tuple[Tensor, ...], Function]
 
 
-def _function(kind: type[Function], attributes: Callable[[Call], dict] = lambda call: {}, **fixed: object):
+def _function(operator: Callable[[Call], Function]) -> Importer:
     def make(call: Call) -> Imported:
         source = call.quantized(0)
         call.quantized_output()
-        return (source,), kind(unsigned=call.unsigned, **attributes(call), **fixed)
+        return (source,), operator(call)
 
     return make
 
 
-OPERATORS = {
-    "RELU": _function(tables.Relu, activation="RELU"),
-    "RELU6": _function(tables.Relu, activation="RELU6"),
-    "RELU_N1_TO_1": _function(tables.Relu, activation="RELU_N1_TO_1"),
-    "LEAKY_RELU": _function(tables.LeakyRelu, lambda call: {"alpha": float(call.options.alpha)}),
-    "ABS": _function(tables.Absolute),
-    "LOGISTIC": _function(tables.Logistic),
-    "TANH": _function(tables.Tanh),
-    "HARD_SWISH": _function(tables.HardSwish),
-    "ELU": _function(tables.Real, function="ELU"),
-    "EXP": _function(tables.Real, function="EXP"),
+def _plain(kind: type[Function]) -> Importer:
+    return _function(lambda call: kind(unsigned=call.unsigned))
+
+
+def _relu(name: str) -> Importer:
+    return _function(lambda call: tables.Relu(activation=name, unsigned=call.unsigned))
+
+
+def _real(name: str) -> Importer:
+    return _function(lambda call: tables.Real(function=name, unsigned=call.unsigned))
+
+
+OPERATORS: dict[str, Importer] = {
+    "RELU": _relu("RELU"),
+    "RELU6": _relu("RELU6"),
+    "RELU_N1_TO_1": _relu("RELU_N1_TO_1"),
+    "LEAKY_RELU": _function(lambda call: tables.LeakyRelu(alpha=call.number("alpha"), unsigned=call.unsigned)),
+    "ABS": _plain(tables.Absolute),
+    "LOGISTIC": _plain(tables.Logistic),
+    "TANH": _plain(tables.Tanh),
+    "HARD_SWISH": _plain(tables.HardSwish),
+    "ELU": _real("ELU"),
+    "EXP": _real("EXP"),
 }

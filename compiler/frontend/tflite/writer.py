@@ -5,26 +5,29 @@ Pads that are not those of TensorFlow Lite's SAME become a PAD in front of the o
 makes the same table, at most NEAR counts away.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 
-import flatbuffers
+import flatbuffers  # type: ignore[import-untyped]  # the package has no types
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
+from numpy.typing import ArrayLike
 
-from eyrie.compiler.frontend.tflite.written import OPERATORS, Options
+from eyrie.compiler.frontend.tflite.written import Options, parts_of
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import Graph, Node
-from eyrie.compiler.ir.operators.convolution import Conv2D, DepthwiseConv2D, FullyConnected, Weighted
+from eyrie.compiler.ir.operators.convolution import DepthwiseConv2D, FullyConnected, Weighted, Windowed
 from eyrie.compiler.ir.operators.movement import Pad
-from eyrie.compiler.ir.operators.pooling import AveragePool2D, MaxPool2D
-from eyrie.compiler.ir.operators.tables import HardSwish, Logistic, Lookup, Real, Relu, Requantize, Tanh
+from eyrie.compiler.ir.operators.operator import quantizations, quantized
+from eyrie.compiler.ir.operators.pooling import MaxPool2D, Pool
+from eyrie.compiler.ir.operators.tables import Function, HardSwish, Logistic, Lookup, Real, Relu, Requantize, Tanh
 from eyrie.compiler.ir.tensor import Constant, Quantized, Tensor
 from eyrie.model.errors import InputError
+from eyrie.model.operators.quantization import Quantization
 from eyrie.model.operators.windows import NO_PADS, same_pads
 
 SCHEMA_VERSION = 3
 NEAR = 1  # counts between a table and that of the operator that stands for it
-_FUNCTIONS = (
+_FUNCTIONS: tuple[Function, ...] = (
     Requantize(),
     Relu(activation="RELU"),
     Relu(activation="RELU6"),
@@ -53,13 +56,13 @@ _TYPES = {"int8": schema.TensorType.INT8, "int32": schema.TensorType.INT32, "flo
 def written(graph: Graph, description: str = "") -> bytes:
     """The file's contents. Raises Unsupported, which says where, for what TensorFlow Lite has no operator for."""
     file = _File()
-    ends = [[file.tensor(tensor) for tensor in side] for side in (graph.inputs, graph.outputs)]
+    inputs, outputs = ([file.tensor(tensor) for tensor in side] for side in (graph.inputs, graph.outputs))
     for node in graph.nodes:
         try:
             file.write(node)
         except Unsupported as error:
             raise Unsupported(f"{node.place}: {error.what}", layer=node.where) from error
-    return file.contents(*ends, description)
+    return file.contents(inputs, outputs, description)
 
 
 class _File:
@@ -75,36 +78,33 @@ class _File:
     def write(self, node: Node) -> None:
         operator = node.operator
         if isinstance(operator, Weighted):
-            self._weighted(node)
-        elif isinstance(operator, (AveragePool2D, MaxPool2D)):
-            self._pool(node)
+            self._weighted(node, operator)
+        elif isinstance(operator, Pool):
+            self._pool(node, operator)
         elif isinstance(operator, Lookup):
-            self.operator(_function(node).name, [self.tensor(node.inputs[0])], node.outputs)
+            function = _function(operator, *quantizations(node.inputs[0], node.outputs[0]))
+            self.operator(function.name, [self.tensor(node.inputs[0])], node.outputs)
         elif isinstance(operator, Pad):
-            self._pad(node.inputs[0], operator.margins, operator.value, node.outputs[0])
+            self._pad(quantized(node.inputs[0]), operator.margins, operator.value, node.outputs[0])
         else:
-            make = OPERATORS.get(type(operator))
-            if make is None:
-                raise Unsupported("it is not written to TensorFlow Lite")
-            options, constants = make(operator)
+            options, constants = parts_of(operator)
             inputs = [self.tensor(tensor) for tensor in node.inputs]
             inputs += [
                 self.integers(f"{node.outputs[0].name}/{number}", values) for number, values in enumerate(constants)
             ]
             self.operator(operator.name, inputs, node.outputs, options)
 
-    def _weighted(self, node: Node) -> None:
-        operator, name = node.operator, node.outputs[0].name
+    def _weighted(self, node: Node, operator: Weighted) -> None:
+        name, source = node.outputs[0].name, quantized(node.inputs[0])
         dimension, filters = 0, operator.filters
         if filters.dtype != np.int8:
             raise Unsupported(f"its filters are {filters.dtype}, not int8")
         if isinstance(operator, DepthwiseConv2D):
             dimension, filters = 3, filters[None]
-        options = _OPTIONS[type(operator)](node)
+        options = _options(operator, source)
         options.fusedActivationFunction = getattr(schema.ActivationFunctionType, operator.activation)
-        source = node.inputs[0]
-        if not isinstance(operator, FullyConnected):
-            source = self._padded(node, options, source.zero_point, operator.dilation)
+        if isinstance(operator, Windowed):
+            source = self._padded(node, operator, options, source.zero_point, operator.dilation)
         scales = operator.scales.astype(np.float32)
         inputs = [
             self.tensor(source),
@@ -113,18 +113,25 @@ class _File:
         ]
         self.operator(operator.name, inputs, node.outputs, options)
 
-    def _pool(self, node: Node) -> None:
-        operator, options = node.operator, schema.Pool2DOptionsT()
+    def _pool(self, node: Node, operator: Pool) -> None:
+        options = schema.Pool2DOptionsT()
         options.filterHeight, options.filterWidth = map(int, operator.kernel)
         options.fusedActivationFunction = getattr(schema.ActivationFunctionType, operator.activation)
         least = -128 if isinstance(operator, MaxPool2D) else None  # which no maximum sees
-        source = self._padded(node, options, least)
+        source = self._padded(node, operator, options, least)
         self.operator(operator.name, [self.tensor(source)], node.outputs, options)
 
-    def _padded(self, node: Node, options: Options, value: int | None, dilation: tuple[int, int] = (1, 1)) -> Quantized:
+    def _padded(
+        self,
+        node: Node,
+        operator: Windowed | Pool,
+        options: schema.Conv2DOptionsT | schema.DepthwiseConv2DOptionsT | schema.Pool2DOptionsT,
+        value: int | None,
+        dilation: tuple[int, int] = (1, 1),
+    ) -> Quantized:
         """What a window goes over; strides and padding are put into its options. value: of the pads, None where they
         are no values."""
-        operator, source = node.operator, node.inputs[0]
+        source = quantized(node.inputs[0])
         options.strideH, options.strideW = map(int, operator.stride)
         options.padding = schema.Padding.VALID
         if tuple(operator.pads) == NO_PADS:
@@ -145,7 +152,7 @@ class _File:
         self._pad(source, ((0, 0), (top, bottom), (left, right), (0, 0)), value, made)
         return made
 
-    def _pad(self, source: Quantized, margins: tuple, value: int, made: Quantized) -> None:
+    def _pad(self, source: Quantized, margins: tuple[tuple[int, int], ...], value: int, made: Tensor) -> None:
         inputs = [self.tensor(source), self.integers(f"{made.name}/margins", margins)]
         if value == source.zero_point:
             self.operator("PAD", inputs, (made,), schema.PadOptionsT())
@@ -182,12 +189,12 @@ class _File:
             self._places[tensor.name] = place
         return self._places[tensor.name]
 
-    def integers(self, name: str, values: object) -> int:
+    def integers(self, name: str, values: ArrayLike) -> int:
         array = np.asarray(values, np.int32)
         return self._add(name, array.shape, "int32", array)
 
     def constant(
-        self, name: str, data: np.ndarray, scales: np.ndarray | list, dimension: int = 0, zero_point: int = 0
+        self, name: str, data: np.ndarray, scales: Iterable[float], dimension: int = 0, zero_point: int = 0
     ) -> int:
         place = self._add(name, data.shape, str(data.dtype), data)
         self.tensors[place].quantization = _quantization(scales, zero_point, dimension)
@@ -226,20 +233,19 @@ def _code(name: str) -> schema.OperatorCodeT:
     return code
 
 
-def _quantization(scales: object, zero_point: int, dimension: int = 0) -> schema.QuantizationParametersT:
+def _quantization(scales: Iterable[float], zero_point: int, dimension: int = 0) -> schema.QuantizationParametersT:
     made = schema.QuantizationParametersT()
     made.scale = [float(scale) for scale in scales]
     made.zeroPoint, made.quantizedDimension = [int(zero_point)] * len(made.scale), dimension
     return made
 
 
-def _function(node: Node) -> object:
-    """The operator whose table is nearest to a Lookup's."""
-    scales = node.inputs[0].quantization, node.outputs[0].quantization
+def _function(lookup: Lookup, source: Quantization, output: Quantization) -> Function:
+    """The operator whose table is nearest."""
     found = []
     for number, function in enumerate(_FUNCTIONS):
         try:
-            away = np.abs(function.table(*scales).astype(int) - node.operator.entries).max()
+            away = np.abs(function.table(source, output).astype(int) - lookup.entries).max()
         except InputError:  # it has a scale of its own
             continue
         found.append((away, number))
@@ -249,27 +255,18 @@ def _function(node: Node) -> object:
     return _FUNCTIONS[number]
 
 
-def _conv(node: Node) -> Options:
-    options = schema.Conv2DOptionsT()
-    options.dilationHFactor, options.dilationWFactor = map(int, node.operator.dilation)
+def _options(
+    operator: Weighted, source: Tensor
+) -> schema.Conv2DOptionsT | schema.DepthwiseConv2DOptionsT | schema.FullyConnectedOptionsT:
+    if isinstance(operator, FullyConnected):
+        options = schema.FullyConnectedOptionsT()
+        options.keepNumDims = operator.keep_axes
+        return options
+    assert isinstance(operator, Windowed)  # no other one has weights
+    if isinstance(operator, DepthwiseConv2D):
+        options = schema.DepthwiseConv2DOptionsT()
+        options.depthMultiplier = operator.outputs // source.shape[3]
+    else:
+        options = schema.Conv2DOptionsT()
+    options.dilationHFactor, options.dilationWFactor = map(int, operator.dilation)
     return options
-
-
-def _depthwise(node: Node) -> Options:
-    options = schema.DepthwiseConv2DOptionsT()
-    options.depthMultiplier = node.operator.outputs // node.inputs[0].shape[3]
-    options.dilationHFactor, options.dilationWFactor = map(int, node.operator.dilation)
-    return options
-
-
-def _connected(node: Node) -> Options:
-    options = schema.FullyConnectedOptionsT()
-    options.keepNumDims = node.operator.keep_axes
-    return options
-
-
-_OPTIONS: Mapping[type, Callable[[Node], Options]] = {
-    Conv2D: _conv,
-    DepthwiseConv2D: _depthwise,
-    FullyConnected: _connected,
-}

@@ -1,62 +1,108 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options and constant inputs of the file's operators, of those that need nothing else."""
 
-from collections.abc import Callable, Mapping
+from functools import singledispatch
 
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
+from numpy.typing import ArrayLike
 
+from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.operators import elementwise, host, movement, pooling, tables
 from eyrie.compiler.ir.operators.operator import Operator
 
 Options = object  # a class of the schema's
-Written = tuple[Options | None, tuple]
+Written = tuple[Options | None, tuple[ArrayLike, ...]]
 
 
-def _plain(options: type | None) -> Callable[[Operator], Written]:
-    return lambda operator: (options() if options else None, ())
+@singledispatch
+def parts_of(operator: Operator) -> Written:
+    """Raises Unsupported for an operator that needs more, or that TensorFlow Lite does not have."""
+    raise Unsupported("it is not written to TensorFlow Lite")
 
 
-def _binary(options: type) -> Callable[[Operator], Written]:
-    def make(operator: elementwise.Sum | elementwise.Mul) -> Written:
-        made = options()
-        made.fusedActivationFunction = getattr(schema.ActivationFunctionType, operator.activation)
-        return made, ()
-
-    return make
+@parts_of.register
+def _(operator: elementwise.Add) -> Written:
+    return _fused(schema.AddOptionsT(), operator.activation)
 
 
-def _mean(operator: pooling.Mean) -> Written:
+@parts_of.register
+def _(operator: elementwise.Sub) -> Written:
+    return _fused(schema.SubOptionsT(), operator.activation)
+
+
+@parts_of.register
+def _(operator: elementwise.Mul) -> Written:
+    return _fused(schema.MulOptionsT(), operator.activation)
+
+
+def _fused(options: schema.AddOptionsT | schema.SubOptionsT | schema.MulOptionsT, activation: str) -> Written:
+    options.fusedActivationFunction = getattr(schema.ActivationFunctionType, activation)
+    return options, ()
+
+
+@parts_of.register
+def _(operator: elementwise.Maximum | elementwise.Minimum) -> Written:
+    return schema.MaximumMinimumOptionsT(), ()
+
+
+@parts_of.register
+def _(operator: elementwise.Prelu) -> Written:
+    return None, ()
+
+
+@parts_of.register
+def _(operator: tables.Requantize) -> Written:
+    return schema.QuantizeOptionsT(), ()
+
+
+@parts_of.register
+def _(operator: pooling.Mean) -> Written:
     options = schema.ReducerOptionsT()
     options.keepDims = operator.keep_axes
     return options, (operator.axes,)
 
 
-def _softmax(operator: host.Softmax) -> Written:
+@parts_of.register
+def _(operator: host.Softmax) -> Written:
     options = schema.SoftmaxOptionsT()
     options.beta = operator.beta
     return options, ()
 
 
-def _reshape(operator: movement.Reshape) -> Written:
+@parts_of.register
+def _(operator: movement.Reshape) -> Written:
     options = schema.ReshapeOptionsT()
     options.newShape = list(operator.to)
     return options, (operator.to,)
 
 
-def _concatenation(operator: movement.Concatenation) -> Written:
+@parts_of.register
+def _(operator: movement.Concatenation) -> Written:
     options = schema.ConcatenationOptionsT()
     options.axis = operator.axis
     return options, ()
 
 
-def _gather(operator: movement.Gather) -> Written:
+@parts_of.register
+def _(operator: movement.Gather) -> Written:
     options = schema.GatherOptionsT()
     options.axis = operator.axis
     return options, (np.reshape(operator.places, operator.places_shape),)
 
 
-def _strided_slice(operator: movement.StridedSlice) -> Written:
+@parts_of.register
+def _(operator: movement.Transpose) -> Written:
+    return schema.TransposeOptionsT(), (operator.axes,)
+
+
+@parts_of.register
+def _(operator: movement.Slice) -> Written:
+    return schema.SliceOptionsT(), (operator.begin, operator.size)
+
+
+@parts_of.register
+def _(operator: movement.StridedSlice) -> Written:
     options = schema.StridedSliceOptionsT()
     options.beginMask, options.endMask = operator.begin_mask, operator.end_mask
     options.ellipsisMask, options.newAxisMask = operator.ellipsis_mask, operator.new_axis_mask
@@ -64,31 +110,19 @@ def _strided_slice(operator: movement.StridedSlice) -> Written:
     return options, (operator.begin, operator.end, operator.strides)
 
 
-def _resized(options: type) -> Callable[[Operator], Written]:
-    def make(operator: movement.ResizeNearestNeighbor | host.ResizeBilinear) -> Written:
-        made = options()
-        made.alignCorners, made.halfPixelCenters = operator.align_corners, operator.half_pixel_centers
-        return made, (operator.size,)
-
-    return make
+@parts_of.register
+def _(operator: movement.ResizeNearestNeighbor) -> Written:
+    return _resized(schema.ResizeNearestNeighborOptionsT(), operator)
 
 
-OPERATORS: Mapping[type, Callable[[Operator], Written]] = {
-    elementwise.Add: _binary(schema.AddOptionsT),
-    elementwise.Sub: _binary(schema.SubOptionsT),
-    elementwise.Mul: _binary(schema.MulOptionsT),
-    elementwise.Maximum: _plain(schema.MaximumMinimumOptionsT),
-    elementwise.Minimum: _plain(schema.MaximumMinimumOptionsT),
-    elementwise.Prelu: _plain(None),
-    pooling.Mean: _mean,
-    host.Softmax: _softmax,
-    tables.Requantize: _plain(schema.QuantizeOptionsT),
-    movement.Reshape: _reshape,
-    movement.Concatenation: _concatenation,
-    movement.Gather: _gather,
-    movement.Transpose: lambda operator: (schema.TransposeOptionsT(), (operator.axes,)),
-    movement.Slice: lambda operator: (schema.SliceOptionsT(), (operator.begin, operator.size)),
-    movement.StridedSlice: _strided_slice,
-    movement.ResizeNearestNeighbor: _resized(schema.ResizeNearestNeighborOptionsT),
-    host.ResizeBilinear: _resized(schema.ResizeBilinearOptionsT),
-}
+@parts_of.register
+def _(operator: host.ResizeBilinear) -> Written:
+    return _resized(schema.ResizeBilinearOptionsT(), operator)
+
+
+def _resized(
+    options: schema.ResizeNearestNeighborOptionsT | schema.ResizeBilinearOptionsT,
+    operator: movement.ResizeNearestNeighbor | host.ResizeBilinear,
+) -> Written:
+    options.alignCorners, options.halfPixelCenters = operator.align_corners, operator.half_pixel_centers
+    return options, (operator.size,)
