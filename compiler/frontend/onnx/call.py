@@ -2,17 +2,26 @@
 """One node of the file: what translators ask for."""
 
 from collections.abc import Mapping
+from typing import TypedDict
 
 import numpy as np
 import onnx
 
 from eyrie.compiler.frontend.file import ImportFailure
-from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.frontend.qdq import Attribute, Operation
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.compiler.ir.graph import REMEDY
 from eyrie.model.messages import one_line
 
 Shape = tuple[int, ...]
+
+
+class Scaling(TypedDict):
+    """Attributes of a QUANTIZE."""
+
+    scale: np.ndarray
+    zero_point: np.ndarray
+    dtype: str
 
 
 class Call:
@@ -34,9 +43,36 @@ class Call:
         self._attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
         self._constants, self._shapes = constants, shapes
 
-    def attribute(self, name: str, default: object = None) -> object:
+    # ---- Attributes: those without a default raise TypeError where they are missing, as all do of another kind ----
+
+    def given(self, name: str) -> bool:
+        return name in self._attributes
+
+    def whole(self, name: str, default: int | None = None) -> int:
         value = self._attributes.get(name, default)
-        return value.decode() if isinstance(value, bytes) else tuple(value) if isinstance(value, list) else value
+        if not isinstance(value, int):
+            raise TypeError(f"{name} is {value!r}, no whole number")
+        return value
+
+    def wholes(self, name: str, default: Shape | None = None) -> Shape:
+        value = self._attributes.get(name, default)
+        if not isinstance(value, (list, tuple)) or not all(isinstance(each, int) for each in value):
+            raise TypeError(f"{name} is {value!r}, no list of whole numbers")
+        return tuple(value)
+
+    def real(self, name: str, default: float) -> float:
+        value = self._attributes.get(name, default)
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"{name} is {value!r}, no number")
+        return value
+
+    def text(self, name: str, default: str) -> str:
+        value = self._attributes.get(name, default)
+        if not isinstance(value, (bytes, str)):
+            raise TypeError(f"{name} is {value!r}, no text")
+        return value.decode() if isinstance(value, bytes) else value
+
+    # ---- Inputs ----
 
     def has(self, number: int) -> bool:
         """Whether it has this input."""
@@ -70,20 +106,29 @@ class Call:
         """A constant list of whole numbers."""
         return tuple(int(each) for each in self.constant(number).ravel())
 
-    def listed(self, name: str, number: int, default: Shape | None = None) -> Shape | None:
+    def listed(self, name: str, number: int, default: Shape | None = None) -> Shape:
         """Whole numbers that older versions have as an attribute, newer ones as an input."""
-        return self.integers(number) if self.has(number) else self.attribute(name, default)
+        return self.integers(number) if self.has(number) else self.wholes(name, default)
 
-    def number(self, name: str, number: int, default: float | None = None) -> float | None:
-        """As `listed`, of one number."""
-        return float(self.constant(number).ravel()[0]) if self.has(number) else self.attribute(name, default)
+    def lists(self, name: str, number: int) -> bool:
+        """Whether there is what `listed` gives."""
+        return self.has(number) or self.given(name)
+
+    def number(self, name: str, number: int) -> float | None:
+        """As `listed`, of one number; None where it is left out."""
+        if self.has(number):
+            return float(self.constant(number).ravel()[0])
+        return self.real(name, 0.0) if self.given(name) else None
+
+    # ---- Operations ----
 
     def make(
         self,
         kind: str,
         inputs: tuple[str, ...] | None = None,
         outputs: tuple[str, ...] | None = None,
-        **attributes: object,
+        /,
+        **attributes: Attribute,
     ) -> Operation:
         """inputs, outputs: the node's, by default."""
         return Operation(
@@ -99,7 +144,7 @@ class Call:
         """A name for a value between two operators that one node becomes."""
         return f"{self.outputs[0]}/{what}"
 
-    def scale(self, number: int) -> dict[str, object]:
+    def scale(self, number: int) -> Scaling:
         """Scale and zero point, inputs `number` and the one behind it, and the type of codes."""
         scale = np.asarray(self.constant(number), np.float32)
         zero = self.constant(number + 1) if self.has(number + 1) else None

@@ -10,11 +10,11 @@ from eyrie.compiler.ir.failure import Unsupported
 Translator = Callable[[Call], list[Operation]]
 
 
-def _same(kind: str, **defaults: object) -> Translator:
+def _same(kind: str, **defaults: float) -> Translator:
     """With attributes of the same names; defaults: ONNX's."""
 
     def translate(call: Call) -> list[Operation]:
-        return [call.make(kind, **{name: call.attribute(name, default) for name, default in defaults.items()})]
+        return [call.make(kind, **{name: call.real(name, default) for name, default in defaults.items()})]
 
     return translate
 
@@ -47,7 +47,7 @@ def dropout(call: Call) -> list[Operation]:
 
 def cast(call: Call) -> list[Operation]:
     """To float32, from what is float32 or a constant already."""
-    if call.attribute("to") != 1:
+    if call.whole("to", 0) != 1:
         raise Unsupported("it casts to another type than float32")
     return [call.make("identity")]
 
@@ -56,6 +56,10 @@ def power(call: Call) -> list[Operation]:
     if not call.is_constant(1) or call.constant(1).size != 1 or float(call.constant(1).ravel()[0]) != 2:
         raise Unsupported("its power is not 2")
     return [call.make("mul", (call.inputs[0], call.inputs[0]))]
+
+
+def gelu(call: Call) -> list[Operation]:
+    return [call.make("gelu", approximate=call.text("approximate", "none"))]
 
 
 OPERATORS: dict[str, Translator] = {
@@ -83,7 +87,7 @@ OPERATORS: dict[str, Translator] = {
     "Mish": _same("mish"),
     "LeakyRelu": _same("leaky_relu", alpha=0.01),
     "Elu": _same("elu", alpha=1.0),
-    "Gelu": _same("gelu", approximate="none"),
+    "Gelu": gelu,
     "Identity": _same("identity"),
     "Dropout": dropout,
     "Cast": cast,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file -> Network -> Graph."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import onnx
@@ -145,6 +145,7 @@ class _Importer:
 
     def _add(self, operation: Operation) -> None:
         self.operations.append(operation)
+        made: Sequence[tuple[int, ...] | None]
         if operation.kind == "unknown":
             made = [self.said.get(name) for name in operation.outputs]
         else:

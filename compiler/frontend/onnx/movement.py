@@ -17,7 +17,7 @@ def _to(call: Call, shape: Shape) -> list[Operation]:
 def reshape(call: Call) -> list[Operation]:
     """0: as it was; -1: what is left."""
     source, to = call.shape(0), list(call.listed("shape", 1))
-    if not call.attribute("allowzero", 0):
+    if not call.whole("allowzero", 0):
         to = [source[n] if size == 0 and n < len(source) else size for n, size in enumerate(to)]
     if -1 in to:
         to[to.index(-1)] = prod(source) // max(-prod(to), 1)
@@ -26,14 +26,17 @@ def reshape(call: Call) -> list[Operation]:
 
 def flatten(call: Call) -> list[Operation]:
     source = call.shape(0)
-    axis = call.attribute("axis", 1)
+    axis = call.whole("axis", 1)
     axis = axis + len(source) if axis < 0 else axis
     return _to(call, (prod(source[:axis]), prod(source[axis:])))
 
 
 def squeeze(call: Call) -> list[Operation]:
-    source, axes = call.shape(0), call.listed("axes", 1)
-    gone = {n for n, size in enumerate(source) if size == 1} if axes is None else {axis % len(source) for axis in axes}
+    source = call.shape(0)
+    if call.lists("axes", 1):
+        gone = {axis % len(source) for axis in call.listed("axes", 1)}
+    else:
+        gone = {n for n, size in enumerate(source) if size == 1}
     return _to(call, tuple(size for n, size in enumerate(source) if n not in gone))
 
 
@@ -45,16 +48,17 @@ def unsqueeze(call: Call) -> list[Operation]:
 
 
 def transpose(call: Call) -> list[Operation]:
-    return [call.make("transpose", axes=call.attribute("perm", tuple(reversed(range(len(call.shape(0)))))))]
+    return [call.make("transpose", axes=call.wholes("perm", tuple(reversed(range(len(call.shape(0)))))))]
 
 
 def concat(call: Call) -> list[Operation]:
-    return [call.make("concat", axis=call.attribute("axis"))]
+    return [call.make("concat", axis=call.whole("axis"))]
 
 
 def split(call: Call) -> list[Operation]:
-    axis, count = call.attribute("axis", 0), len(call.outputs)
-    sizes, whole = call.listed("split", 1), call.shape(0)[axis]
+    axis, count = call.whole("axis", 0), len(call.outputs)
+    sizes = call.listed("split", 1) if call.lists("split", 1) else None
+    whole = call.shape(0)[axis]
     if sizes is None:
         each = -(-whole // count)
         sizes = (*(each,) * (count - 1), whole - each * (count - 1))
@@ -63,9 +67,9 @@ def split(call: Call) -> list[Operation]:
 
 def pad(call: Call) -> list[Operation]:
     rank = len(call.shape(0))
-    if call.attribute("mode", "constant") != "constant":
-        raise Unsupported(f"it pads by {call.attribute('mode')}")
-    pads, value = call.listed("pads", 1), call.number("value", 2, 0.0)
+    if (mode := call.text("mode", "constant")) != "constant":
+        raise Unsupported(f"it pads by {mode}")
+    pads, value = call.listed("pads", 1), call.number("value", 2)
     axes = [axis % rank for axis in call.integers(3)] if call.has(3) else list(range(rank))
     margins = {axis: (pads[n], pads[n + len(axes)]) for n, axis in enumerate(axes)}
     if min(pads, default=0) < 0:
@@ -78,37 +82,34 @@ def slice_(call: Call) -> list[Operation]:
     starts, ends = call.listed("starts", 1), call.listed("ends", 2)
     axes = call.listed("axes", 3, tuple(range(len(starts))))
     steps = call.integers(4) if call.has(4) else (1,) * len(starts)
-    parts = [slice(0, size, 1) for size in source]
+    parts = [(0, size, 1) for size in source]
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step < 1:
             raise Unsupported("it takes values backwards")
-        parts[axis] = slice(*slice(start, end, step).indices(source[axis]))
-    begin, end, steps = zip(*((part.start, part.stop, part.step) for part in parts))
-    return [call.make("slice", call.inputs[:1], begin=begin, end=end, steps=steps)]
+        parts[axis] = slice(start, end, step).indices(source[axis])
+    first, last, steps = zip(*parts)
+    return [call.make("slice", call.inputs[:1], begin=first, end=last, steps=steps)]
 
 
 def gather(call: Call) -> list[Operation]:
-    return [call.make("gather", call.inputs[:1], axis=call.attribute("axis", 0), places=call.constant(1))]
+    return [call.make("gather", call.inputs[:1], axis=call.whole("axis", 0), places=call.constant(1))]
 
 
 def resize(call: Call) -> list[Operation]:
     """Nearest and linear, of rows and columns."""
-    source, mode = call.shape(0), call.attribute("mode", "nearest")
-    places, nearest = call.attribute("coordinate_transformation_mode", "half_pixel"), call.attribute("nearest_mode")
+    source, mode = call.shape(0), call.text("mode", "nearest")
+    places = call.text("coordinate_transformation_mode", "half_pixel")
+    nearest = call.text("nearest_mode", "round_prefer_floor")
     if call.has(3):
         to = call.integers(3)
     else:
         to = tuple(int(np.floor(size * by)) for size, by in zip(source, call.constant(2).ravel(), strict=True))
-    if len(source) != 4 or to[:2] != source[:2] or call.attribute("axes") is not None:
+    if len(source) != 4 or to[:2] != source[:2] or call.given("axes"):
         raise Unsupported("it resizes other axes than rows and columns")
     whole = all(size % before == 0 for size, before in zip(to, source))
     if mode == "nearest":
         # By a whole number of times all ways of counting give the same, but for the ends of aligned corners.
-        if (
-            not whole
-            or places not in ("asymmetric", "half_pixel")
-            or nearest not in (None, "floor", "round_prefer_floor")
-        ):
+        if not whole or places not in ("asymmetric", "half_pixel") or nearest not in ("floor", "round_prefer_floor"):
             raise Unsupported("it resizes to the nearest other than by whole numbers")
         if places == "asymmetric" and nearest != "floor":
             raise Unsupported("it rounds to the nearest from the corner on")
@@ -127,9 +128,9 @@ def resize(call: Call) -> list[Operation]:
 
 
 def depth_to_space(call: Call) -> list[Operation]:
-    (batch, channels, rows, columns), by = call.shape(0), call.attribute("blocksize")
+    (batch, channels, rows, columns), by = call.shape(0), call.whole("blocksize")
     left = channels // by**2
-    first = call.attribute("mode", "DCR") == "DCR"
+    first = call.text("mode", "DCR") == "DCR"
     parts = (batch, by, by, left, rows, columns) if first else (batch, left, by, by, rows, columns)
     axes = (0, 3, 4, 1, 5, 2) if first else (0, 1, 4, 2, 5, 3)
     taken, turned = call.inner("parts"), call.inner("turned")

@@ -10,25 +10,23 @@ from eyrie.compiler.ir.failure import Unsupported
 def max_pool(call: Call) -> list[Operation]:
     if len([name for name in call.outputs if name]) > 1:
         raise Unsupported("its indices are used")
-    if call.attribute("storage_order", 0):
+    if call.whole("storage_order", 0):
         raise Unsupported("it goes through columns first")
-    return [call.make("max_pool", outputs=call.outputs[:1], **_window(call))]
+    kernel = call.wholes("kernel_shape")
+    attributes = window(call, kernel, call.shape(0))
+    return [call.make("max_pool", None, call.outputs[:1], kernel=kernel, **attributes)]
 
 
 def average_pool(
     call: Call, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None
 ) -> list[Operation]:
-    attributes, counted = _window(call), bool(call.attribute("count_include_pad", 0))
+    kernel = call.wholes("kernel_shape")
+    attributes, counted = window(call, kernel, call.shape(0)), bool(call.whole("count_include_pad", 0))
     if set(attributes["dilations"]) != {1}:
         raise Unsupported("its window has dilations")
-    if counted and call.attribute("ceil_mode", 0):
+    if counted and call.whole("ceil_mode", 0):
         raise Unsupported("it counts pads, and has windows that leave the map")
-    return [call.make("average_pool", inputs, outputs, count_pads=counted, **attributes)]
-
-
-def _window(call: Call) -> dict[str, object]:
-    kernel = call.attribute("kernel_shape")
-    return {"kernel": kernel, **window(call, kernel, call.shape(0))}
+    return [call.make("average_pool", inputs, outputs, kernel=kernel, count_pads=counted, **attributes)]
 
 
 def global_average(call: Call) -> list[Operation]:
@@ -40,11 +38,11 @@ def global_max(call: Call) -> list[Operation]:
 
 
 def reduce_mean(call: Call) -> list[Operation]:
-    axes = call.listed("axes", 1)
-    if axes is None and call.attribute("noop_with_empty_axes", 0):
+    listed = call.lists("axes", 1)
+    if not listed and call.whole("noop_with_empty_axes", 0):
         return [call.make("identity", call.inputs[:1])]
-    axes = tuple(range(len(call.shape(0)))) if axes is None else axes
-    return [call.make("mean", call.inputs[:1], axes=axes, keep=bool(call.attribute("keepdims", 1)))]
+    axes = call.listed("axes", 1) if listed else tuple(range(len(call.shape(0))))
+    return [call.make("mean", call.inputs[:1], axes=axes, keep=bool(call.whole("keepdims", 1)))]
 
 
 def softmax(call: Call) -> list[Operation]:
@@ -54,7 +52,7 @@ def softmax(call: Call) -> list[Operation]:
 def softmax_axis(call: Call, version: int) -> int:
     """Before version 13 it is over all axes from this one on."""
     rank = len(call.shape(0))
-    axis = call.attribute("axis", -1 if version >= 13 else 1) % rank
+    axis = call.whole("axis", -1 if version >= 13 else 1) % rank
     if version < 13 and any(size > 1 for size in call.shape(0)[axis + 1 :]):
         raise Unsupported("it is over several axes")
     return axis

@@ -17,24 +17,24 @@ Translator = Callable[[Call], list[Operation]]
 
 
 def quantize(call: Call) -> list[Operation]:
-    if call.attribute("block_size", 0):
+    if call.whole("block_size", 0):
         raise Unsupported("its scales are of blocks, not of channels")
     scale = call.scale(1)
-    if not call.has(2) and call.attribute("output_dtype", 0):
+    if not call.has(2) and call.whole("output_dtype", 0):
         raise Unsupported("it has a type of codes and no zero point")
-    return [call.make("quantize", call.inputs[:1], axis=call.attribute("axis", 1), **scale)]
+    return [call.make("quantize", call.inputs[:1], axis=call.whole("axis", 1), **scale)]
 
 
 def dequantize(call: Call) -> list[Operation]:
-    if call.attribute("block_size", 0):
+    if call.whole("block_size", 0):
         raise Unsupported("its scales are of blocks, not of channels")
-    return [_dequantized(call, 0, 1, call.outputs[0], call.attribute("axis", 1))]
+    return [_dequantized(call, 0, 1, call.outputs[0], call.whole("axis", 1))]
 
 
 def _dequantized(call: Call, codes: int, scale: int, output: str, axis: int | None = None) -> Operation:
     """Of input `codes`, by inputs `scale` and the one behind it."""
     found = call.scale(scale)
-    axis = axis if np.size(found["scale"]) > 1 else None
+    axis = axis if found["scale"].size > 1 else None
     return call.make(
         "dequantize", (call.input(codes),), (output,), scale=found["scale"], zero_point=found["zero_point"], axis=axis
     )
@@ -70,7 +70,7 @@ def conv(call: Call) -> list[Operation]:
         _dequantized(call, 0, 1, x),
         _dequantized(call, 3, 4, w, 0),
         *bias,
-        call.make("conv", (x, w, *names), (made,), groups=call.attribute("group", 1), **attributes),
+        call.make("conv", (x, w, *names), (made,), groups=call.whole("group", 1), **attributes),
         _quantized(call, made, 6),
     ]
 
@@ -82,12 +82,12 @@ def matmul(call: Call) -> list[Operation]:
 
 
 def gemm(call: Call) -> list[Operation]:
-    if call.attribute("transA", 0):
+    if call.whole("transA", 0):
         raise Unsupported("its first operand is transposed")
-    if call.attribute("alpha", 1.0) != 1:
+    if call.real("alpha", 1.0) != 1:
         raise Unsupported("it has a factor alpha")
     bias, names = _bias(call, 6)
-    return _product(call, names, bias, not call.attribute("transB", 0), 7)
+    return _product(call, names, bias, not call.whole("transB", 0), 7)
 
 
 def _product(call: Call, names: tuple[str, ...], bias: list[Operation], turn: bool, result: int) -> list[Operation]:
@@ -119,7 +119,7 @@ def _of_one(make: Callable[[Call, str, str], list[Operation]]) -> Translator:
     """Inputs: X with scale and zero point, those of the result. make: of x and the float result."""
 
     def translate(call: Call) -> list[Operation]:
-        if call.attribute("channels_last", 0):
+        if call.whole("channels_last", 0):
             raise Unsupported("its channels are last")
         x, made = call.inner("x"), call.inner("float")
         return [_dequantized(call, 0, 1, x), *make(call, x, made), _quantized(call, made, 3)]
@@ -128,7 +128,7 @@ def _of_one(make: Callable[[Call, str, str], list[Operation]]) -> Translator:
 
 
 def _softmax(call: Call, x: str, made: str) -> list[Operation]:
-    return [call.make("softmax", (x,), (made,), axis=softmax_axis(call, call.attribute("opset", 13)))]
+    return [call.make("softmax", (x,), (made,), axis=softmax_axis(call, call.whole("opset", 13)))]
 
 
 def _mean(call: Call, x: str, made: str) -> list[Operation]:
@@ -141,7 +141,7 @@ def concat(call: Call) -> list[Operation]:
     made = [_dequantized(call, number, number + 1, part) for number, part in zip(range(2, len(call.inputs), 3), parts)]
     return [
         *made,
-        call.make("concat", tuple(parts), (call.inner("float"),), axis=call.attribute("axis")),
+        call.make("concat", tuple(parts), (call.inner("float"),), axis=call.whole("axis")),
         _quantized(call, call.inner("float"), 0),
     ]
 
@@ -164,7 +164,7 @@ OPERATORS: dict[str, Translator] = {
     "QLinearAveragePool": _of_one(lambda call, x, made: average_pool(call, (x,), (made,))),
     "QLinearSigmoid": _of_one(lambda call, x, made: [call.make("sigmoid", (x,), (made,))]),
     "QLinearLeakyRelu": _of_one(
-        lambda call, x, made: [call.make("leaky_relu", (x,), (made,), alpha=call.attribute("alpha", 0.01))]
+        lambda call, x, made: [call.make("leaky_relu", (x,), (made,), alpha=call.real("alpha", 0.01))]
     ),
     "DynamicQuantizeLinear": dynamic,
     "ConvInteger": dynamic,

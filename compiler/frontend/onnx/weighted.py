@@ -9,15 +9,15 @@ from eyrie.compiler.ir.failure import Unsupported
 
 def conv(call: Call) -> list[Operation]:
     kernel = call.shape(1)[2:]
-    return [call.make("conv", groups=call.attribute("group", 1), **window(call, kernel, call.shape(0)))]
+    return [call.make("conv", groups=call.whole("group", 1), **window(call, kernel, call.shape(0)))]
 
 
 def gemm(call: Call) -> list[Operation]:
-    if call.attribute("transA", 0):
+    if call.whole("transA", 0):
         raise Unsupported("its first operand is transposed")
-    if call.attribute("alpha", 1.0) != 1 or (call.has(2) and call.attribute("beta", 1.0) != 1):
+    if call.real("alpha", 1.0) != 1 or (call.has(2) and call.real("beta", 1.0) != 1):
         raise Unsupported("it has a factor alpha or beta")
-    return linear(call, call.inputs, not call.attribute("transB", 0))
+    return linear(call, call.inputs, not call.whole("transB", 0))
 
 
 def linear(call: Call, inputs: tuple[str, ...], turn: bool) -> list[Operation]:
@@ -38,9 +38,9 @@ def matmul(call: Call) -> list[Operation]:
 
 
 def batch_norm(call: Call) -> list[Operation]:
-    if call.attribute("training_mode", 0) or len([name for name in call.outputs if name]) > 1:
+    if call.whole("training_mode", 0) or len([name for name in call.outputs if name]) > 1:
         raise Unsupported("it is trained")
-    return [call.make("batch_norm", outputs=call.outputs[:1], epsilon=call.attribute("epsilon", 1e-5))]
+    return [call.make("batch_norm", None, call.outputs[:1], epsilon=call.real("epsilon", 1e-5))]
 
 
 OPERATORS = {"Conv": conv, "Gemm": gemm, "MatMul": matmul, "BatchNormalization": batch_norm}

@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes of windows."""
 
+from typing import TypedDict
+
 from eyrie.compiler.frontend.onnx.call import Call, Shape
 from eyrie.compiler.ir.failure import Unsupported
 
 
-def window(call: Call, kernel: Shape, source: Shape) -> dict[str, object]:
-    """strides, pads and dilations of a window over `source`, N, C and one or two axes."""
+class Window(TypedDict):
+    """Attributes of operators that have one."""
+
+    strides: Shape
+    dilations: Shape
+    pads: Shape
+
+
+def window(call: Call, kernel: Shape, source: Shape) -> Window:
+    """Of a window over `source`, N, C and one or two axes."""
     axes, sizes = len(kernel), source[2:]
     if axes not in (1, 2) or len(sizes) != axes:
         raise Unsupported(f"a window over {axes} axes")
-    strides, dilations = call.attribute("strides", (1,) * axes), call.attribute("dilations", (1,) * axes)
+    strides, dilations = call.wholes("strides", (1,) * axes), call.wholes("dilations", (1,) * axes)
     reach = [(taps - 1) * gap + 1 for taps, gap in zip(kernel, dilations)]
-    automatic = call.attribute("auto_pad", "NOTSET")
+    automatic = call.text("auto_pad", "NOTSET")
     if automatic in ("SAME_UPPER", "SAME_LOWER"):
-        pads = [_same(*each, automatic == "SAME_LOWER") for each in zip(sizes, reach, strides)]
+        lower = automatic == "SAME_LOWER"
+        pads = [_same(size, taps, stride, lower) for size, taps, stride in zip(sizes, reach, strides)]
     else:
-        given = call.attribute("pads", (0,) * 2 * axes) if automatic == "NOTSET" else (0,) * 2 * axes
+        given = call.wholes("pads", (0,) * 2 * axes) if automatic == "NOTSET" else (0,) * 2 * axes
         pads = list(zip(given[:axes], given[axes:]))
-    if call.attribute("ceil_mode", 0):
+    if call.whole("ceil_mode", 0):
         pads = [_up(*each) for each in zip(sizes, reach, strides, pads)]
     return {"strides": strides, "dilations": dilations, "pads": tuple(each for pair in pads for each in pair)}
 

@@ -16,7 +16,7 @@ Channels go last where an operator of Eyrie wants them there: a tensor keeps the
 is transposed only where somebody needs another. Its name then ends in "#" and its axes, "#0231" for channels last.
 """
 
-from eyrie.compiler.frontend.qdq.network import Network, Operation
+from eyrie.compiler.frontend.qdq.network import Attribute, Network, Operation
 from eyrie.compiler.frontend.qdq.walk import graph_of
 
-__all__ = ["Network", "Operation", "graph_of"]
+__all__ = ["Attribute", "Network", "Operation", "graph_of"]
