@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One operator of Relax: what a translation asks for."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.frontend.qdq import Attribute, Operation
 from eyrie.compiler.frontend.tvm.steps import Step, Value
 from eyrie.compiler.ir.failure import Unsupported
-from eyrie.model.messages import times
 
 Shape = tuple[int, ...]
 
@@ -24,9 +23,15 @@ class Batch:
         """The shape of a value for one image. Raises Unsupported."""
         if not value.shape or value.shape[0] != self.size:
             raise Unsupported(f"the first axis of {value.name} is not that of the images")
-        if not all(isinstance(size, int) for size in value.shape[1:]):
-            raise Unsupported(f"the shape of {value.name} is not fixed: {times(value.shape)}")
-        return 1, *value.shape[1:]
+        return 1, *_sizes(value, value.shape[1:])
+
+
+def _sizes(value: Value, axes: tuple[int | str, ...]) -> Shape:
+    """Of axes of a value. Raises Unsupported for what is known only when the network runs."""
+    sizes = tuple(size for size in axes if isinstance(size, int))
+    if len(sizes) < len(axes):
+        raise Unsupported(f"the shape of {value.name} is not fixed: {' x '.join(map(str, value.shape))}")
+    return sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +43,23 @@ class Call:
     settled: Collection[str]
     made: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def __getitem__(self, attribute: str) -> object:
-        return getattr(self.step.attributes, attribute)
-
     def operand(self, number: int) -> object:
         return self.step.operands[number]
 
+    def given(self, attribute: str) -> bool:
+        return getattr(self.step.attributes, attribute) is not None
+
+    def whole(self, attribute: str) -> int:
+        return int(getattr(self.step.attributes, attribute))
+
     def numbers(self, attribute: str) -> Shape:
-        return tuple(map(int, self[attribute]))
+        return tuple(map(int, getattr(self.step.attributes, attribute)))
+
+    def real(self, attribute: str) -> float:
+        return float(getattr(self.step.attributes, attribute))
+
+    def text(self, attribute: str) -> str:
+        return str(getattr(self.step.attributes, attribute))
 
     @property
     def pads(self) -> Shape:
@@ -60,8 +74,8 @@ class Call:
     def shape(self, operand: object) -> Shape:
         """Of an operand, for one image."""
         if isinstance(operand, Value):
-            return operand.shape if operand.name in self.settled else self.batch.one(operand)
-        return np.shape(operand)
+            return _sizes(operand, operand.shape) if operand.name in self.settled else self.batch.one(operand)
+        return operand.shape if isinstance(operand, np.ndarray) else ()
 
     @property
     def made_shape(self) -> Shape:
@@ -82,7 +96,7 @@ class Call:
         if not isinstance(operand, (np.ndarray, int, float)):
             raise Unsupported("it takes what is no tensor")
         name = f"{self.step.made.name}.constant{len(self.made)}"
-        self.made[name] = operand if isinstance(operand, np.ndarray) else np.float32(operand).reshape(())
+        self.made[name] = operand if isinstance(operand, np.ndarray) else np.array(operand, np.float32)
         return name
 
     def axis(self, value: int, rank: int) -> int:
@@ -91,11 +105,14 @@ class Call:
             raise Unsupported("it goes across images")
         return value % rank
 
-    def make(self, kind: str, *operands: object, **attributes: object) -> Operation:
+    def make(self, kind: str, /, *operands: object, **attributes: Attribute) -> Operation:
         """An operation of the operator's name and place."""
         return self.inner(kind, self.step.made.name, *operands, **attributes)
 
-    def inner(self, kind: str, made: str, *operands: object, **attributes: object) -> Operation:
+    def inner(self, kind: str, made: str, /, *operands: object, **attributes: Attribute) -> Operation:
         """One of several that an operator becomes; operands: names are what has been made before."""
         inputs = tuple(each if isinstance(each, str) else self.value(each) for each in operands)
         return Operation(kind, inputs, (made,), self.step.where, self.step.operator, attributes)
+
+
+Translation = Callable[[Call], list[Operation]]

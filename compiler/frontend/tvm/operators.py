@@ -1,35 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of Relax, by name: functions of a Call that give what they are in compiler/frontend/qdq/network.py."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from eyrie.compiler.frontend.qdq import Operation
-from eyrie.compiler.frontend.tvm.call import Call
+from eyrie.compiler.frontend.qdq import Attribute, Operation
+from eyrie.compiler.frontend.tvm.call import Call, Shape, Translation
 from eyrie.compiler.frontend.tvm.moves import MOVES
 from eyrie.compiler.frontend.tvm.steps import DEQUANTIZE, QUANTIZE
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.model.messages import times
-
-Translation = Callable[[Call], list[Operation]]
-
 
 # ---- Quantisation ----
 
 
 def _scaled(kind: str) -> Translation:
     def translate(call: Call) -> list[Operation]:
-        scale, zero_point = call.array(1, "scale"), call.array(2, "zero point")
-        form = {"scale": scale.astype(np.float64), "zero_point": zero_point.astype(np.int64)}
+        scale, zero_point = call.array(1, "scale").astype(np.float64), call.array(2, "zero point").astype(np.int64)
+        form: dict[str, Attribute] = {"scale": scale, "zero_point": zero_point}
         if scale.size > 1:
-            form["axis"] = int(call["axis"])
+            form["axis"] = call.whole("axis")
         else:
-            form |= {name: values.reshape(()) for name, values in form.items()}
+            form |= {"scale": scale.reshape(()), "zero_point": zero_point.reshape(())}
+        made = call.text("out_dtype")
         if kind == QUANTIZE:
-            form["dtype"] = str(call["out_dtype"])
-        elif str(call["out_dtype"]) != "float32":
-            raise Unsupported(f"it makes {call['out_dtype']}, not float32")
+            form["dtype"] = made
+        elif made != "float32":
+            raise Unsupported(f"it makes {made}, not float32")
         return [call.make(kind, call.operand(0), **form)]
 
     return translate
@@ -40,11 +36,9 @@ def _scaled(kind: str) -> Translation:
 
 def _conv(layout: str, kernel: str) -> Translation:
     def translate(call: Call) -> list[Operation]:
-        if (call["data_layout"], call["kernel_layout"], call["out_layout"]) != (layout, kernel, layout):
-            raise Unsupported(
-                f"its layouts are {call['data_layout']} and {call['kernel_layout']}, not {layout} and "
-                f"{kernel}: see ConvertLayout"
-            )
+        own = tuple(call.text(name) for name in ("data_layout", "kernel_layout", "out_layout"))
+        if own != (layout, kernel, layout):
+            raise Unsupported(f"its layouts are {own[0]} and {own[1]}, not {layout} and {kernel}: see ConvertLayout")
         return [
             call.make(
                 "conv",
@@ -53,7 +47,7 @@ def _conv(layout: str, kernel: str) -> Translation:
                 strides=call.numbers("strides"),
                 pads=call.pads,
                 dilations=call.numbers("dilation"),
-                groups=int(call["groups"]),
+                groups=call.whole("groups"),
             )
         ]
 
@@ -89,18 +83,18 @@ def _function(kind: str, wanted: dict[str, float] | None = None, **names: str) -
 
     def translate(call: Call) -> list[Operation]:
         for name, value in (wanted or {}).items():
-            if call[name] != value:
-                raise Unsupported(f"its {name} is {call[name]}, must be {value}")
-        return [call.make(kind, call.operand(0), **{own: float(call[name]) for own, name in names.items()})]
+            if (found := call.real(name)) != value:
+                raise Unsupported(f"its {name} is {found}, must be {value}")
+        return [call.make(kind, call.operand(0), **{own: call.real(name) for own, name in names.items()})]
 
     return translate
 
 
 def _clip(call: Call) -> list[Operation]:
-    bounds = call.step.operands[1:]
-    if not all(isinstance(each, (int, float)) for each in bounds):
+    low, high = call.operand(1), call.operand(2)
+    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
         raise Unsupported("its bounds are no numbers")
-    return [call.make("clip", call.operand(0), minimum=float(bounds[0]), maximum=float(bounds[1]))]
+    return [call.make("clip", call.operand(0), minimum=float(low), maximum=float(high))]
 
 
 def _relu6(call: Call) -> list[Operation]:
@@ -114,22 +108,25 @@ def _gelu(approximate: str) -> Translation:
 # ---- Windows and means ----
 
 
+def _check_layout(call: Call, layout: str) -> None:
+    if (own := call.text("layout")) != layout or call.text("out_layout") != layout:
+        raise Unsupported(f"its layout is {own}, not {layout}")
+
+
 def _pool(kind: str, layout: str) -> Translation:
     def translate(call: Call) -> list[Operation]:
-        if call["layout"] != layout or call["out_layout"] != layout:
-            raise Unsupported(f"its layout is {call['layout']}, not {layout}")
+        _check_layout(call, layout)
         if set(call.numbers("dilation")) != {1}:
             raise Unsupported("its windows have gaps")
-        form = {"kernel": call.numbers("pool_size"), "strides": call.numbers("strides"), "pads": call.pads}
-        _check_windows(call, **form)
-        if kind == "average_pool":
-            form["count_pads"] = bool(call["count_include_pad"])
-        return [call.make(kind, call.operand(0), **form)]
+        kernel, strides, pads = call.numbers("pool_size"), call.numbers("strides"), call.pads
+        _check_windows(call, kernel, strides, pads)
+        counted = bool(call.whole("count_include_pad")) if kind == "average_pool" else None
+        return [call.make(kind, call.operand(0), kernel=kernel, strides=strides, pads=pads, count_pads=counted)]
 
     return translate
 
 
-def _check_windows(call: Call, kernel: tuple, strides: tuple, pads: tuple) -> None:
+def _check_windows(call: Call, kernel: Shape, strides: Shape, pads: Shape) -> None:
     """Raises Unsupported where rounding up makes more windows than lie inside."""
     source = call.shape(call.operand(0))[2:]
     inside = tuple((size + sum(pads[2 * n : 2 * n + 2]) - kernel[n]) // strides[n] + 1 for n, size in enumerate(source))
@@ -139,8 +136,7 @@ def _check_windows(call: Call, kernel: tuple, strides: tuple, pads: tuple) -> No
 
 def _adaptive(layout: str) -> Translation:
     def translate(call: Call) -> list[Operation]:
-        if call["layout"] != layout or call["out_layout"] != layout:
-            raise Unsupported(f"its layout is {call['layout']}, not {layout}")
+        _check_layout(call, layout)
         source, made = call.shape(call.operand(0))[2:], call.made_shape[2:]
         if set(made) == {1}:
             return [call.make("mean", call.operand(0), axes=tuple(range(2, 2 + len(source))), keep=True)]
@@ -154,20 +150,20 @@ def _adaptive(layout: str) -> Translation:
 
 def _mean(call: Call) -> list[Operation]:
     rank = len(call.shape(call.operand(0)))
-    axes = call["axis"] if call["axis"] is not None else range(rank)
+    axes = call.numbers("axis") if call.given("axis") else tuple(range(rank))
     return [
         call.make(
             "mean",
             call.operand(0),
-            axes=tuple(call.axis(int(axis), rank) for axis in axes),
-            keep=bool(call["keepdims"]),
+            axes=tuple(call.axis(axis, rank) for axis in axes),
+            keep=bool(call.whole("keepdims")),
         )
     ]
 
 
 def _softmax(call: Call) -> list[Operation]:
     rank = len(call.shape(call.operand(0)))
-    return [call.make("softmax", call.operand(0), axis=call.axis(int(call["axis"]), rank))]
+    return [call.make("softmax", call.operand(0), axis=call.axis(call.whole("axis"), rank))]
 
 
 OPERATORS: dict[str, Translation] = {

@@ -73,13 +73,14 @@ def steps_of(function: relax.Function, module: ir.IRModule | None = None) -> Ste
 
 def steps_of_match(root: relax.Var, bindings: Mapping[relax.Var, ir.Expr]) -> Steps:
     """Of expressions that a pattern matches; root: what the last of them makes."""
-    reading, values = _Reading(None), {}
+    reading = _Reading(None)
+    values: dict[object, object] = {}
 
     def settle(variable: relax.Var) -> None:
         if variable not in values:
             if variable not in bindings:
-                values[variable] = reading.value(variable)
-                taken.append(values[variable])
+                taken.append(reading.value(variable))
+                values[variable] = taken[-1]
                 return
             for each in _variables(bindings[variable]):
                 settle(each)
@@ -113,7 +114,9 @@ class _Reading:
                 values[binding.var] = self.bound(binding.var, binding.value, values, part, unit)
         return self._operand(body.body, values)
 
-    def bound(self, variable: relax.Var, expression: ir.Expr, values: Mapping, part: str, unit: int) -> object:
+    def bound(
+        self, variable: relax.Var, expression: ir.Expr, values: Mapping[object, object], part: str, unit: int
+    ) -> object:
         if isinstance(expression, relax.Function):
             return expression
         if not isinstance(expression, ir.Call):
@@ -128,16 +131,17 @@ class _Reading:
             unit = self._units
         return self.function(called, arguments, part or _part(expression.op), unit)
 
-    def _called(self, called: object, values: Mapping) -> relax.Function | None:
+    def _called(self, called: object, values: Mapping[object, object]) -> relax.Function | None:
         """The function of a call into it."""
         if isinstance(called, ir.GlobalVar):
             function = self.module[called] if self.module else None
             attributes = getattr(function, "attrs", None)
             return function if attributes and attributes.get("Codegen") == CODE_GENERATOR else None
-        return values.get(called) if isinstance(called, relax.Var) else None
+        found = values.get(called) if isinstance(called, relax.Var) else None
+        return found if isinstance(found, relax.Function) else None
 
     def _step(
-        self, operator: str, operands: tuple, attributes: object, variable: relax.Var, part: str, unit: int
+        self, operator: str, operands: tuple[object, ...], attributes: object, variable: relax.Var, part: str, unit: int
     ) -> Value:
         made = self.value(variable)
         self.steps.append(Step(operator, operands, attributes, made, len(self.steps), part, unit))
@@ -152,12 +156,12 @@ class _Reading:
         self._names.add(name)
         return Value(name, *_form(variable.ty))
 
-    def _operand(self, expression: ir.Expr, values: Mapping) -> object:
+    def _operand(self, expression: ir.Expr, values: Mapping[object, object]) -> object:
         if isinstance(expression, relax.Var):
             return values[expression]
-        reader: Callable | None = next((read for kind, read in _LITERALS.items() if isinstance(expression, kind)), None)
-        if reader:
-            return reader(expression)
+        for kind, read in _LITERALS:
+            if isinstance(expression, kind):
+                return read(expression)
         if isinstance(expression, relax.Tuple):
             return tuple(self._operand(each, values) for each in expression.fields)
         if isinstance(expression, relax.TupleGetItem):
@@ -170,11 +174,12 @@ def _array(expression: ir.GenericConst) -> np.ndarray | None:
     return expression.value.numpy() if hasattr(expression.value, "numpy") else None
 
 
-_LITERALS = {
-    ir.GenericConst: _array,
-    relax.ShapeExpr: lambda expression: tuple(map(_size, expression.values)),
-    (IntImm, FloatImm): lambda expression: expression.value,
-}
+_LITERALS: tuple[tuple[type, Callable[[ir.Expr], object]], ...] = (
+    (ir.GenericConst, _array),
+    (relax.ShapeExpr, lambda expression: tuple(map(_size, expression.values))),
+    (IntImm, lambda expression: expression.value),
+    (FloatImm, lambda expression: expression.value),
+)
 
 
 def _form(type_: object) -> tuple[tuple[int | str, ...], str]:

@@ -109,7 +109,7 @@ def _pattern(operand: object, unit: Unit, forms: dict[str, tuple[str, dpl.DFPatt
     return "any", dpl.wildcard()
 
 
-def _of_value(value: Value, unit: Unit, forms: dict) -> tuple[str, dpl.DFPattern]:
+def _of_value(value: Value, unit: Unit, forms: dict[str, tuple[str, dpl.DFPattern]]) -> tuple[str, dpl.DFPattern]:
     if any(each.name == value.name for each in unit.steps.taken):
         known = value.dtype in CODES
         return value.dtype, dpl.wildcard().has_dtype(value.dtype) if known else dpl.wildcard()
