@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One node of an FX graph: what a translation of operators asks for."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.frontend.qdq import Attribute, Operation
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.model.messages import times
 
@@ -32,11 +32,12 @@ class Batch:
         return 1, *fixed(value.shape[1:])
 
 
-def fixed(sizes: tuple) -> Shape:
+def fixed(sizes: Sequence[int | torch.SymInt]) -> Shape:
     """Raises Unsupported for sizes that are known only when the network runs."""
-    if not all(isinstance(size, int) for size in sizes):
-        raise Unsupported(f"its shape is not fixed: {times(sizes)}")
-    return tuple(map(int, sizes))
+    found = tuple(int(size) for size in sizes if isinstance(size, int))
+    if len(found) < len(sizes):
+        raise Unsupported(f"its shape is not fixed: {times(map(int, sizes))}")
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,9 @@ class Call:
     @cached_property
     def arguments(self) -> dict[str, object]:
         """By the names of the operator's schema."""
+        assert isinstance(self.node.target, torch._ops.OpOverload)  # what a translation is of
         schema = self.node.target._schema.arguments
-        given = dict(zip((each.name for each in schema), self.node.args)) | self.node.kwargs
+        given: dict[str, object] = {**dict(zip((each.name for each in schema), self.node.args)), **self.node.kwargs}
         return {each.name: given.get(each.name, each.default_value) for each in schema}
 
     def __getitem__(self, name: str) -> object:
@@ -64,13 +66,41 @@ class Call:
     def given(self, name: str) -> bool:
         return self.arguments.get(name) is not None
 
+    def whole(self, name: str) -> int:
+        """Raises Unsupported for what is known only when the network runs, as those below do."""
+        value = self[name]
+        if not isinstance(value, int):
+            raise Unsupported(f"its {name} is {value}")
+        return value
+
+    def wholes(self, name: str) -> Shape:
+        value = self[name]
+        if not isinstance(value, (list, tuple)) or not all(isinstance(each, (int, torch.SymInt)) for each in value):
+            raise Unsupported(f"its {name} is {value}")
+        return fixed(value)
+
     def pair(self, name: str, rank: int, default: Shape | None = None) -> Shape:
         """A number for each of so many axes; one stands for all."""
-        values = self[name]
-        values = (values,) if isinstance(values, int) else tuple(values)
+        values = (self.whole(name),) if isinstance(self[name], int) else self.wholes(name)
         if not values and default is not None:
             return default
-        return fixed(values * rank if len(values) == 1 else values)
+        return values * rank if len(values) == 1 else values
+
+    def number(self, name: str) -> float | int:
+        """That of a constant, too."""
+        value = self[name]
+        if isinstance(value, Node):
+            if value not in self.constants or self.constants[value].size != 1:
+                raise Unsupported(f"its {name} is no constant")
+            value = self.constants[value].item()
+        if not isinstance(value, (int, float)):
+            raise Unsupported(f"its {name} is {value}")
+        return value
+
+    def array(self, name: str) -> np.ndarray | None:
+        """The values of a constant, None of another operand."""
+        value = self[name]
+        return self.constants.get(value) if isinstance(value, Node) else None
 
     def is_constant(self, node: object) -> bool:
         return not isinstance(node, Node) or node in self.settled
@@ -92,7 +122,7 @@ class Call:
         if not isinstance(operand, (int, float)):
             raise Unsupported(f"it takes {operand}")
         name = f"{self.node.name}.{len(self.made)}"
-        self.made[name] = np.float32(operand).reshape(())
+        self.made[name] = np.array(operand, np.float32)
         return name
 
     def constant(self, values: np.ndarray) -> str:
@@ -100,17 +130,6 @@ class Call:
         name = f"{self.node.name}.{len(self.made)}"
         self.made[name] = values
         return name
-
-    def number(self, name: str) -> float | int:
-        """Raises Unsupported for what is known only when the network runs."""
-        value = self[name]
-        if isinstance(value, Node):
-            if value not in self.constants or self.constants[value].size != 1:
-                raise Unsupported(f"its {name} is no constant")
-            value = self.constants[value].item()
-        if not isinstance(value, (int, float)):
-            raise Unsupported(f"its {name} is {value}")
-        return value
 
     def arguments_are_activations(self) -> bool:
         """Whether something that it takes is no constant."""
@@ -122,10 +141,17 @@ class Call:
             raise Unsupported("it goes across images")
         return value % rank
 
-    def make(self, kind: str, *operands: object, outputs: tuple[str, ...] = (), **attributes: object) -> Operation:
-        """An operation of the operator's name and place; outputs: the node's if there are none."""
+    def make(self, kind: str, /, *operands: object, **attributes: Attribute) -> Operation:
+        """An operation of the operator's name and place."""
+        return self.inner(kind, (self.node.name,), *operands, **attributes)
+
+    def inner(self, kind: str, outputs: tuple[str, ...], /, *operands: object, **attributes: Attribute) -> Operation:
+        """One that makes other values than the node's; operands: names are what has been made before."""
         inputs = tuple(self.value(each) if not isinstance(each, str) else each for each in operands)
-        return Operation(kind, inputs, outputs or (self.node.name,), self.where, short(self.node), attributes)
+        return Operation(kind, inputs, outputs, self.where, short(self.node), attributes)
+
+
+Translation = Callable[[Call], list[Operation]]
 
 
 def short(node: Node) -> str:

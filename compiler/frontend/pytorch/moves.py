@@ -4,7 +4,7 @@
 import torch
 from torch.fx import Node
 
-from eyrie.compiler.frontend.pytorch.call import Call, fixed
+from eyrie.compiler.frontend.pytorch.call import Call, Translation, fixed
 from eyrie.compiler.frontend.qdq import Operation
 from eyrie.compiler.ir.failure import Unsupported
 
@@ -23,13 +23,13 @@ def _reshape(call: Call) -> list[Operation]:
 
 def _permute(call: Call) -> list[Operation]:
     rank = len(call.shape(_source(call)))
-    axes = [axis % rank for axis in call["dims"]]
+    axes = [axis % rank for axis in call.wholes("dims")]
     return _transposed(call, axes)
 
 
 def _transpose(call: Call) -> list[Operation]:
     axes = list(range(len(call.shape(_source(call)))))
-    one, other = call["dim0"], call["dim1"]
+    one, other = call.whole("dim0"), call.whole("dim1")
     axes[one], axes[other] = axes[other], axes[one]
     return _transposed(call, axes)
 
@@ -41,18 +41,20 @@ def _transposed(call: Call, axes: list[int]) -> list[Operation]:
 
 
 def _concat(call: Call) -> list[Operation]:
-    axis = call.axis(call["dim"], len(call.made_shape))
-    return [call.make("concat", *call["tensors"], axis=axis)]
+    axis, tensors = call.axis(call.whole("dim"), len(call.made_shape)), call["tensors"]
+    if not isinstance(tensors, (list, tuple)):
+        raise Unsupported(f"it takes {tensors}")
+    return [call.make("concat", *tensors, axis=axis)]
 
 
 def _split(call: Call) -> list[Operation]:
     """Parts are those that getitem takes; all of them have a name."""
     source = call.shape(_source(call))
-    axis = call.axis(call["dim"], len(source))
+    axis = call.axis(call.whole("dim"), len(source))
     parts = call.node.meta["example_value"]
     sizes = fixed(tuple(part.shape[axis] for part in parts))
     names = tuple(part_name(call.node.name, number) for number in range(len(sizes)))
-    return [call.make("split", _source(call), outputs=names, axis=axis, sizes=sizes)]
+    return [call.inner("split", names, _source(call), axis=axis, sizes=sizes)]
 
 
 def part_name(name: str, number: int) -> str:
@@ -63,21 +65,23 @@ def part_name(name: str, number: int) -> str:
 def _pad(call: Call) -> list[Operation]:
     if call.arguments.get("mode", "constant") != "constant":
         raise Unsupported(f"its mode is {call['mode']}, not constant")
-    rank, flat = len(call.shape(_source(call))), fixed(call["pad"])
+    rank, flat = len(call.shape(_source(call))), call.wholes("pad")
     margins = [(0, 0)] * (rank - len(flat) // 2) + list(zip(flat[::2], flat[1::2]))[::-1]
     if margins[0] != (0, 0):
         raise Unsupported("it goes across images")
-    return [call.make("pad", _source(call), margins=tuple(margins), value=call["value"] or 0.0)]
+    value = call.number("value") if call.given("value") else 0.0
+    return [call.make("pad", _source(call), margins=tuple(margins), value=value)]
 
 
 def changes_nothing(node: Node) -> bool:
     """Whether an operator gives what it takes; of those that may, and slices that leave nothing out."""
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
-    given = dict(zip((each.name for each in node.target._schema.arguments), node.args)) | node.kwargs
-    if node.target._schema.name == "aten::slice":
-        source, made = (each.meta["example_value"].shape for each in (node.args[0], node))
-        return given.get("step", 1) == 1 and str(source) == str(made)
+    names, source = (each.name for each in node.target._schema.arguments), node.args[0]
+    given: dict[str, object] = {**dict(zip(names, node.args)), **node.kwargs}
+    if node.target._schema.name == "aten::slice" and isinstance(source, Node):
+        taken, made = (each.meta["example_value"].shape for each in (source, node))
+        return given.get("step", 1) == 1 and str(taken) == str(made)
     return MOVES.get(node.target._schema.name) is identity and not given.get("train", False)
 
 
@@ -85,7 +89,7 @@ def _slice(call: Call) -> list[Operation]:
     source = call.shape(_source(call))
     if changes_nothing(call.node):
         return identity(call)
-    axis = call.axis(call["dim"], len(source))
+    axis = call.axis(call.whole("dim"), len(source))
     part = slice(call["start"], call["end"], call["step"]).indices(source[axis])
     begin, end, steps = [0] * len(source), list(source), [1] * len(source)
     begin[axis], end[axis], steps[axis] = part
@@ -96,7 +100,7 @@ def _source(call: Call) -> object:
     return call["self"] if "self" in call.arguments else call["input"]
 
 
-MOVES = {
+MOVES: dict[str, Translation] = {
     **{f"aten::{name}": identity for name in ("dropout", "contiguous", "clone", "detach", "alias")},
     **{
         f"aten::{name}": _reshape

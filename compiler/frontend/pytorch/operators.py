@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators of ATen, by name: functions of a Call that give what they are in compiler/frontend/qdq/network.py."""
 
-from collections.abc import Callable
+from typing import TypedDict
 
 import torch
 
-from eyrie.compiler.frontend.pytorch.call import Call, fixed
+from eyrie.compiler.frontend.pytorch.call import Call, Shape, Translation, fixed
 from eyrie.compiler.frontend.pytorch.moves import MOVES
-from eyrie.compiler.frontend.qdq import Operation
+from eyrie.compiler.frontend.qdq import Attribute, Operation
 from eyrie.compiler.ir.failure import Unsupported
 from eyrie.model.messages import times
 
-Translation = Callable[[Call], list[Operation]]
 _TYPES = {torch.int8: "int8", torch.uint8: "uint8", torch.int32: "int32"}
 
 
@@ -42,12 +41,13 @@ def _dequantize(call: Call) -> list[Operation]:
     return [call.make("dequantize", call["input"], scale=call.number("scale"), zero_point=call.number("zero_point"))]
 
 
-def _channels(call: Call, kind: str, **attributes: object) -> list[Operation]:
-    scales = call.constants.get(call["scales"])
+def _channels(call: Call, kind: str, /, **attributes: Attribute) -> list[Operation]:
+    scales, points = call.array("scales"), call.array("zero_points")
     if scales is None:
         raise Unsupported("its scales are no constants")
-    points = call.constants.get(call["zero_points"], 0 * scales.astype("int64"))
-    return [call.make(kind, call["input"], scale=scales, zero_point=points, axis=call["axis"], **attributes)]
+    points = 0 * scales.astype("int64") if points is None else points
+    form: dict[str, Attribute] = {"scale": scales, "zero_point": points, "axis": call.whole("axis")}
+    return [call.make(kind, call["input"], **form, **attributes)]
 
 
 def _dequantize_channels(call: Call) -> list[Operation]:
@@ -55,7 +55,9 @@ def _dequantize_channels(call: Call) -> list[Operation]:
 
 
 def _quantize_channels(call: Call) -> list[Operation]:
-    return _channels(call, "quantize", dtype=_type(call), minimum=call["quant_min"], maximum=call["quant_max"])
+    return _channels(
+        call, "quantize", dtype=_type(call), minimum=call.whole("quant_min"), maximum=call.whole("quant_max")
+    )
 
 
 # ---- Weights ----
@@ -81,7 +83,7 @@ def _conv(call: Call) -> list[Operation]:
             strides=call.pair("stride", rank),
             pads=_both_ends(pads),
             dilations=call.pair("dilation", rank),
-            groups=call["groups"],
+            groups=call.whole("groups"),
         )
     ]
 
@@ -108,7 +110,7 @@ def _batch_norm(call: Call) -> list[Operation]:
             call["bias"],
             call["running_mean"],
             call["running_var"],
-            epsilon=call["eps"],
+            epsilon=call.number("eps"),
         )
     ]
 
@@ -140,9 +142,13 @@ def _function(
         for name, value in (wanted or {}).items():
             if call[name] != value:
                 raise Unsupported(f"its {name} is {call[name]}, must be {value}")
-        return [call.make(kind, _self(call), **{own: call[name] for own, name in (names or {}).items()})]
+        return [call.make(kind, _self(call), **{own: call.number(name) for own, name in (names or {}).items()})]
 
     return translate
+
+
+def _gelu(call: Call) -> list[Operation]:
+    return [call.make("gelu", _self(call), approximate=str(call["approximate"]))]
 
 
 def _self(call: Call) -> object:
@@ -170,21 +176,29 @@ def _prelu(call: Call) -> list[Operation]:
     rank, slopes = len(call.made_shape), call.shape(call["weight"])
     name = f"{call.node.name}.slopes"
     shape = (1, slopes[0], *(1,) * (rank - 2))
-    return [call.make("reshape", call["weight"], outputs=(name,), shape=shape), call.make("prelu", call["self"], name)]
+    return [call.inner("reshape", (name,), call["weight"], shape=shape), call.make("prelu", call["self"], name)]
 
 
 # ---- Windows and means ----
 
 
-def _windowed(call: Call, rank: int) -> tuple[tuple[int, ...], dict[str, object]]:
+class _Window(TypedDict):
+    """Attributes of pools."""
+
+    kernel: Shape
+    strides: Shape
+    pads: Shape
+
+
+def _window(call: Call, rank: int) -> _Window:
     if len(call.shape(call["self"])) != rank + 2:
         raise Unsupported(f"it takes {times(call.shape(call['self']))} values, without images or channels")
     kernel = call.pair("kernel_size", rank)
     pads = call.pair("padding", rank)
-    return kernel, {"kernel": kernel, "strides": call.pair("stride", rank, kernel), "pads": _both_ends(pads)}
+    return {"kernel": kernel, "strides": call.pair("stride", rank, kernel), "pads": _both_ends(pads)}
 
 
-def _fits(call: Call, attributes: dict, rank: int) -> None:
+def _fits(call: Call, attributes: _Window) -> None:
     """Raises Unsupported where rounding up makes more windows than lie inside."""
     source, made = call.shape(call["self"])[2:], call.made_shape[2:]
     pads = attributes["pads"]
@@ -198,10 +212,10 @@ def _fits(call: Call, attributes: dict, rank: int) -> None:
 
 def _max_pool(rank: int) -> Translation:
     def translate(call: Call) -> list[Operation]:
-        _, attributes = _windowed(call, rank)
+        attributes = _window(call, rank)
         if set(call.pair("dilation", rank)) != {1}:
             raise Unsupported("its windows have gaps")
-        _fits(call, attributes, rank)
+        _fits(call, attributes)
         return [call.make("max_pool", call["self"], **attributes)]
 
     return translate
@@ -209,11 +223,12 @@ def _max_pool(rank: int) -> Translation:
 
 def _average_pool(rank: int) -> Translation:
     def translate(call: Call) -> list[Operation]:
-        _, attributes = _windowed(call, rank)
+        attributes = _window(call, rank)
         if call.arguments.get("divisor_override") is not None:
             raise Unsupported("its divisor is given")
-        _fits(call, attributes, rank)
-        return [call.make("average_pool", call["self"], **attributes, count_pads=call["count_include_pad"])]
+        _fits(call, attributes)
+        counted = bool(call["count_include_pad"])
+        return [call.make("average_pool", call["self"], **attributes, count_pads=counted)]
 
     return translate
 
@@ -230,13 +245,14 @@ def _adaptive(call: Call) -> list[Operation]:
 
 def _mean(call: Call) -> list[Operation]:
     rank = len(call.shape(call["self"]))
-    axes = call["dim"] if call["dim"] is not None else range(rank)
-    return [call.make("mean", call["self"], axes=tuple(call.axis(axis, rank) for axis in axes), keep=call["keepdim"])]
+    axes = call.wholes("dim") if call["dim"] is not None else tuple(range(rank))
+    gone, keep = tuple(call.axis(axis, rank) for axis in axes), bool(call["keepdim"])
+    return [call.make("mean", call["self"], axes=gone, keep=keep)]
 
 
 def _softmax(call: Call) -> list[Operation]:
     rank = len(call.shape(call["self"]))
-    return [call.make("softmax", call["self"], axis=call.axis(call["dim"], rank))]
+    return [call.make("softmax", call["self"], axis=call.axis(call.whole("dim"), rank))]
 
 
 def _resize(kind: str) -> Translation:
@@ -286,7 +302,7 @@ OPERATORS: dict[str, Translation] = {
     "aten::prelu": _prelu,
     "aten::leaky_relu": _function("leaky_relu", names={"alpha": "negative_slope"}),
     "aten::elu": _function("elu", names={"alpha": "alpha"}, wanted={"scale": 1, "input_scale": 1}),
-    "aten::gelu": _function("gelu", names={"approximate": "approximate"}),
+    "aten::gelu": _gelu,
     "aten::softplus": _function("softplus", wanted={"beta": 1}),
     "aten::hardsigmoid": _function("hard_sigmoid"),
     "aten::hardswish": _function("hard_swish"),

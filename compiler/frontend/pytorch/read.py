@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.fx import Node
 
-from eyrie.compiler.frontend.pytorch.call import Batch, Call, short
+from eyrie.compiler.frontend.pytorch.call import Batch, Call, Shape, short
 from eyrie.compiler.frontend.pytorch.moves import part_name
 from eyrie.compiler.frontend.pytorch.operators import translation
 from eyrie.compiler.frontend.qdq import Network, Operation
@@ -34,7 +34,8 @@ def network_of(
     the reason."""
     arrays = {node.name: values for node, values in constants.items()}
     operations: list[Operation] = []
-    inputs, shapes = [], {}
+    inputs: list[Tensor] = []
+    shapes: dict[str, Shape | None] = {}
     for node in taken:
         shape = batch.one(node)
         inputs.append(_input(node, shape, operations))
@@ -84,6 +85,7 @@ def _operations(call: Call) -> list[Operation]:
     node = call.node
     if node.target is getitem:
         source, number = node.args
+        assert isinstance(source, Node) and isinstance(number, int)  # an operator of several outputs, and one of these
         return [Operation("identity", (part_name(source.name, number),), (node.name,), call.where, "getitem", {})]
     translate = translation(node.target)
     try:

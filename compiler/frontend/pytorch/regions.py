@@ -9,6 +9,7 @@ sets of supported units: int8 goes in and comes out.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import getitem
+from typing import TypeGuard
 
 import numpy as np
 import torch
@@ -54,7 +55,7 @@ class Regions:
     reasons: Mapping[Node, str]
 
 
-def is_a(node: object, name: str) -> bool:
+def is_a(node: object, name: str) -> TypeGuard[Node]:
     return (
         isinstance(node, Node) and isinstance(node.target, torch._ops.OpOverload) and node.target._schema.name == name
     )
@@ -77,7 +78,7 @@ def whole(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> Graph:
     ends = {
         node
         for node in module.graph.nodes
-        if (is_a(node, QUANTIZE) and node.args[0].op == "placeholder")
+        if (is_a(node, QUANTIZE) and isinstance(source := node.args[0], Node) and source.op == "placeholder")
         or (is_a(node, DEQUANTIZE) and all(reader.op == "output" for reader in node.users))
     }
     inner = {node for node in module.graph.nodes if node.op == "call_function"} - ends
@@ -92,7 +93,7 @@ def whole(module: GraphModule, constants: Mapping[Node, np.ndarray]) -> Graph:
 
 def _without_idle(module: GraphModule) -> None:
     for node in list(module.graph.nodes):
-        source = node.args[0] if is_a(node, QUANTIZE) else None
+        source: object = node.args[0] if is_a(node, QUANTIZE) else None
         while isinstance(source, Node) and changes_nothing(source):
             source = source.args[0]
         if is_a(source, DEQUANTIZE) and source.args[1:] == node.args[1:]:
@@ -211,7 +212,8 @@ class _Regions:
     def _partitions(self, supported: list[set[Node]]) -> list[set[Node]]:
         """Of units, each of which stays whole: to the partitioner a unit is one node."""
         blocks = [*supported, *({node} for node in self.order if not any(node in unit for unit in supported))]
-        graph, block_of = torch.fx.Graph(), {}
+        graph = torch.fx.Graph()
+        block_of: dict[Node, Node] = {}
         for block in self._ordered(blocks):
             needed = {
                 block_of[each]: None
