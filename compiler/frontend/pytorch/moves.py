@@ -77,9 +77,11 @@ def changes_nothing(node: Node) -> bool:
     """Whether an operator gives what it takes; of those that may, and slices that leave nothing out."""
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
-    names, source = (each.name for each in node.target._schema.arguments), node.args[0]
+    names = (each.name for each in node.target._schema.arguments)
     given: dict[str, object] = {**dict(zip(names, node.args)), **node.kwargs}
-    if node.target._schema.name == "aten::slice" and isinstance(source, Node):
+    if node.target._schema.name == "aten::slice":
+        source = node.args[0]
+        assert isinstance(source, Node)  # a slice is of a tensor
         taken, made = (each.meta["example_value"].shape for each in (source, node))
         return given.get("step", 1) == 1 and str(taken) == str(made)
     return MOVES.get(node.target._schema.name) is identity and not given.get("train", False)

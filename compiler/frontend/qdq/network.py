@@ -60,15 +60,15 @@ class Operation:
     def has(self, attribute: str) -> bool:
         return self.attributes.get(attribute) is not None
 
+    # All raise KeyError for an attribute that is left out and has no default, TypeError for one of another kind.
+
     def array(self, attribute: str) -> np.ndarray:
-        """Raises KeyError for one that is left out, as what follows does where there is no default."""
         value = self.attributes[attribute]
         if value is None:
             raise KeyError(attribute)
         return np.asarray(value)
 
     def integers(self, attribute: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
-        """Raises TypeError for other numbers, as what follows does."""
         if default is not None and not self.has(attribute):
             return default
         return tuple(int(each) for each in _whole(self.array(attribute)))
@@ -87,7 +87,7 @@ class Operation:
         return float(self.array(attribute))
 
     def text(self, attribute: str, default: str | None = None) -> str:
-        value = self.attributes.get(attribute, default) if default is not None else self.attributes[attribute]
+        value = default if default is not None and not self.has(attribute) else self.attributes[attribute]
         if not isinstance(value, str):
             raise TypeError(f"{attribute} is {value!r}, no text")
         return value

@@ -19,8 +19,6 @@ from eyrie.model.arithmetic import INT32_MAX, INT32_MIN
 from eyrie.model.errors import InputError
 
 QUANTISE_WEIGHTS = "quantise the model's weights to int8, too"
-
-
 Source = TypeVar("Source", bound=Real)
 
 
