@@ -34,6 +34,7 @@ from eyrie.runtime.results import report_line
 from eyrie.runtime.shipped import MODEL
 from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate_in
 from eyrie.runtime.simulator.summary import write_summary
+from eyrie.testing import samples
 from eyrie.testing.catalogue import find
 from eyrie.testing.demo_net import demo_input
 
@@ -162,7 +163,8 @@ def cost_run(out: Path, bench: str, seed: int) -> dict:
     """The summary of a bench of the cost model with a seed. Raises RunFailed."""
     folder = out / f"{bench}.{seed}"
     folder.mkdir()
-    run = simulate_in(folder, find(bench), seed, variables={"EYRIE_COST_LAYERS": str(COST_LAYERS)})
+    of = find(bench)
+    run = simulate_in(folder, of, seed, variables={samples.VARIABLE: str(COST_LAYERS / of.arguments["layers"])})
     if "within" not in run:
         raise RunFailed(f"the simulation failed ({run.get('reason')}): see {TARGET / folder.name / 'log.txt'}")
     print(

@@ -9,6 +9,7 @@ import cocotb
 from eyrie.compiler.cost.predict import predict
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.network import compile_network
+from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import DRAM_BYTES
@@ -28,7 +29,7 @@ async def runs_branches(dut) -> None:
     judge = Judge(dut, board)
     host = Host(tb, DRAM_BYTES)
     await host.begin()
-    wanted = ran = tb.arguments["networks"]
+    wanted = ran = scaled(tb.arguments["networks"])
     with TemporaryDirectory() as folder:
         path = Path(folder) / "network.tflite"
         while ran:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost model against the RTL: random layers, drawn anew with each seed, and the shipped network."""
 
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +13,7 @@ from eyrie.compiler.ir.image import Image
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.figures import figures as network_figures
 from eyrie.testing.demo_net import demo_input, demo_network
+from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
@@ -67,13 +67,13 @@ class Judge:
 
 @cocotb.test()
 async def predicts_layers(dut) -> None:
-    """As many random layers as the argument `layers` says, or EYRIE_COST_LAYERS; then the shipped network."""
+    """As many random layers as the argument `layers` says; then the shipped network."""
     tb = Testbench(dut)
     board = Scoreboard("cost")
     judge = Judge(dut, board)
     host = Host(tb, DRAM_BYTES)
     await host.begin()
-    count = int(os.environ.get("EYRIE_COST_LAYERS") or tb.arguments["layers"])
+    count = scaled(tb.arguments["layers"])
     with TemporaryDirectory() as folder:
         for draw in draws(cocotb.RANDOM_SEED, Path(folder) / "layer.tflite", tb.machine):
             if judge.drawn - judge.refused == count:

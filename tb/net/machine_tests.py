@@ -4,6 +4,7 @@
 import cocotb
 from pyuvm import ConfigDB, uvm_root, uvm_test
 
+from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.net.bench import DRAM_BYTES
 from tb.net.environment import MachineEnvironment
@@ -60,7 +61,7 @@ class NetworksTest(MachineTest):
     """Networks one after the other, without a reset; at times the same one again, reset on the way."""
 
     async def scenario(self) -> None:
-        for _ in range(self.tb.arguments["networks"]):
+        for _ in range(scaled(self.tb.arguments["networks"])):
             network = next(self.networks)
             program, pace = self.place(network), self.pace()
             cycles = await self.good(network, program, pace)
@@ -76,7 +77,7 @@ class FaultsTest(MachineTest):
 
     async def scenario(self) -> None:
         for plant, code in [FAULTS[n] for n in self.rng.permutation(len(FAULTS))]:
-            for _ in range(self.tb.arguments["rounds"]):
+            for _ in range(scaled(self.tb.arguments["rounds"])):
                 network, pace = next(self.networks), self.pace()
                 faulty = draw_fault(self.rng, network, DRAM_BYTES, plant, code)
                 await self.run_sequence(FaultSequence(self.env, faulty, pace))

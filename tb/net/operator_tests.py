@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single operators on the whole machine, every pass and all outputs against the model."""
 
-import os
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +8,7 @@ from tempfile import TemporaryDirectory
 import cocotb
 
 from eyrie.compiler.cost.predict import predict
+from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.common.single_operators import ON_THE_MACHINE, cases
@@ -22,13 +22,13 @@ LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")  # whose cycles cos
 
 @cocotb.test()
 async def runs_operators(dut) -> None:
-    """As many graphs of each operator as the argument `graphs` says, or EYRIE_SINGLE."""
+    """As many graphs of each operator as the argument `graphs` says."""
     tb = Testbench(dut)
     board = Scoreboard("operators")
     judge = Judge(dut, board)
     host = Host(tb, DRAM_BYTES)
     await host.begin()
-    count = int(os.environ.get("EYRIE_SINGLE") or tb.arguments["graphs"])
+    count = scaled(tb.arguments["graphs"])
     with TemporaryDirectory() as folder:
         for number, operator in enumerate(ON_THE_MACHINE):
             drawn = cases(operator, tb.machine, Path(folder), [cocotb.RANDOM_SEED, number])

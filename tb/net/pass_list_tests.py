@@ -9,6 +9,7 @@ from eyrie.compiler.cost.traffic import COUNTERS
 from eyrie.model.encoding import ErrorCode
 from eyrie.model.machine import Machine
 from eyrie.testing.pass_layers import why_not
+from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
@@ -27,7 +28,7 @@ async def runs_lists(dut) -> None:
     await host.begin()
     kinds = [kind for kind in tb.arguments["kinds"] if why_not(kind, tb.machine) is None]
     shares = []
-    for number in range(tb.arguments["lists"]):
+    for number in range(scaled(tb.arguments["lists"])):
         program = draw_list(tb.rng, tb.machine, kinds, tb.arguments["passes"])
         result = await host.run(program.contents, program.start, CYCLE_LIMIT)
         about = f"list {number}"

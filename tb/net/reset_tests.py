@@ -6,6 +6,7 @@ import numpy as np
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 
 from eyrie.model.encoding import ErrorCode, Register
+from eyrie.testing.samples import scaled
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT
@@ -43,7 +44,7 @@ async def runs_after_resets(dut) -> None:
         ):
             await registers.write(register, value)
 
-    for _ in range(tb.arguments["networks"]):
+    for _ in range(scaled(tb.arguments["networks"])):
         network = next(networks)
         base = 8 * int(tb.rng.integers(HIGH // 8, (2 * HIGH - 2 * len(network.image.dram)) // 8))
         program = place(network, base, move(network.commands, base))

@@ -2,12 +2,11 @@
 """Convolutions and depthwise convolutions of any window on the whole machine, every pass against the model and the
 result against what the operators compute."""
 
-import os
-
 import cocotb
 import numpy as np
 
 from eyrie.compiler.ir.failure import DoesNotFit
+from eyrie.testing.samples import scaled
 from tb.common.bench import Testbench
 from tb.common.scoreboard import Scoreboard
 from tb.net.bench import CYCLE_LIMIT, DRAM_BYTES
@@ -18,13 +17,13 @@ from tests.compiler.windows import compile_groups, draw_chain
 
 @cocotb.test()
 async def runs_windows(dut) -> None:
-    """As many chains as the argument `chains` says, or EYRIE_WINDOWS; those for which the GLB has no room are drawn
+    """As many chains as the argument `chains` says; those for which the GLB has no room are drawn
     anew."""
     tb = Testbench(dut)
     board = Scoreboard("windows")
     host = Host(tb, DRAM_BYTES)
     await host.begin()
-    count, ran, number = int(os.environ.get("EYRIE_WINDOWS") or tb.arguments["chains"]), 0, -1
+    count, ran, number = scaled(tb.arguments["chains"]), 0, -1
     while ran < count:
         number += 1
         assert number < 3 * count, f"only {ran} of {number} chains compile"

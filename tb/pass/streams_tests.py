@@ -19,6 +19,7 @@ from eyrie.model.encoding import Stream
 from eyrie.model.legality import broken_rule
 from eyrie.model.passes import PassTrace, run_pass
 from eyrie.testing import pass_layers
+from eyrie.testing.samples import scaled
 from tb.common.bench import PERIOD_NS, Testbench
 from tb.common.scoreboard import Scoreboard
 
@@ -118,7 +119,7 @@ async def stops_wrong_streams(dut) -> None:
     dut.start_i.value, dut.stall_i.value = 0, 0
     await tb.reset()
     verdicts = {"right": 0, "surplus": 0, "surplus, hangs": 0, "missing": 0, "missing, surplus": 0}
-    for number in range(tb.arguments["passes"]):
+    for number in range(scaled(tb.arguments["passes"])):
         case, about = small_case(tb.rng, tb.machine, number)
         case, change = mutate(tb.rng, tb.machine, case)
         glb = case.glb.copy()
@@ -161,7 +162,7 @@ async def takes_any_table(dut) -> None:
     tb, board = Testbench(dut), Scoreboard("tables")
     dut.start_i.value, dut.stall_i.value = 0, 0
     await tb.reset()
-    for number in range(tb.arguments["passes"]):
+    for number in range(scaled(tb.arguments["passes"])):
         case, about = small_case(tb.rng, tb.machine, number)
         case = any_tables(tb.rng, case)
         glb = case.glb.copy()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands at the same time in one checkout: each gets its own result. EYRIE_ROUNDS=20 tries it twenty times."""
+"""Commands at the same time in one checkout: each gets its own result."""
 
 import json
 import os
@@ -15,9 +15,10 @@ from eyrie.runtime.folders import ROOT
 from eyrie.runtime.programs import PROGRAMS, compiled
 from eyrie.runtime.shipped import MODEL, PHOTO
 from eyrie.runtime.simulator.verilate import MODELS
+from eyrie.testing.samples import scaled
 from eyrie.training.cifar10 import CLASSES, preprocess
 
-ROUNDS = int(os.environ.get("EYRIE_ROUNDS", "1"))
+ROUNDS = scaled(1)
 
 
 def together(build: Path, *commands: list[object]) -> list[str]:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks with branches, joins, several inputs and outputs: compiled and executed command by command they give what
-the golden model gives. EYRIE_BRANCHES: how many are drawn (60)."""
+the golden model gives."""
 
-import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -27,11 +26,12 @@ from eyrie.compiler.pipeline import Stages
 from eyrie.model.config import DEFAULT
 from eyrie.model.machine import Machine
 from eyrie.model.operators.quantization import Quantization
+from eyrie.testing.samples import scaled
 from tb.net.random_branches import draw_inputs, draw_network, expected_outputs
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_networks import MACHINES
 
-COUNT = int(os.environ.get("EYRIE_BRANCHES", "60"))
+COUNT = scaled(60)
 SEEN = ("held", "fetched", "rides", "by itself", "waits", "several inputs", "several outputs", "read on", "striped")
 
 

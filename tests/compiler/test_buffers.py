@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines described by their buffers: descriptions come back from their text, damaged ones are refused with line and
 column; networks on drawn buffers give the golden model's outputs; a program that is wrong is caught.
-
-Knobs: EYRIE_BUFFERS drawn networks (25), EYRIE_SEED.
 """
 
-import os
 import random
 import re
 from collections import Counter
@@ -34,11 +31,12 @@ from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL
 from eyrie.testing.machines import draw_machines, model_refusal
+from eyrie.testing.samples import scaled
 from tb.common.random_graphs import draw_graph
 from tests.commands.commands import assert_refused, eyrie
 from tests.compiler.test_text import drawn
 
-NETWORKS = int(os.environ.get("EYRIE_BUFFERS", "25"))
+NETWORKS = scaled(25)
 MACHINES = sorted((ROOT / "data" / "machines").glob("*.buffers"))
 OPERANDS = (Role.INPUT, Role.OTHER, Role.FILTERS, Role.TABLE, Role.OUTPUT)
 PLACE = re.compile(r"[^:\n]+:\d+:\d+: [^\n]+")

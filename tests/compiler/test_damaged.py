@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged files: refused in one line, or a graph that is verified, passes or is refused by name, and runs.
+"""Damaged files: refused in one line, or a graph that is verified, passes or is refused by name, and runs."""
 
-Knob: EYRIE_DAMAGED files of each kind (60).
-"""
-
-import os
 from collections import Counter
 from collections.abc import Callable
 
@@ -21,11 +17,12 @@ from eyrie.compiler.passes.constraints import check
 from eyrie.compiler.passes.form_groups import form_groups
 from eyrie.compiler.passes.partition import partition
 from eyrie.compiler.passes.simplify import simplified
+from eyrie.testing.samples import scaled
 from tb.common.random_graphs import draw_graph
 from tb.common.random_operators import OPERATORS, draw
 from tests.commands.small_nets import separable
 
-DAMAGED = int(os.environ.get("EYRIE_DAMAGED", "60"))
+DAMAGED = scaled(60)
 NUMBERS = (-(2**31), -129, -2, -1, 0, 1, 2, 3, 5, 127, 128, 255, 4096, 65536, 2**31 - 1)
 SCALES = (0, -1, 1e-45, 1e-30, 1e30, np.inf, np.nan, 1)
 MOST = 1_000_000  # values of all tensors of a graph that is run

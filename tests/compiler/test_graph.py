@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imported graphs: their golden model against both references, their text, and what verification finds.
 
-Knobs: EYRIE_SINGLE graphs of each operator (3), EYRIE_SEED. tests/runtime/test_random_graphs.py has networks.
+tests/runtime/test_random_graphs.py has networks.
 """
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -19,11 +18,12 @@ from eyrie.compiler.ir.tensor import Quantized
 from eyrie.model.operators.quantization import from_uint8, to_uint8
 from eyrie.model.operators.reference import Reference
 from eyrie.testing.references import RUN, Refused
+from eyrie.testing.samples import scaled
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed
 from tests.compiler.test_groups import Net
 
-GRAPHS = int(os.environ.get("EYRIE_SINGLE", "3"))
+GRAPHS = scaled(3)
 SEED = run_seed()
 
 

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves that become one, or part of a layer: values stay, and what is left is what is counted here, not by the pass.
+"""Moves that become one, or part of a layer: values stay, and what is left is what is counted here, not by the pass."""
 
-EYRIE_MOVES sets the number of drawn graphs.
-"""
-
-import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -29,12 +25,13 @@ from eyrie.model.machine import Machine
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.session import Session, drawn_inputs, on_command_level
 from eyrie.testing.references import RUN
+from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import STEPS, Builder
 from tb.common.random_graphs import movement, weighted
 from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import chance, draw_quantization, whole
 
-GRAPHS = int(os.environ.get("EYRIE_MOVES", "60"))
+GRAPHS = scaled(60)
 EFFORT = 4
 MOVES = ("RESHAPE", "TRANSPOSE", "PAD", "SLICE", "SPLIT")
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chains and branches of layers whose maps and filters are larger than the GLB, on small machines of all numbers of
 sets: executed command by command they give what the golden model gives, and what is refused fits with what the refusal
-asks for. EYRIE_LARGE: how many are drawn (40)."""
+asks for."""
 
-import os
 from collections import Counter
 from math import prod
 from pathlib import Path
@@ -20,13 +19,14 @@ from eyrie.model.config import MAX_GLB_WORDS, MachineConfig
 from eyrie.model.encoding import ArrayMode
 from eyrie.model.machine import Machine
 from eyrie.model.passes import PassTrace
+from eyrie.testing.samples import scaled
 from eyrie.training.tflite_writer import Tensor
 from tb.net.random_branches import draw_inputs, expected_outputs
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.refusals import TOO_LARGE, with_room
 from tests.compiler.test_performance import check_bytes
 
-COUNT = int(os.environ.get("EYRIE_LARGE") or 40)
+COUNT = scaled(40)
 EFFORT = 8
 MOST_MACS = 4_000_000  # of a layer
 MOST_REFUSED = 0.03

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps in planes as maps of one row: where their words lie, which maps of a network lie so, and what is computed, with
-whatever lies between their rows. EYRIE_PLANES: how many networks are drawn (30)."""
+whatever lies between their rows."""
 
 import itertools
-import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +25,13 @@ from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.encoding import STREAM_RANGE
 from eyrie.model.machine import Machine
+from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_networks import MACHINES
 from tests.compiler.test_pieces import block
 from tests.compiler.test_segments import estimates
 
-COUNT = int(os.environ.get("EYRIE_PLANES", "30"))
+COUNT = scaled(30)
 SEEN = ("alone", "odd", "even", "rides", "to DRAM", "from DRAM", "slices", "in place", "blocks")
 
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Races: none in what the compiler makes; each wait that is left out and matters is found.
 
-What matters is decided by runs of the list at random timing (`any_timing.py`). EYRIE_RACES: how many
-programs, and how many faults that are planted in them (24).
+What matters is decided by runs of the list at random timing (`any_timing.py`).
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,13 +22,14 @@ from eyrie.compiler.target.blocks import Blocks, Filters
 from eyrie.compiler.target.descriptors.separable import SeparablePass, separable_descriptor
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.encoding import Stream
+from eyrie.testing.samples import scaled
 from tb.net.random_branches import draw_network
 from tb.net.random_layers import draw_layer
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, separable, weights
 from tests.compiler.any_timing import Program, Timing, holding, random_choice
 from tests.compiler.test_networks import MACHINES, late_network, network
 
-COUNT = int(os.environ.get("EYRIE_RACES", "24"))
+COUNT = scaled(24)
 TIMINGS = 40  # of each program
 FEW_COMMANDS, FEW_PIECES = 100, 1500  # of programs that are run at many timings
 WAITS = ("wait_transfers", "wait_passes", "wait_chunks")

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random graphs of one operator, compiled for random machines: the command-level model gives what the golden model
 gives.
-
-EYRIE_SINGLE sets the number of graphs of each operator.
 """
 
-import os
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,10 +13,11 @@ import pytest
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.machine import Machine
 from eyrie.model.operators.quantization import stored_zero_point
+from eyrie.testing.samples import scaled
 from tb.common.single_operators import ON_THE_MACHINE, cases
 
 WIDE_FILTERS = ("CONV_2D uint8", "DEPTHWISE_CONV_2D uint8", "FULLY_CONNECTED uint8")  # less their zero point
-GRAPHS = int(os.environ.get("EYRIE_SINGLE", "5"))
+GRAPHS = scaled(5)
 MACHINES = (
     DEFAULT,
     MachineConfig(rows=3, cols=5),

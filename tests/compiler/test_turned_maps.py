@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps of one column as rows: results are the reference's either way, and the way with fewer cycles is taken.
+"""Maps of one column as rows: results are the reference's either way, and the way with fewer cycles is taken."""
 
-EYRIE_COLUMNS sets the number of drawn networks.
-"""
-
-import os
 from collections import Counter
 
 import numpy as np
@@ -22,12 +18,13 @@ from eyrie.model.machine import Machine
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.session import drawn_inputs
 from eyrie.testing.references import RUN
+from eyrie.testing.samples import scaled
 from tb.common.random_graphs import elementwise, movement, weighted
 from tb.common.random_graphs.net import Net
 from tb.common.random_operators.drawing import draw_quantization, whole
 from tests.compiler.test_moves import Drawn
 
-NETWORKS = int(os.environ.get("EYRIE_COLUMNS", "40"))
+NETWORKS = scaled(40)
 EFFORT = 4
 MACHINES = (DEFAULT, MachineConfig(rows=3), MachineConfig(rows=12), MachineConfig(multipliers=1, cols=5))
 OPERATORS = (

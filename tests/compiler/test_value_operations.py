@@ -2,7 +2,6 @@
 """Operations value by value in few passes: functions of one value are one table, factors of channels are depthwise
 work. What they take, and that results are the model's, to the last bit."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,10 @@ from eyrie.compiler.pipeline import Stages
 from eyrie.compiler.target.mapping import mappings
 from eyrie.model.config import DEFAULT
 from eyrie.model.machine import Machine
+from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import STEPS, Builder
 
-DRAWN = int(os.environ.get("EYRIE_VALUES", "6"))
+DRAWN = scaled(6)
 OF_TWO = ("ADD", "SUB", "MUL")  # one of which is a constant
 PASSES = 4 * 2  # cycles of a word in four elementwise passes
 MOST = 0.75  # of these

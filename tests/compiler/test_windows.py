@@ -2,7 +2,6 @@
 """Convolutions and depthwise convolutions of any window, on machines of any number of sets: compiled and executed
 command by command they give what the operators compute."""
 
-import os
 from collections import Counter
 from dataclasses import replace
 
@@ -18,9 +17,10 @@ from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.encoding import ArrayMode
 from eyrie.model.machine import Machine
 from eyrie.model.passes import PassTrace
+from eyrie.testing.samples import scaled
 from tests.compiler.windows import Chain, compile_groups, convolution_chain, draw_chain
 
-CHAINS = int(os.environ.get("EYRIE_WINDOWS") or 90)
+CHAINS = scaled(90)
 ZERO_POINTS = "filter_zero_point", "depthwise_zero_point"
 PACKED = 12  # convolutions of each number of channels
 MACHINES = (

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden operators against two independent TensorFlow Lite implementations, on random graphs of one operator.
+"""Golden operators against two independent TensorFlow Lite implementations, on random graphs of one operator."""
 
-Knobs: EYRIE_SINGLE graphs of each operator (200), EYRIE_SEED.
-"""
-
-import os
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,10 +11,11 @@ import pytest
 from eyrie.model.operators import convolution, elementwise, fixed_point, host, movement, pooling, quantization, tables
 from eyrie.model.operators.reference import Reference
 from eyrie.testing.references import RUN, Refused
+from eyrie.testing.samples import scaled
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed
 
-GRAPHS = int(os.environ.get("EYRIE_SINGLE", "200"))
+GRAPHS = scaled(200)
 SEED = run_seed()
 SELDOM = ("HARD_SWISH", "LOGISTIC", "MUL", "PRELU", "RELU", "TANH")  # differ between the references, but hardly ever
 OFTEN = ("FULLY_CONNECTED",)

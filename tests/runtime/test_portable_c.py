@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs of one operator, and random networks, as C, built with sanitizers: the outputs are the golden model's.
+"""Random graphs of one operator, and random networks, as C, built with sanitizers: the outputs are the golden model's."""
 
-Knobs: EYRIE_C graphs of each operator (2), EYRIE_C_GRAPHS networks (16), EYRIE_SEED.
-"""
-
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
@@ -21,13 +17,14 @@ from eyrie.model.operators.quantization import to_uint8
 from eyrie.model.operators.reference import Reference
 from eyrie.runtime.portable_c.executable import CHECKED, STRICT, RunError, build
 from eyrie.runtime.session import Session, drawn_inputs
+from eyrie.testing.samples import scaled
 from eyrie.testing.tflite_builder import Builder
 from tb.common.random_graphs import draw_graph
 from tb.common.random_operators import OPERATORS, draw
 from tb.common.seed import run_seed
 
-OF_EACH = int(os.environ.get("EYRIE_C", "2"))
-NETWORKS = int(os.environ.get("EYRIE_C_GRAPHS", "16"))
+OF_EACH = scaled(2)
+NETWORKS = scaled(16)
 RUNS = 3
 SEED = run_seed()
 GROUPS = 4  # of operators, each a program

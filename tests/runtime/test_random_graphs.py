@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random networks of operators of every kind, compiled in parts for random machines, saved, loaded and run: the outputs
 are those of the TensorFlow Lite reference and of the golden model. What fails is shrunk, and printed as text.
-
-Knobs: EYRIE_GRAPHS networks on the command-level model (60), EYRIE_GRAPHS_RTL networks on the RTL, on the default
-machine (2), EYRIE_SEED.
 """
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +19,13 @@ from eyrie.runtime.board.runs import RtlBackEnd
 from eyrie.runtime.session import BackEnd, Session, on_command_level
 from eyrie.testing.machines import draw_machines, model_refusal
 from eyrie.testing.references import RUN
+from eyrie.testing.samples import scaled
 from tb.common.random_graphs import DrawnGraph, draw_graph
 from tb.common.seed import run_seed
 from tb.common.shrinking import Choices, shrinking
 
-GRAPHS = int(os.environ.get("EYRIE_GRAPHS", "60"))
-ON_RTL = int(os.environ.get("EYRIE_GRAPHS_RTL", "2"))
+GRAPHS = scaled(60)
+ON_RTL = scaled(2)
 SEED = run_seed()
 MACHINES = (
     DEFAULT,
