@@ -2,14 +2,14 @@
 # Knobs: make TARGET KNOB=value
 
 TEST    ?=#          test name (make list): sim, golden
-SEED    ?=#          seed; sim draws one, test takes one from the sources, mutate and machines 1
+SEED    ?=#          seed; sim draws one, test, mutate and machines take 1
 CONFIG  ?=#          JSON file with machine parameters: sim, demo, zoo
 WAVES   ?= 0#        1 writes build/TEST/dump.vcd: sim
 JOBS    ?= 2#        at a time: tests of test, machines of machines, trials of family and sizes
 COUNT   ?=#          mutants (20): mutate; machines (40): machines
-BUDGET  ?= 60#       minutes after which nothing more begins: bench, mutate, machines, family, sizes
+BUDGET  ?= 60#       minutes after which nothing more begins: regress, bench, mutate, machines, family, sizes
 PARTS   ?=#          parts, by comma, all by default (latency100, batch4, mult48, bus128, cost_model, speed): bench
-SEEDS   ?= 1#        seeds of random layers for the cost model: bench
+SEEDS   ?= 1#        fresh seeds: regress; of random layers for the cost model: bench
 IMAGE   ?=#          picture to classify, the shipped one by default: demo
 MODEL   ?=#          .tflite or .onnx model to run, the shipped one by default: demo
 LABELS  ?=#          text file with the classes of MODEL, one a line: demo
@@ -37,7 +37,7 @@ eyrie := .venv/bin/eyrie
 quiet := $(if $(filter 1,$(QUIET)),--quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: demo sim list check test test-extras lint golden accuracy bench mutate machines zoo family sizes study synth clean help
+.PHONY: demo sim list check test regress test-extras lint golden accuracy bench mutate machines zoo family sizes study synth clean help
 
 demo: $(base) ## Runs a photo through the simulated machine and names its class: [IMAGE] [MODEL [LABELS]] [CONFIG]
 	@$(eyrie) demo $(quiet) $${IMAGE:+--image="$$IMAGE"} $${MODEL:+--model="$$MODEL"} $${LABELS:+--labels="$$LABELS"} \
@@ -55,6 +55,9 @@ check: $(dev) ## A smoke test of about a minute
 
 test: $(dev) ## Runs all tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS"
+
+regress: $(dev) ## Runs all tests with fresh seeds, also those that test leaves out: [SEEDS] [BUDGET] [JOBS]
+	@$(eyrie) regress $(quiet) --seeds="$$SEEDS" --budget="$$BUDGET" --jobs="$$JOBS"
 
 test-extras: $(dev) $(extras:%=.venv/.%) .venv/.onnx-dev ## Installs all optional parts and runs their tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS" tests/extras

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share: the seed, printed in the header and with a failure; and a line now and then that says which
-tests are running, so that a long one is not taken for a hanging one."""
+"""What all tests share: the seed, the tier, and a line now and then that names the running tests.
+
+`make test` draws few random cases from a fixed seed and leaves out the tests that are marked `regress`; `make regress`
+runs everything, with fresh seeds, in random order, until a budget of minutes is used up.
+"""
 
 import os
+import random
 import signal
 import sys
 import threading
@@ -11,24 +15,38 @@ import time
 import pytest
 
 from eyrie.runtime.simulator.verilate import building
+from eyrie.testing import samples
 from tb.common.seed import run_seed
 
+os.environ.setdefault(samples.VARIABLE, str(samples.QUICK))
+
 SILENCE_S = 8.0
-FIRST_MINUTES, MINUTES = 8, 5  # of the whole suite on two cores: with simulation models to build, and without
+DEADLINE = "EYRIE_DEADLINE"  # time.time() after which no further test begins; `make regress` sets it
 
 
 # A shell's background job ignores interrupts, and so would every command that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def repeats() -> str:
+    """Return the variables of the environment that repeat this run."""
+    scale = "" if samples.scale() == samples.QUICK else f"{samples.VARIABLE}={samples.scale():g} "
+    return f"EYRIE_SEED={run_seed()} {scale}"
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    lines = [f"seed: {run_seed()} (from the sources; another: make test SEED=n)"]
-    if config.args_source == pytest.Config.ArgsSource.TESTPATHS:
-        lines.append(
-            f"all tests take about {MINUTES} minutes on two cores, and {FIRST_MINUTES} where the simulation "
-            "models have to be built"
-        )
-    return lines
+    return [f"seed: {run_seed()}, random cases: {samples.scale():g} of all (again: {repeats().strip()})"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Bring the tests of a run with a deadline into random order, so that each run reaches others."""
+    if DEADLINE in os.environ:
+        random.Random(run_seed()).shuffle(items)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.time() > float(os.environ.get(DEADLINE, "inf")):
+        pytest.skip("the budget is used up")
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +60,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     """A failure ends with the line that repeats it."""
     report = yield
     if report.failed:
-        line = f"EYRIE_SEED={run_seed()} .venv/bin/python -m pytest '{item.nodeid}'"
+        marked = "-m regress " if item.get_closest_marker("regress") else ""
+        line = f"{repeats()}.venv/bin/python -m pytest {marked}'{item.nodeid}'"
         report.sections.append(("again", line))
     return report
 

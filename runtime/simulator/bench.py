@@ -4,6 +4,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from eyrie.model.config import MachineConfig
 from eyrie.model.errors import InputError
@@ -27,6 +28,8 @@ class Bench:
     machine       the machine that it tests, or a part of: gives the wrapper's parameters of those names; None: no
                   size of the machine matters to it
     unfit         why it cannot run on a machine, in one line; None: it can
+    quick         JSON file of a smaller machine, on which `make test` runs it, since its model builds sooner
+    regress       only `make regress` runs it
     """
 
     name: str
@@ -42,6 +45,8 @@ class Bench:
     cycles: int = 5_000_000
     machine: MachineConfig | None = None
     unfit: Callable[[MachineConfig], str | None] = lambda machine: None
+    quick: Path | None = None
+    regress: bool = False
 
     def seed(self, seed: int) -> int:
         """What cocotb's generators start from, for a run's seed: benches of one test draw differently."""

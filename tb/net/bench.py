@@ -4,6 +4,7 @@
 from dataclasses import replace
 
 from eyrie.model.config import DEFAULT, WIDE, MachineConfig
+from eyrie.runtime.shipped import SMALL_MACHINE
 from eyrie.runtime.simulator.bench import Bench
 from tb.sim.dram import SOURCES
 
@@ -54,6 +55,7 @@ def network(name: str, about: str, testcase: str = "runs_network", **arguments: 
         cycles=CAMPAIGN_CYCLES,
         machine=DEFAULT,
         unfit=_does_not_compile,
+        quick=SMALL_MACHINE,
     )
 
 
@@ -71,11 +73,12 @@ def random_networks(name: str, about: str, testcase: str = "runs_networks", **ar
         cycles=CAMPAIGN_CYCLES,
         machine=DEFAULT,
         unfit=_runs_nothing,
+        quick=SMALL_MACHINE,
     )
 
 
 BENCHES = [
-    network("net", "MobileNetV1 on the demo photo, every pass and the result against the model"),
+    replace(network("net", "MobileNetV1 on the demo photo, every pass and the result against the model"), regress=True),
     random_networks("net1", "random networks one after the other, DRAM of any pace", networks=16, cycles_each=160_000),
     replace(
         random_networks(
@@ -84,10 +87,11 @@ BENCHES = [
         unfit=_has_no_faults,
     ),
     random_networks("net3", "random networks on a slow, stalling DRAM", networks=10, cycles_each=40_000, slow=True),
-    replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), machine=WIDE),
+    replace(network("net4", "likewise, a DRAM port and a filter port of 128 bits"), machine=WIDE, regress=True),
     replace(
         network("net5", "layers of 512 columns, 512 rows, 4,096 channels, 32,768 inputs", "runs_large_layers"),
         module="tb.net.large_tests",
+        regress=True,
     ),
     replace(
         random_networks(
@@ -152,10 +156,12 @@ BENCHES = [
     replace(
         network("cost0", "the cost model on random layers and the network", "predicts_layers", layers=8),
         module="tb.net.cost_tests",
+        regress=True,
     ),
     replace(
         network("cost1", "likewise, a DRAM port and a filter port of 128 bits", "predicts_layers", layers=8),
         module="tb.net.cost_tests",
         machine=WIDE,
+        regress=True,
     ),
 ]

@@ -2,6 +2,7 @@
 """Whole passes: pass controller, array, PPU and GLB."""
 
 from eyrie.model.config import DEFAULT, MachineConfig
+from eyrie.runtime.shipped import SMALL_MACHINE
 from eyrie.runtime.simulator.bench import Bench
 from eyrie.testing.pass_layers import FINISHES, KINDS, why_not
 
@@ -14,7 +15,17 @@ def _pass(name: str, about: str, *kinds: str, stall: int = 0, layers: int = 6) -
         return reasons[0] if all(reasons) else None
 
     arguments = {"stall": stall, "kinds": kinds, "layers": layers}
-    return Bench(name, about, "pass_tb", _MODULE, "runs_layers", arguments=arguments, machine=DEFAULT, unfit=unfit)
+    return Bench(
+        name,
+        about,
+        "pass_tb",
+        _MODULE,
+        "runs_layers",
+        arguments=arguments,
+        machine=DEFAULT,
+        unfit=unfit,
+        quick=SMALL_MACHINE,
+    )
 
 
 BENCHES = [
@@ -37,6 +48,7 @@ BENCHES = [
         "stops_wrong_streams",
         arguments={"passes": 80},
         machine=DEFAULT,
+        quick=SMALL_MACHINE,
     ),
     Bench(
         "tables0",
@@ -46,6 +58,7 @@ BENCHES = [
         "takes_any_table",
         arguments={"passes": 10},
         machine=DEFAULT,
+        quick=SMALL_MACHINE,
     ),
     Bench(
         "rules0",

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The PPU's simulation tests."""
 
+from dataclasses import replace
+
 from eyrie.model.config import MachineConfig
 from eyrie.runtime.simulator.bench import Bench
 
@@ -23,8 +25,8 @@ BENCHES = [
     _bench("ppu2", "raw words of a depthwise layer", "mix", kinds=["raw"]),
     _bench("ppu3", "2x2 max pooling", "mix", kinds=["max"]),
     _bench("ppu4", "operations on the words of any pass", "mix", kinds=["operation"]),
-    _bench("ppu5", "all kinds of passes in turn, 4 columns", "mix", cols=4),
-    _bench("ppu6", "all kinds of passes in turn, 14 columns", "mix", cols=14),
+    replace(_bench("ppu5", "all kinds of passes in turn, 4 columns", "mix", cols=4), regress=True),
+    replace(_bench("ppu6", "all kinds of passes in turn, 14 columns", "mix", cols=14), regress=True),
     _bench("ppu7", "one beat and one word per cycle, latency", "throughput"),
     _bench("ppu8", "elementwise passes among others", "mix", kinds=["elementwise"]),
     _bench("ppu9", "elementwise passes: cycles of each operation, large windows", "elementwise"),

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from eyrie.model.config import MachineConfig
 from eyrie.runtime.folders import BUILD, ROOT
-from eyrie.runtime.shipped import MODEL
+from eyrie.runtime.shipped import MODEL, SMALL_MACHINE
+from eyrie.runtime.simulator.sources import sizes_of
 from eyrie.runtime.simulator.verilate import build_model
 from eyrie.testing.catalogue import find
 from tests.commands.transcript import CAP_S
@@ -89,8 +91,8 @@ def assert_ended(ended: subprocess.CompletedProcess, name: str, code: int, word:
 class TestInterrupts:
     @pytest.mark.parametrize(("number", "code", "word"), ENDINGS)
     def test_a_simulation(self, number: signal.Signals, code: int, word: str) -> None:
-        bench = find("net1")
-        build_model(bench.top, bench.parameters, bench.sources)
+        bench, machine = find("net1"), MachineConfig.load(SMALL_MACHINE)
+        build_model(bench.top, sizes_of(bench.top, machine), bench.sources)
         before = (BUILD / "net1").stat().st_ino if (BUILD / "net1").exists() else None
         begun: set[Path] = set()
         mark = f"simulation {number}"
@@ -102,7 +104,7 @@ class TestInterrupts:
                 log.stat().st_size for part in begun for log in part.glob("log.txt")
             )
 
-        ended = end(["-m", "eyrie", "sim", "net1", "--seed", "1"], simulates, number, mark)
+        ended = end(["-m", "eyrie", "sim", "net1", "--seed", "1", "--config", SMALL_MACHINE], simulates, number, mark)
         assert_ended(ended, "sim", code, word)
         assert begun and not any(part.exists() for part in begun)
         assert before is None or (BUILD / "net1").stat().st_ino == before

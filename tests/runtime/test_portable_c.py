@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random graphs of one operator, and random networks, as C, built with sanitizers: the outputs are the golden model's."""
+"""Random graphs of one operator, and random networks, as C with sanitizers: the outputs are the golden model's."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
