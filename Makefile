@@ -62,7 +62,7 @@ regress: $(dev) ## Runs all tests with fresh seeds, also those that test leaves 
 test-extras: $(dev) $(extras:%=.venv/.%) .venv/.onnx-dev ## Installs all optional parts and runs their tests: [JOBS] [SEED]
 	@EYRIE_SEED="$$SEED" .venv/bin/python -m pytest -n "$$JOBS" tests/extras
 
-lint: $(dev) ## Checks the RTL with Verilator and slang, warnings being errors
+lint: $(dev) ## Checks the RTL and the Python; a warning is an error; about four minutes
 	@$(eyrie) lint $(quiet)
 
 golden: $(dev) ## Writes stimulus and expected data of a test, or of all: [TEST] [SEED]

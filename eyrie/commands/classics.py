@@ -1,89 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that the literature measures by, with drawn weights: LeNet-5, CIFAR-10 quick, AlexNet, VGG-16, VGG-19,
-ResNet-34.
+"""Writes LeNet-5, AlexNet, VGG and other classic networks with random weights as .tflite files.
 
     eyrie classics FOLDER [--networks A,B]
 
-By their authors' descriptions, but for what no int8 operator does: AlexNet's normalisation between layers is left out.
-Values mean nothing, but every layer makes use of its whole range.
+The networks and their sources: eyrie/measure/networks/classics.py.
 """
 
 import argparse
-from collections.abc import Callable
 
-from eyrie.commands.mobilenets import Layers
 from eyrie.compiler.command_line import file_name
+from eyrie.measure.networks.classics import CLASSICS
 from eyrie.model.errors import InputError
 from eyrie.model.messages import unknown
-
-RESNET34 = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels, blocks, stride of the first
-
-
-def lenet5() -> bytes:
-    """LeCun et al., 1998, with rectified layers and maxima instead of weighted means."""
-    layers = Layers("lenet5", 32, 1, channels=1)
-    x = layers.max_pool(layers.conv(layers.input, 6, 5, padding="VALID"), 2, 2)
-    x = layers.max_pool(layers.conv(x, 16, 5, padding="VALID"), 2, 2)
-    x = layers.fully_connected(layers.fully_connected(x, 120, relu=6), 84, relu=6)
-    return layers.net.build([layers.fully_connected(x, 10)])
-
-
-def cifar10_quick() -> bytes:
-    """Of Caffe's examples, its means being maxima."""
-    layers = Layers("cifar10_quick", 32, 1)
-    x = layers.max_pool(layers.conv(layers.input, 32, 5), 3, 2)
-    x = layers.max_pool(layers.conv(x, 32, 5), 3, 2)
-    x = layers.max_pool(layers.conv(x, 64, 5), 3, 2)
-    return layers.net.build([layers.fully_connected(layers.fully_connected(x, 64, relu=6), 10)])
-
-
-def alexnet() -> bytes:
-    """Krizhevsky et al., 2012, as one column; its first layer makes 55 x 55 of 227 x 227."""
-    layers = Layers("alexnet", 227, 1)
-    x = layers.max_pool(layers.conv(layers.input, 96, 11, 4, padding="VALID"), 3, 2)
-    x = layers.max_pool(layers.conv(x, 256, 5), 3, 2)
-    x = layers.conv(layers.conv(layers.conv(x, 384, 3), 384, 3), 256, 3)
-    return _classified(layers, layers.max_pool(x, 3, 2))
-
-
-def vgg(*convolutions: int) -> bytes:
-    """Simonyan and Zisserman, 2014: so many convolutions in each of five stages."""
-    layers = Layers(f"vgg{sum(convolutions) + 3}", 224, 1)
-    x = layers.input
-    for channels, count in zip((64, 128, 256, 512, 512), convolutions, strict=True):
-        for _ in range(count):
-            x = layers.conv(x, channels, 3)
-        x = layers.max_pool(x, 2, 2)
-    return _classified(layers, x)
-
-
-def resnet34() -> bytes:
-    """He et al., 2015."""
-    layers = Layers("resnet34", 224, 1)
-    x = layers.net.max_pool("pool", layers.conv(layers.input, 64, 7, 2), 3, 2, "SAME")
-    for channels, blocks, first_stride in RESNET34:
-        for block in range(blocks):
-            stride = first_stride if block == 0 else 1
-            inner = layers.conv(layers.conv(x, channels, 3, stride), channels, 3, relu=0)
-            shortcut = layers.conv(x, channels, 1, stride, relu=0) if x.shape != inner.shape else x
-            x = layers.add(shortcut, inner, relu=6)
-    return layers.net.build([layers.fully_connected(layers.net.mean("average", x, x.quant))])
-
-
-def _classified(layers: Layers, x) -> bytes:
-    """Two layers of 4,096 and the classes."""
-    x = layers.fully_connected(layers.fully_connected(x, 4096, relu=6), 4096, relu=6)
-    return layers.net.build([layers.fully_connected(x)])
-
-
-CLASSICS: dict[str, Callable[[], bytes]] = {
-    "lenet5": lenet5,
-    "cifar10_quick": cifar10_quick,
-    "alexnet": alexnet,
-    "vgg16": lambda: vgg(2, 2, 3, 3, 3),
-    "vgg19": lambda: vgg(2, 2, 4, 4, 4),
-    "resnet34": resnet34,
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs the 26 MobileNets of eyrie/commands/mobilenets.py, the yardstick of the machine's speed.
+"""Compiles and runs the 26 MobileNets of eyrie/measure/networks, the yardstick of the machine's speed.
 
     eyrie family [--networks A,B] [--rtl 0|1] [--budget MINUTES] [--jobs N]
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def chosen(text: str) -> list:
     """Networks by their names, separated by commas; all where there is none. Raises InputError, in one line."""
-    from eyrie.commands.mobilenets import FAMILY
+    from eyrie.measure.networks.mobilenets import FAMILY
 
     by_name = {network.name: network for network in FAMILY}
     names = [name.strip() for name in text.split(",") if name.strip()]
@@ -50,8 +50,8 @@ def chosen(text: str) -> list:
 
 
 def run(options: argparse.Namespace) -> int:
-    from eyrie.commands.mobilenets import FAMILY, model
     from eyrie.measure import bars
+    from eyrie.measure.networks.mobilenets import FAMILY, model
     from eyrie.runtime.folders import BUILD, replacing
     from eyrie.runtime.simulator.summary import write_summary
 

@@ -1,131 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MobileNetV1 (Howard et al., 2017) and MobileNetV2 (Sandler et al., 2018) of any width and size, with drawn weights.
+"""Writes 26 MobileNets with random weights as .tflite files.
 
     eyrie mobilenets FOLDER
 
-writes the 26 of `FAMILY`, which are the yardstick of the machine's speed (docs/benches.md): their values mean nothing,
-but every layer makes use of its whole range, so that no error is clipped away.
+The networks and their sources: eyrie/measure/networks/mobilenets.py.
 """
 
 import argparse
-from dataclasses import dataclass
-
-import numpy as np
 
 from eyrie.compiler.command_line import file_name
-
-CLASSES = 1000
-RMS = 50.0  # of what a layer's sums become, in counts
-# Output channels and stride of MobileNetV1's blocks.
-V1 = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1))
-# Expansion, output channels, blocks and stride of the first of MobileNetV2's stages.
-V2 = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
-V2_LAST = 1280
-
-
-@dataclass(frozen=True)
-class Mobilenet:
-    """version: 1 or 2; width: of the channels, 1 being the paper's; size: rows and columns of the picture."""
-
-    version: int
-    width: float
-    size: int
-
-    @property
-    def name(self) -> str:
-        return f"mobilenet_v{self.version}_{self.width:.2f}_{self.size}"
-
-    def channels(self, count: int) -> int:
-        """Of a layer with `count` at width 1: a multiple of 8, at most a tenth less (the authors' rule)."""
-        scaled = count * self.width
-        rounded = max(8, int(scaled + 4) // 8 * 8)
-        return rounded + 8 if rounded < 0.9 * scaled else rounded
-
-
-FAMILY = (
-    *(Mobilenet(1, width, size) for width in (0.25, 0.5, 0.75, 1.0) for size in (96, 128, 160, 192, 224)),
-    *(Mobilenet(2, width, size) for width in (0.35, 1.0) for size in (96, 160, 224)),
-)
-
-
-def model(network: Mobilenet, seed: int = 1) -> bytes:
-    """The .tflite file."""
-    return (_v1 if network.version == 1 else _v2)(network, Layers(network.name, network.size, seed))
-
-
-class Layers:
-    """Convolutions with drawn constants, as TfliteBuilder has them, named in turn."""
-
-    def __init__(self, description: str, size: int, seed: int, channels: int = 3) -> None:
-        from eyrie.training.tflite_writer import Quant, TfliteBuilder
-
-        self._random, self._quant, self._count = np.random.default_rng(seed), Quant, 0
-        self.net = TfliteBuilder(description)
-        self.input = self.net.input("image", (1, size, size, channels), Quant(1 / 50, 0))
-
-    def conv(self, x, filters: int, kernel: int = 1, stride: int = 1, relu: int = 6, padding: str = "SAME"):
-        return self._layer(self.net.conv, x, (filters, kernel, kernel, x.shape[3]), 0, stride, relu, padding)
-
-    def depthwise(self, x, stride: int):
-        return self._layer(self.net.depthwise, x, (1, 3, 3, x.shape[3]), 3, stride, 6)
-
-    def add(self, a, b, relu: int = 0):
-        self._count += 1
-        zero_point = -128 if relu else int(self._random.integers(-9, 10))
-        return self.net.add(f"add{self._count}", a, b, self._quant(1.2 * a.quant.scale, zero_point), relu=relu)
-
-    def max_pool(self, x, size: int, stride: int):
-        self._count += 1
-        return self.net.max_pool(f"pool{self._count}", x, size, stride)
-
-    def fully_connected(self, x, outputs: int = CLASSES, relu: int = 0):
-        """The last one has no activation; of a map as one row of values."""
-        inputs = int(np.prod(x.shape))
-        if len(x.shape) > 2:
-            self._count += 1
-            x = self.net.reshape(f"row{self._count}", x, (1, inputs))
-        weight, scale, bias = self._constants((outputs, inputs), inputs, outputs, x.quant.scale)
-        if not relu:
-            return self.net.fully_connected("classes", x, weight, scale[:1], bias, self._quant(1 / RMS, 0))
-        self._count += 1
-        made = self._quant(6 / 255, -128)
-        return self.net.fully_connected(f"full{self._count}", x, weight, scale[:1], bias, made, relu=relu)
-
-    def _layer(self, method, x, shape: tuple[int, ...], axis: int, stride: int, relu: int, padding: str = "SAME"):
-        weight, scale, bias = self._constants(shape, int(np.prod(shape)) // shape[axis], shape[axis], x.quant.scale)
-        self._count += 1
-        out = self._quant(6 / 255, -128) if relu else self._quant(1 / RMS, int(self._random.integers(-9, 10)))
-        return method(f"{method.__name__}{self._count}", x, weight, scale, bias, out, stride, padding, relu)
-
-    def _constants(self, shape: tuple[int, ...], taps: int, channels: int, scale: float):
-        """Weights, their scales and biases, of which the sums of `taps` products have a deviation of about 1."""
-        weight = self._random.integers(-127, 128, shape).astype(np.int8)
-        scales = self._random.uniform(0.5, 1.5, channels) / (scale * RMS * 73 * np.sqrt(taps))
-        bias = self._random.normal(0.5, 0.5, channels) / (scale * scales)
-        return weight, scales, np.rint(bias).astype(np.int32)
-
-
-def _v1(network: Mobilenet, layers: Layers) -> bytes:
-    x = layers.conv(layers.input, network.channels(32), 3, 2)
-    for filters, stride in V1:
-        x = layers.conv(layers.depthwise(x, stride), network.channels(filters))
-    x = layers.net.average_pool("average", x, x.shape[1], 1)
-    x = layers.conv(x, CLASSES, relu=0)
-    return layers.net.build([layers.net.reshape("classes", x, (1, CLASSES))])
-
-
-def _v2(network: Mobilenet, layers: Layers) -> bytes:
-    x = layers.conv(layers.input, network.channels(32), 3, 2)
-    for expansion, filters, blocks, first_stride in V2:
-        for block in range(blocks):
-            stride, wide = first_stride if block == 0 else 1, x
-            if expansion > 1:
-                wide = layers.conv(x, expansion * x.shape[3])
-            made = layers.conv(layers.depthwise(wide, stride), network.channels(filters), relu=0)
-            x = layers.add(x, made) if x.shape == made.shape else made
-    x = layers.conv(x, max(V2_LAST, network.channels(V2_LAST)))
-    x = layers.net.mean("average", x, x.quant)
-    return layers.net.build([layers.fully_connected(x)])
+from eyrie.measure.networks.mobilenets import FAMILY, model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,38 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ResNet-50 (He et al., arXiv:1512.03385) for 224 x 224 pictures, with drawn weights.
+"""Writes ResNet-50 with random weights as a .tflite file.
 
     eyrie resnet50 FILE [--size N]
 
-A block's stride is that of its 3x3 convolution. Values mean nothing, but every layer makes use of its whole range.
+The network and its source: eyrie/measure/networks/resnet50.py.
 """
 
 import argparse
 
-from eyrie.commands.mobilenets import Layers
 from eyrie.compiler.command_line import file_name, whole_number
-
-STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # channels of a block's 3x3 convolution, blocks, stride
-EXPANSION = 4
-SIZE = 224
-
-
-def model(size: int = SIZE, seed: int = 1) -> bytes:
-    """The .tflite file; size: rows and columns of the picture."""
-    layers = Layers("resnet50", size, seed)
-    x = layers.conv(layers.input, 64, 7, 2)
-    x = layers.net.max_pool("pool", x, 3, 2, "SAME")
-    for channels, blocks, stride in STAGES:
-        for block in range(blocks):
-            x = _block(layers, x, channels, stride if block == 0 else 1)
-    return layers.net.build([layers.fully_connected(layers.net.mean("average", x, x.quant))])
-
-
-def _block(layers: Layers, x, channels: int, stride: int):
-    """Of three convolutions, added to what comes in, or to a 1x1 convolution of that where shapes differ."""
-    made = EXPANSION * channels
-    shortcut = layers.conv(x, made, 1, stride, relu=0) if x.shape[3] != made or stride > 1 else x
-    inner = layers.conv(layers.conv(x, channels), channels, 3, stride)
-    return layers.add(shortcut, layers.conv(inner, made, relu=0), relu=6)
+from eyrie.measure.networks.resnet50 import SIZE, model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

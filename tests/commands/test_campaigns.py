@@ -137,7 +137,9 @@ def test_sizes_of_one_machine(build: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_family_of_one_network(seed: int, build: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the RTL; a convolution stands for the network."""
-    monkeypatch.setattr("eyrie.commands.mobilenets.model", lambda network: convolution(np.random.default_rng(seed)))
+    monkeypatch.setattr(
+        "eyrie.measure.networks.mobilenets.model", lambda network: convolution(np.random.default_rng(seed))
+    )
     monkeypatch.setattr(bars, "FAMILY_BARS", [bars.Bar("most_over_roofline", "<=", 1000, "largest", "make family")])
     ended = eyrie("family", "--networks", "mobilenet_v1_0.25_96")
     found = summary(build, "family")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.commands.resnet50 import model
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.study.banks import Array, Mapping, compulsory, everywhere, local, most_on_chip, propagated
+from eyrie.measure.networks.resnet50 import model
 from tests.commands.small_nets import Quant, TfliteBuilder, bias, scales, weights
 
 DOCS = Path(__file__).parents[2] / "docs" / "movement.md"

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyrie.commands.mobilenets import Layers
 from eyrie.compiler.buffers import description
 from eyrie.compiler.buffers.array import array_tree
 from eyrie.compiler.buffers.execution import execute
@@ -27,6 +26,7 @@ from eyrie.compiler.frontend.file import load
 from eyrie.compiler.ir.buffer_tree import BufferTree, Memory, Role, Unit, Work
 from eyrie.compiler.ir.failure import DoesNotFit, Inconsistent
 from eyrie.compiler.network import compile_greedily
+from eyrie.measure.networks.mobilenets import Layers
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL

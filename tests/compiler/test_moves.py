@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from eyrie.commands.wavenet import Wavenet
-from eyrie.commands.wavenet import model as wavenet
 from eyrie.compiler import dumps
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.ir.elementwise import Elementwise
@@ -19,6 +17,8 @@ from eyrie.compiler.ir.layer import Group, Pointwise
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.parts import compile_parts
 from eyrie.compiler.passes.simplify import simplified
+from eyrie.measure.networks.wavenet import Wavenet
+from eyrie.measure.networks.wavenet import model as wavenet
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.encoding import Operation
 from eyrie.model.machine import Machine

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from eyrie.commands import ir as ir_command
-from eyrie.commands.mobilenets import Layers
 from eyrie.compiler.command_line import what_is_wrong
 from eyrie.compiler.ir.graph import Graph
 from eyrie.compiler.ir.heading import IMPORT, level_of
@@ -21,6 +20,7 @@ from eyrie.compiler.pipeline import Stages
 from eyrie.compiler.text.classes import classes, hints, takes
 from eyrie.compiler.text.reading import Misread, values_of
 from eyrie.compiler.text.writing import NoText, written
+from eyrie.measure.networks.mobilenets import Layers
 from eyrie.model.config import MachineConfig
 from eyrie.model.messages import about
 from eyrie.runtime.networks import named_on_model

@@ -3,7 +3,6 @@
 
 from pathlib import Path
 
-from eyrie.commands import mobilenets
 from eyrie.compiler.buffers import description
 from eyrie.compiler.buffers.array import array_tree
 from eyrie.compiler.buffers.network import Compiled, compiled
@@ -12,6 +11,7 @@ from eyrie.compiler.frontend.file import load
 from eyrie.compiler.network import compile_greedily, compile_network
 from eyrie.compiler.options import EFFORT
 from eyrie.compiler.performance import performance
+from eyrie.measure.networks import mobilenets
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table
 from eyrie.model.config import DEFAULT
 from eyrie.runtime.folders import ROOT

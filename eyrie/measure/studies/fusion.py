@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from eyrie.commands.mobilenets import Mobilenet, model
 from eyrie.compiler.ir.failure import DoesNotFit
 from eyrie.compiler.ir.layer import input_rows
 from eyrie.compiler.network import compile_network
@@ -21,6 +20,7 @@ from eyrie.compiler.study.fusion import (
     published_transfer,
 )
 from eyrie.compiler.study.stripes import Chain, ChainLayer, FusedGroup, Halo
+from eyrie.measure.networks.mobilenets import Mobilenet, model
 from eyrie.measure.studies.section import NOT_HAD, Row, Section, Table, compared
 from eyrie.runtime.shipped import MODEL
 

@@ -3,10 +3,10 @@
 
 from pathlib import Path
 
-from eyrie.commands import resnet50, wavenet
 from eyrie.compiler.network import compile_network
 from eyrie.compiler.study.banks import Array, everywhere, local
 from eyrie.compiler.study.pairs import pairs
+from eyrie.measure.networks import resnet50, wavenet
 from eyrie.measure.studies.section import Row, Section, Table
 
 SOURCE = """Optimizing memory-access patterns for deep learning accelerators, arXiv:2002.12798, section 3. What is

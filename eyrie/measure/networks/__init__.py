@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published networks with random weights, as .tflite files: MobileNets, ResNet-50, WaveNet, and classic networks."""
