@@ -14,6 +14,7 @@ from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.errors import InputError
 from eyrie.model.reading import read_file
 from eyrie.runtime import progress
+from eyrie.runtime.board.library import board_library
 from eyrie.runtime.board.runs import parts_reported
 from eyrie.runtime.figures import layer_table
 from eyrie.runtime.folders import BUILD, replacing
@@ -28,7 +29,7 @@ BEST = 5
 def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failure: Failure | None = None) -> int:
     """classes: those of the network where no file has them; failure: why it is not compiled as a whole, if known."""
     machine = MachineConfig.load(options.config) if options.config else DEFAULT
-    with progress.task(f"compiling {options.model.name}") as task:
+    with progress.step(1, 3), progress.task(f"compiling {options.model.name}") as task:
         compiled = compile_parts(options.model, machine, on_stage=task.say, failure=failure)
     values, notes = photo_input(options.image, compiled.graph)
     labels = read_labels(options.labels, compiled.graph.outputs[0].size) if options.labels else classes
@@ -39,7 +40,10 @@ def run(options: argparse.Namespace, classes: Sequence[str] | None = None, failu
         compiled.save(folder / "network")
         session = Session.load(folder / "network")
         golden = session.golden([values])
-        done, summary, pages = parts_reported(folder, "demo", options.model.stem, session, [values], SEED, golden)
+        with progress.step(2, 3):
+            board_library(machine)
+        with progress.step(3, 3):
+            done, summary, pages = parts_reported(folder, "demo", options.model.stem, session, [values], SEED, golden)
     for tensor, output in zip(session.graph.outputs, done.outputs):
         print(answer(tensor, output[0], labels))
     for part in summary["parts"]:

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-SILENCE_S = 5.0  # after which a plain line says that the work goes on
+SILENCE_S = 10.0  # seconds between two lines of a log
 SHORT_S = 1.0  # of work that takes no longer nothing is said
 
 _shown: TextIO | None = None
 _moving = False
+_number = ""  # of the step that is under way, in front of the names of its tasks
 
 
 def show(stream: TextIO | None = sys.stderr, moving: bool = True) -> None:
@@ -52,9 +53,20 @@ class Task:
 
 
 @contextmanager
+def step(number: int, count: int) -> Iterator[None]:
+    """Number the tasks of the block: they belong to one step of several."""
+    global _number
+    before, _number = _number, f"[{number}/{count}] "
+    try:
+        yield
+    finally:
+        _number = before
+
+
+@contextmanager
 def task(name: str, unit: str = "") -> Iterator[Task]:
     """Shows a piece of work until the block ends; unit: what is counted, in the plural."""
-    work = Task(name, unit)
+    work = Task(_number + name, unit)
     if _shown is None:
         yield work
         return
@@ -106,7 +118,7 @@ def _in_lines(work: Task, stream: TextIO) -> Iterator[None]:
         nonlocal lines
         seconds = time.monotonic() - start
         if seconds > lines * SILENCE_S + SHORT_S:
-            text = f"{work.name}: {work.text or 'at work'} ({seconds:.0f} s)" if lines else f"{work.name} ..."
+            text = f"{work.name}, {work.text or 'at work'} ({seconds:.0f} s)" if lines else f"{work.name} ..."
             print(text, file=stream, flush=True)
             lines += 1
 

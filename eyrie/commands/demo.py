@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
     photo = read_photo(options.image, SIZE)
     from eyrie.compiler.command import why_in_parts
     from eyrie.compiler.frontend import tflite
-    from eyrie.runtime import demo_model
+    from eyrie.runtime import demo_model, progress
+    from eyrie.runtime.board.library import board_library
     from eyrie.runtime.board.runs import reported
     from eyrie.runtime.figures import layer_table
     from eyrie.runtime.folders import BUILD, replacing
@@ -58,7 +59,8 @@ def run(options: argparse.Namespace) -> int:
     from eyrie.training.float_inference import float_logits, read_weights
 
     try:
-        program = compiled(MODEL, machine)
+        with progress.step(1, 3):
+            program = compiled(MODEL, machine)
     except InputError as error:
         failure, options.model = why_in_parts(error, MODEL, 1), MODEL
         return demo_model.run(options, CLASSES, failure)
@@ -69,7 +71,10 @@ def run(options: argparse.Namespace) -> int:
     golden = graph.run_images(values)
     with replacing(BUILD / "demo") as folder:
         title = f"MobileNetV1 on {options.image.name}"
-        done, summary = reported(folder, "demo", title, program, [values], SEED, [golden])
+        with progress.step(2, 3):
+            board_library(machine)
+        with progress.step(3, 3):
+            done, summary = reported(folder, "demo", title, program, [values], SEED, [golden])
 
     def real(logits: "np.ndarray") -> "np.ndarray":
         quantization = graph.output.quantization

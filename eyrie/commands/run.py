@@ -53,11 +53,10 @@ def run(options: argparse.Namespace) -> None:
             done, summary = reported(folder, "run", title, options.directory, inputs, options.seed)
             outputs = list(done.named.values())
     write_arrays(options.output, outputs)
+    cycles = "" if options.golden else f", {summary['cycles']:,} cycles a run"
+    print(f"{options.output}: {', '.join(map(array, outputs))}{cycles}")
     if not options.golden:
-        print(
-            f"{options.output}: {', '.join(map(array, outputs))}, {summary['cycles']:,} cycles a run\n"
-            f"{report_line(target)}"
-        )
+        print(report_line(target))
 
 
 def run_parts(options: argparse.Namespace) -> None:

@@ -30,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
         machine = MachineConfig.load(options.config)
         wanted = [bench.on(machine) for bench in wanted]
     from eyrie.runtime import progress
-    from eyrie.runtime.simulator.simulate import SEED_LIMIT, simulate
+    from eyrie.runtime.folders import BUILD
+    from eyrie.runtime.simulator.simulate import SEED_LIMIT, WAVEFORM, simulate
 
     passed = True
     for bench in wanted:
@@ -41,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
         show = None if options.quiet else lambda line, task: print(line, end="", flush=True)
         result = simulate(bench, seed, options.waves, on_line=show)
         _report(bench, result, options.config)
+        if options.waves:
+            print(f"waveform: {BUILD / bench.name / WAVEFORM}")
         passed &= result["status"] == "pass"
     return 0 if passed else 1
 

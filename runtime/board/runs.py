@@ -61,8 +61,8 @@ def named_on_rtl(program: Path, inputs: dict[str, np.ndarray], seed: int = 1, la
         raise InputError(f"the network takes {len(steps)} passes, the board keeps account of {TRACED_PASSES}")
     given, outputs, results = image.runs(inputs), [], []
     with (
-        progress.task(f"simulating {program.name}", "passes") as task,
-        Board(image.machine, image.dram.size, seed, latency) as board,
+        Board(image.machine, image.dram.size, seed, latency) as board,  # it builds the simulator first
+        progress.task("simulating", "passes") as task,
     ):
         try:
             board.load(image)

@@ -26,6 +26,7 @@ from eyrie.runtime.simulator.processes import process
 from eyrie.runtime.simulator.sources import sizes_of
 from eyrie.runtime.simulator.verilate import build_model
 
+WAVEFORM = "dump.vcd"
 SEED_LIMIT = 2**31 - 1  # Verilator's largest
 
 
@@ -34,11 +35,15 @@ def simulate(
 ) -> dict[str, object]:
     """Builds the bench's model if need be, runs its test, and returns the summary it stored.
 
-    `target`: the folder that gets log.txt and summary.json (build/<test>); what is there is replaced.
-    The rest is as `simulate_in` has it.
+    `target`: the folder that gets log.txt and summary.json (build/<test>). They replace those of an earlier run; a
+    waveform stays until a run with waves replaces it. The rest is as `simulate_in` has it.
     """
-    with replacing(target or BUILD / bench.name) as folder:
-        return simulate_in(folder, bench, seed, waves, **options)
+    target = target or BUILD / bench.name
+    with replacing(target) as folder:
+        result = simulate_in(folder, bench, seed, waves, **options)
+        if not waves and (target / WAVEFORM).exists():
+            os.link(target / WAVEFORM, folder / WAVEFORM)
+        return result
 
 
 def simulate_in(
@@ -60,7 +65,7 @@ def simulate_in(
     # To Verilator, seed 0 is the request to choose one.
     command = [str(model), f"+verilator+seed+{seed + 1}", "+verilator+rand+reset+2"]
     if waves:
-        command += ["--trace", "--trace-file", "dump.vcd"]
+        command += ["--trace", "--trace-file", WAVEFORM]
     environment = _environment(bench, seed, folder) | dict(variables or {})
     start = time.monotonic()
     with progress.task(f"simulating {bench.name}") as task:

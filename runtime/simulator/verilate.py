@@ -87,7 +87,7 @@ def build_model(
     if not folder.exists():
         verilator.check_compiler()
         with (
-            progress.task(f"building the simulation model {top}", "files") as task,
+            progress.task("building the simulator" + ("" if library else f" of {top}"), "files") as task,
             locked(folder.with_suffix(".lock")),
             writing(MODELS),
         ):

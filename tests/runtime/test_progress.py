@@ -49,7 +49,18 @@ def test_lines(fast: None) -> None:
             time.sleep(0.01)
     first, *more, last = stream.getvalue().splitlines()
     assert first == "work ..." and last.startswith("work: done (")
-    assert more and all(line.startswith("work: 1,200 of 3,000 files, one.cpp (") for line in more)
+    assert more and all(line.startswith("work, 1,200 of 3,000 files, one.cpp (") for line in more)
+
+
+def test_steps_are_numbered(fast: None) -> None:
+    stream = io.StringIO()
+    progress.show(stream)
+    with progress.step(2, 3), progress.task("work", "files") as task:
+        task.at(8, 11)
+        while stream.getvalue().count("\n") < 2:
+            time.sleep(0.01)
+    first, second, *_ = stream.getvalue().splitlines()
+    assert first == "[2/3] work ..." and second.startswith("[2/3] work, 8 of 11 files (")
 
 
 def test_of_short_work_nothing_is_said() -> None:
@@ -89,7 +100,7 @@ def test_a_dumb_terminal_has_lines(fast: None, monkeypatch: pytest.MonkeyPatch) 
     with progress.task("work"):
         while stream.getvalue().count("\n") < 2:
             time.sleep(0.01)
-    assert "\x1b" not in stream.getvalue() and stream.getvalue().startswith("work ...\nwork: at work (")
+    assert "\x1b" not in stream.getvalue() and stream.getvalue().startswith("work ...\nwork, at work (")
 
 
 def test_a_terminal_beside_a_redirected_output(tmp_path: Path) -> None:
