@@ -69,6 +69,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (work / "compiler").mkdir(parents=True)
     for name in ("model.py", "runtime.py", "compiler/__init__.py"):
         (work / name).write_text("raise RuntimeError('the user has a module of this name')\n")
+    (BUILD / "models").mkdir(parents=True, exist_ok=True)
     (home / ".cache" / "eyrie" / "models").symlink_to(BUILD / "models")  # the same sources: no need to build anew
     return Installed(wheel, environment / "bin", home, work)
 

@@ -31,7 +31,14 @@ def environment() -> dict[str, str]:
     return {name: os.environ[name] for name in kept if name in os.environ}
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, long=False)], ids=lambda p: p.name)
+def printed() -> list:
+    """The pages with commands; those whose commands build or test everything are for `make regress`."""
+    marks = dict.fromkeys((ROOT / "README.md", ROOT / "CONTRIBUTING.md"), pytest.mark.regress)
+    pages = [path for path in PAGES if blocks(path, long=False)]
+    return [pytest.param(path, id=path.name, marks=marks.get(path, ())) for path in pages]
+
+
+@pytest.mark.parametrize("page", printed())
 def test_commands_run_as_printed(page: Path) -> None:
     for block in blocks(page, long=False):
         run = subprocess.run(["sh", "-e", "-c", block], cwd=ROOT, env=environment(), capture_output=True, text=True)

@@ -51,6 +51,7 @@ def whole(build: Path, name: str) -> dict:
     return json.loads((build / name / "summary.json").read_text())
 
 
+@pytest.mark.regress
 @pytest.mark.parametrize("round_", range(ROUNDS))
 def test_six_at_once(round_: int, seed: int, tmp_path: Path) -> None:
     """Two runs of one network on different inputs, two demos of different pictures, two simulations of one test."""

@@ -119,7 +119,8 @@ def test_parameters_of_a_module() -> None:
         parameters("nosuch")
 
 
-@pytest.mark.parametrize("number", [0, *(pytest.param(n, marks=pytest.mark.regress) for n in (1, 2))])
+@pytest.mark.regress
+@pytest.mark.parametrize("number", range(3))
 def test_a_drawn_small_machine_works(number: int, seed: int, tmp_path) -> None:
     drawn = draw_machines(seed + number, 4, most_pes=12)
     machine = next(machine for machine in drawn if model_refusal(machine) is None)

@@ -24,10 +24,11 @@ from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.encoding import Stream
 from eyrie.model.machine import Machine
 from eyrie.testing.demo_net import demo_network
+from eyrie.testing.samples import scaled
 from tb.net.random_layers import Layer, compile_layer
 from tests.compiler.test_networks import network
 
-NETWORKS = 20
+NETWORKS = scaled(20)
 MOVED = ("DRAM_WRITE_BYTES", "GLB_LOAD_BYTES", "GLB_STORE_BYTES", "GLB_OFMAP_BYTES")
 
 

@@ -22,11 +22,12 @@ from eyrie.model.encoding import ArrayMode, Stream
 from eyrie.model.machine import Machine
 from eyrie.model.streams import inside, positions, written
 from eyrie.testing.machines import draw_machines
+from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.refusals import with_room
 
 SAME = "SAME"
-NETWORKS = 60
+NETWORKS = scaled(60)
 MACHINES = (
     MachineConfig(rows=3, cols=4),
     replace(DEFAULT, multipliers=1),

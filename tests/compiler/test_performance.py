@@ -23,10 +23,11 @@ from eyrie.model.passes import PassTrace
 from eyrie.model.streams import inside, positions, read
 from eyrie.runtime.folders import ROOT
 from eyrie.runtime.shipped import MODEL
+from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_networks import compiled, draw_images, late_network, network
 
-NETWORKS = 16
+NETWORKS = scaled(16)
 WIDE = MachineConfig(bus_words=2, filter_lanes=2)
 
 

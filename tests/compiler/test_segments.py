@@ -29,10 +29,11 @@ from eyrie.compiler.plan.segments import (
 )
 from eyrie.model.config import DEFAULT, MachineConfig
 from eyrie.model.machine import Machine
+from eyrie.testing.samples import scaled
 from tests.commands.small_nets import INPUT, VALID, Quant, TfliteBuilder, bias, scales, weights
 from tests.compiler.test_groups import Net
 
-NETWORKS = 12
+NETWORKS = scaled(12)
 LEFT_BY_PRUNING = 0.01  # of the cost of the cheapest plan
 BUSY = 0.7  # of the DRAM port, with constants
 SMALL = replace(DEFAULT, glb_bank_words=256)

@@ -32,7 +32,7 @@ def calls(monkeypatch) -> list[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["plain", "with space, it's $HOME"])
+@pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.regress), "with space, it's $HOME"])
 def test_builds_in_any_folder_and_counts_files(name, tmp_path, calls, monkeypatch) -> None:
     monkeypatch.setattr(verilate, "MODELS", tmp_path / name)
     monkeypatch.setattr(verilate, "_POLL_S", 0.02)
