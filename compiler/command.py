@@ -28,7 +28,9 @@ STAGE_LIST = "stages:\n" + "\n".join(f"  {stage.name:9} {stage.about}" for stage
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `run`; imports nothing slow."""
     parser.epilog = STAGE_LIST
-    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument(
+        "model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model, or a text of a level"
+    )
     parser.add_argument(
         "-o", "--output", type=file_name, metavar="DIR", help="folder for the compiled network and its figures"
     )

@@ -40,8 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rtl", type=whole_number(0, TEST_IMAGES), default=0, metavar="N", help="images to run on the RTL too"
     )
     parser.add_argument("--driver", action="store_true", help="run these from a C program (docs/driver.md)")
-    parser.add_argument("--model", type=file_name, default=MODEL, metavar="X.tflite")
-    parser.add_argument("--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.npz")
+    parser.add_argument(
+        "--model", type=file_name, default=MODEL, metavar="X.tflite", help="int8 network (the bundled one)"
+    )
+    parser.add_argument(
+        "--float", type=file_name, default=FLOAT_WEIGHTS, metavar="X.npz", help="float weights (the bundled ones)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

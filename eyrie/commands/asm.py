@@ -19,7 +19,9 @@ from eyrie.runtime import progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", type=file_name)
+    parser.add_argument(
+        "file", metavar="FILE", type=file_name, help="source to assemble, or with --disassemble a folder"
+    )
     parser.add_argument("-o", "--output", type=file_name, metavar="DIR", help="folder for the program and its DRAM")
     parser.add_argument("--disassemble", action="store_true", help="prints the program of the folder FILE")
     parser.add_argument(

@@ -28,7 +28,7 @@ SEED = 1  # of the inputs of --run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument("model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model")
     parser.add_argument("--machine", type=file_name, metavar="FILE", help="description of a machine (the array's)")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with parameters of the array")
     parser.add_argument("--double-buffering", action="store_true", help="loads a tile while the one before is computed")

@@ -19,7 +19,7 @@ from eyrie.runtime import progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument("model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model")
     parser.add_argument("-o", "--output", type=file_name, metavar="DIR", required=True, help="folder for the files")
     parser.add_argument(
         "--name",

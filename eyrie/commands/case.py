@@ -56,8 +56,8 @@ class CaseFailed(InputError):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("case", type=file_name, metavar="CASE.npz")
-    parser.add_argument("out", type=file_name, metavar="OUT.npz")
+    parser.add_argument("case", type=file_name, metavar="CASE.npz", help="tensors and parameters of the layer")
+    parser.add_argument("out", type=file_name, metavar="OUT.npz", help="file to write: sums, ofmap and cycles")
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
 
 

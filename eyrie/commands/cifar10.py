@@ -52,7 +52,7 @@ def _reason(error: Exception) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", metavar="DIR", type=file_name)
+    parser.add_argument("directory", metavar="DIR", type=file_name, help="folder to download to")
 
 
 def run(options: argparse.Namespace) -> None:

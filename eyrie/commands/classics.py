@@ -15,7 +15,7 @@ from eyrie.model.messages import unknown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="FOLDER", type=file_name)
+    parser.add_argument("folder", metavar="FOLDER", type=file_name, help="folder to write to")
     parser.add_argument("--networks", default="", metavar="A,B", help=f"of {', '.join(CLASSICS)} (all)")
 
 

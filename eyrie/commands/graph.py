@@ -18,8 +18,10 @@ from eyrie.runtime.folders import BUILD
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=file_name, metavar="MODEL")
-    parser.add_argument("-o", "--output", type=file_name, metavar="FILE.svg")
+    parser.add_argument("model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model")
+    parser.add_argument(
+        "-o", "--output", type=file_name, metavar="FILE.svg", help="file to write (build/graph/MODEL.svg)"
+    )
     parser.add_argument("--config", type=file_name, metavar="FILE", help="JSON with machine parameters")
 
 

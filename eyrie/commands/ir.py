@@ -21,9 +21,9 @@ LEVELS = ("import", "passes", "groups", "segments")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=file_name, metavar="MODEL")
+    parser.add_argument("model", type=file_name, metavar="MODEL", help="int8 .tflite or .onnx model")
     parser.add_argument("level", choices=LEVELS, metavar="LEVEL", help=", ".join(LEVELS))
-    parser.add_argument("-o", "--output", type=file_name, metavar="FILE", required=True)
+    parser.add_argument("-o", "--output", type=file_name, metavar="FILE", required=True, help="text file to write")
     parser.add_argument(
         "--greedy",
         action="store_true",

@@ -13,7 +13,7 @@ from eyrie.measure.networks.mobilenets import FAMILY, model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="FOLDER", type=file_name)
+    parser.add_argument("folder", metavar="FOLDER", type=file_name, help="folder to write to")
 
 
 def run(options: argparse.Namespace) -> int:

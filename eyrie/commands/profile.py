@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("network", metavar="NET", type=file_name)
-    parser.add_argument("--input", type=file_name, metavar="X.npy")
+    parser.add_argument("network", metavar="NET", type=file_name, help="model, or folder of a compiled network")
+    parser.add_argument("--input", type=file_name, metavar="X.npy", help="inputs, as eyrie run takes them (random)")
     parser.add_argument(
         "--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the start values and of a random input (1)"
     )

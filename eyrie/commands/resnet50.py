@@ -13,7 +13,7 @@ from eyrie.measure.networks.resnet50 import SIZE, model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", type=file_name)
+    parser.add_argument("file", metavar="FILE", type=file_name, help=".tflite file to write")
     parser.add_argument(
         "--size",
         type=whole_number(32, 512),

@@ -17,9 +17,21 @@ from eyrie.model.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", metavar="DIR", type=file_name)
-    parser.add_argument("--input", type=file_name, required=True, metavar="X.npy")
-    parser.add_argument("--output", required=True, metavar="Y.npy", type=file_name)
+    parser.add_argument("directory", metavar="DIR", type=file_name, help="folder of a compiled network")
+    parser.add_argument(
+        "--input",
+        type=file_name,
+        required=True,
+        metavar="X.npy",
+        help="inputs: .npy, or .npz with an array for each input",
+    )
+    parser.add_argument(
+        "--output",
+        required=True,
+        metavar="Y.npy",
+        type=file_name,
+        help="file to write: .npy, or .npz for several outputs",
+    )
     parser.add_argument("--golden", action="store_true", help="on the command-level model instead")
     parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, help="of the start values (1)")
 

@@ -17,8 +17,12 @@ FEWEST, MOST = 2560, 50_000  # images: an epoch needs 20 steps for its rate to r
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cifar10", type=file_name, required=True, metavar="DIR", help="folder with CIFAR-10")
     parser.add_argument("-o", "--output", type=file_name, required=True, metavar="X.npz", help="float weights")
-    parser.add_argument("--epochs", type=whole_number(1), default=45, metavar="N")
-    parser.add_argument("--seed", type=whole_number(0, 2**31 - 2), default=1, metavar="N")
+    parser.add_argument(
+        "--epochs", type=whole_number(1), default=45, metavar="N", help="passes over the training images (45)"
+    )
+    parser.add_argument(
+        "--seed", type=whole_number(0, 2**31 - 2), default=1, metavar="N", help="seed of weights and order (1)"
+    )
     parser.add_argument(
         "--images",
         type=whole_number(FEWEST, MOST),

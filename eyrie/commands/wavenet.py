@@ -13,7 +13,7 @@ from eyrie.measure.networks.wavenet import Wavenet, model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", type=file_name)
+    parser.add_argument("file", metavar="FILE", type=file_name, help=".tflite file to write")
     for name, most, about in (
         ("stacks", 16, "of blocks"),
         ("layers", 11, "of a stack"),

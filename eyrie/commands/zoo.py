@@ -33,7 +33,7 @@ COLUMNS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", metavar="MODELS", type=file_name)
+    parser.add_argument("directory", metavar="MODELS", type=file_name, help="folder of .tflite and .onnx models")
     parser.add_argument(
         "--rtl-macs",
         type=whole_number(0),

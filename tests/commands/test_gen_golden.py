@@ -58,7 +58,7 @@ def test_files_fit_together(test: str, seed: int, tmp_path: Path) -> None:
     assert {"README.md", "mine.txt"} <= names and "layer99_pass0_glb.hex" not in names
 
 
-@pytest.mark.parametrize("test", ["pass1", "array9"])
+@pytest.mark.parametrize("test", [pytest.param("pass1", marks=pytest.mark.regress), "array9"])
 def test_layers_are_those_of_the_simulation(test: str, seed: int, tmp_path: Path) -> None:
     assert gen_golden(test, "--seed", seed, "--out", tmp_path / "golden").returncode == 0
     simulate(find(test), seed, target=tmp_path / "run")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""eyrie/command_line.py: a fault of Eyrie is told from a mistake in the input; version, groups, caches, waveforms."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eyrie as package
+from eyrie.command_line import COMMANDS, FAULT, GROUPS, add_options, main
+from eyrie.commands import cache, ids
+from eyrie.compiler.command_line import Parser
+from eyrie.model.errors import InputError
+from eyrie.runtime import folders
+from eyrie.runtime.simulator.simulate import WAVEFORM, simulate
+from eyrie.testing.catalogue import find
+from tests.commands.commands import eyrie
+from tests.commands.small_nets import separable
+
+IDS = ("ids", "--e", "8", "--p", "4", "--q", "4", "--r", "1", "--t", "2")
+
+
+def raising(error: Exception):
+    def run(options: object) -> None:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("of a library"), KeyError("name"), AssertionError(), ZeroDivisionError("x")]
+)
+def test_a_fault_is_called_one(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ids, "run", raising(error))
+    ended = eyrie(*IDS)
+    assert ended.returncode == FAULT and ended.stderr.count("\n") == 1
+    assert ended.stderr.startswith(f"eyrie ids: a fault of Eyrie ({type(error).__name__}: {error}): please report it")
+    place = Path(re.search(r"traceback in (\S+)$", ended.stderr.strip())[1])
+    assert f"{type(error).__name__}" in place.read_text() and "Traceback" in place.read_text()
+    place.unlink()
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ids, "run", raising(ValueError("of a library")))
+    ended = eyrie(*IDS, "--debug")
+    assert ended.returncode == FAULT and "Traceback (most recent call last)" in ended.stderr
+    assert ended.stderr.splitlines()[-1].endswith("with the command line and the traceback above")
+
+
+def test_a_mistake_in_the_input_is_not_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ids, "run", raising(InputError("net.tflite: is empty: give a model")))
+    ended = eyrie(*IDS)
+    assert (ended.returncode, ended.stderr) == (1, "eyrie ids: net.tflite: is empty: give a model\n")
+
+
+def test_version(capsys: pytest.CaptureFixture) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"eyrie {package.__version__}\n"
+
+
+def test_every_command_is_in_one_group_and_has_a_file() -> None:
+    files = {path.stem for path in (folders.ROOT / "eyrie" / "commands").glob("*.py")} - {"__init__"}
+    assert files == set(COMMANDS) and len(COMMANDS) == sum(map(len, GROUPS.values())) == len(set(COMMANDS))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_argument_has_a_help_text(name: str) -> None:
+    parser = Parser(prog=f"eyrie {name}")
+    add_options(parser, name)
+    assert not [action.dest for action in parser._actions if not action.help]
+
+
+def test_caches_are_shown_and_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "BUILD", tmp_path / "build")
+    for name in ("models/fifo-1", "programs/net-2", "demo"):
+        (tmp_path / "build" / name).mkdir(parents=True)
+        (tmp_path / "build" / name / "file").write_bytes(bytes(500_000))
+    shown = eyrie("cache").stdout.splitlines()
+    assert [line.split(" MB  ")[0].strip() for line in shown] == ["0.5", "0.5", "0.5", "1.5"]
+    assert shown[-1].endswith(f"in all: {tmp_path / 'build'}")
+    (tmp_path / "build" / "mine.txt").write_text("kept")
+    assert "removed" in eyrie("cache", "--clear").stdout
+    assert [path.name for path in (tmp_path / "build").iterdir()] == ["mine.txt"]
+    (tmp_path / "build" / "mine.txt").unlink()
+    eyrie("cache", "--clear")
+    assert not (tmp_path / "build").exists() and set(cache.CACHES) >= {"models", "boards", "programs"}
+
+
+def test_a_run_without_waves_keeps_the_waveform(tmp_path: Path) -> None:
+    bench, target = find("fifo0"), tmp_path / "fifo0"
+    simulate(bench, 1, target=target)
+    (target / WAVEFORM).write_text("of a run with waves")
+    simulate(bench, 2, target=target)
+    assert (target / WAVEFORM).read_text() == "of a run with waves"
+    assert {path.name for path in target.iterdir()} >= {"log.txt", "summary.json", WAVEFORM}
+
+
+def test_a_golden_run_says_what_it_wrote(tmp_path: Path) -> None:
+    (tmp_path / "net.tflite").write_bytes(separable(np.random.default_rng(1)))
+    np.save(tmp_path / "x.npy", np.zeros((2, 8, 8, 3), np.int8))
+    assert eyrie("compile", tmp_path / "net.tflite", "-o", tmp_path / "net").returncode == 0
+    run = eyrie("run", tmp_path / "net", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy", "--golden")
+    assert run.stdout.startswith(f"{tmp_path / 'y.npy'}: int8 2 x ")
