@@ -70,14 +70,15 @@ def check_command(words: list[str]) -> None:
         add_options(parser, arguments[0])
         parser.parse_args(arguments[1:])
     else:
-        assert program in ("sudo", "gtkwave", "git"), f"{program}: neither make nor {EYRIE}"
+        assert program in ("sudo", "gtkwave", "git", "pip", "eyrie"), f"{program}: neither make nor {EYRIE}"
 
 
 def targets() -> set[str]:
-    """Of make, those that its help shows; one for each optional part."""
-    shown = set(re.findall(r"^([a-z%-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    extras = {path.stem.replace("requirements", "extra") for path in ROOT.glob("requirements-*.txt")}
-    return shown - {"extra-%"} | extras
+    """Return the targets of make that its help shows, with one for each extra that it installs."""
+    text = (ROOT / "Makefile").read_text()
+    shown = set(re.findall(r"^([a-z%-]+):.*##", text, re.MULTILINE))
+    extras = re.search(r"^extras := (.*)$", text, re.MULTILINE)[1].split()
+    return shown - {"extra-%"} | {f"extra-{name}" for name in extras}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_every_page_is_in_the_contents() -> None:
 def test_every_source_names_its_licence() -> None:
     listed = [
         path
-        for folder in ("rtl", "tb", "model", "compiler", "runtime", "scripts")
+        for folder in ("eyrie", "rtl", "tb", "tests", "model", "compiler", "runtime", "scripts")
         for kind in SOURCES
         for path in (ROOT / folder).rglob(kind)
     ]

@@ -15,7 +15,7 @@ from eyrie.runtime.folders import ROOT
 from tests.commands import bad_files
 from tests.commands.transcript import Entry, entries, lines_said, run
 
-FILES = sorted((ROOT / "tb" / "scripts" / "bad_inputs").glob("*.txt"))
+FILES = sorted((ROOT / "tests" / "commands" / "bad_inputs").glob("*.txt"))
 ENTRIES = [entry for file in FILES for entry in entries(file)]
 # What people do not write: Python's classes, tuples and lists, numbers of system errors, usage, absolute paths.
 PYTHON = re.compile(

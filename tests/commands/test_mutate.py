@@ -104,7 +104,7 @@ def repository(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir(exist_ok=True)
     (tmp_path / "rtl" / "common" / "fifo.sv").write_text(SAMPLE)
     (tmp_path / "tb" / "new.txt").write_text("new")
-    (tmp_path / "requirements.txt").write_text("")
+    (tmp_path / "pyproject.toml").write_text("")
     return tmp_path
 
 
