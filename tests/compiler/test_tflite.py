@@ -12,6 +12,7 @@ from ai_edge_litert import schema_py_generated as schema
 from eyrie.compiler.frontend import tflite
 from eyrie.compiler.frontend.file import ImportFailure
 from eyrie.compiler.ir.operators.operator import Unknown
+from tb.common.random_operators import draw
 from tests.commands.small_nets import separable
 from tests.compiler.test_groups import Net
 
@@ -71,7 +72,10 @@ EDITS: dict[str, tuple[Callable[[schema.ModelT], None], str]] = {
     "no rows": (set_shape(0, "inputs", [1, 0, 8, 3]), "tensor image is 1 x 0 x 8 x 3: convert"),
     "scale": (set_scale(float("nan")), "tensor image: a scale is positive and finite, got nan: quantise"),
     "small scale": (set_scale(1e-45), "tensor image: a scale of 1.4013e-45 is too small: quantise"),
-    "no options": (drop_options, "damaged TensorFlow Lite file: operator #2 DEPTHWISE_CONV_2D lacks a part or has one"),
+    "no options": (
+        drop_options,
+        "operator #2 DEPTHWISE_CONV_2D: its options are missing, must be DepthwiseConv2DOptions: convert",
+    ),
     "short constant": (shorten_filters, "operator #0 CONV_2D: a constant of 16 x 3 x 3 x 3 has 428 bytes, needs 432"),
     "two graphs": (lambda model: model.subgraphs.append(model.subgraphs[0]), "2 subgraphs, one is supported"),
     "no operators": (lambda model: model.subgraphs[0].operators.clear(), "the model has no operators"),
@@ -157,3 +161,28 @@ def test_names_are_different_and_print_in_one_line(seed: int, tmp_path: Path) ->
 
     graph = tflite.from_bytes(change(path.read_bytes(), call_all_the_same))
     assert graph.input.name.startswith("x#") and graph.input.name != graph.output.name
+
+
+def other_options(kind: str) -> Callable[[schema.ModelT], None]:
+    def edit(model: schema.ModelT) -> None:
+        operator = model.subgraphs[0].operators[0]
+        operator.builtinOptionsType = getattr(schema.BuiltinOptions, kind)
+        operator.builtinOptions = getattr(schema, f"{kind}T")()
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "wanted"),
+    [
+        ("RESIZE_BILINEAR", "ResizeNearestNeighborOptions", "ResizeBilinearOptions"),
+        ("ADD", "MulOptions", "AddOptions"),
+        ("AVERAGE_POOL_2D", "Conv2DOptions", "Pool2DOptions"),
+        ("MEAN", "SoftmaxOptions", "ReducerOptions"),
+        ("LEAKY_RELU", "AddOptions", "LeakyReluOptions"),
+    ],
+)
+def test_the_options_of_another_operator_are_refused(name: str, kind: str, wanted: str, seed: int) -> None:
+    model = change(draw(name, np.random.default_rng(seed)).model, other_options(kind))
+    with pytest.raises(ImportFailure, match=f"^operator #0 {name}: its options are {kind}, must be {wanted}: convert"):
+        tflite.from_bytes(model)

@@ -68,7 +68,7 @@ class _Importer:
         self.place = f"operator {where}"
         name, is_custom = self._operator_name(operator)
         self.place = f"operator {where} {name}"
-        call = Call(reader, operator)
+        call = Call(reader, operator, name)
         try:
             if not is_custom and name not in IMPORTERS:
                 raise Unsupported("no such operator is known")

@@ -151,14 +151,24 @@ class Reader:
         return scales, points
 
 
+def options_of(name: str) -> str:
+    """Return the schema's name of the table with the options of an operator."""
+    if name.endswith("_POOL_2D"):
+        return "Pool2DOptions"
+    if name == "MEAN":
+        return "ReducerOptions"
+    return "".join("2D" if part == "2D" else part.capitalize() for part in name.split("_")) + "Options"
+
+
 class Call:
     """One operator of the file: what an importer of operators asks for.
 
     What it does not have raises Unsupported if another model could, ImportFailure if the file contradicts itself.
     """
 
-    def __init__(self, reader: Reader, operator: schema.OperatorT) -> None:
-        self.reader, self._operator = reader, operator
+    def __init__(self, reader: Reader, operator: schema.OperatorT, name: str) -> None:
+        """name: of the operator, by the schema."""
+        self.reader, self._operator, self._name = reader, operator, name
         self.inputs = [int(index) for index in _list(operator.inputs)]
         self.outputs = [int(index) for index in _list(operator.outputs)]
 
@@ -169,12 +179,21 @@ class Call:
 
     def option(self, name: str, default: int | None = None) -> int:
         """A whole number, and its default where the operator may have no options."""
-        options = self._operator.builtinOptions
-        return default if options is None and default is not None else int(getattr(options, name))
+        if self._operator.builtinOptions is None and default is not None:
+            return default
+        return int(self._option(name))
 
     def number(self, name: str) -> float:
         """An option."""
-        return float(getattr(self._operator.builtinOptions, name))
+        return float(self._option(name))
+
+    def _option(self, name: str) -> float:
+        """Read the table of options. Raises ImportFailure for none, or the table of another operator."""
+        options, wanted = self._operator.builtinOptions, options_of(self._name)
+        found = "missing" if options is None else type(options).__name__.removesuffix("T")
+        if found != wanted:
+            raise ImportFailure(f"its options are {found}, must be {wanted}", remedy=REMEDY)
+        return getattr(options, name)
 
     @property
     def unsigned(self) -> bool:
