@@ -6,6 +6,7 @@ session = eyrie.load("net.tflite", back_end="rtl")
 outputs = session("photo.png")
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["BACK_ENDS", "Port", "Session", "__version__", "load"]
 __version__ = "0.2.0"
+NO_DOCSTRINGS = "python -OO removes the docstrings, which messages are made of: use python -O, or no option"
 
 
 def __getattr__(name: str) -> Any:
     """Import the library at the first use of one of its names: the import of `eyrie` itself stays fast."""
     if name in ("BACK_ENDS", "Port", "Session", "load"):
+        if sys.flags.optimize > 1:
+            raise RuntimeError(NO_DOCSTRINGS)
         return getattr(import_module("eyrie.session"), name)
     raise AttributeError(f"module 'eyrie' has no attribute {name!r}")

@@ -36,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     clean_up_first()
     sys.stdout.reconfigure(errors="backslashreplace")  # names of files may hold any bytes
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.flags.optimize > 1:
+        say(f"eyrie: {eyrie.NO_DOCSTRINGS}")
+        return 2
     if not arguments or arguments[0] in ("-h", "--help"):
         print(overview())
         return 0 if arguments else 2

@@ -15,7 +15,7 @@ from eyrie.model.errors import InputError
 from eyrie.runtime import folders
 from eyrie.runtime.simulator.simulate import WAVEFORM, simulate
 from eyrie.testing.catalogue import find
-from tests.commands.commands import eyrie
+from tests.commands.commands import eyrie, python
 from tests.commands.small_nets import separable
 
 IDS = ("ids", "--e", "8", "--p", "4", "--q", "4", "--r", "1", "--t", "2")
@@ -57,6 +57,16 @@ def test_a_mistake_in_the_input_is_not_a_fault(monkeypatch: pytest.MonkeyPatch) 
 def test_version(capsys: pytest.CaptureFixture) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"eyrie {package.__version__}\n"
+
+
+def test_optimised_python() -> None:
+    """With -O everything works; with -OO, which removes docstrings, Eyrie says that it does not run."""
+    words = ["-m", "eyrie", "compile", "nosuch.tflite", "-o", "out"]
+    assert python("-O", *words).stderr.startswith("eyrie compile: nosuch.tflite: cannot be read")
+    ended = python("-OO", *words)
+    assert ended.returncode == 2 and ended.stderr == f"eyrie: {package.NO_DOCSTRINGS}\n"
+    ended = python("-OO", "-c", "import eyrie; eyrie.load")
+    assert ended.stderr.splitlines()[-1] == f"RuntimeError: {package.NO_DOCSTRINGS}"
 
 
 def test_every_command_is_in_one_group_and_has_a_file() -> None:
